@@ -1,0 +1,66 @@
+//! The JSON Schemas of every entity by name: for `docs/schemas/`, for editors, and for the test that keeps
+//! `docs/seeds.md` true.
+
+use crate::*;
+use schemars::{JsonSchema, Schema};
+use std::collections::BTreeMap;
+
+/// Entity name to JSON Schema.
+pub fn schemas() -> BTreeMap<&'static str, Schema> {
+    fn of<T: JsonSchema>() -> Schema {
+        schemars::schema_for!(T)
+    }
+    macro_rules! list {
+        ($($name:ident),* $(,)?) => { BTreeMap::from([$((stringify!($name), of::<$name>())),*]) };
+    }
+    list![
+        Agent,
+        AgentExecution,
+        AgentResponse,
+        AnalysisRequest,
+        AnalysisResponse,
+        Artifact,
+        AuditEntry,
+        Checkpoint,
+        Constraints,
+        Conversation,
+        ConversationEntity,
+        DataSource,
+        Domain,
+        DomainRoutingDecision,
+        EdgeDef,
+        HumanFeedback,
+        LlmConfig,
+        McpServer,
+        Message,
+        NodeDef,
+        Observation,
+        Plan,
+        PlanTemplate,
+        ReasoningStep,
+        ReasoningTrace,
+        Recipe,
+        RequestPolicy,
+        ResponseMetrics,
+        RetentionPolicy,
+        ServerConfig,
+        State,
+        StepRecord,
+        SubAgentSession,
+        SubAgentSessionInfo,
+        Subtask,
+        SubtaskTemplate,
+        Summary,
+        Task,
+        ToolCall,
+        ToolCallRecord,
+        ToolCategory,
+        ToolConfiguration,
+        ToolDefinition,
+        ToolExecutionContext,
+        ToolInvocation,
+        TraceLog,
+        UserIntent,
+        Workflow,
+    ]
+}

@@ -1,0 +1,230 @@
+//! Runs of agents and the context in which tools are chosen (S4 `AgentExecution`, S1 `ToolExecutionContext`).
+
+use crate::valid::require;
+use crate::{
+    Check, Confidence, ConversationId, ExecutionId, Label, Message, Problem, Question, Timestamp, ToolName,
+    UserId,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One recorded run of an agent: what it was given, what it decided, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentExecution {
+    /// The record's id.
+    pub id: ExecutionId,
+    /// The conversation, when there is one.
+    #[serde(default)]
+    pub conversation_id: Option<ConversationId>,
+    /// For whom it ran.
+    pub user_id: UserId,
+    /// Which agent.
+    pub agent_type: AgentKind,
+    /// What it was given.
+    pub input_data: serde_json::Value,
+    /// What it decided.
+    pub output_data: serde_json::Value,
+    /// When it began.
+    pub execution_start: Timestamp,
+    /// When it ended.
+    pub execution_end: Timestamp,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// How it ended.
+    pub status: ExecutionStatus,
+    /// What went wrong; required unless all went well.
+    #[serde(default)]
+    pub error_details: Option<serde_json::Value>,
+    /// Its reasoning, step by step.
+    #[serde(default)]
+    pub reasoning_trace: ReasoningTrace,
+    /// How sure it was of each decision.
+    #[serde(default)]
+    pub confidence_scores: BTreeMap<String, Confidence>,
+    /// The tools it called.
+    #[serde(default)]
+    pub tools_invoked: Vec<ToolName>,
+}
+
+/// The four agents of S4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    /// Plans and delegates.
+    Orchestrator,
+    /// Checks that what is meant exists.
+    Validation,
+    /// Resolves references.
+    Conversation,
+    /// Turns errors into next steps.
+    ErrorRecovery,
+}
+
+impl AgentKind {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Orchestrator, Self::Validation, Self::Conversation, Self::ErrorRecovery];
+
+    /// The kind in the words of JSON and SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Orchestrator => "orchestrator",
+            Self::Validation => "validation",
+            Self::Conversation => "conversation",
+            Self::ErrorRecovery => "error_recovery",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionStatus {
+    /// All went well.
+    Success,
+    /// Nothing did.
+    Failure,
+    /// Some of it did.
+    Partial,
+}
+
+impl ExecutionStatus {
+    /// The status in the words of JSON and SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Partial => "partial",
+        }
+    }
+}
+
+/// The steps of an agent's reasoning.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReasoningTrace {
+    /// In order.
+    pub steps: Vec<ReasoningStep>,
+}
+
+/// One step of reasoning.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReasoningStep {
+    /// Its place, from 1.
+    pub step: u32,
+    /// What was done: `classify_intent`.
+    pub action: Label,
+    /// From what.
+    pub input: serde_json::Value,
+    /// To what.
+    pub output: serde_json::Value,
+    /// How sure.
+    pub confidence: Confidence,
+    /// When.
+    pub timestamp: Timestamp,
+}
+
+impl Check for AgentExecution {
+    const ENTITY: &'static str = "AgentExecution";
+    fn check(&self, problems: &mut Vec<Problem>) {
+        require(
+            problems,
+            self.execution_start <= self.execution_end,
+            "execution_end",
+            "must not be before execution_start",
+            self.execution_end,
+        );
+        let span = self.execution_end.millis_since(self.execution_start);
+        require(
+            problems,
+            self.duration_ms == span,
+            "duration_ms",
+            &format!("must be the {span} ms between start and end"),
+            self.duration_ms,
+        );
+        let well = self.status == ExecutionStatus::Success;
+        require(
+            problems,
+            well || self.error_details.is_some(),
+            "error_details",
+            "is required when the status is failure or partial",
+            "nothing",
+        );
+        let counted = self.reasoning_trace.steps.iter().zip(1..).all(|(step, place)| step.step == place);
+        require(
+            problems,
+            counted,
+            "reasoning_trace.steps",
+            "must be numbered 1, 2, 3, …",
+            self.reasoning_trace.steps.len(),
+        );
+    }
+}
+
+/// What a deployment is for; settings may differ.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Environment {
+    /// A developer's own.
+    Development,
+    /// The rehearsal.
+    Staging,
+    /// The real one.
+    #[default]
+    Production,
+}
+
+/// What tool selection knows of a request (S1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolExecutionContext {
+    /// The message that asks.
+    pub user_request: Question,
+    /// The Slack channel, when it came from there.
+    #[serde(default)]
+    pub channel_id: Option<Label>,
+    /// Who asks.
+    pub user_id: UserId,
+    /// The Slack thread, when it came from one.
+    #[serde(default)]
+    pub thread_ts: Option<Label>,
+    /// What may be chosen from.
+    pub available_tools: Vec<ToolName>,
+    /// What was said before, at most 100 messages.
+    #[serde(default)]
+    pub conversation_history: Vec<Message>,
+    /// Where we run.
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+impl Check for ToolExecutionContext {
+    const ENTITY: &'static str = "ToolExecutionContext";
+    fn check(&self, problems: &mut Vec<Problem>) {
+        let length = self.conversation_history.len();
+        require(problems, length <= 100, "conversation_history", "must have at most 100 messages", length);
+        if let Some(channel) = &self.channel_id {
+            let slack = channel.starts_with(['C', 'D', 'G'])
+                && channel.len() >= 9
+                && channel.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+            require(problems, slack, "channel_id", "must be a Slack channel id such as C024BE91L", channel);
+        }
+        let thread = self.thread_ts.as_ref().is_none_or(|ts| {
+            ts.split_once('.').is_some_and(|(s, f)| {
+                [s, f].iter().all(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()))
+            })
+        });
+        require(
+            problems,
+            thread,
+            "thread_ts",
+            "must be a Slack timestamp such as 1482960137.003543",
+            self.thread_ts.as_deref().unwrap_or_default(),
+        );
+    }
+}

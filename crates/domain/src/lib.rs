@@ -1,0 +1,72 @@
+//! What things are: every entity of Steward, its rules and its states.
+//!
+//! Invariants
+//! - No I/O, no async, no clock, no randomness: time and ids are arguments.
+//! - A rule about one field lives in that field's type ([`UserId`], [`Confidence`], …), so the field cannot hold a
+//!   wrong value. A rule about several fields lives in [`Check`], and only [`Valid`] can vouch for it: stores, engine
+//!   and tools take `Valid<T>`.
+//! - A refused value says which field, which rule and what was found ([`Invalid`]).
+
+mod agent;
+mod analysis;
+mod answer;
+mod audit;
+mod call;
+mod conversation;
+mod error;
+mod execution;
+mod ids;
+mod intent;
+mod number;
+mod parse;
+mod plan;
+mod recipe;
+mod retention;
+mod state;
+mod task;
+mod text;
+mod time;
+mod tool;
+mod trace;
+mod valid;
+mod workflow;
+
+pub mod catalogue;
+
+pub use agent::{Agent, LlmConfig, Pattern};
+pub use analysis::{
+    AnalysisRequest, Constraints, DataSource, Deliverable, RequestPolicy, RequestStatus, SourceKind,
+};
+pub use answer::{AgentResponse, AnalysisResponse, Certainty, ResponseMetrics, ResponseStatus, Summary};
+pub use audit::{AuditEntry, EventType};
+pub use call::{CallStatus, ErrorCategory, Observation, Outcome, ToolCall, ToolInvocation};
+pub use conversation::{Activity, Conversation, ConversationEntity, ConversationStatus, Message, Role};
+pub use error::{Coded, ErrorClass, Invalid, Problem};
+pub use execution::{
+    AgentExecution, AgentKind, Environment, ExecutionStatus, ReasoningStep, ReasoningTrace,
+    ToolExecutionContext,
+};
+pub use ids::*;
+pub use intent::{DomainRoutingDecision, IntentKind, UserIntent};
+pub use number::*;
+pub use parse::parse;
+pub use plan::{Plan, PlanStatus, Subtask};
+pub use recipe::{Artifact, ArtifactKind, PlanTemplate, Recipe, SubtaskTemplate};
+pub use retention::RetentionPolicy;
+pub use state::{
+    Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,
+    SubAgentStatus,
+};
+pub use task::{Task, TaskStatus};
+pub use text::*;
+pub use time::Timestamp;
+pub use tool::{
+    ApprovalMode, Domain, Idempotency, McpServer, ServerConfig, ToolCategory, ToolConfiguration,
+    ToolDefinition, ToolOrigin, Transport,
+};
+pub use trace::{StepLevel, StepRecord, SubAgentSessionInfo, ToolCallRecord, TraceLog};
+pub use valid::{Check, States, Valid, step};
+pub use workflow::{EdgeDef, EdgeTarget, NodeDef, NodeKind, Workflow};
+
+/// A JSON object: metadata, arguments, state updates.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,74 @@
+//! How long things are kept (S2's policy file, S4's table).
+
+use crate::valid::require;
+use crate::{Check, Days, Problem, Task, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `config/retention_policy.yaml`. S2's three keys, and S4's periods by kind with their defaults.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetentionPolicy {
+    /// Days an ended task's trace is kept when nothing else says.
+    pub default_days: Days,
+    /// By the task's label: `critical: 30`.
+    pub by_task: BTreeMap<String, Days>,
+    /// By how it ended: `failed: 14`.
+    pub by_status: BTreeMap<String, Days>,
+    /// Days without a message after which a conversation is archived.
+    pub conversation_archive_days: Days,
+    /// Days an archived conversation is kept; for ever when absent.
+    pub conversation_delete_days: Option<Days>,
+    /// Days an agent's run is kept; aggregates stay.
+    pub execution_days: Days,
+    /// Days a tool's invocation is kept; aggregates stay.
+    pub invocation_days: Days,
+}
+
+impl Default for RetentionPolicy {
+    fn default() -> Self {
+        let days = |n| Days::new(n).unwrap_or_default();
+        let table = |rows: &[(&str, u32)]| rows.iter().map(|(k, n)| ((*k).to_owned(), days(*n))).collect();
+        Self {
+            default_days: days(7),
+            by_task: table(&[("critical", 30), ("debug", 3)]),
+            by_status: table(&[("completed", 7), ("failed", 14)]),
+            conversation_archive_days: days(90),
+            conversation_delete_days: None,
+            execution_days: days(30),
+            invocation_days: days(30),
+        }
+    }
+}
+
+impl RetentionPolicy {
+    /// How long this task's trace is kept after its end: its own word, then its label, then its status, then the
+    /// default.
+    pub fn days_for(&self, task: &Task) -> Days {
+        let by_label = task.label.as_ref().and_then(|label| self.by_task.get(label.as_str()));
+        let by_status = || self.by_status.get(task.status_name());
+        task.retention_days
+            .or(by_label.copied())
+            .or_else(|| by_status().copied())
+            .unwrap_or(self.default_days)
+    }
+}
+
+impl Check for RetentionPolicy {
+    const ENTITY: &'static str = "RetentionPolicy";
+    fn check(&self, problems: &mut Vec<Problem>) {
+        for status in self.by_status.keys() {
+            let ended = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled];
+            let known =
+                ended.iter().any(|s| serde_json::to_value(s).is_ok_and(|name| name == status.as_str()));
+            require(
+                problems,
+                known,
+                &format!("by_status.{status}"),
+                "must be completed, failed or cancelled",
+                status,
+            );
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Tasks: units of work with a life, an owner and a journal of their own (S2).
+
+use crate::valid::require;
+use crate::{
+    AgentName, Check, Days, Description, Invalid, Label, Problem, States, TaskId, Timestamp, UserId, Valid,
+    step,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A unit of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// The task's id, and the id of its journal chain.
+    pub id: TaskId,
+    /// For whom it runs.
+    pub user_id: UserId,
+    /// What it is to do.
+    pub description: Description,
+    /// Where it is in its life.
+    #[serde(default)]
+    pub status: TaskStatus,
+    /// Who does it.
+    pub assigned_agent: AgentName,
+    /// What came out.
+    #[serde(default)]
+    pub result: Option<String>,
+    /// Why it failed.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// When it was submitted.
+    pub created_at: Timestamp,
+    /// When work began.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
+    /// When it ended, in whatever way.
+    #[serde(default)]
+    pub completed_at: Option<Timestamp>,
+    /// How long its trace is kept; the policy decides when absent.
+    #[serde(default)]
+    pub retention_days: Option<Days>,
+    /// What the retention policy calls this kind of task: `critical`, `debug`.
+    #[serde(default)]
+    pub label: Option<Label>,
+    /// The task that started it.
+    #[serde(default)]
+    pub parent_task_id: Option<TaskId>,
+}
+
+/// The life of a task. S2 has no pause and no cancellation in its diagram, but asks for both in its text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Waits for its turn.
+    #[default]
+    Pending,
+    /// Is being worked on.
+    Running,
+    /// Waits for a person or a timer.
+    Paused,
+    /// Done.
+    Completed,
+    /// Could not be done.
+    Failed,
+    /// Was called off.
+    Cancelled,
+}
+
+impl States for TaskStatus {
+    fn next(self) -> &'static [Self] {
+        match self {
+            Self::Pending => &[Self::Running, Self::Cancelled],
+            Self::Running => &[Self::Paused, Self::Completed, Self::Failed, Self::Cancelled],
+            Self::Paused => &[Self::Running, Self::Failed, Self::Cancelled],
+            Self::Completed | Self::Failed | Self::Cancelled => &[],
+        }
+    }
+}
+
+impl Check for Task {
+    const ENTITY: &'static str = "Task";
+    fn check(&self, problems: &mut Vec<Problem>) {
+        let ended = self.status.is_final();
+        require(
+            problems,
+            ended == self.completed_at.is_some(),
+            "completed_at",
+            "is present exactly when the task has ended",
+            self.status_name(),
+        );
+        let begun = !matches!(self.status, TaskStatus::Pending | TaskStatus::Cancelled);
+        require(
+            problems,
+            !begun || self.started_at.is_some(),
+            "started_at",
+            "is required once work has begun",
+            "nothing",
+        );
+        let failed = self.status == TaskStatus::Failed;
+        require(
+            problems,
+            failed == self.error.is_some(),
+            "error",
+            "is present exactly when the task has failed",
+            self.status_name(),
+        );
+        require(
+            problems,
+            self.result.is_none() || self.status == TaskStatus::Completed,
+            "result",
+            "is only present when completed",
+            self.status_name(),
+        );
+        for (field, time) in [("started_at", self.started_at), ("completed_at", self.completed_at)] {
+            require(
+                problems,
+                time.is_none_or(|t| t >= self.created_at),
+                field,
+                "must not be before created_at",
+                self.created_at,
+            );
+        }
+        require(
+            problems,
+            self.parent_task_id != Some(self.id),
+            "parent_task_id",
+            "must be another task",
+            self.id,
+        );
+    }
+}
+
+impl Task {
+    /// The status in the words of JSON.
+    pub fn status_name(&self) -> &'static str {
+        match self.status {
+            TaskStatus::Pending => "pending",
+            TaskStatus::Running => "running",
+            TaskStatus::Paused => "paused",
+            TaskStatus::Completed => "completed",
+            TaskStatus::Failed => "failed",
+            TaskStatus::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl Valid<Task> {
+    /// Takes it up.
+    pub fn start(self, now: Timestamp) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Running, |task| task.started_at = task.started_at.or(Some(now)))
+    }
+
+    /// Lays it aside until a person or a timer calls.
+    pub fn pause(self) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Paused, |_| {})
+    }
+
+    /// Ends it well.
+    pub fn complete(self, result: String, now: Timestamp) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Completed, |task| {
+            task.result = Some(result);
+            task.completed_at = Some(now);
+        })
+    }
+
+    /// Ends it with the reason.
+    pub fn fail(self, error: String, now: Timestamp) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Failed, |task| {
+            task.error = Some(error);
+            task.completed_at = Some(now);
+        })
+    }
+
+    /// Calls it off.
+    pub fn cancel(self, now: Timestamp) -> Result<Self, Invalid> {
+        self.advance(TaskStatus::Cancelled, |task| task.completed_at = Some(now))
+    }
+
+    fn advance(self, to: TaskStatus, change: impl FnOnce(&mut Task)) -> Result<Self, Invalid> {
+        let to = step(Task::ENTITY, self.status, to)?;
+        self.with(|task| {
+            task.status = to;
+            change(task);
+        })
+    }
+}

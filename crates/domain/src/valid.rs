@@ -1,0 +1,107 @@
+//! `Valid<T>`: the proof that an entity's rules were checked.
+
+use crate::error::{Invalid, Problem};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::{borrow::Cow, fmt::Debug, ops::Deref};
+
+/// Rules that span fields. A rule of a single field belongs in the field's type.
+pub trait Check: Sized {
+    /// The entity's name in error messages.
+    const ENTITY: &'static str;
+
+    /// Adds a [`Problem`] for every broken rule.
+    fn check(&self, problems: &mut Vec<Problem>);
+
+    /// Checks the rules and wraps the value, or says everything that is wrong with it.
+    fn validate(self) -> Result<Valid<Self>, Invalid> {
+        let mut problems = Vec::new();
+        self.check(&mut problems);
+        if problems.is_empty() { Ok(Valid(self)) } else { Err(Invalid { entity: Self::ENTITY, problems }) }
+    }
+}
+
+/// A value whose rules hold. It is read through `Deref` and cannot be changed in place: to change it, take it apart
+/// with [`Valid::into_inner`], change it, and validate again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Valid<T>(T);
+
+impl<T: Check> Valid<T> {
+    /// The draft again, free to change.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+
+    /// Changes a copy and validates it.
+    pub fn with(self, change: impl FnOnce(&mut T)) -> Result<Self, Invalid> {
+        let mut draft = self.0;
+        change(&mut draft);
+        draft.validate()
+    }
+}
+
+impl<T> Deref for Valid<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'de, T: Check + Deserialize<'de>> Deserialize<'de> for Valid<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer)?.validate().map_err(serde::de::Error::custom)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Valid<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// The states of an entity and the ways between them.
+pub trait States: Copy + Eq + Debug + 'static {
+    /// Where this state may lead. A final state leads nowhere.
+    fn next(self) -> &'static [Self];
+
+    /// True when nothing follows.
+    fn is_final(self) -> bool {
+        self.next().is_empty()
+    }
+}
+
+/// Takes one step of a state machine, or says which steps there are.
+pub fn step<S: States>(entity: &'static str, from: S, to: S) -> Result<S, Invalid> {
+    if from.next().contains(&to) {
+        return Ok(to);
+    }
+    let rule = match from.next() {
+        [] => format!("is {from:?}, which is final"),
+        ways => format!("is {from:?} and may only become {ways:?}"),
+    };
+    Err(Invalid { entity, problems: vec![Problem::new("status", rule, format!("{to:?}"))] })
+}
+
+/// Adds a problem unless the rule holds.
+pub(crate) fn require(
+    problems: &mut Vec<Problem>,
+    holds: bool,
+    field: &str,
+    rule: &str,
+    value: impl std::fmt::Display,
+) {
+    if !holds {
+        problems.push(Problem::new(field, rule, value));
+    }
+}
+
+/// Adds the problems of a part under the path of that part.
+pub(crate) fn check_part<T: Check>(problems: &mut Vec<Problem>, path: &str, part: &T) {
+    let mut inner = Vec::new();
+    part.check(&mut inner);
+    problems.extend(inner.into_iter().map(|p| Problem { field: format!("{path}.{}", p.field), ..p }));
+}

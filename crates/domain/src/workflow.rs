@@ -1,0 +1,247 @@
+//! Workflows: graphs of agents, tools, conditions and people (S2).
+
+use crate::valid::require;
+use crate::{AgentName, Check, Iterations, NodeName, Pattern, Problem, ToolName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A workflow as its file says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workflow {
+    /// The workflow's name, also the file's.
+    pub name: AgentName,
+    /// Pattern sequence, such as `[react, reflection]`.
+    pub patterns: Vec<Pattern>,
+    /// The nodes by name.
+    pub nodes: BTreeMap<NodeName, NodeDef>,
+    /// The ways between them.
+    pub edges: Vec<EdgeDef>,
+    /// Where it starts.
+    pub entry_point: NodeName,
+    /// Nodes at which a person may step in.
+    #[serde(default)]
+    pub checkpoints: Vec<NodeName>,
+    /// How many nodes a run may pass in all.
+    #[serde(default = "fifty")]
+    pub max_iterations: Iterations,
+    /// Accepts back edges that carry a condition, bounded by `max_iterations`.
+    #[serde(default)]
+    pub allow_cycles: bool,
+}
+
+fn fifty() -> Iterations {
+    Iterations::new(50).unwrap_or_default()
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeDef {
+    /// What kind of node it is.
+    #[serde(rename = "type")]
+    pub kind: NodeKind,
+    /// The agent, when the type is `agent`.
+    #[serde(default)]
+    pub agent: Option<AgentName>,
+    /// The tool, when the type is `tool`.
+    #[serde(default)]
+    pub tool: Option<ToolName>,
+    /// The nodes to run at once, when the type is `parallel`.
+    #[serde(default)]
+    pub branches: Vec<NodeName>,
+}
+
+/// The kinds of nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// An agent's loop.
+    Agent,
+    /// One tool call.
+    Tool,
+    /// Chooses the way by its edges' conditions.
+    Condition,
+    /// Waits for a person.
+    Human,
+    /// Runs its branches at once.
+    Parallel,
+}
+
+/// A way from one node to the next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeDef {
+    /// Where it starts.
+    pub from: NodeName,
+    /// Where it leads: a node, `__end__`, or a map from routing key to node.
+    pub to: EdgeTarget,
+    /// When it may be taken.
+    #[serde(default)]
+    pub condition: Option<String>,
+}
+
+/// One target, or one for each routing key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum EdgeTarget {
+    /// Always there.
+    Node(NodeName),
+    /// By the state's `routing_key`.
+    Routes(BTreeMap<String, NodeName>),
+}
+
+impl EdgeDef {
+    fn targets(&self) -> Vec<&NodeName> {
+        match &self.to {
+            EdgeTarget::Node(node) => vec![node],
+            EdgeTarget::Routes(routes) => routes.values().collect(),
+        }
+    }
+
+    fn is_conditional(&self) -> bool {
+        self.condition.is_some() || matches!(self.to, EdgeTarget::Routes(_))
+    }
+}
+
+impl Workflow {
+    /// The name of the end, which is no node of its own.
+    pub const END: &'static str = "__end__";
+
+    fn ways(&self, only_plain: bool) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut ways: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for edge in self.edges.iter().filter(|edge| !only_plain || !edge.is_conditional()) {
+            ways.entry(&edge.from).or_default().extend(edge.targets().into_iter().map(|node| &**node));
+        }
+        for (name, node) in &self.nodes {
+            ways.entry(name).or_default().extend(node.branches.iter().map(|branch| &**branch));
+        }
+        ways
+    }
+}
+
+/// The first cycle found in a graph, as the path that closes it: `a -> b -> a`.
+pub(crate) fn find_cycle<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Option<Vec<&'a str>> {
+    let mut done = BTreeSet::new();
+    for start in ways.keys() {
+        // Depth first without recursion: the path so far, and for each node on it what is still to be tried.
+        let mut path: Vec<(&str, Vec<&str>)> = vec![(start, children(ways, start))];
+        while let Some((node, rest)) = path.last_mut() {
+            let node = *node;
+            match rest.pop() {
+                Some(next) if path.iter().any(|(on_path, _)| *on_path == next) => {
+                    let mut cycle: Vec<&str> =
+                        path.iter().map(|(n, _)| *n).skip_while(|n| *n != next).collect();
+                    cycle.push(next);
+                    return Some(cycle);
+                }
+                Some(next) if !done.contains(next) => path.push((next, children(ways, next))),
+                Some(_) => {}
+                None => {
+                    done.insert(node);
+                    path.pop();
+                }
+            }
+        }
+    }
+    None
+}
+
+fn children<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>, node: &str) -> Vec<&'a str> {
+    ways.get(node).map(|next| next.iter().copied().collect()).unwrap_or_default()
+}
+
+impl Check for Workflow {
+    const ENTITY: &'static str = "Workflow";
+    fn check(&self, problems: &mut Vec<Problem>) {
+        let known = |name: &NodeName| self.nodes.contains_key(name);
+        require(
+            problems,
+            known(&self.entry_point),
+            "entry_point",
+            "must be one of the nodes",
+            &self.entry_point,
+        );
+        for (index, edge) in self.edges.iter().enumerate() {
+            require(
+                problems,
+                known(&edge.from),
+                &format!("edges[{index}].from"),
+                "must be one of the nodes",
+                &edge.from,
+            );
+            for target in edge.targets() {
+                let there = known(target) || &**target == Self::END;
+                require(
+                    problems,
+                    there,
+                    &format!("edges[{index}].to"),
+                    "must be one of the nodes or __end__",
+                    target,
+                );
+            }
+        }
+        for checkpoint in &self.checkpoints {
+            require(problems, known(checkpoint), "checkpoints", "must be among the nodes", checkpoint);
+        }
+        for (name, node) in &self.nodes {
+            let field = format!("nodes.{name}");
+            let is = |kind| node.kind == kind;
+            require(problems, &**name != Self::END, &field, "must not be called __end__", name);
+            require(
+                problems,
+                is(NodeKind::Agent) == node.agent.is_some(),
+                &field,
+                "names an agent exactly when its type is agent",
+                name,
+            );
+            require(
+                problems,
+                is(NodeKind::Tool) == node.tool.is_some(),
+                &field,
+                "names a tool exactly when its type is tool",
+                name,
+            );
+            require(
+                problems,
+                is(NodeKind::Parallel) != node.branches.is_empty(),
+                &field,
+                "has branches exactly when its type is parallel",
+                name,
+            );
+            for branch in &node.branches {
+                require(
+                    problems,
+                    known(branch),
+                    &format!("{field}.branches"),
+                    "must be among the nodes",
+                    branch,
+                );
+            }
+        }
+        let mut reached = BTreeSet::from([&*self.entry_point]);
+        let ways = self.ways(false);
+        let mut front = vec![&*self.entry_point];
+        while let Some(node) = front.pop() {
+            front.extend(children(&ways, node).into_iter().filter(|next| reached.insert(next)));
+        }
+        for name in self.nodes.keys() {
+            require(
+                problems,
+                reached.contains(&**name),
+                &format!("nodes.{name}"),
+                "must be reachable from the entry point",
+                name,
+            );
+        }
+        if let Some(cycle) = find_cycle(&self.ways(self.allow_cycles)) {
+            let rule = if self.allow_cycles {
+                "must not contain a cycle without a condition"
+            } else {
+                "must not contain a cycle (set allow_cycles to accept conditional back edges)"
+            };
+            problems.push(Problem::new("edges", rule, cycle.join(" -> ")));
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Sealing: from a draft to an entry with its place, its S3 hash and its digest.
+
+use crate::canonical::{deeper_than, jcs_string, python, python_string, python_to_jcs};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::payload::{self, Payload};
+use crate::random::Random;
+use crate::redact::Redactor;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+use steward_domain::{AuditEntry, ChainId, EntryId, EventType, Label, Sequence, Timestamp};
+
+/// Separates our digest from every other use of SHA-256.
+const DOMAIN: &[u8] = b"steward.journal.entry.v1\0";
+
+/// How deep event data may nest: what every JSON reader of the field can still read.
+const MAX_DEPTH: usize = 100;
+
+/// The end of a chain: all that is needed to append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainTip {
+    /// Which chain.
+    pub chain: ChainId,
+    /// How many entries it has.
+    pub entries: u64,
+    /// S3's hash of the last one.
+    pub hash: Hash,
+    /// Our digest of the last one.
+    pub digest: Hash,
+}
+
+impl ChainTip {
+    /// A chain with nothing in it.
+    pub fn empty(chain: ChainId) -> Self {
+        Self { chain, entries: 0, hash: Hash::ZERO, digest: Hash::ZERO }
+    }
+}
+
+/// What happened, as a component hands it over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// What happened.
+    pub event_type: EventType,
+    /// The particulars.
+    pub event_data: Map<String, Value>,
+    /// Which component says so.
+    pub actor: Label,
+    /// Particulars that are personal: they enter by salted hash, under this name in `event_data`.
+    pub personal: Map<String, Value>,
+}
+
+impl Draft {
+    /// A draft with nothing personal in it.
+    pub fn new(event_type: EventType, actor: Label, event_data: Map<String, Value>) -> Self {
+        Self { event_type, event_data, actor, personal: Map::new() }
+    }
+}
+
+/// A sealed entry. `event_data` is kept as the canonical text that S3's hash covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// The entry's id.
+    pub entry_id: EntryId,
+    /// Its chain.
+    pub chain: ChainId,
+    /// Its place in the chain.
+    pub sequence: u64,
+    /// When it was sealed.
+    pub timestamp: Timestamp,
+    /// What happened.
+    pub event_type: EventType,
+    /// The particulars as canonical text.
+    pub event_data: String,
+    /// Which component says so.
+    pub actor: String,
+    /// The hash before.
+    pub parent_hash: Hash,
+    /// S3's hash.
+    pub hash: Hash,
+    /// The digest before.
+    pub parent_digest: Hash,
+    /// Our digest.
+    pub digest: Hash,
+}
+
+/// Seals a draft onto a chain: redacts, moves what is personal or large aside, writes the canonical text, hashes.
+/// The tip moves on only when all of it worked.
+pub fn seal(
+    tip: &mut ChainTip,
+    draft: Draft,
+    now: Timestamp,
+    redactor: &Redactor,
+    random: &dyn Random,
+) -> Result<(Sealed, Vec<Payload>)> {
+    let Draft { event_type, event_data, actor, personal } = draft;
+    let deep = |map: &Map<String, Value>| map.values().any(|value| deeper_than(value, MAX_DEPTH));
+    if deep(&event_data) || deep(&personal) {
+        return Err(Error::TooDeep { limit: MAX_DEPTH });
+    }
+    let mut data = redactor.redact_map(event_data);
+    let mut payloads = Vec::new();
+    for (name, value) in personal {
+        payloads.push(payload::detach(
+            &mut data,
+            name.clone(),
+            &redactor.redact_member(&name, value),
+            tip.chain,
+            random,
+        )?);
+    }
+    for name in payload::large_members(&data) {
+        if let Some(value) = data.remove(&name) {
+            payloads.push(payload::detach(&mut data, name, &value, tip.chain, random)?);
+        }
+    }
+    let mut text = String::with_capacity(256);
+    python(&Value::Object(data), &mut text);
+
+    let mut sealed = Sealed {
+        entry_id: EntryId(random.uuid_v7(now)?),
+        chain: tip.chain,
+        sequence: tip.entries + 1,
+        timestamp: now,
+        event_type,
+        event_data: text,
+        actor: actor.as_str().to_owned(),
+        parent_hash: tip.hash,
+        hash: Hash::ZERO,
+        parent_digest: tip.digest,
+        digest: Hash::ZERO,
+    };
+    let timestamp = now.to_string();
+    sealed.hash = s3_hash(
+        &sealed.parent_hash.hex(),
+        timestamp.as_bytes(),
+        event_type.name().as_bytes(),
+        sealed.event_data.as_bytes(),
+    );
+    sealed.digest = sealed.compute_digest(&timestamp)?;
+    *tip = ChainTip { chain: tip.chain, entries: sealed.sequence, hash: sealed.hash, digest: sealed.digest };
+    Ok((sealed, payloads))
+}
+
+/// S3: `SHA256(parent_hash + timestamp + event_type + event_data)`.
+pub(crate) fn s3_hash(parent_hex: &[u8], timestamp: &[u8], event_type: &[u8], event_data: &[u8]) -> Hash {
+    Hash::of(&[parent_hex, timestamp, event_type, event_data])
+}
+
+/// The texts of an entry from which its digest is made; the strings stand as JCS writes them, quotes included.
+pub(crate) struct DigestParts<'a> {
+    pub(crate) actor: &'a [u8],
+    pub(crate) entry_id: &'a [u8],
+    pub(crate) event_data: &'a [u8],
+    pub(crate) event_type: &'a [u8],
+    pub(crate) hash: &'a [u8],
+    pub(crate) parent_digest: &'a [u8],
+    pub(crate) parent_hash: &'a [u8],
+    pub(crate) request_id: &'a [u8],
+    pub(crate) sequence_number: &'a [u8],
+    pub(crate) timestamp: &'a [u8],
+}
+
+impl DigestParts<'_> {
+    /// SHA-256 over the domain and RFC 8785 of the entry without its digest. The members are in canonical order.
+    pub(crate) fn digest(&self, scratch: &mut Vec<u8>) -> Hash {
+        scratch.clear();
+        scratch.extend_from_slice(DOMAIN);
+        for (before, value) in [
+            (&b"{\"actor\":"[..], self.actor),
+            (b",\"entry_id\":\"", self.entry_id),
+            (b"\",\"event_data\":", self.event_data),
+            (b",\"event_type\":\"", self.event_type),
+            (b"\",\"hash\":\"", self.hash),
+            (b"\",\"parent_digest\":\"", self.parent_digest),
+            (b"\",\"parent_hash\":\"", self.parent_hash),
+            (b"\",\"request_id\":\"", self.request_id),
+            (b"\",\"sequence_number\":", self.sequence_number),
+            (b",\"timestamp\":\"", self.timestamp),
+        ] {
+            scratch.extend_from_slice(before);
+            scratch.extend_from_slice(value);
+        }
+        scratch.extend_from_slice(b"\"}");
+        Hash::of(&[scratch])
+    }
+}
+
+impl Sealed {
+    fn compute_digest(&self, timestamp: &str) -> Result<Hash> {
+        let mut event_data = Vec::with_capacity(self.event_data.len());
+        if python_to_jcs(self.event_data.as_bytes(), &mut event_data) != Some(self.event_data.len()) {
+            let value: Value = serde_json::from_str(&self.event_data)
+                .map_err(|error| Error::NotAnEntry { line: self.sequence, what: error.to_string() })?;
+            let mut text = String::new();
+            crate::canonical::jcs(&value, &mut text);
+            event_data = text.into_bytes();
+        }
+        let mut actor = String::new();
+        jcs_string(&self.actor, &mut actor);
+        let (entry_id, request_id) = (self.entry_id.to_string(), self.chain.to_string());
+        let sequence_number = self.sequence.to_string();
+        let parts = DigestParts {
+            actor: actor.as_bytes(),
+            entry_id: entry_id.as_bytes(),
+            event_data: &event_data,
+            event_type: self.event_type.name().as_bytes(),
+            hash: &self.hash.hex(),
+            parent_digest: &self.parent_digest.hex(),
+            parent_hash: &self.parent_hash.hex(),
+            request_id: request_id.as_bytes(),
+            sequence_number: sequence_number.as_bytes(),
+            timestamp: timestamp.as_bytes(),
+        };
+        Ok(parts.digest(&mut Vec::with_capacity(1024)))
+    }
+
+    /// Checks both hashes against what the entry says, and its place against the tip; moves the tip on.
+    pub fn verify(&self, tip: &mut ChainTip) -> Result<()> {
+        let wrong = |what: &str| Error::Tampered {
+            chain: self.chain.to_string(),
+            sequence: self.sequence,
+            what: what.to_owned(),
+        };
+        if self.chain != tip.chain {
+            return Err(wrong("belongs to another chain"));
+        }
+        if self.sequence != tip.entries + 1 {
+            return Err(wrong(&format!("stands where entry {} should", tip.entries + 1)));
+        }
+        if self.parent_hash != tip.hash || self.parent_digest != tip.digest {
+            return Err(wrong("does not follow from the entry before it"));
+        }
+        let timestamp = self.timestamp.to_string();
+        let name = self.event_type.name().as_bytes();
+        if s3_hash(&self.parent_hash.hex(), timestamp.as_bytes(), name, self.event_data.as_bytes())
+            != self.hash
+        {
+            return Err(wrong("its content does not fit its hash"));
+        }
+        if self.compute_digest(&timestamp)? != self.digest {
+            return Err(wrong("its content does not fit its digest"));
+        }
+        *tip = ChainTip { chain: tip.chain, entries: self.sequence, hash: self.hash, digest: self.digest };
+        Ok(())
+    }
+
+    /// The line of S3's JSONL, as Python's `json.dumps` would write the entry in this order.
+    pub fn to_line(&self) -> String {
+        let mut line = String::with_capacity(self.event_data.len() + 640);
+        let _infallible = write!(
+            line,
+            "{{\"entry_id\": \"{}\", \"request_id\": \"{}\", \"sequence_number\": {}, \"parent_hash\": \"{}\", \"timestamp\": \"{}\", \"event_type\": \"{}\", \"event_data\": {}, \"actor\": ",
+            self.entry_id,
+            self.chain,
+            self.sequence,
+            self.parent_hash,
+            self.timestamp,
+            self.event_type,
+            self.event_data,
+        );
+        python_string(&self.actor, &mut line);
+        let _infallible = write!(
+            line,
+            ", \"hash\": \"{}\", \"parent_digest\": \"{}\", \"digest\": \"{}\"}}",
+            self.hash, self.parent_digest, self.digest
+        );
+        line
+    }
+
+    /// Reads a line of any JSON form; whether it is the canonical one is for the caller to ask with [`Sealed::to_line`].
+    pub fn from_line(line: &str) -> std::result::Result<Self, String> {
+        let entry: AuditEntry = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let hash = |hex: &str| Hash::from_hex(hex.as_bytes()).ok_or_else(|| format!("{hex:?} is not a hash"));
+        let mut event_data = String::new();
+        python(&Value::Object(entry.event_data), &mut event_data);
+        Ok(Self {
+            entry_id: entry.entry_id,
+            chain: entry.request_id,
+            sequence: entry.sequence_number.get(),
+            timestamp: entry.timestamp,
+            event_type: entry.event_type,
+            event_data,
+            actor: entry.actor.as_str().to_owned(),
+            parent_hash: hash(&entry.parent_hash)?,
+            hash: hash(&entry.hash)?,
+            parent_digest: hash(&entry.parent_digest)?,
+            digest: hash(&entry.digest)?,
+        })
+    }
+
+    /// The entry as the domain knows it.
+    pub fn to_entry(&self) -> std::result::Result<AuditEntry, String> {
+        Ok(AuditEntry {
+            entry_id: self.entry_id,
+            request_id: self.chain,
+            sequence_number: Sequence::new(self.sequence).map_err(|p| p.to_string())?,
+            parent_hash: self.parent_hash.to_domain(),
+            timestamp: self.timestamp,
+            event_type: self.event_type,
+            event_data: serde_json::from_str(&self.event_data).map_err(|e| e.to_string())?,
+            actor: Label::new(self.actor.clone()).map_err(|p| p.to_string())?,
+            hash: self.hash.to_domain(),
+            parent_digest: self.parent_digest.to_domain(),
+            digest: self.digest.to_domain(),
+        })
+    }
+}

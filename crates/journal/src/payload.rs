@@ -1,0 +1,130 @@
+//! Payloads beside the journal: what is personal or large enters an entry by salted hash.
+//!
+//! The entry keeps `{"payload_id", "sha256", "bytes"}`. The salt lives with the payload, so that once both are erased
+//! nobody can try out what the hash stood for, and the chain still verifies.
+
+use crate::error::Result;
+use crate::hash::Hash;
+use crate::random::Random;
+use serde_json::{Map, Value, json};
+use steward_domain::{ChainId, PayloadId, Timestamp};
+
+const DOMAIN: &[u8] = b"steward.journal.payload.v1\0";
+
+/// A member whose JSON text is longer than this is moved aside.
+pub const LARGE: usize = 4096;
+
+/// Something kept beside the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// Its id.
+    pub id: PayloadId,
+    /// The chain that refers to it.
+    pub chain: ChainId,
+    /// The salted hash that the entry carries.
+    pub sha256: Hash,
+    /// Salt and content, until it is erased.
+    pub content: Content,
+}
+
+/// What is left of a payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// All of it.
+    Present {
+        /// The salt.
+        salt: [u8; 32],
+        /// The JSON text.
+        body: String,
+    },
+    /// Nothing; the hash in the entry stays.
+    Erased {
+        /// When it was erased.
+        at: Timestamp,
+    },
+}
+
+/// What a check of a payload says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    /// Present and as the entry says.
+    Intact,
+    /// Present and something else.
+    Changed,
+    /// Erased, as may be.
+    Erased,
+}
+
+impl Payload {
+    /// Compares the content with the hash that the entry carries.
+    pub fn check(&self) -> Finding {
+        match &self.content {
+            Content::Erased { .. } => Finding::Erased,
+            Content::Present { salt, body } if salted(salt, body.as_bytes()) == self.sha256 => {
+                Finding::Intact
+            }
+            Content::Present { .. } => Finding::Changed,
+        }
+    }
+}
+
+fn salted(salt: &[u8; 32], body: &[u8]) -> Hash {
+    Hash::of(&[DOMAIN, salt, body])
+}
+
+/// Puts a reference in the member's place and returns what it refers to.
+pub(crate) fn detach(
+    data: &mut Map<String, Value>,
+    name: String,
+    value: &Value,
+    chain: ChainId,
+    random: &dyn Random,
+) -> Result<Payload> {
+    let mut body = String::new();
+    crate::canonical::python(value, &mut body);
+    let salt = random.bytes()?;
+    let id = PayloadId(random.uuid_v4()?);
+    let sha256 = salted(&salt, body.as_bytes());
+    data.insert(
+        name,
+        json!({ "payload_id": id.to_string(), "sha256": sha256.to_string(), "bytes": body.len() }),
+    );
+    Ok(Payload { id, chain, sha256, content: Content::Present { salt, body } })
+}
+
+/// The members that are too large to stay.
+pub(crate) fn large_members(data: &Map<String, Value>) -> Vec<String> {
+    let large = |value: &Value| is_larger_than(value, &mut LARGE.clone());
+    data.iter().filter(|(_, value)| large(value)).map(|(name, _)| name.clone()).collect()
+}
+
+/// Counts roughly and stops at the limit, so that a small entry costs little and a huge one no more.
+fn is_larger_than(value: &Value, left: &mut usize) -> bool {
+    let size = match value {
+        Value::String(text) => text.len() + 2,
+        _ => 8,
+    };
+    match left.checked_sub(size) {
+        None => return true,
+        Some(rest) => *left = rest,
+    }
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_larger_than(item, left)),
+        Value::Object(map) => map.iter().any(|(name, item)| {
+            *left = left.saturating_sub(name.len() + 4);
+            is_larger_than(item, left)
+        }),
+        _ => false,
+    }
+}
+
+/// The payload references in an entry's data: id and hash.
+pub fn references(event_data: &Map<String, Value>) -> Vec<(PayloadId, Hash)> {
+    event_data
+        .values()
+        .filter_map(|value| {
+            let id = value.get("payload_id")?.as_str()?.parse().ok()?;
+            Some((id, Hash::from_hex(value.get("sha256")?.as_str()?.as_bytes())?))
+        })
+        .collect()
+}
