@@ -1,2 +1,53 @@
-//! x
-fn main() {}
+//! The project's own chores. `cargo xtask --help` lists them.
+
+mod bench;
+mod check;
+mod crash;
+mod postgres;
+mod process;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the Steward repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Formatting, lints, tidy tests: everything that reads the code without running it.
+    Check,
+    /// All of the above and every test, with the services they need. `./test` calls this.
+    Test {
+        /// Only the tests of these crates (`store`, `journal`, …).
+        crates: Vec<String>,
+    },
+    /// Measures and prints the command's figures beside their goals.
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    /// Kills a writing process again and again, and checks that nothing acknowledged is lost.
+    Crash(crash::Crash),
+    /// Runs a command with a throw-away PostgreSQL (and pgvector) on a free loopback port.
+    Services {
+        /// The command; STEWARD_TEST_POSTGRES tells it where the server is. Without one, it waits for Enter.
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
+    #[command(hide = true)]
+    CrashWriter(crash::Writer),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().chore {
+        Chore::Check => check::run(),
+        Chore::Test { crates } => test::run(&crates),
+        Chore::Bench(bench) => bench::run(&bench),
+        Chore::Crash(crash) => crash::run(&crash),
+        Chore::Services { command } => postgres::services(&command),
+        Chore::CrashWriter(writer) => crash::write(&writer),
+    }
+}

@@ -20,6 +20,10 @@ macro_rules! texts {
                 if !($min..=$max).contains(&length) {
                     return Err(Problem::new("", concat!(stringify!($name), " must have ", $min, " to ", $max, " characters"), text));
                 }
+                // PostgreSQL cannot keep this character, and nothing that people read contains it.
+                if text.contains('\0') {
+                    return Err(Problem::new("", concat!(stringify!($name), " must not contain the character U+0000"), text));
+                }
                 $(
                     let holds: fn(&str) -> bool = $holds;
                     if !holds(&text) {

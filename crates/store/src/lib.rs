@@ -1,1 +1,33 @@
-//! x
+//! Where it is kept: one interface ([`Store`]), SQLite by default, PostgreSQL for more than one process.
+//!
+//! Invariants
+//! - Every write goes through [`Store::commit`]: journal entries and the state they change are one transaction.
+//! - A reader names a [`Scope`]; a user's scope shows that user's rows and no others. PostgreSQL keeps this by forced
+//!   row-level security, SQLite by the same condition in every statement; one conformance suite runs against both.
+//! - Journal rows are never changed or deleted. Erasing takes payloads, not entries.
+//! - Only this crate knows the SQL of the store.
+
+pub mod audit;
+mod change;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod error;
+mod interface;
+mod migrate;
+pub mod postgres;
+mod query;
+mod retention;
+mod rules;
+pub mod sqlite;
+mod usage;
+mod words;
+
+pub use change::{Change, Commit, Committed, Mention, NewMessage};
+pub use error::{Error, Result};
+pub use interface::{Store, StoreOptions};
+pub use query::{
+    ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
+    Scope, TaskFilter,
+};
+pub use retention::{Purge, RetentionReport};
+pub use usage::{Analytics, Usage};

@@ -92,7 +92,7 @@ impl Tamperer {
             }
             let draft = Draft::new(EventType::Answered, Label::new("planner").unwrap(), data);
             forged.push(
-                seal(&mut tip, draft, Timestamp::from_micros(entry.timestamp.micros()), &redactor, &random)
+                seal(&mut tip, draft, Timestamp::from_micros(entry.timestamp.micros()), &self.1, &random)
                     .unwrap()
                     .0,
             );

@@ -1,0 +1,154 @@
+//! What can be written, and the one shape in which it is handed over.
+
+use std::collections::BTreeMap;
+use steward_domain::{
+    AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Content, Conversation, ConversationId,
+    ConversationStatus, EntityId, EntityName, EntityRef, EntityType, JsonObject, Label, MessageId, PayloadId,
+    Plan, Recipe, RecipeId, Role, SubAgentSession, Task, Timestamp, ToolCall, ToolDefinition, ToolId,
+    ToolInvocation, UserId, Valid,
+};
+use steward_journal::{Draft, Sealed};
+
+/// Journal entries and the changes they stand for: all of it happens, or none.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// To whom the rows belong.
+    pub owner: UserId,
+    /// The chain the entries are appended to.
+    pub chain: ChainId,
+    /// What happened.
+    pub entries: Vec<Draft>,
+    /// What it changes, in order.
+    pub changes: Vec<Change>,
+}
+
+impl Commit {
+    /// A commit with no changes yet.
+    pub fn new(owner: UserId, chain: impl Into<ChainId>) -> Self {
+        Self { owner, chain: chain.into(), entries: Vec::new(), changes: Vec::new() }
+    }
+
+    /// With this entry.
+    #[must_use]
+    pub fn entry(mut self, draft: Draft) -> Self {
+        self.entries.push(draft);
+        self
+    }
+
+    /// With this change.
+    #[must_use]
+    pub fn change(mut self, change: Change) -> Self {
+        self.changes.push(change);
+        self
+    }
+}
+
+/// What a commit made.
+#[derive(Debug, Clone, Default)]
+pub struct Committed {
+    /// The sealed entries.
+    pub entries: Vec<Sealed>,
+    /// The places that appended messages were given.
+    pub sequence_numbers: BTreeMap<MessageId, u64>,
+}
+
+/// One change of state.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Writes a conversation, new or known.
+    PutConversation(Valid<Conversation>),
+    /// Moves a conversation along its life. `Deleted` takes its messages and entities with it.
+    SetConversationStatus {
+        /// Which.
+        id: ConversationId,
+        /// Where to.
+        status: ConversationStatus,
+        /// When.
+        at: Timestamp,
+    },
+    /// Appends a message; the store gives it its place.
+    AppendMessage(NewMessage),
+    /// Notes that an entity was mentioned.
+    MentionEntity(Mention),
+    /// Records an agent's run.
+    PutExecution(Valid<AgentExecution>),
+    /// Records a tool's call.
+    PutInvocation(Valid<ToolInvocation>),
+    /// Writes a tool definition, new or known.
+    PutTool(Valid<ToolDefinition>),
+    /// Takes a tool out of use; its history stays.
+    RetireTool {
+        /// Which.
+        id: ToolId,
+        /// When.
+        at: Timestamp,
+    },
+    /// Writes a recipe, new or known.
+    PutRecipe(Valid<Recipe>),
+    /// Counts a recipe's success.
+    UseRecipe {
+        /// Which.
+        id: RecipeId,
+        /// When.
+        at: Timestamp,
+    },
+    /// Writes a task, new or known.
+    PutTask(Valid<Task>),
+    /// Writes an analysis request, new or known.
+    PutRequest(Valid<AnalysisRequest>),
+    /// Writes a plan, new or known.
+    PutPlan(Valid<Plan>),
+    /// Writes a checkpoint.
+    PutCheckpoint(Valid<Checkpoint>),
+    /// Writes a sub-agent's session, new or known.
+    PutSession(Valid<SubAgentSession>),
+    /// Records an artifact.
+    PutArtifact(Valid<Artifact>),
+    /// Erases a payload; its hash stays in the journal.
+    ErasePayload {
+        /// Which.
+        id: PayloadId,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// A message that has no place yet.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// Where it belongs.
+    pub conversation_id: ConversationId,
+    /// Who speaks.
+    pub role: Role,
+    /// What was said.
+    pub content: Content,
+    /// When.
+    pub timestamp: Timestamp,
+    /// Which agent spoke.
+    pub agent_type: Option<Label>,
+    /// The calls made for it.
+    pub tool_calls: Vec<ToolCall>,
+    /// Anything else.
+    pub metadata: JsonObject,
+}
+
+/// An entity that was mentioned: new to the conversation, or once more.
+#[derive(Debug, Clone)]
+pub struct Mention {
+    /// The id it gets when it is new.
+    pub id: EntityRef,
+    /// Where it was mentioned.
+    pub conversation_id: ConversationId,
+    /// What kind of thing.
+    pub entity_type: EntityType,
+    /// Which one.
+    pub entity_id: EntityId,
+    /// Its title; a known one stays when this has none.
+    pub entity_name: Option<EntityName>,
+    /// When.
+    pub at: Timestamp,
+    /// Attributes; they replace the known ones unless empty.
+    pub metadata: JsonObject,
+}

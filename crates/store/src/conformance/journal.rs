@@ -1,0 +1,149 @@
+//! The journal in the store.
+
+use super::samples::*;
+use crate::audit::{prove, verify};
+use crate::{Change, Commit, Error, Page, Scope, Store, TaskFilter};
+use serde_json::json;
+use std::sync::Arc;
+use steward_domain::*;
+use steward_journal::merkle::{is_consistent, leaf, root_from_inclusion};
+use steward_journal::note::NoteVerifier;
+use steward_journal::{ChainTip, Hash};
+
+async fn key(store: &dyn Store) -> NoteVerifier {
+    NoteVerifier::parse(&store.head().await.unwrap().unwrap().vkey).unwrap()
+}
+
+pub(super) async fn entries_and_state_are_one(store: Arc<dyn Store>) {
+    let user = user();
+    let task = task(&user, 1);
+    let good = Commit::new(user.clone(), task.id)
+        .entry(draft(EventType::TaskChanged, json!({ "status": "pending" })))
+        .change(Change::PutTask(task.clone()));
+    store.commit(&scope(&user), good).await.unwrap();
+    // The last change fails, so the entry and the first change must not be there either.
+    let bad = Commit::new(user.clone(), task.id)
+        .entry(draft(EventType::TaskChanged, json!({ "status": "running" })))
+        .change(Change::PutTask(task.clone().start(at(2)).unwrap()))
+        .change(Change::AppendMessage(message(uuid().into(), "to nowhere", 3)));
+    assert!(matches!(store.commit(&scope(&user), bad).await, Err(Error::NotFound { .. })));
+    assert_eq!(store.task(&scope(&user), task.id).await.unwrap(), Some(task.clone()));
+    assert_eq!(store.entries(&scope(&user), task.id.into(), 0, 9).await.unwrap().len(), 1);
+    assert_eq!(store.chain(&scope(&user), task.id.into()).await.unwrap().unwrap().entries, 1);
+}
+
+pub(super) async fn chains_grow_without_gaps(store: Arc<dyn Store>) {
+    let (user, chain) = (user(), ChainId(uuid()));
+    for round in 0..5 {
+        let all = (0..3).fold(Commit::new(user.clone(), TaskId(chain.0)), |all, i| {
+            all.entry(draft(EventType::StepRecorded, json!({ "round": round, "i": i, "x": 0.1 })))
+        });
+        let sealed = store.commit(&scope(&user), all).await.unwrap().entries;
+        assert_eq!(
+            sealed.iter().map(|entry| entry.sequence).collect::<Vec<_>>(),
+            [round * 3 + 1, round * 3 + 2, round * 3 + 3]
+        );
+    }
+    let mut tip = ChainTip::empty(chain);
+    for found in store.entries(&scope(&user), chain, 0, 99).await.unwrap() {
+        found.entry.verify(&mut tip).unwrap();
+    }
+    assert_eq!(store.chain(&scope(&user), chain).await.unwrap(), Some(tip));
+    assert_eq!(tip.entries, 15);
+    assert_eq!(store.entries(&scope(&user), chain, 13, 1).await.unwrap()[0].entry.sequence, 14);
+}
+
+pub(super) async fn the_log_verifies_and_proves(store: Arc<dyn Store>) {
+    let (user, task) = (user(), TaskId(uuid()));
+    let one = |n: u64| Commit::new(user.clone(), task).entry(draft(EventType::Answered, json!({ "n": n })));
+    store.commit(&scope(&user), one(1)).await.unwrap();
+    let earlier = store.head().await.unwrap().unwrap();
+    store.commit(&scope(&user), one(2)).await.unwrap();
+    let verified = verify(&*store, &key(&*store).await, Some(&earlier.note)).await.unwrap();
+    assert!(verified.signed > earlier.size, "{verified:?}");
+
+    let proof = prove(&*store, &scope(&user), task.into(), 2, Some(earlier.size)).await.unwrap();
+    let head = key(&*store).await.open(&proof.head).unwrap();
+    let path =
+        |hashes: &[String]| hashes.iter().map(|hash| Hash::from_base64(hash).unwrap()).collect::<Vec<_>>();
+    let digest = Hash::from_hex(proof.digest.as_bytes()).unwrap();
+    assert_eq!(
+        root_from_inclusion(leaf(digest), proof.index, proof.size, &path(&proof.inclusion)),
+        Some(head.root)
+    );
+    let consistency = proof.consistency.unwrap();
+    assert!(is_consistent((earlier.size, earlier.root), (head.size, head.root), &path(&consistency.path)));
+    assert!(prove(&*store, &scope(&user), task.into(), 3, None).await.is_err(), "there is no third entry");
+}
+
+pub(super) async fn payloads_erase_and_say_so(store: Arc<dyn Store>) {
+    let (user, task) = (user(), TaskId(uuid()));
+    let mut personal = draft(EventType::RequestSubmitted, json!({ "sources": 1 }));
+    personal.personal.insert("intent".into(), json!("What does Jane earn?"));
+    store.commit(&scope(&user), Commit::new(user.clone(), task).entry(personal)).await.unwrap();
+    let payload = store.payloads(&scope(&user), task.into()).await.unwrap().remove(0);
+    assert_eq!(payload.body.as_deref(), Some("\"What does Jane earn?\""));
+    let before = verify(&*store, &key(&*store).await, None).await.unwrap();
+
+    let erasure = Commit::new(user.clone(), task)
+        .entry(draft(EventType::PayloadErased, json!({ "erased": payload.id.to_string() })))
+        .change(Change::ErasePayload { id: payload.id, at: at(5) });
+    store.commit(&scope(&user), erasure.clone()).await.unwrap();
+    let left = store.payloads(&scope(&user), task.into()).await.unwrap().remove(0);
+    assert_eq!((left.body, left.salt, left.erased_at), (None, None, Some(at(5))));
+    let after = verify(&*store, &key(&*store).await, None).await.unwrap();
+    assert!(after.erased > before.erased, "{before:?} {after:?}");
+    assert!(
+        matches!(store.commit(&scope(&user), erasure).await, Err(Error::NotFound { .. })),
+        "what is erased cannot be erased again"
+    );
+}
+
+pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
+    let (user, task) = (user(), TaskId(uuid()));
+    let mut leaky = draft(
+        EventType::ToolCalled,
+        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "abc", "text": "mail jane@example.com" } }),
+    );
+    leaky.personal.insert("question".into(), json!("my card is 4111 1111 1111 1111"));
+    store.commit(&scope(&user), Commit::new(user.clone(), task).entry(leaky)).await.unwrap();
+    let entry = store.entries(&scope(&user), task.into(), 0, 1).await.unwrap().remove(0).entry;
+    let payload = store.payloads(&scope(&user), task.into()).await.unwrap().remove(0);
+    for written in [entry.event_data.as_str(), payload.body.as_deref().unwrap()] {
+        for secret in ["hunter2", "abc", "jane@example.com", "4111"] {
+            assert!(!written.contains(secret), "{secret} in {written}");
+        }
+    }
+}
+
+pub(super) async fn many_tasks_at_once(store: Arc<dyn Store>) {
+    let user = user();
+    let mut writers = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (store, user) = (store.clone(), user.clone());
+        writers.spawn(async move {
+            let task = task(&user, 1);
+            for i in 0..10 {
+                let step = Commit::new(user.clone(), task.id)
+                    .entry(draft(EventType::StepRecorded, json!({ "i": i })))
+                    .change(Change::PutTask(task.clone()));
+                store.commit(&scope(&user), step).await.unwrap();
+            }
+            assert_eq!(store.chain(&scope(&user), task.id.into()).await.unwrap().unwrap().entries, 10);
+        });
+    }
+    writers.join_all().await;
+    assert_eq!(store.tasks(&scope(&user), TaskFilter::default(), Page::first(99)).await.unwrap().len(), 20);
+    verify(&*store, &key(&*store).await, None).await.unwrap();
+    assert!(store.chains(&Scope::System, None, 5).await.unwrap().is_sorted_by_key(|tip| tip.chain));
+}
+
+pub(super) async fn a_foreign_chain_is_refused(store: Arc<dyn Store>) {
+    let (mine, theirs, chain) = (user(), user(), TaskId(uuid()));
+    let write = |who: &UserId| Commit::new(who.clone(), chain).entry(draft(EventType::Answered, json!({})));
+    store.commit(&scope(&theirs), write(&theirs)).await.unwrap();
+    let refused = store.commit(&scope(&mine), write(&mine)).await;
+    assert!(matches!(refused, Err(Error::OtherOwner)), "{refused:?}");
+    let forged = store.commit(&scope(&mine), write(&theirs)).await;
+    assert!(matches!(forged, Err(Error::OtherOwner)), "{forged:?}");
+}

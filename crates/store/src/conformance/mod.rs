@@ -1,0 +1,63 @@
+//! The suite that every store must pass. A store that passes it can stand in for any other.
+//!
+//! Each behaviour runs as users of its own, so that all of them can share one store, at once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+#![allow(missing_docs, reason = "the names of behaviours say what they are")]
+
+mod conversations;
+mod documents;
+mod executions;
+pub mod isolation;
+mod journal;
+mod recipes;
+mod retention;
+pub mod samples;
+mod tools;
+
+use crate::Store;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+
+/// A behaviour: its name, and a check that panics when the store does not keep it.
+pub type Behaviour = (&'static str, fn(Arc<dyn Store>) -> BoxFuture<'static, ()>);
+
+macro_rules! behaviours {
+    ($($module:ident::{$($name:ident),* $(,)?})*) => {
+        /// Every behaviour.
+        pub const ALL: &[Behaviour] = &[$($((
+            concat!(stringify!($module), "::", stringify!($name)),
+            |store| Box::pin($module::$name(store)),
+        )),*),*];
+    };
+}
+
+behaviours! {
+    conversations::{
+        window_is_the_last_messages_in_order, concurrent_appends_are_ordered_not_lost, status_has_no_way_back,
+        deletion_takes_messages_and_entities, only_active_conversations_take_messages, entities_are_found_by_recency_type_and_name,
+        mentions_count_and_keep_the_name, rules_of_messages_hold, every_text_comes_back, conversations_are_listed_newest_first,
+    }
+    executions::{
+        executions_come_back_whole, invocations_are_filtered, analytics_agree_with_hand_counts, records_are_immutable,
+    }
+    tools::{
+        a_name_has_versions, retired_tools_are_gone_but_kept, nearest_tools_are_the_nearest, widths_of_two_models_live_side_by_side,
+        users_may_not_write_tools,
+    }
+    recipes::{ recipes_are_found_by_schema_then_meaning, using_a_recipe_counts }
+    documents::{
+        tasks_move_and_are_filtered, checkpoints_are_in_order_and_unique, the_papers_of_a_request_come_back,
+    }
+    journal::{
+        entries_and_state_are_one, chains_grow_without_gaps, the_log_verifies_and_proves, payloads_erase_and_say_so,
+        secrets_never_reach_the_disk, many_tasks_at_once, a_foreign_chain_is_refused,
+    }
+    retention::{ a_dry_run_changes_nothing, old_things_go_and_it_is_recorded, aggregates_outlive_details }
+    isolation::{ no_query_shows_another_users_rows, writes_into_another_users_rows_are_refused }
+}

@@ -1,0 +1,68 @@
+//! Carries out a commit in one transaction.
+
+use super::connection::{Database, Tx};
+use super::{conversations, documents, executions, journal, recipes, tools};
+use crate::change::{Change, Commit, Committed};
+use crate::error::{Error, Result};
+use crate::interface::StoreOptions;
+use crate::query::Scope;
+use steward_domain::UserId;
+
+pub(super) async fn apply(
+    db: &Database,
+    options: &StoreOptions,
+    scope: &Scope,
+    commit: Commit,
+) -> Result<Committed> {
+    let Commit { owner, chain, entries, changes } = commit;
+    let mut tx = db.begin(scope).await?;
+    let mut committed = Committed {
+        entries: journal::append(&mut tx, options, &owner, chain, entries).await?,
+        ..Committed::default()
+    };
+    for change in changes {
+        apply_one(&mut tx, scope, &owner, change, &mut committed).await?;
+    }
+    tx.commit().await?;
+    Ok(committed)
+}
+
+async fn apply_one(
+    tx: &mut Tx,
+    scope: &Scope,
+    owner: &UserId,
+    change: Change,
+    committed: &mut Committed,
+) -> Result<()> {
+    match change {
+        Change::PutConversation(conversation) => conversations::put(tx, owner, &conversation).await,
+        Change::SetConversationStatus { id, status, at } => {
+            conversations::set_status(tx, owner, id, status, at).await
+        }
+        Change::AppendMessage(message) => {
+            let (id, place) = conversations::append_message(tx, owner, message).await?;
+            committed.sequence_numbers.insert(id, place);
+            Ok(())
+        }
+        Change::MentionEntity(mention) => conversations::mention(tx, owner, &mention).await,
+        Change::PutExecution(execution) => executions::put(tx, owner, &execution).await,
+        Change::PutInvocation(invocation) => executions::put_invocation(tx, owner, &invocation).await,
+        Change::PutTool(_) | Change::RetireTool { .. } if *scope != Scope::System => Err(Error::OtherOwner),
+        Change::PutTool(tool) => tools::put(tx, &tool).await,
+        Change::RetireTool { id, at } => tools::retire(tx, id, at).await,
+        Change::PutRecipe(recipe) => recipes::put(tx, owner, &recipe).await,
+        Change::UseRecipe { id, at } => recipes::used(tx, owner, id, at).await,
+        Change::PutTask(task) => documents::put_task(tx, owner, &task).await,
+        Change::PutRequest(request) => documents::put_request(tx, owner, &request).await,
+        Change::PutPlan(plan) => documents::put_plan(tx, owner, &plan).await,
+        Change::PutCheckpoint(checkpoint) => documents::put_checkpoint(tx, owner, &checkpoint).await,
+        Change::PutSession(session) => documents::put_session(tx, owner, &session).await,
+        Change::PutArtifact(artifact) => documents::put_artifact(tx, owner, &artifact).await,
+        Change::ErasePayload { id, at } => journal::erase(tx, owner, id, at).await,
+    }
+}
+
+/// What an upsert that touched nothing means: the row is there and belongs to somebody else.
+pub(super) fn touched(rows: u64) -> Result<()> {
+    if rows == 1 { Ok(()) } else { Err(Error::OtherOwner) }
+}

@@ -1,0 +1,200 @@
+//! The pool, the roles, and what PostgreSQL's refusals mean.
+
+use crate::error::{Error, Result};
+use crate::migrate::{POSTGRES, newest};
+use crate::query::Scope;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgPool, Postgres, Row, Transaction};
+use std::collections::BTreeSet;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use steward_domain::{Invalid, Problem};
+
+/// S4 asks for 20 connections and 10 more under pressure.
+const CONNECTIONS: u32 = 30;
+
+/// Serialises migrations of replicas that start together.
+const MIGRATION_LOCK: i64 = 0x7374_6577_6172_6401;
+
+pub(super) type Tx = Transaction<'static, Postgres>;
+
+/// The pool. Work happens only inside [`Database::begin`], under one of the two roles.
+#[derive(Clone)]
+pub(super) struct Database {
+    pool: PgPool,
+    /// Widths of vectors that have their index.
+    indexed: Arc<Mutex<BTreeSet<usize>>>,
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        let detail = error.to_string();
+        let Some(refusal) = error.as_database_error() else {
+            return match error {
+                sqlx::Error::Io(_)
+                | sqlx::Error::Tls(_)
+                | sqlx::Error::PoolTimedOut
+                | sqlx::Error::PoolClosed => Self::Unreachable { detail },
+                sqlx::Error::Configuration(_) => Self::BadAddress("(hidden)".to_owned()),
+                _ => Self::Database(detail),
+            };
+        };
+        match refusal.code().as_deref().unwrap_or_default() {
+            "23505" | "23503" => {
+                Self::Conflict { what: "a row with the same key, or a row it refers to,".to_owned(), detail }
+            }
+            "42501" => Self::OtherOwner,
+            "22P05" | "22021" => Self::Invalid(Invalid {
+                entity: "text",
+                problems: vec![Problem::new(
+                    "",
+                    "must not contain the character U+0000, which PostgreSQL cannot keep",
+                    detail,
+                )],
+            }),
+            "53100" => Self::DiskFull { detail },
+            "25006" => Self::ReadOnly { path: "the PostgreSQL database".into(), detail },
+            "40001" | "40P01" | "55P03" | "53300" => Self::Busy { detail },
+            code if code.starts_with("08")
+                || code.starts_with("57P")
+                || code.starts_with("28")
+                || code == "3D000" =>
+            {
+                Self::Unreachable { detail }
+            }
+            "XX001" | "XX002" => Self::Corrupt { path: "the PostgreSQL database".into(), detail },
+            _ => Self::Database(detail),
+        }
+    }
+}
+
+impl Database {
+    pub(super) async fn connect(address: &str, up_to: i64) -> Result<Self> {
+        let options =
+            PgConnectOptions::from_str(address).map_err(|_| Error::BadAddress("postgres://…".to_owned()))?;
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options.application_name("steward"))
+            .await?;
+        let database = Self { pool, indexed: Arc::default() };
+        database.migrate(up_to).await?;
+        Ok(database)
+    }
+
+    /// A transaction in a role: the user's, which sees the rows of that user, or the house's, which sees all. Both
+    /// settings are local to the transaction, so nothing is left on the connection for the next.
+    pub(super) async fn begin(&self, scope: &Scope) -> Result<Tx> {
+        let mut transaction = self.pool.begin().await?;
+        let (role, user) = match scope {
+            Scope::User(user) => ("steward_user", user.as_str()),
+            Scope::System => ("steward_system", ""),
+        };
+        sqlx::query("SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true)")
+            .bind(role)
+            .bind(user)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction)
+    }
+
+    async fn migrate(&self, up_to: i64) -> Result<()> {
+        let mut connection = self.pool.acquire().await?;
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
+        let result = async {
+            sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
+                .execute(&mut *connection)
+                .await?;
+            let found: i64 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM schema_version")
+                .fetch_one(&mut *connection)
+                .await?;
+            let known = newest(POSTGRES);
+            if found > known {
+                return Err(Error::NewerSchema { found, known });
+            }
+            for migration in POSTGRES.iter().filter(|m| m.version > found && m.version <= up_to) {
+                let sql = format!(
+                    "BEGIN; {}; INSERT INTO schema_version VALUES ({}); COMMIT",
+                    migration.sql, migration.version
+                );
+                if let Err(error) = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection).await {
+                    sqlx::raw_sql("ROLLBACK").execute(&mut *connection).await?;
+                    return Err(setup_error(migration.version, &error));
+                }
+            }
+            Ok(())
+        }
+        .await;
+        sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
+        result
+    }
+
+    /// Makes sure that vectors of this width have their index; the first search of a width pays for it.
+    pub(super) async fn index_vectors(&self, width: usize) -> Result<()> {
+        if self.indexed.lock().is_ok_and(|indexed| indexed.contains(&width)) {
+            return Ok(());
+        }
+        let mut connection = self.pool.acquire().await?;
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
+        let made = sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
+            "CREATE INDEX IF NOT EXISTS tool_by_meaning_{width} ON tool_definition
+             USING hnsw ((description_embedding::vector({width})) vector_cosine_ops) WHERE vector_dims(description_embedding) = {width}"
+        )))
+        .execute(&mut *connection)
+        .await;
+        sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
+        made?;
+        if let Ok(mut indexed) = self.indexed.lock() {
+            indexed.insert(width);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn schema_version(&self) -> Result<i64> {
+        Ok(sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM schema_version")
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
+    pub(super) async fn check(&self) -> Result<String> {
+        let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&self.pool).await?;
+        let vector: String =
+            sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+                .fetch_one(&self.pool)
+                .await?;
+        let unprotected = self.unprotected_tables().await?;
+        if !unprotected.is_empty() {
+            return Err(Error::Setup {
+                detail: format!("row-level security is not forced on {}", unprotected.join(", ")),
+            });
+        }
+        Ok(format!(
+            "PostgreSQL {version}, pgvector {vector}, schema version {}",
+            self.schema_version().await?
+        ))
+    }
+
+    pub(super) async fn unprotected_tables(&self) -> Result<Vec<String>> {
+        let rows = sqlx::query(
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname = 'user_id'
+             AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY 1",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(rows.into_iter().map(|row| row.try_get(0)).collect::<std::result::Result<_, _>>()?)
+    }
+}
+
+fn setup_error(version: i64, error: &sqlx::Error) -> Error {
+    let code = error.as_database_error().and_then(|refusal| refusal.code()).map(|code| code.into_owned());
+    let advice = match code.as_deref() {
+        Some("58P01" | "0A000") => "install the pgvector extension on the server",
+        Some("42501") => {
+            "connect as a role that may CREATE EXTENSION vector and CREATE ROLE, or let an administrator make them first"
+        }
+        _ => return Error::Migration { version, detail: error.to_string() },
+    };
+    Error::Setup { detail: format!("{error}; {advice}") }
+}

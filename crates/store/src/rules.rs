@@ -1,0 +1,41 @@
+//! Rules that both stores keep in the same words.
+
+use crate::change::NewMessage;
+use crate::error::{Error, Result};
+use steward_domain::{Check, ConversationId, Message, Sequence, ToolDefinition, Valid};
+
+/// Only an active conversation takes messages.
+pub(crate) fn open_for_messages(status: Option<String>, id: ConversationId) -> Result<()> {
+    match status.as_deref() {
+        Some("active") => Ok(()),
+        Some(status) => Err(Error::Conflict {
+            what: format!("the {status} conversation {id}"),
+            detail: "it takes no more messages".to_owned(),
+        }),
+        None => Err(Error::NotFound { what: "conversation", id: id.to_string() }),
+    }
+}
+
+/// The message in its place, with its rules checked.
+pub(crate) fn placed(new: NewMessage, place: u64) -> Result<Valid<Message>> {
+    let message = Message {
+        id: new.id,
+        conversation_id: new.conversation_id,
+        role: new.role,
+        content: new.content,
+        sequence_number: Sequence::new(place)?,
+        timestamp: new.timestamp,
+        agent_type: new.agent_type,
+        tool_calls: new.tool_calls,
+        metadata: new.metadata,
+    };
+    Ok(message.validate()?)
+}
+
+/// The newest by version number, among the active ones unless a version was named.
+pub(crate) fn newest(tools: Vec<Valid<ToolDefinition>>, named: bool) -> Option<Valid<ToolDefinition>> {
+    let number = |tool: &Valid<ToolDefinition>| {
+        tool.tool_version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>()
+    };
+    tools.into_iter().filter(|tool| named || tool.is_active).max_by_key(number)
+}

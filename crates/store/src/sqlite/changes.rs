@@ -1,0 +1,68 @@
+//! Carries out a commit inside the writer's transaction.
+
+use super::journal::{self, Log};
+use super::{conversations, documents, executions, recipes, tools};
+use crate::change::{Change, Commit, Committed};
+use crate::error::{Error, Result};
+use crate::interface::StoreOptions;
+use crate::query::Scope;
+use rusqlite::Connection;
+use steward_domain::UserId;
+
+pub(super) fn apply(
+    connection: &Connection,
+    options: &StoreOptions,
+    log: &mut Log,
+    scope: &Scope,
+    commit: Commit,
+) -> Result<Committed> {
+    let Commit { owner, chain, entries, changes } = commit;
+    let mut committed = Committed {
+        entries: journal::append(connection, options, log, &owner, chain, entries)?,
+        ..Committed::default()
+    };
+    for change in changes {
+        apply_one(connection, scope, &owner, change, &mut committed)?;
+    }
+    Ok(committed)
+}
+
+fn apply_one(
+    db: &Connection,
+    scope: &Scope,
+    owner: &UserId,
+    change: Change,
+    committed: &mut Committed,
+) -> Result<()> {
+    match change {
+        Change::PutConversation(conversation) => conversations::put(db, owner, &conversation),
+        Change::SetConversationStatus { id, status, at } => {
+            conversations::set_status(db, owner, id, status, at)
+        }
+        Change::AppendMessage(message) => {
+            let (id, place) = conversations::append_message(db, owner, message)?;
+            committed.sequence_numbers.insert(id, place);
+            Ok(())
+        }
+        Change::MentionEntity(mention) => conversations::mention(db, owner, &mention),
+        Change::PutExecution(execution) => executions::put(db, owner, &execution),
+        Change::PutInvocation(invocation) => executions::put_invocation(db, owner, &invocation),
+        Change::PutTool(_) | Change::RetireTool { .. } if *scope != Scope::System => Err(Error::OtherOwner),
+        Change::PutTool(tool) => tools::put(db, &tool),
+        Change::RetireTool { id, at } => tools::retire(db, id, at),
+        Change::PutRecipe(recipe) => recipes::put(db, owner, &recipe),
+        Change::UseRecipe { id, at } => recipes::used(db, owner, id, at),
+        Change::PutTask(task) => documents::put_task(db, owner, &task),
+        Change::PutRequest(request) => documents::put_request(db, owner, &request),
+        Change::PutPlan(plan) => documents::put_plan(db, owner, &plan),
+        Change::PutCheckpoint(checkpoint) => documents::put_checkpoint(db, owner, &checkpoint),
+        Change::PutSession(session) => documents::put_session(db, owner, &session),
+        Change::PutArtifact(artifact) => documents::put_artifact(db, owner, &artifact),
+        Change::ErasePayload { id, at } => journal::erase(db, Some(owner.as_str()), id, at),
+    }
+}
+
+/// What an upsert that touched nothing means: the row is there and belongs to somebody else.
+pub(super) fn touched(rows: usize) -> Result<()> {
+    if rows == 1 { Ok(()) } else { Err(Error::OtherOwner) }
+}

@@ -1,0 +1,334 @@
+//! The journal's tables: chains, entries, payloads, and the log's signed head.
+
+use crate::audit::RawPayload;
+use crate::error::{Error, Result};
+use crate::interface::StoreOptions;
+use crate::query::{Head, LogEntry, Scope};
+use crate::words::{int, uint};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::HashMap;
+use steward_domain::{ChainId, EntryId, EventType, PayloadId, Timestamp, UserId};
+use steward_journal::merkle::Edge;
+use steward_journal::note::{Checkpoint, NoteSigner};
+use steward_journal::payload::{Content, Payload};
+use steward_journal::{ChainTip, Draft, Hash, Sealed, seal};
+use uuid::Uuid;
+
+/// What the writer remembers between transactions: the tree's edge and the ends of chains.
+pub(super) struct Log {
+    edge: Edge,
+    signed: u64,
+    tips: HashMap<ChainId, (UserId, ChainTip)>,
+    /// SQLite's counter of other connections' commits: when it moves, what we remember may be old.
+    data_version: i64,
+}
+
+/// Chains to remember; more than are at work at once.
+const TIPS: usize = 10_000;
+
+/// Where the log stood before a savepoint.
+pub(super) struct Mark {
+    edge: Edge,
+}
+
+impl Log {
+    pub(super) fn load(connection: &Connection) -> Result<Self> {
+        let edge = stored_edge(connection)?;
+        Ok(Self { signed: edge.size(), edge, tips: HashMap::new(), data_version: data_version(connection)? })
+    }
+
+    /// Reads again what another process may have changed. Called inside the transaction, so it cannot change after.
+    pub(super) fn refresh(&mut self, connection: &Connection) -> Result<()> {
+        if data_version(connection)? != self.data_version {
+            *self = Self::load(connection)?;
+        }
+        Ok(())
+    }
+
+    /// After a transaction that was taken back.
+    pub(super) fn forget(&mut self) {
+        self.tips.clear();
+        self.data_version = -1;
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { edge: self.edge.clone() }
+    }
+
+    pub(super) fn return_to(&mut self, mark: Mark) {
+        self.edge = mark.edge;
+        self.tips.clear();
+    }
+}
+
+fn data_version(connection: &Connection) -> Result<i64> {
+    Ok(connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+}
+
+fn stored_edge(connection: &Connection) -> Result<Edge> {
+    let row: Option<(i64, Vec<u8>)> = connection
+        .query_row("SELECT size, peaks FROM log_head", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((size, peaks)) = row else { return Ok(Edge::default()) };
+    let peaks = peaks.as_chunks::<32>().0.iter().map(|peak| Hash(*peak)).collect();
+    Ok(Edge::from_parts(uint(size)?, peaks)?)
+}
+
+/// Refuses a home whose log was signed by another key than the one that lies in it.
+pub(super) fn check_key(connection: &Connection, signer: &NoteSigner) -> Result<()> {
+    let log: Option<String> =
+        connection.query_row("SELECT vkey FROM log_head", [], |row| row.get(0)).optional()?;
+    let ours = signer.verifier().vkey();
+    match log {
+        Some(log) if log != ours => Err(Error::WrongKey { log, ours }),
+        _ => Ok(()),
+    }
+}
+
+/// Seals drafts onto a chain and writes them.
+pub(super) fn append(
+    connection: &Connection,
+    options: &StoreOptions,
+    log: &mut Log,
+    owner: &UserId,
+    chain: ChainId,
+    drafts: Vec<Draft>,
+) -> Result<Vec<Sealed>> {
+    if drafts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut tip = owned_tip(connection, log, owner, chain)?;
+    let now = options.clock.now();
+    let mut sealed = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        let (entry, payloads) = seal(&mut tip, draft, now, &options.redactor, &*options.random)?;
+        insert_entry(connection, log.edge.size(), owner, &entry)?;
+        for payload in &payloads {
+            insert_payload(connection, owner, payload)?;
+        }
+        log.edge.push(entry.digest);
+        sealed.push(entry);
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO chain (request_id, user_id, entries, hash, digest) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (request_id) DO UPDATE SET entries = excluded.entries, hash = excluded.hash, digest = excluded.digest",
+        )?
+        .execute(params![chain.0, owner.as_str(), int(tip.entries), tip.hash.0, tip.digest.0])?;
+    if log.tips.len() >= TIPS {
+        log.tips.clear();
+    }
+    log.tips.insert(chain, (owner.clone(), tip));
+    Ok(sealed)
+}
+
+/// The end of a chain that belongs to the owner; an empty one when there is none yet.
+fn owned_tip(connection: &Connection, log: &Log, owner: &UserId, chain: ChainId) -> Result<ChainTip> {
+    if let Some((known, tip)) = log.tips.get(&chain) {
+        return if known == owner { Ok(*tip) } else { Err(Error::OtherOwner) };
+    }
+    let found = connection
+        .prepare_cached("SELECT request_id, entries, hash, digest, user_id FROM chain WHERE request_id = ?1")?
+        .query_row([chain.0], |row| Ok((row_tip(row), row.get::<_, String>(4)?)))
+        .optional()?;
+    match found {
+        Some((_, user)) if user != owner.as_str() => Err(Error::OtherOwner),
+        Some((tip, _)) => tip,
+        None => Ok(ChainTip::empty(chain)),
+    }
+}
+
+fn insert_entry(connection: &Connection, index: u64, owner: &UserId, entry: &Sealed) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )?
+        .execute(params![
+            int(index),
+            entry.chain.0,
+            int(entry.sequence),
+            entry.entry_id.0,
+            owner.as_str(),
+            entry.timestamp.micros(),
+            entry.event_type.name(),
+            entry.event_data,
+            entry.actor,
+            entry.parent_hash.0,
+            entry.hash.0,
+            entry.parent_digest.0,
+            entry.digest.0,
+        ])?;
+    Ok(())
+}
+
+fn insert_payload(connection: &Connection, owner: &UserId, payload: &Payload) -> Result<()> {
+    if let Content::Present { salt, body } = &payload.content {
+        connection
+            .prepare_cached("INSERT INTO payload VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)")?
+            .execute(params![payload.id.0, payload.chain.0, owner.as_str(), payload.sha256.0, salt, body])?;
+    }
+    Ok(())
+}
+
+/// Signs the log as this transaction leaves it: entries and the head that covers them reach the disk together.
+pub(super) fn write_head(
+    connection: &Connection,
+    options: &StoreOptions,
+    log: &mut Log,
+) -> rusqlite::Result<()> {
+    if log.signed == log.edge.size() {
+        return Ok(());
+    }
+    let checkpoint = Checkpoint {
+        origin: options.signer.origin().to_owned(),
+        size: log.edge.size(),
+        root: log.edge.root(),
+    };
+    let peaks: Vec<u8> = log.edge.peaks().iter().flat_map(|peak| peak.0).collect();
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO log_head (id, size, root, peaks, note, vkey) VALUES (1, ?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![int(checkpoint.size), checkpoint.root.0, peaks, options.signer.sign(&checkpoint), options.signer.verifier().vkey()])?;
+    log.signed = log.edge.size();
+    Ok(())
+}
+
+fn row_tip(row: &Row<'_>) -> Result<ChainTip> {
+    Ok(ChainTip {
+        chain: ChainId(row.get(0)?),
+        entries: uint(row.get(1)?)?,
+        hash: Hash(row.get(2)?),
+        digest: Hash(row.get(3)?),
+    })
+}
+
+pub(super) fn tip(connection: &Connection, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {
+    connection
+        .prepare_cached("SELECT request_id, entries, hash, digest FROM chain WHERE request_id = ?1 AND (?2 IS NULL OR user_id = ?2)")?
+        .query_row(params![chain.0, user(scope)], |row| Ok(row_tip(row)))
+        .optional()?
+        .transpose()
+}
+
+pub(super) fn chains(
+    connection: &Connection,
+    scope: &Scope,
+    after: Option<ChainId>,
+    limit: u32,
+) -> Result<Vec<ChainTip>> {
+    connection
+        .prepare_cached(
+            "SELECT request_id, entries, hash, digest FROM chain
+             WHERE (?1 IS NULL OR request_id > ?1) AND (?2 IS NULL OR user_id = ?2) ORDER BY request_id LIMIT ?3",
+        )?
+        .query_map(params![after.map(|chain| chain.0), user(scope), limit], |row| Ok(row_tip(row)))?
+        .map(|tip| tip?)
+        .collect()
+}
+
+const ENTRY: &str = "log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash, parent_digest, digest";
+
+fn row_entry(row: &Row<'_>) -> Result<LogEntry> {
+    let event_type: String = row.get(5)?;
+    let entry = Sealed {
+        chain: ChainId(row.get(1)?),
+        sequence: uint(row.get(2)?)?,
+        entry_id: EntryId(row.get(3)?),
+        timestamp: Timestamp::from_micros(row.get(4)?),
+        event_type: EventType::from_name(&event_type)
+            .ok_or_else(|| Error::BadRow(format!("event type {event_type:?}")))?,
+        event_data: row.get(6)?,
+        actor: row.get(7)?,
+        parent_hash: Hash(row.get(8)?),
+        hash: Hash(row.get(9)?),
+        parent_digest: Hash(row.get(10)?),
+        digest: Hash(row.get(11)?),
+    };
+    Ok(LogEntry { index: Some(uint(row.get(0)?)?), entry })
+}
+
+pub(super) fn entries(
+    connection: &Connection,
+    scope: &Scope,
+    chain: ChainId,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<LogEntry>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {ENTRY} FROM journal_entry WHERE request_id = ?1 AND sequence_number > ?2 AND (?3 IS NULL OR user_id = ?3)
+             ORDER BY sequence_number LIMIT ?4"
+        ))?
+        .query_map(params![chain.0, int(after), user(scope), limit], |row| Ok(row_entry(row)))?
+        .map(|entry| entry?)
+        .collect()
+}
+
+pub(super) fn log(connection: &Connection, from: u64, limit: u32) -> Result<Vec<LogEntry>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {ENTRY} FROM journal_entry WHERE log_index >= ?1 ORDER BY log_index LIMIT ?2"
+        ))?
+        .query_map(params![int(from), limit], |row| Ok(row_entry(row)))?
+        .map(|entry| entry?)
+        .collect()
+}
+
+pub(super) fn payloads(connection: &Connection, scope: &Scope, chain: ChainId) -> Result<Vec<RawPayload>> {
+    connection
+        .prepare_cached(
+            "SELECT payload_id, request_id, sha256, salt, body, erased_at FROM payload
+             WHERE request_id = ?1 AND (?2 IS NULL OR user_id = ?2) ORDER BY payload_id",
+        )?
+        .query_map(params![chain.0, user(scope)], |row| {
+            Ok(RawPayload {
+                id: PayloadId(row.get(0)?),
+                chain: ChainId(row.get(1)?),
+                sha256: row.get(2)?,
+                salt: row.get(3)?,
+                body: row.get(4)?,
+                erased_at: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros),
+            })
+        })?
+        .map(|payload| Ok(payload?))
+        .collect()
+}
+
+/// Erases one payload of the owner.
+pub(super) fn erase(
+    connection: &Connection,
+    owner: Option<&str>,
+    id: PayloadId,
+    at: Timestamp,
+) -> Result<()> {
+    let erased = connection
+        .prepare_cached("UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE payload_id = ?1 AND erased_at IS NULL AND (?3 IS NULL OR user_id = ?3)")?
+        .execute(params![id.0, at.micros(), owner])?;
+    if erased == 1 {
+        Ok(())
+    } else {
+        Err(Error::NotFound { what: "payload that is not erased yet,", id: id.to_string() })
+    }
+}
+
+/// Erases all payloads of a chain.
+pub(super) fn erase_chain(connection: &Connection, chain: Uuid, at: Timestamp) -> Result<u64> {
+    let erased = connection
+        .prepare_cached("UPDATE payload SET salt = NULL, body = NULL, erased_at = ?2 WHERE request_id = ?1 AND erased_at IS NULL")?
+        .execute(params![chain, at.micros()])?;
+    Ok(erased as u64)
+}
+
+pub(super) fn head(connection: &Connection) -> Result<Option<Head>> {
+    connection
+        .query_row("SELECT size, root, note, vkey FROM log_head", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
+        .optional()?
+        .map(|(size, root, note, vkey)| Ok(Head { size: uint(size)?, root: Hash(root), note, vkey }))
+        .transpose()
+}
+
+/// The user to compare with; nothing for the house.
+pub(super) fn user(scope: &Scope) -> Option<&str> {
+    scope.user().map(|user| user.as_str())
+}

@@ -1,0 +1,34 @@
+//! Every test, with the services they need.
+
+use crate::postgres::Postgres;
+use crate::process::{command, root};
+use anyhow::{Result, bail};
+
+pub(crate) fn run(crates: &[String]) -> Result<()> {
+    if crates.is_empty() {
+        crate::check::run()?;
+    }
+    let postgres = Postgres::start()?;
+    let mut cargo = command("cargo");
+    cargo.arg("test").current_dir(root()).env("STEWARD_TEST_POSTGRES", &postgres.address);
+    if crates.is_empty() {
+        cargo.arg("--workspace");
+    }
+    for name in crates {
+        let package = if ["steward", "xtask"].contains(&name.as_str()) {
+            name.clone()
+        } else {
+            format!("steward-{name}")
+        };
+        cargo.args(["--package", &package]);
+    }
+    let status = cargo.status()?;
+    drop(postgres);
+    if !status.success() {
+        bail!("some tests failed");
+    }
+    if crates.is_empty() {
+        crate::crash::run(&crate::crash::Crash::short())?;
+    }
+    Ok(())
+}

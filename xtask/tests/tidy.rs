@@ -1,0 +1,176 @@
+//! Tidy checks: what the compiler does not see but a reader does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every file of the repository with this ending, build products aside.
+fn files(ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir()
+                && !path.is_symlink()
+                && !["target", ".git", "node_modules", "vendor", "artifacts", "corpus"]
+                    .contains(&name.as_str())
+            {
+                folders.push(path);
+            } else if name.ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().display().to_string()
+}
+
+fn is_test(path: &Path) -> bool {
+    let text = shown(path);
+    text.contains("/tests/") || text.contains("/conformance/") || text.ends_with("_tests.rs")
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let long: Vec<String> = files(".rs")
+        .into_iter()
+        .filter(|path| !is_test(path))
+        .map(|path| (std::fs::read_to_string(&path).unwrap().lines().count(), path))
+        .filter(|(lines, _)| *lines > 800)
+        .map(|(lines, path)| format!("{}: {lines} lines", shown(&path)))
+        .collect();
+    assert!(long.is_empty(), "look for the seam: {long:#?}");
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    let silent: Vec<String> = files(".rs")
+        .iter()
+        .filter(|path| !std::fs::read_to_string(path).unwrap().starts_with("//!"))
+        .map(|path| shown(path))
+        .collect();
+    assert!(silent.is_empty(), "these files do not open with `//!`: {silent:#?}");
+}
+
+/// Dependencies point one way, as ARCHITECTURE.md draws it.
+#[test]
+fn crates_depend_in_one_direction() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("domain", &[][..]),
+        ("journal", &["domain"][..]),
+        ("policy", &["domain"]),
+        ("engine", &["domain"]),
+        ("store", &["domain", "journal"]),
+        ("language", &["domain", "journal"]),
+        ("tools", &["domain", "journal", "policy", "language"]),
+        ("analysis", &["domain", "journal", "policy", "language"]),
+        ("runtime", &["domain", "journal", "policy", "engine", "store", "language", "tools", "analysis"]),
+        (
+            "server",
+            &["domain", "journal", "policy", "engine", "store", "language", "tools", "analysis", "runtime"],
+        ),
+    ]);
+    for (name, dependencies) in &allowed {
+        let manifest = root().join("crates").join(name).join("Cargo.toml");
+        let Ok(text) = std::fs::read_to_string(&manifest) else { continue };
+        let ours = text.split("[dev-dependencies]").next().unwrap().lines();
+        for line in ours.filter_map(|line| line.strip_prefix("steward-")) {
+            let other = line.split(['.', ' ', '=']).next().unwrap();
+            assert!(dependencies.contains(&other), "crates/{name} must not depend on {other}");
+        }
+    }
+}
+
+/// Only these crates may carry the heavy parts.
+#[test]
+fn heavy_dependencies_stay_in_their_rooms() {
+    for (dependency, rooms) in [
+        ("datafusion", &["analysis"][..]),
+        ("sqlx", &["store"]),
+        ("axum", &["server"]),
+        ("anyhow", &["steward"]),
+    ] {
+        for path in files("Cargo.toml") {
+            let name = shown(&path);
+            let Some(room) = name.strip_prefix("crates/").and_then(|rest| rest.split('/').next()) else {
+                continue;
+            };
+            let uses =
+                std::fs::read_to_string(&path).unwrap().lines().any(|line| line.starts_with(dependency));
+            assert!(!uses || rooms.contains(&room), "{name} must not use {dependency}");
+        }
+    }
+}
+
+/// Every code that the source can give has its page, and every page its code.
+#[test]
+fn every_error_code_has_its_page() {
+    let is_code = |text: &str| {
+        text.len() == 6
+            && text[..3].chars().all(|c| c.is_ascii_uppercase())
+            && text[3..].chars().all(|c| c.is_ascii_digit())
+    };
+    let mut codes = BTreeSet::new();
+    for path in files("error.rs").iter().filter(|path| shown(path).starts_with("crates/")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        codes.extend(text.split('"').filter(|part| is_code(part)).map(str::to_owned));
+    }
+    let pages: BTreeSet<String> = files(".md")
+        .iter()
+        .filter(|path| shown(path).starts_with("docs/errors/"))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| is_code(name))
+        .collect();
+    assert_eq!(codes, pages, "left: codes in the source, right: pages in docs/errors");
+    for code in &codes {
+        let page = std::fs::read_to_string(root().join(format!("docs/errors/{code}.md"))).unwrap();
+        for part in ["## What happened", "## Why", "## What to do"] {
+            assert!(page.contains(part), "docs/errors/{code}.md lacks {part:?}");
+        }
+    }
+}
+
+/// No path of one machine, no word of a registry's host.
+#[test]
+fn nothing_ties_the_repository_to_one_machine() {
+    let needles = [["/wo", "rk/"].concat(), ["/ro", "ot/"].concat(), ["/home", "/"].concat()];
+    for ending in [".rs", ".md", ".toml", ".py", ".yaml", ".json", ".sql", "test", "run"] {
+        for path in files(ending) {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            for needle in &needles {
+                assert!(!text.contains(needle.as_str()), "{} contains {needle}", shown(&path));
+            }
+        }
+    }
+}
+
+/// What people click in the docs is there.
+#[test]
+fn links_in_the_docs_lead_somewhere() {
+    for path in files(".md") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap();
+            if file.is_empty() || target.contains("://") || target.contains(' ') {
+                continue;
+            }
+            assert!(path.parent().unwrap().join(file).exists(), "{} links to {target}", shown(&path));
+        }
+    }
+}
