@@ -4,10 +4,20 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command to be started.
+/// A command to be started. What cargo told us about ourselves is not handed down: build scripts watch those variables,
+/// and would build again at every change between a nested and a direct call.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    Command::new(program)
+    let mut command = Command::new(program);
+    let ours = |name: &str| {
+        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"].iter().any(|start| name.starts_with(start))
+            || ["CARGO", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "OUT_DIR", "LD_LIBRARY_PATH"]
+                .contains(&name)
+    };
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// Runs a command line from the repository's root and fails when it does.

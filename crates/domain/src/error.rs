@@ -66,6 +66,8 @@ impl fmt::Display for Problem {
     }
 }
 
+impl std::error::Error for Problem {}
+
 /// A value that cannot be: all broken rules at once, so that a person fixes them in one go.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{entity}: {}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]

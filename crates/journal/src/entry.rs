@@ -1,6 +1,6 @@
 //! Sealing: from a draft to an entry with its place, its S3 hash and its digest.
 
-use crate::canonical::{deeper_than, jcs_string, python, python_string, python_to_jcs};
+use crate::canonical::{deeper_than, jcs, jcs_string, python, python_string, python_to_jcs};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::payload::{self, Payload};
@@ -83,15 +83,27 @@ pub struct Sealed {
     pub digest: Hash,
 }
 
-/// Seals a draft onto a chain: redacts, moves what is personal or large aside, writes the canonical text, hashes.
-/// The tip moves on only when all of it worked.
-pub fn seal(
-    tip: &mut ChainTip,
+/// A draft that is ready to be sealed: redacted, what is personal or large moved aside, both canonical texts written.
+/// All of it can be done before the chain's end is known, away from whoever keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    chain: ChainId,
+    entry_id: EntryId,
+    event_type: EventType,
+    actor: String,
+    event_data: String,
+    canonical: String,
+    payloads: Vec<Payload>,
+}
+
+/// Prepares a draft for a chain.
+pub fn prepare(
+    chain: ChainId,
     draft: Draft,
     now: Timestamp,
     redactor: &Redactor,
     random: &dyn Random,
-) -> Result<(Sealed, Vec<Payload>)> {
+) -> Result<Prepared> {
     let Draft { event_type, event_data, actor, personal } = draft;
     let deep = |map: &Map<String, Value>| map.values().any(|value| deeper_than(value, MAX_DEPTH));
     if deep(&event_data) || deep(&personal) {
@@ -100,50 +112,62 @@ pub fn seal(
     let mut data = redactor.redact_map(event_data);
     let mut payloads = Vec::new();
     for (name, value) in personal {
-        payloads.push(payload::detach(
-            &mut data,
-            name.clone(),
-            &redactor.redact_member(&name, value),
-            tip.chain,
-            random,
-        )?);
+        let value = redactor.redact_member(&name, value);
+        payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
     }
     for name in payload::large_members(&data) {
         if let Some(value) = data.remove(&name) {
-            payloads.push(payload::detach(&mut data, name, &value, tip.chain, random)?);
+            payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
         }
     }
-    let mut text = String::with_capacity(256);
-    python(&Value::Object(data), &mut text);
+    let data = Value::Object(data);
+    let (mut text, mut canonical) = (String::with_capacity(256), String::with_capacity(256));
+    python(&data, &mut text);
+    jcs(&data, &mut canonical);
+    let entry_id = EntryId(random.uuid_v7(now)?);
+    let actor = actor.as_str().to_owned();
+    Ok(Prepared { chain, entry_id, event_type, actor, event_data: text, canonical, payloads })
+}
 
+/// Seals what was prepared onto the end of its chain. The tip moves on.
+pub fn seal(tip: &mut ChainTip, prepared: Prepared, now: Timestamp) -> Result<(Sealed, Vec<Payload>)> {
+    let Prepared { chain, entry_id, event_type, actor, event_data, canonical, payloads } = prepared;
     let mut sealed = Sealed {
-        entry_id: EntryId(random.uuid_v7(now)?),
+        entry_id,
         chain: tip.chain,
         sequence: tip.entries + 1,
         timestamp: now,
         event_type,
-        event_data: text,
-        actor: actor.as_str().to_owned(),
+        event_data,
+        actor,
         parent_hash: tip.hash,
         hash: Hash::ZERO,
         parent_digest: tip.digest,
         digest: Hash::ZERO,
     };
+    if chain != tip.chain {
+        return Err(sealed.wrong("was prepared for another chain"));
+    }
     let timestamp = now.to_string();
-    sealed.hash = s3_hash(
-        &sealed.parent_hash.hex(),
-        timestamp.as_bytes(),
-        event_type.name().as_bytes(),
-        sealed.event_data.as_bytes(),
-    );
-    sealed.digest = sealed.compute_digest(&timestamp)?;
-    *tip = ChainTip { chain: tip.chain, entries: sealed.sequence, hash: sealed.hash, digest: sealed.digest };
+    sealed.hash = sealed.compute_hash(&timestamp);
+    sealed.digest = sealed.compute_digest(&timestamp, canonical.as_bytes());
+    *tip = sealed.after();
     Ok((sealed, payloads))
 }
 
 /// S3: `SHA256(parent_hash + timestamp + event_type + event_data)`.
-pub(crate) fn s3_hash(parent_hex: &[u8], timestamp: &[u8], event_type: &[u8], event_data: &[u8]) -> Hash {
-    Hash::of(&[parent_hex, timestamp, event_type, event_data])
+pub(crate) fn s3_hash(
+    parent_hex: &[u8],
+    timestamp: &[u8],
+    event_type: &[u8],
+    event_data: &[u8],
+    scratch: &mut Vec<u8>,
+) -> Hash {
+    scratch.clear();
+    for part in [parent_hex, timestamp, event_type, event_data] {
+        scratch.extend_from_slice(part);
+    }
+    Hash::of(&[scratch])
 }
 
 /// The texts of an entry from which its digest is made; the strings stand as JCS writes them, quotes included.
@@ -186,15 +210,17 @@ impl DigestParts<'_> {
 }
 
 impl Sealed {
-    fn compute_digest(&self, timestamp: &str) -> Result<Hash> {
-        let mut event_data = Vec::with_capacity(self.event_data.len());
-        if python_to_jcs(self.event_data.as_bytes(), &mut event_data) != Some(self.event_data.len()) {
-            let value: Value = serde_json::from_str(&self.event_data)
-                .map_err(|error| Error::NotAnEntry { line: self.sequence, what: error.to_string() })?;
-            let mut text = String::new();
-            crate::canonical::jcs(&value, &mut text);
-            event_data = text.into_bytes();
-        }
+    fn compute_hash(&self, timestamp: &str) -> Hash {
+        s3_hash(
+            &self.parent_hash.hex(),
+            timestamp.as_bytes(),
+            self.event_type.name().as_bytes(),
+            self.event_data.as_bytes(),
+            &mut Vec::with_capacity(512),
+        )
+    }
+
+    fn compute_digest(&self, timestamp: &str, canonical_data: &[u8]) -> Hash {
         let mut actor = String::new();
         jcs_string(&self.actor, &mut actor);
         let (entry_id, request_id) = (self.entry_id.to_string(), self.chain.to_string());
@@ -202,7 +228,7 @@ impl Sealed {
         let parts = DigestParts {
             actor: actor.as_bytes(),
             entry_id: entry_id.as_bytes(),
-            event_data: &event_data,
+            event_data: canonical_data,
             event_type: self.event_type.name().as_bytes(),
             hash: &self.hash.hex(),
             parent_digest: &self.parent_digest.hex(),
@@ -211,36 +237,52 @@ impl Sealed {
             sequence_number: sequence_number.as_bytes(),
             timestamp: timestamp.as_bytes(),
         };
-        Ok(parts.digest(&mut Vec::with_capacity(1024)))
+        parts.digest(&mut Vec::with_capacity(1024))
+    }
+
+    /// Whether the digest fits: by the quick way to the canonical text if that shows it, else by a full parse.
+    fn digest_fits(&self, timestamp: &str) -> Result<bool> {
+        let mut quick = Vec::with_capacity(self.event_data.len());
+        if python_to_jcs(self.event_data.as_bytes(), &mut quick).is_some()
+            && self.compute_digest(timestamp, &quick) == self.digest
+        {
+            return Ok(true);
+        }
+        let value: Value = serde_json::from_str(&self.event_data)
+            .map_err(|error| Error::NotAnEntry { line: self.sequence, what: error.to_string() })?;
+        let mut canonical = String::with_capacity(self.event_data.len());
+        jcs(&value, &mut canonical);
+        Ok(self.compute_digest(timestamp, canonical.as_bytes()) == self.digest)
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::Tampered { chain: self.chain.to_string(), sequence: self.sequence, what: what.to_owned() }
+    }
+
+    /// The end of the chain once this entry is on it.
+    pub fn after(&self) -> ChainTip {
+        ChainTip { chain: self.chain, entries: self.sequence, hash: self.hash, digest: self.digest }
     }
 
     /// Checks both hashes against what the entry says, and its place against the tip; moves the tip on.
     pub fn verify(&self, tip: &mut ChainTip) -> Result<()> {
-        let wrong = |what: &str| Error::Tampered {
-            chain: self.chain.to_string(),
-            sequence: self.sequence,
-            what: what.to_owned(),
-        };
         if self.chain != tip.chain {
-            return Err(wrong("belongs to another chain"));
+            return Err(self.wrong("belongs to another chain"));
         }
         if self.sequence != tip.entries + 1 {
-            return Err(wrong(&format!("stands where entry {} should", tip.entries + 1)));
+            return Err(self.wrong(&format!("stands where entry {} should", tip.entries + 1)));
         }
         if self.parent_hash != tip.hash || self.parent_digest != tip.digest {
-            return Err(wrong("does not follow from the entry before it"));
+            return Err(self.wrong("does not follow from the entry before it"));
         }
         let timestamp = self.timestamp.to_string();
-        let name = self.event_type.name().as_bytes();
-        if s3_hash(&self.parent_hash.hex(), timestamp.as_bytes(), name, self.event_data.as_bytes())
-            != self.hash
-        {
-            return Err(wrong("its content does not fit its hash"));
+        if self.compute_hash(&timestamp) != self.hash {
+            return Err(self.wrong("its content does not fit its hash"));
         }
-        if self.compute_digest(&timestamp)? != self.digest {
-            return Err(wrong("its content does not fit its digest"));
+        if !self.digest_fits(&timestamp)? {
+            return Err(self.wrong("its content does not fit its digest"));
         }
-        *tip = ChainTip { chain: tip.chain, entries: self.sequence, hash: self.hash, digest: self.digest };
+        *tip = self.after();
         Ok(())
     }
 

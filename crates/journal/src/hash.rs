@@ -10,7 +10,18 @@ use steward_domain::Sha256Hex;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash(pub [u8; 32]);
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
+/// The two digits of every byte.
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, with bounds it checks")]
+const HEX: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut table = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    table
+};
 
 impl Hash {
     /// What stands before the first entry.
@@ -28,11 +39,8 @@ impl Hash {
     /// Lower-case hexadecimal, as bytes to write.
     pub fn hex(self) -> [u8; 64] {
         let mut out = [b'0'; 64];
-        for (pair, byte) in out.chunks_exact_mut(2).zip(self.0) {
-            if let [high, low] = pair {
-                *high = HEX.get(usize::from(byte >> 4)).copied().unwrap_or(b'0');
-                *low = HEX.get(usize::from(byte & 15)).copied().unwrap_or(b'0');
-            }
+        for (pair, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = HEX.get(usize::from(byte)).copied().unwrap_or_default();
         }
         out
     }

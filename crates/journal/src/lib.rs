@@ -2,7 +2,7 @@
 //! signed heads, the verifier, and redaction before anything is written.
 //!
 //! Invariants
-//! - [`seal`] is the only way to make an entry, and it redacts first.
+//! - [`prepare`] and [`seal`] are the only way to make an entry, and redaction comes first.
 //! - An entry's text is canonical: the exported line is a function of the entry, so any changed byte is found.
 //! - What is personal or large enters by salted hash ([`payload`]); erasing it keeps every proof.
 //! - The clock and random numbers have their only doors here ([`clock`], [`random`]); nothing else in the house reads
@@ -21,6 +21,6 @@ pub mod random;
 pub mod redact;
 pub mod verify;
 
-pub use entry::{ChainTip, Draft, Sealed, seal};
+pub use entry::{ChainTip, Draft, Prepared, Sealed, prepare, seal};
 pub use error::{Error, Result};
 pub use hash::Hash;

@@ -71,11 +71,11 @@ const NAMES: &[&str] = &[
 impl Default for Redactor {
     fn default() -> Self {
         let compiled = |pattern: &&(&'static str, &str)| {
-            Regex::new(pattern.1).ok().map(|regex| Rule { kind: pattern.0, pattern: regex })
+            Regex::new(&ascii(pattern.1)).ok().map(|regex| Rule { kind: pattern.0, pattern: regex })
         };
         // The patterns are constants; a test asserts that every one of them compiles.
         Self {
-            any: RegexSet::new(PATTERNS.iter().map(|(_, pattern)| pattern))
+            any: RegexSet::new(PATTERNS.iter().map(|(_, pattern)| ascii(pattern)))
                 .unwrap_or_else(|_| RegexSet::empty()),
             rules: PATTERNS.iter().filter_map(|pattern| compiled(&pattern)).collect(),
             names: NAMES.iter().map(|name| (*name).to_owned()).collect(),
@@ -153,6 +153,11 @@ impl Redactor {
         }
         if hidden == text { Cow::Borrowed(text) } else { hidden }
     }
+}
+
+/// Word boundaries and classes of ASCII alone: what is sought is ASCII, and the matcher is quicker so.
+fn ascii(pattern: &str) -> String {
+    pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]")
 }
 
 fn marker(kind: &str) -> String {

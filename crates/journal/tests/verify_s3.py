@@ -9,16 +9,17 @@ import sys
 
 
 def verify(path):
-    parent, expected = "0" * 64, 1
     with open(path, encoding="utf-8") as log:
-        for entry in map(json.loads, log):
-            if entry["sequence_number"] != expected or entry["parent_hash"] != parent:
-                return False
-            data = json.dumps(entry["event_data"], sort_keys=True)
-            text = f"{entry['parent_hash']}{entry['timestamp']}{entry['event_type']}{data}"
-            if hashlib.sha256(text.encode()).hexdigest() != entry["hash"]:
-                return False
-            parent, expected = entry["hash"], expected + 1
+        entries = [json.loads(line) for line in log]
+    parent = "0" * 64
+    for place, entry in enumerate(entries, start=1):
+        if entry["sequence_number"] != place or entry["parent_hash"] != parent:
+            return False
+        data = json.dumps(entry["event_data"], sort_keys=True)
+        text = f"{entry['parent_hash']}{entry['timestamp']}{entry['event_type']}{data}"
+        if hashlib.sha256(text.encode()).hexdigest() != entry["hash"]:
+            return False
+        parent = entry["hash"]
     return True
 
 

@@ -1,2 +1,34 @@
-//! x
-fn main() {}
+//! `steward`: the command line. Configuration and wiring live here, and nothing else.
+
+mod commands;
+mod config;
+mod error;
+mod home;
+mod output;
+
+use clap::{CommandFactory, Parser};
+use commands::Cli;
+use error::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.global.json;
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print(json);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    if let commands::Command::Completions { shell } = cli.command {
+        clap_complete::generate(shell, &mut Cli::command(), "steward", &mut std::io::stdout());
+        return Ok(());
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unexpected)?;
+    runtime.block_on(commands::run(cli))
+}

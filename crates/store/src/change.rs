@@ -7,7 +7,7 @@ use steward_domain::{
     Plan, Recipe, RecipeId, Role, SubAgentSession, Task, Timestamp, ToolCall, ToolDefinition, ToolId,
     ToolInvocation, UserId, Valid,
 };
-use steward_journal::{Draft, Sealed};
+use steward_journal::{Draft, Prepared, Sealed, prepare};
 
 /// Journal entries and the changes they stand for: all of it happens, or none.
 #[derive(Debug, Clone)]
@@ -151,4 +151,16 @@ pub struct Mention {
     pub at: Timestamp,
     /// Attributes; they replace the known ones unless empty.
     pub metadata: JsonObject,
+}
+
+impl Commit {
+    /// Prepares the entries for sealing: everything that does not need the chain's end.
+    pub(crate) fn prepare(&mut self, options: &crate::StoreOptions) -> crate::Result<Vec<Prepared>> {
+        let now = options.clock.now();
+        let drafts = std::mem::take(&mut self.entries);
+        let prepared = drafts
+            .into_iter()
+            .map(|draft| prepare(self.chain, draft, now, &options.redactor, &*options.random));
+        Ok(prepared.collect::<steward_journal::Result<_>>()?)
+    }
 }

@@ -19,6 +19,7 @@ mod query;
 mod retention;
 mod rules;
 pub mod sqlite;
+pub mod trace;
 mod usage;
 mod words;
 

@@ -12,7 +12,7 @@ use steward_domain::{ChainId, EventType, Label, TaskId, Timestamp};
 use steward_journal::random::{SeededRandom, SystemRandom};
 use steward_journal::redact::Redactor;
 use steward_journal::verify::verify_log;
-use steward_journal::{ChainTip, Draft, keys, seal};
+use steward_journal::{ChainTip, Draft, Sealed, keys, prepare, seal};
 use steward_store::conformance::samples::{draft, scope, user, uuid};
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Commit, Store};
@@ -37,9 +37,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn verification(options: &Options, folder: &Path) -> Result<()> {
     let path = folder.join("log.jsonl");
     let (redactor, random) = (Redactor::default(), SeededRandom::new(7));
+    let sealed = |tip: &mut ChainTip, draft, now| -> Result<Sealed> {
+        Ok(seal(tip, prepare(tip.chain, draft, now, &redactor, &random)?, now)?.0)
+    };
     let mut tip = ChainTip::empty(ChainId(uuid()));
     let mut log = BufWriter::new(std::fs::File::create(&path)?);
-    let (sealed, sealing) = timed(|| -> Result<()> {
+    let (done, sealing) = timed(|| -> Result<()> {
         for i in 0..options.entries {
             let data = json!({ "call_id": format!("c{i}"), "tool_name": "sql.run", "arguments": { "query": "SELECT 1", "params": [i] } });
             let now = Timestamp::from_micros(1_768_559_400_000_000 + i as i64);
@@ -48,11 +51,11 @@ fn verification(options: &Options, folder: &Path) -> Result<()> {
                 Label::new("actor").map_err(|p| anyhow::anyhow!("{p}"))?,
                 data.as_object().cloned().context("an object")?,
             );
-            writeln!(log, "{}", seal(&mut tip, event, now, &redactor, &random)?.0.to_line())?;
+            writeln!(log, "{}", sealed(&mut tip, event, now)?.to_line())?;
         }
         Ok(log.flush()?)
     });
-    sealed?;
+    done?;
     let per_second = |seconds: f64| options.entries as f64 / seconds;
     println!(
         "a log of {} entries, {:.0} MB; sealed and written at {:.0} entries/s",

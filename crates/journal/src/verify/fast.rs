@@ -1,28 +1,27 @@
 //! The fast path: checks a line by its bytes, without building a tree.
 //!
-//! Sound because both hashes are taken over what stands in the line: if S3's hash of the text fits, the text is the
-//! one that was sealed, and if the digest fits, so is every field. `None` means only "not shown", never "wrong".
+//! Sound because both hashes are taken over what stands in the line. The digest covers every field and S3's hash, and
+//! S3's hash covers the event data; so a line that passes is, byte for byte, one that was sealed. `None` means only
+//! "not shown", never "wrong".
 
 use crate::canonical::python_to_jcs;
-use crate::entry::{ChainTip, DigestParts, s3_hash};
+use crate::entry::{DigestParts, s3_hash};
 use crate::hash::Hash;
-use steward_domain::ChainId;
+use memchr::memmem::rfind;
+
+/// A hash as the line writes it. Lines are linked by comparing text with text, which needs no decoding.
+pub(super) type Hex = [u8; 64];
 
 /// What ties an entry to its neighbours.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
-    pub(super) chain: ChainId,
+    pub(super) chain: [u8; 36],
     pub(super) sequence: u64,
-    pub(super) parent_hash: Hash,
-    pub(super) hash: Hash,
-    pub(super) parent_digest: Hash,
+    pub(super) parent_hash: Hex,
+    pub(super) hash: Hex,
+    pub(super) parent_digest: Hex,
     pub(super) digest: Hash,
-}
-
-impl Link {
-    pub(super) fn after(&self) -> ChainTip {
-        ChainTip { chain: self.chain, entries: self.sequence, hash: self.hash, digest: self.digest }
-    }
+    pub(super) digest_hex: Hex,
 }
 
 /// Buffers that are used again for every line.
@@ -41,61 +40,56 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
+    fn take<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(taken)
     }
 
     /// Up to the byte, which stays.
     fn until(&mut self, end: u8) -> Option<&'a [u8]> {
-        self.take(self.0.iter().position(|b| *b == end)?)
+        let (taken, rest) = self.0.split_at_checked(memchr::memchr(end, self.0)?)?;
+        self.0 = rest;
+        Some(taken)
     }
 }
 
 pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     let mut at = Cursor(line);
     at.expect(b"{\"entry_id\": \"")?;
-    let entry_id = at.take(36)?;
+    let entry_id = at.take::<36>()?;
     at.expect(b"\", \"request_id\": \"")?;
-    let request_id = at.take(36)?;
+    let request_id = at.take::<36>()?;
     at.expect(b"\", \"sequence_number\": ")?;
     let sequence_number = at.until(b',')?;
     at.expect(b", \"parent_hash\": \"")?;
-    let parent_hash = at.take(64)?;
+    let parent_hash = at.take::<64>()?;
     at.expect(b"\", \"timestamp\": \"")?;
-    let timestamp = at.until(b'"')?;
+    let timestamp = at.take::<27>()?;
     at.expect(b"\", \"event_type\": \"")?;
     let event_type = at.until(b'"')?;
     at.expect(b"\", \"event_data\": ")?;
-    scratch.event_data.clear();
-    let length = python_to_jcs(at.0, &mut scratch.event_data)?;
-    let event_data = at.take(length)?;
+    // The last such text in the line is the field itself: inside a string its quotes would be escaped.
+    let (event_data, rest) = at.0.split_at_checked(rfind(at.0, b", \"actor\": \"")?)?;
+    at.0 = rest;
     at.expect(b", \"actor\": ")?;
-    let rest = at.0;
+    let quoted = at.0;
     at.expect(b"\"")?;
     let actor = at.until(b'"')?;
-    let quoted_actor = rest.get(..actor.len() + 2)?;
+    let quoted_actor = quoted.get(..actor.len() + 2)?;
     at.expect(b"\", \"hash\": \"")?;
-    let hash = at.take(64)?;
+    let hash = at.take::<64>()?;
     at.expect(b"\", \"parent_digest\": \"")?;
-    let parent_digest = at.take(64)?;
+    let parent_digest = at.take::<64>()?;
     at.expect(b"\", \"digest\": \"")?;
-    let digest = Hash::from_hex(at.take(64)?)?;
-    if at.0 != b"\"}"
-        || [timestamp, event_type, actor, entry_id, request_id].iter().any(|text| !is_plain(text))
-    {
+    let digest_hex = at.take::<64>()?;
+    if at.0 != b"\"}" || actor.contains(&b'\\') {
         return None;
     }
-    let link = Link {
-        chain: std::str::from_utf8(request_id).ok()?.parse().ok()?,
-        sequence: std::str::from_utf8(sequence_number).ok()?.parse().ok()?,
-        parent_hash: Hash::from_hex(parent_hash)?,
-        hash: Hash::from_hex(hash)?,
-        parent_digest: Hash::from_hex(parent_digest)?,
-        digest,
-    };
-    if s3_hash(parent_hash, timestamp, event_type, event_data) != link.hash {
+    scratch.event_data.clear();
+    python_to_jcs(event_data, &mut scratch.event_data)?;
+    let computed = s3_hash(parent_hash, timestamp, event_type, event_data, &mut scratch.digest);
+    if computed.hex() != *hash {
         return None;
     }
     let parts = DigestParts {
@@ -110,10 +104,21 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
         sequence_number,
         timestamp,
     };
-    (parts.digest(&mut scratch.digest) == digest).then_some(link)
+    let digest = parts.digest(&mut scratch.digest);
+    if digest.hex() != *digest_hex {
+        return None;
+    }
+    Some(Link {
+        chain: *request_id,
+        sequence: number(sequence_number)?,
+        parent_hash: *parent_hash,
+        hash: *hash,
+        parent_digest: *parent_digest,
+        digest,
+        digest_hex: *digest_hex,
+    })
 }
 
-/// Printable ASCII without an escape: the same text in both canonical forms.
-fn is_plain(text: &[u8]) -> bool {
-    text.iter().all(|b| (b' '..=b'~').contains(b) && *b != b'\\')
+fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -45,7 +45,7 @@ pub fn verify_log(reader: impl Read + Send, threads: usize) -> Result<Report> {
             let (blocks, to_collector) = (&blocks, to_collector.clone());
             scope.spawn(move || {
                 while let Some(block) = blocks.lock().ok().and_then(|blocks| blocks.recv().ok()) {
-                    if to_collector.send((block.index, verify_block(&block))).is_err() {
+                    if to_collector.send((block.index, Ok(verify_block(&block)))).is_err() {
                         break;
                     }
                 }
@@ -82,15 +82,17 @@ pub fn chain_origin(log: &str, chain: ChainId) -> String {
 
 struct Block {
     index: usize,
-    first_line: u64,
     bytes: Vec<u8>,
 }
 
 /// A stretch of entries that hold together among themselves.
+#[derive(Default)]
 struct Stretch {
-    first: Option<(u64, Link)>,
-    last: Option<ChainTip>,
+    first: Option<Link>,
+    last: Option<Link>,
     leaves: Vec<Hash>,
+    /// What is wrong with the line after them.
+    broken: Option<Error>,
 }
 
 fn read_blocks(
@@ -98,53 +100,63 @@ fn read_blocks(
     to_workers: &mpsc::SyncSender<Block>,
 ) -> std::result::Result<(), (usize, Error)> {
     let mut rest = Vec::new();
-    let (mut index, mut line) = (0, 1);
+    let mut index = 0;
     loop {
-        let mut bytes = std::mem::take(&mut rest);
+        let mut bytes = Vec::with_capacity(BLOCK + (64 << 10));
+        bytes.append(&mut rest);
         let before = bytes.len();
         let read = (&mut reader).take(BLOCK as u64).read_to_end(&mut bytes);
         read.map_err(|source| (index, Error::Io { path: "the log".into(), source }))?;
         let done = bytes.len() == before;
-        match bytes.iter().rposition(|b| *b == b'\n') {
-            Some(end) => rest = bytes.split_off(end + 1),
-            None => rest = std::mem::take(&mut bytes),
+        let end = memchr::memrchr(b'\n', &bytes).map_or(0, |last| last + 1);
+        rest.extend(bytes.drain(end..));
+        if !bytes.is_empty() {
+            if to_workers.send(Block { index, bytes }).is_err() {
+                return Ok(());
+            }
+            index += 1;
         }
-        let lines = bytes.iter().filter(|b| **b == b'\n').count() as u64;
-        if !bytes.is_empty() && to_workers.send(Block { index, first_line: line, bytes }).is_err() {
-            return Ok(());
-        }
-        index += usize::from(lines > 0);
-        line += lines;
         if done {
-            let half = Error::HalfLine { line, whole: line - 1 };
+            // The collector knows how many lines are whole.
+            let half = Error::HalfLine { line: 0, whole: 0 };
             return if rest.is_empty() { Ok(()) } else { Err((index, half)) };
         }
     }
 }
 
-fn verify_block(block: &Block) -> Result<Stretch> {
-    let mut stretch =
-        Stretch { first: None, last: None, leaves: Vec::with_capacity(block.bytes.len() / 700) };
+fn verify_block(block: &Block) -> Stretch {
+    let mut stretch = Stretch { leaves: Vec::with_capacity(block.bytes.len() / 600), ..Stretch::default() };
     let mut scratch = fast::Scratch::default();
-    let body = block.bytes.strip_suffix(b"\n").unwrap_or(&block.bytes);
-    for (line, text) in (block.first_line..).zip(body.split(|b| *b == b'\n')) {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', &block.bytes) {
+        let Some(text) = block.bytes.get(start..end) else { break };
+        start = end + 1;
         let link = match fast::check(text, &mut scratch) {
-            Some(link) => link,
-            None => slow(line, text)?,
+            Some(link) => Ok(link),
+            None => slow(text),
         };
-        if let Some(tip) = &stretch.last {
-            follow(line, tip, &link)?;
+        let followed = link.and_then(|link| match &stretch.last {
+            Some(last) => follow(last, &link).map(|()| link),
+            None => Ok(link),
+        });
+        match followed {
+            Ok(link) => {
+                stretch.first.get_or_insert(link);
+                stretch.leaves.push(leaf(link.digest));
+                stretch.last = Some(link);
+            }
+            Err(error) => {
+                stretch.broken = Some(error);
+                break;
+            }
         }
-        stretch.first.get_or_insert((line, link));
-        stretch.last = Some(link.after());
-        stretch.leaves.push(leaf(link.digest));
     }
-    Ok(stretch)
+    stretch
 }
 
 /// The full check of one line, with words for what is wrong.
-fn slow(line: u64, text: &[u8]) -> Result<Link> {
-    let not = |what: String| Error::NotAnEntry { line, what };
+fn slow(text: &[u8]) -> Result<Link> {
+    let not = |what: String| Error::NotAnEntry { line: 0, what };
     let text = std::str::from_utf8(text).map_err(|_| not("it is not UTF-8".to_owned()))?;
     let sealed = Sealed::from_line(text).map_err(not)?;
     let mut before = ChainTip {
@@ -161,49 +173,79 @@ fn slow(line: u64, text: &[u8]) -> Result<Link> {
             what: "its text is not in canonical form".to_owned(),
         });
     }
+    let mut chain = [0; 36];
+    chain.copy_from_slice(sealed.chain.to_string().as_bytes());
     Ok(Link {
-        chain: sealed.chain,
+        chain,
         sequence: sealed.sequence,
-        parent_hash: sealed.parent_hash,
-        hash: sealed.hash,
-        parent_digest: sealed.parent_digest,
+        parent_hash: sealed.parent_hash.hex(),
+        hash: sealed.hash.hex(),
+        parent_digest: sealed.parent_digest.hex(),
         digest: sealed.digest,
+        digest_hex: sealed.digest.hex(),
     })
 }
 
-fn follow(line: u64, tip: &ChainTip, link: &Link) -> Result<()> {
-    let wrong =
-        |what: String| Err(Error::Tampered { chain: link.chain.to_string(), sequence: link.sequence, what });
-    if link.chain != tip.chain {
-        return wrong(format!("line {line} belongs to another chain than the lines before it"));
+fn follow(last: &Link, next: &Link) -> Result<()> {
+    let wrong = |what: String| {
+        let chain = String::from_utf8_lossy(&next.chain).into_owned();
+        Err(Error::Tampered { chain, sequence: next.sequence, what })
+    };
+    if next.chain != last.chain {
+        return wrong("belongs to another chain than the lines before it".to_owned());
     }
-    if link.sequence != tip.entries + 1 {
-        return wrong(format!("line {line} stands where entry {} should", tip.entries + 1));
+    if next.sequence != last.sequence + 1 {
+        return wrong(format!("stands where entry {} should", last.sequence + 1));
     }
-    if link.parent_hash != tip.hash || link.parent_digest != tip.digest {
-        return wrong(format!("line {line} does not follow from the line before it"));
+    if next.parent_hash != last.hash || next.parent_digest != last.digest_hex {
+        return wrong("does not follow from the line before it".to_owned());
     }
     Ok(())
+}
+
+/// What stands before the first line of a chain.
+fn before_first(first: &Link) -> Link {
+    let zero = Hash::ZERO.hex();
+    Link { sequence: 0, hash: zero, digest_hex: zero, ..*first }
 }
 
 /// Joins the stretches in order, whatever order they arrive in.
 fn collect(results: &mpsc::Receiver<(usize, Result<Stretch>)>) -> Result<Report> {
     let mut waiting = BTreeMap::new();
     let mut next = 0;
-    let mut tip: Option<ChainTip> = None;
+    let mut last: Option<Link> = None;
     let mut edge = Edge::default();
     for (index, result) in results {
         waiting.insert(index, result);
         while let Some(result) = waiting.remove(&next) {
             next += 1;
-            let stretch = result?;
-            if let Some((line, first)) = stretch.first {
-                follow(line, &tip.unwrap_or_else(|| ChainTip::empty(first.chain)), &first)?;
-                tip = stretch.last;
+            let stretch = result.map_err(|error| at_line(error, edge.size() + 1))?;
+            if let Some(first) = &stretch.first {
+                follow(&last.unwrap_or_else(|| before_first(first)), first)?;
+                last = stretch.last;
             }
             stretch.leaves.into_iter().for_each(|leaf| edge.push_leaf(leaf));
+            if let Some(broken) = stretch.broken {
+                return Err(at_line(broken, edge.size() + 1));
+            }
         }
     }
     let empty = Error::NotAnEntry { line: 1, what: "the log is empty".to_owned() };
-    tip.map(|tip| Report { tip, root: edge.root() }).ok_or(empty)
+    let last = last.ok_or(empty)?;
+    let chain = std::str::from_utf8(&last.chain).ok().and_then(|chain| chain.parse().ok());
+    let hash = Hash::from_hex(&last.hash);
+    let (Some(chain), Some(hash)) = (chain, hash) else { return Err(Error::RootMismatch) };
+    Ok(Report {
+        tip: ChainTip { chain, entries: last.sequence, hash, digest: last.digest },
+        root: edge.root(),
+    })
+}
+
+/// Workers do not know how many lines came before theirs; here it is known.
+fn at_line(error: Error, line: u64) -> Error {
+    match error {
+        Error::NotAnEntry { what, .. } => Error::NotAnEntry { line, what },
+        Error::HalfLine { .. } => Error::HalfLine { line, whole: line - 1 },
+        other => other,
+    }
 }

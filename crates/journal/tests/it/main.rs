@@ -13,10 +13,11 @@ mod tampering;
 use serde_json::{Map, Value, json};
 use steward_domain::{ChainId, EventType, Label, TaskId, Timestamp};
 use steward_journal::note::{Checkpoint, NoteSigner};
+use steward_journal::payload::Payload;
 use steward_journal::random::SeededRandom;
 use steward_journal::redact::Redactor;
 use steward_journal::verify::chain_origin;
-use steward_journal::{ChainTip, Draft, Sealed, merkle::Edge, seal};
+use steward_journal::{ChainTip, Draft, Sealed, merkle::Edge, prepare, seal};
 
 /// A log and the signed head over it.
 pub(crate) struct Log {
@@ -56,11 +57,22 @@ pub(crate) fn log_of(data: Vec<Map<String, Value>>) -> Log {
         .map(|(i, (data, event_type))| {
             let now = Timestamp::from_micros(1_768_559_400_000_000 + i as i64 * 1_234_567);
             let actor = Label::new(if i % 5 == 4 { "Prüfer \"🙂\"" } else { "planner" }).unwrap();
-            seal(&mut tip, Draft::new(*event_type, actor, data), now, &redactor, &random).unwrap().0
+            seal_draft(&mut tip, Draft::new(*event_type, actor, data), now, &redactor, &random).unwrap().0
         })
         .collect();
     let head = head_over(chain(), &entries);
     Log { entries, head }
+}
+
+/// Prepares and seals in one go.
+pub(crate) fn seal_draft(
+    tip: &mut ChainTip,
+    draft: Draft,
+    now: Timestamp,
+    redactor: &Redactor,
+    random: &SeededRandom,
+) -> steward_journal::Result<(Sealed, Vec<Payload>)> {
+    seal(tip, prepare(tip.chain, draft, now, redactor, random)?, now)
 }
 
 /// Values where JSON writers differ: floats at every edge, unicode, control characters, depth, 64-bit edges.

@@ -1,6 +1,6 @@
 //! S3's verifier, in Python, on our logs.
 
-use crate::{Log, chain, edge_cases, log_of, signer};
+use crate::{Log, chain, edge_cases, log_of, seal_draft, signer};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use steward_domain::{EventType, Label, Timestamp};
@@ -8,7 +8,7 @@ use steward_journal::payload::{Content, Finding};
 use steward_journal::random::SeededRandom;
 use steward_journal::redact::Redactor;
 use steward_journal::verify::{check_head, verify_log};
-use steward_journal::{ChainTip, Draft, seal};
+use steward_journal::{ChainTip, Draft};
 
 /// What Python says of each file.
 #[allow(clippy::disallowed_methods, reason = "the test's own door to Python")]
@@ -130,7 +130,7 @@ fn payloads_can_be_erased_but_not_exchanged() {
     draft.personal.insert("intent".into(), json!("How is Jane Doe doing?"));
     draft.event_data.insert("result".into(), json!("x".repeat(5000)));
     let (sealed, payloads) =
-        seal(&mut tip, draft, Timestamp::from_micros(0), &Redactor::default(), &SeededRandom::new(1))
+        seal_draft(&mut tip, draft, Timestamp::from_micros(0), &Redactor::default(), &SeededRandom::new(1))
             .unwrap();
     assert!(!sealed.to_line().contains("Jane") && !sealed.to_line().contains("xxxx"));
     assert_eq!(payloads.len(), 2);
@@ -156,7 +156,7 @@ fn too_deep_is_refused_before_anything_is_written() {
     let draft =
         Draft::new(EventType::Understood, Label::new("x").unwrap(), Map::from_iter([("v".to_owned(), deep)]));
     let refused =
-        seal(&mut tip, draft, Timestamp::from_micros(0), &Redactor::default(), &SeededRandom::new(1));
+        seal_draft(&mut tip, draft, Timestamp::from_micros(0), &Redactor::default(), &SeededRandom::new(1));
     assert_eq!(refused.unwrap_err().to_string(), "event data is nested deeper than 100 levels");
     assert_eq!(tip, ChainTip::empty(chain()));
 }

@@ -1,7 +1,7 @@
 //! A hundred thousand random changes to a log, from a flipped bit to a forger who recomputes every hash but has no
 //! key. All of them must be found.
 
-use crate::{Log, chain, edge_cases, log_of, signer};
+use crate::{Log, chain, edge_cases, log_of, seal_draft, signer};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::json;
@@ -9,7 +9,7 @@ use steward_domain::{EventType, Label, Timestamp};
 use steward_journal::random::SeededRandom;
 use steward_journal::redact::Redactor;
 use steward_journal::verify::{check_head, verify_log};
-use steward_journal::{ChainTip, Draft, Sealed, seal};
+use steward_journal::{ChainTip, Draft, Sealed};
 
 const TAMPERINGS: usize = 100_000;
 
@@ -92,9 +92,15 @@ impl Tamperer {
             }
             let draft = Draft::new(EventType::Answered, Label::new("planner").unwrap(), data);
             forged.push(
-                seal(&mut tip, draft, Timestamp::from_micros(entry.timestamp.micros()), &self.1, &random)
-                    .unwrap()
-                    .0,
+                seal_draft(
+                    &mut tip,
+                    draft,
+                    Timestamp::from_micros(entry.timestamp.micros()),
+                    &self.1,
+                    &random,
+                )
+                .unwrap()
+                .0,
             );
         }
         forged

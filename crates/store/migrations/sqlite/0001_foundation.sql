@@ -185,21 +185,22 @@ CREATE TABLE artifact (
 ) STRICT;
 CREATE INDEX artifact_by_task ON artifact (task_id, created_at);
 
--- The journal. request_id is the chain: a task, a conversation, or all zeros for the house itself.
+-- The journal. request_id names the chain: a task, a conversation, or all zeros for the house itself. Entries refer to
+-- it by a small number: every commit touches the index of its chain, and short keys keep the pages it must sync few.
 CREATE TABLE chain (
-    request_id BLOB PRIMARY KEY,
+    id         INTEGER PRIMARY KEY,
+    request_id BLOB NOT NULL UNIQUE,
     user_id    TEXT NOT NULL,
     entries    INTEGER NOT NULL,
     hash       BLOB NOT NULL,
     digest     BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE journal_entry (
     log_index       INTEGER PRIMARY KEY,
-    request_id      BLOB NOT NULL,
+    chain_id        INTEGER NOT NULL REFERENCES chain (id),
     sequence_number INTEGER NOT NULL,
     entry_id        BLOB NOT NULL,
-    user_id         TEXT NOT NULL,
     timestamp       INTEGER NOT NULL,
     event_type      TEXT NOT NULL,
     event_data      TEXT NOT NULL,
@@ -208,7 +209,7 @@ CREATE TABLE journal_entry (
     hash            BLOB NOT NULL,
     parent_digest   BLOB NOT NULL,
     digest          BLOB NOT NULL,
-    UNIQUE (request_id, sequence_number)
+    UNIQUE (chain_id, sequence_number)
 ) STRICT;
 CREATE TRIGGER journal_is_append_only_update BEFORE UPDATE ON journal_entry
 BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;

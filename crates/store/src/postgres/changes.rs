@@ -12,12 +12,13 @@ pub(super) async fn apply(
     db: &Database,
     options: &StoreOptions,
     scope: &Scope,
-    commit: Commit,
+    mut commit: Commit,
 ) -> Result<Committed> {
-    let Commit { owner, chain, entries, changes } = commit;
+    let prepared = commit.prepare(options)?;
+    let Commit { owner, chain, entries: _, changes } = commit;
     let mut tx = db.begin(scope).await?;
     let mut committed = Committed {
-        entries: journal::append(&mut tx, options, &owner, chain, entries).await?,
+        entries: journal::append(&mut tx, options, &owner, chain, prepared).await?,
         ..Committed::default()
     };
     for change in changes {

@@ -16,7 +16,7 @@ use steward_domain::{ChainId, EntryId, EventType, PayloadId, Timestamp, UserId};
 use steward_journal::merkle::Edge;
 use steward_journal::note::{Checkpoint, NoteSigner};
 use steward_journal::payload::Content;
-use steward_journal::{ChainTip, Draft, Hash, Sealed, seal};
+use steward_journal::{ChainTip, Hash, Prepared, Sealed, seal};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -47,17 +47,17 @@ pub(super) async fn append(
     options: &StoreOptions,
     owner: &UserId,
     chain: ChainId,
-    drafts: Vec<Draft>,
+    prepared: Vec<Prepared>,
 ) -> Result<Vec<Sealed>> {
-    if drafts.is_empty() {
+    if prepared.is_empty() {
         return Ok(Vec::new());
     }
     let mut tip = lock_chain(tx, owner, chain).await?;
     let now = options.clock.now();
-    let mut sealed = Vec::with_capacity(drafts.len());
+    let mut sealed = Vec::with_capacity(prepared.len());
     let mut payloads = Vec::new();
-    for draft in drafts {
-        let (entry, aside) = seal(&mut tip, draft, now, &options.redactor, &*options.random)?;
+    for draft in prepared {
+        let (entry, aside) = seal(&mut tip, draft, now)?;
         sealed.push(entry);
         payloads.extend(aside);
     }

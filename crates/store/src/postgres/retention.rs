@@ -3,6 +3,7 @@
 use super::connection::{Database, Tx};
 use super::{conversations, documents, journal};
 use crate::audit::retention_entry;
+use crate::change::Commit;
 use crate::error::Result;
 use crate::interface::StoreOptions;
 use crate::query::{Page, Scope, TaskFilter};
@@ -28,7 +29,8 @@ pub(super) async fn run(
     executions(&mut tx, policy, now, &mut report).await?;
     if !dry_run && report.purged.iter().any(|purge| purge.count > 0) {
         let (owner, draft) = retention_entry(&report)?;
-        journal::append(&mut tx, options, &owner, ChainId::SYSTEM, vec![draft]).await?;
+        let prepared = Commit::new(owner.clone(), ChainId::SYSTEM).entry(draft).prepare(options)?;
+        journal::append(&mut tx, options, &owner, ChainId::SYSTEM, prepared).await?;
     }
     tx.commit().await?;
     Ok(report)

@@ -8,21 +8,23 @@ use crate::interface::StoreOptions;
 use crate::query::Scope;
 use rusqlite::Connection;
 use steward_domain::UserId;
+use steward_journal::Prepared;
 
 pub(super) fn apply(
     connection: &Connection,
     options: &StoreOptions,
     log: &mut Log,
     scope: &Scope,
-    commit: Commit,
+    commit: &Commit,
+    prepared: &[Prepared],
 ) -> Result<Committed> {
-    let Commit { owner, chain, entries, changes } = commit;
+    let Commit { owner, chain, entries: _, changes } = commit;
     let mut committed = Committed {
-        entries: journal::append(connection, options, log, &owner, chain, entries)?,
+        entries: journal::append(connection, options, log, owner, *chain, prepared)?,
         ..Committed::default()
     };
     for change in changes {
-        apply_one(connection, scope, &owner, change, &mut committed)?;
+        apply_one(connection, scope, owner, change, &mut committed)?;
     }
     Ok(committed)
 }
@@ -31,34 +33,34 @@ fn apply_one(
     db: &Connection,
     scope: &Scope,
     owner: &UserId,
-    change: Change,
+    change: &Change,
     committed: &mut Committed,
 ) -> Result<()> {
     match change {
-        Change::PutConversation(conversation) => conversations::put(db, owner, &conversation),
+        Change::PutConversation(conversation) => conversations::put(db, owner, conversation),
         Change::SetConversationStatus { id, status, at } => {
-            conversations::set_status(db, owner, id, status, at)
+            conversations::set_status(db, owner, *id, *status, *at)
         }
         Change::AppendMessage(message) => {
-            let (id, place) = conversations::append_message(db, owner, message)?;
+            let (id, place) = conversations::append_message(db, owner, message.clone())?;
             committed.sequence_numbers.insert(id, place);
             Ok(())
         }
-        Change::MentionEntity(mention) => conversations::mention(db, owner, &mention),
-        Change::PutExecution(execution) => executions::put(db, owner, &execution),
-        Change::PutInvocation(invocation) => executions::put_invocation(db, owner, &invocation),
+        Change::MentionEntity(mention) => conversations::mention(db, owner, mention),
+        Change::PutExecution(execution) => executions::put(db, owner, execution),
+        Change::PutInvocation(invocation) => executions::put_invocation(db, owner, invocation),
         Change::PutTool(_) | Change::RetireTool { .. } if *scope != Scope::System => Err(Error::OtherOwner),
-        Change::PutTool(tool) => tools::put(db, &tool),
-        Change::RetireTool { id, at } => tools::retire(db, id, at),
-        Change::PutRecipe(recipe) => recipes::put(db, owner, &recipe),
-        Change::UseRecipe { id, at } => recipes::used(db, owner, id, at),
-        Change::PutTask(task) => documents::put_task(db, owner, &task),
-        Change::PutRequest(request) => documents::put_request(db, owner, &request),
-        Change::PutPlan(plan) => documents::put_plan(db, owner, &plan),
-        Change::PutCheckpoint(checkpoint) => documents::put_checkpoint(db, owner, &checkpoint),
-        Change::PutSession(session) => documents::put_session(db, owner, &session),
-        Change::PutArtifact(artifact) => documents::put_artifact(db, owner, &artifact),
-        Change::ErasePayload { id, at } => journal::erase(db, Some(owner.as_str()), id, at),
+        Change::PutTool(tool) => tools::put(db, tool),
+        Change::RetireTool { id, at } => tools::retire(db, *id, *at),
+        Change::PutRecipe(recipe) => recipes::put(db, owner, recipe),
+        Change::UseRecipe { id, at } => recipes::used(db, owner, *id, *at),
+        Change::PutTask(task) => documents::put_task(db, owner, task),
+        Change::PutRequest(request) => documents::put_request(db, owner, request),
+        Change::PutPlan(plan) => documents::put_plan(db, owner, plan),
+        Change::PutCheckpoint(checkpoint) => documents::put_checkpoint(db, owner, checkpoint),
+        Change::PutSession(session) => documents::put_session(db, owner, session),
+        Change::PutArtifact(artifact) => documents::put_artifact(db, owner, artifact),
+        Change::ErasePayload { id, at } => journal::erase(db, Some(owner.as_str()), *id, *at),
     }
 }
 

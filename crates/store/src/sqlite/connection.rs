@@ -63,6 +63,9 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     // FULL: an acknowledged commit survives a power cut. The group commit makes it affordable.
     let settings = || -> rusqlite::Result<()> {
         connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        // Checkpoints sync twice: every 32 MB instead of every 4.
+        connection.pragma_update(None, "wal_autocheckpoint", 8000)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(())
     };

@@ -11,16 +11,23 @@ use steward_domain::{ChainId, EntryId, EventType, PayloadId, Timestamp, UserId};
 use steward_journal::merkle::Edge;
 use steward_journal::note::{Checkpoint, NoteSigner};
 use steward_journal::payload::{Content, Payload};
-use steward_journal::{ChainTip, Draft, Hash, Sealed, seal};
+use steward_journal::{ChainTip, Hash, Prepared, Sealed, seal};
 use uuid::Uuid;
 
 /// What the writer remembers between transactions: the tree's edge and the ends of chains.
 pub(super) struct Log {
     edge: Edge,
     signed: u64,
-    tips: HashMap<ChainId, (UserId, ChainTip)>,
+    tips: HashMap<ChainId, Known>,
     /// SQLite's counter of other connections' commits: when it moves, what we remember may be old.
     data_version: i64,
+}
+
+/// A chain that the writer knows: its row, its owner, its end.
+struct Known {
+    row: i64,
+    owner: UserId,
+    tip: ChainTip,
 }
 
 /// Chains to remember; more than are at work at once.
@@ -92,17 +99,24 @@ pub(super) fn append(
     log: &mut Log,
     owner: &UserId,
     chain: ChainId,
-    drafts: Vec<Draft>,
+    prepared: &[Prepared],
 ) -> Result<Vec<Sealed>> {
-    if drafts.is_empty() {
+    if prepared.is_empty() {
         return Ok(Vec::new());
     }
-    let mut tip = owned_tip(connection, log, owner, chain)?;
+    let known = match log.tips.remove(&chain) {
+        Some(known) => known,
+        None => known_chain(connection, owner, chain)?,
+    };
+    if known.owner != *owner {
+        return Err(Error::OtherOwner);
+    }
+    let Known { row, mut tip, .. } = known;
     let now = options.clock.now();
-    let mut sealed = Vec::with_capacity(drafts.len());
-    for draft in drafts {
-        let (entry, payloads) = seal(&mut tip, draft, now, &options.redactor, &*options.random)?;
-        insert_entry(connection, log.edge.size(), owner, &entry)?;
+    let mut sealed = Vec::with_capacity(prepared.len());
+    for draft in prepared {
+        let (entry, payloads) = seal(&mut tip, draft.clone(), now)?;
+        insert_entry(connection, log.edge.size(), row, &entry)?;
         for payload in &payloads {
             insert_payload(connection, owner, payload)?;
         }
@@ -110,45 +124,45 @@ pub(super) fn append(
         sealed.push(entry);
     }
     connection
-        .prepare_cached(
-            "INSERT INTO chain (request_id, user_id, entries, hash, digest) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (request_id) DO UPDATE SET entries = excluded.entries, hash = excluded.hash, digest = excluded.digest",
-        )?
-        .execute(params![chain.0, owner.as_str(), int(tip.entries), tip.hash.0, tip.digest.0])?;
+        .prepare_cached("UPDATE chain SET entries = ?2, hash = ?3, digest = ?4 WHERE id = ?1")?
+        .execute(params![row, int(tip.entries), tip.hash.0, tip.digest.0])?;
     if log.tips.len() >= TIPS {
         log.tips.clear();
     }
-    log.tips.insert(chain, (owner.clone(), tip));
+    log.tips.insert(chain, Known { row, owner: owner.clone(), tip });
     Ok(sealed)
 }
 
-/// The end of a chain that belongs to the owner; an empty one when there is none yet.
-fn owned_tip(connection: &Connection, log: &Log, owner: &UserId, chain: ChainId) -> Result<ChainTip> {
-    if let Some((known, tip)) = log.tips.get(&chain) {
-        return if known == owner { Ok(*tip) } else { Err(Error::OtherOwner) };
-    }
+/// A chain from its row, which is made when there is none yet.
+fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Result<Known> {
     let found = connection
-        .prepare_cached("SELECT request_id, entries, hash, digest, user_id FROM chain WHERE request_id = ?1")?
-        .query_row([chain.0], |row| Ok((row_tip(row), row.get::<_, String>(4)?)))
+        .prepare_cached(
+            "SELECT request_id, entries, hash, digest, user_id, id FROM chain WHERE request_id = ?1",
+        )?
+        .query_row([chain.0], |row| Ok((row_tip(row), row.get::<_, String>(4)?, row.get(5)?)))
         .optional()?;
-    match found {
-        Some((_, user)) if user != owner.as_str() => Err(Error::OtherOwner),
-        Some((tip, _)) => tip,
-        None => Ok(ChainTip::empty(chain)),
+    if let Some((tip, owner, row)) = found {
+        return Ok(Known { row, owner: UserId::new(owner)?, tip: tip? });
     }
-}
-
-fn insert_entry(connection: &Connection, index: u64, owner: &UserId, entry: &Sealed) -> Result<()> {
+    let tip = ChainTip::empty(chain);
     connection
         .prepare_cached(
-            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO chain (request_id, user_id, entries, hash, digest) VALUES (?1, ?2, 0, ?3, ?3)",
+        )?
+        .execute(params![chain.0, owner.as_str(), Hash::ZERO.0])?;
+    Ok(Known { row: connection.last_insert_rowid(), owner: owner.clone(), tip })
+}
+
+fn insert_entry(connection: &Connection, index: u64, chain: i64, entry: &Sealed) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             int(index),
-            entry.chain.0,
+            chain,
             int(entry.sequence),
             entry.entry_id.0,
-            owner.as_str(),
             entry.timestamp.micros(),
             entry.event_type.name(),
             entry.event_data,
@@ -225,7 +239,8 @@ pub(super) fn chains(
         .collect()
 }
 
-const ENTRY: &str = "log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash, parent_digest, digest";
+const ENTRY: &str = "log_index, c.request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, e.hash,
+    parent_digest, e.digest FROM journal_entry e JOIN chain c ON c.id = e.chain_id";
 
 fn row_entry(row: &Row<'_>) -> Result<LogEntry> {
     let event_type: String = row.get(5)?;
@@ -255,7 +270,7 @@ pub(super) fn entries(
 ) -> Result<Vec<LogEntry>> {
     connection
         .prepare_cached(&format!(
-            "SELECT {ENTRY} FROM journal_entry WHERE request_id = ?1 AND sequence_number > ?2 AND (?3 IS NULL OR user_id = ?3)
+            "SELECT {ENTRY} WHERE c.request_id = ?1 AND sequence_number > ?2 AND (?3 IS NULL OR c.user_id = ?3)
              ORDER BY sequence_number LIMIT ?4"
         ))?
         .query_map(params![chain.0, int(after), user(scope), limit], |row| Ok(row_entry(row)))?
@@ -265,9 +280,7 @@ pub(super) fn entries(
 
 pub(super) fn log(connection: &Connection, from: u64, limit: u32) -> Result<Vec<LogEntry>> {
     connection
-        .prepare_cached(&format!(
-            "SELECT {ENTRY} FROM journal_entry WHERE log_index >= ?1 ORDER BY log_index LIMIT ?2"
-        ))?
+        .prepare_cached(&format!("SELECT {ENTRY} WHERE log_index >= ?1 ORDER BY log_index LIMIT ?2"))?
         .query_map(params![int(from), limit], |row| Ok(row_entry(row)))?
         .map(|entry| entry?)
         .collect()

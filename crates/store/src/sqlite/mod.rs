@@ -40,6 +40,7 @@ use writer::Writer;
 /// A store in one SQLite file.
 pub struct SqliteStore {
     path: PathBuf,
+    options: StoreOptions,
     writer: Writer,
     readers: Arc<Readers>,
     tool_vectors: Arc<vectors::ToolVectors>,
@@ -52,7 +53,8 @@ impl SqliteStore {
         journal::check_key(&connection, &options.signer)?;
         Ok(Self {
             path: path.to_owned(),
-            writer: Writer::start(connection, options, path)?,
+            writer: Writer::start(connection, options.clone(), path)?,
+            options,
             readers: Arc::new(Readers::new(path)),
             tool_vectors: Arc::default(),
         })
@@ -81,11 +83,13 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<Committed> {
+    async fn commit(&self, scope: &Scope, mut commit: Commit) -> Result<Committed> {
         if scope.user().is_some_and(|user| *user != commit.owner) {
             return Err(Error::OtherOwner);
         }
-        self.writer.commit(scope.clone(), commit).await
+        // Here, not in the writer: redaction and canonical text take longer than the insert, and callers are many.
+        let prepared = commit.prepare(&self.options)?;
+        self.writer.commit(scope.clone(), commit, prepared).await
     }
 
     async fn conversation(&self, scope: &Scope, id: ConversationId) -> Result<Option<Valid<Conversation>>> {

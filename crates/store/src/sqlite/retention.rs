@@ -3,6 +3,7 @@
 use super::journal::{self, Log};
 use super::{conversations, documents};
 use crate::audit::retention_entry;
+use crate::change::Commit;
 use crate::error::Result;
 use crate::interface::StoreOptions;
 use crate::query::{Page, Scope, TaskFilter};
@@ -13,7 +14,6 @@ use rusqlite::{Connection, params};
 use steward_domain::{
     ChainId, ConversationId, ConversationStatus, RetentionPolicy, States, Task, Timestamp, Valid,
 };
-use steward_journal::Draft;
 use uuid::Uuid;
 
 pub(super) fn run(
@@ -29,8 +29,9 @@ pub(super) fn run(
     archive(db, policy, now, &mut report)?;
     executions(db, policy, now, &mut report)?;
     if !dry_run && report.purged.iter().any(|purge| purge.count > 0) {
-        let (owner, draft): (_, Draft) = retention_entry(&report)?;
-        journal::append(db, options, log, &owner, ChainId::SYSTEM, vec![draft])?;
+        let (owner, draft) = retention_entry(&report)?;
+        let prepared = Commit::new(owner.clone(), ChainId::SYSTEM).entry(draft).prepare(options)?;
+        journal::append(db, options, log, &owner, ChainId::SYSTEM, &prepared)?;
     }
     Ok(report)
 }

@@ -1,7 +1,7 @@
 //! The one writer: a thread that gathers what waits into one transaction and one sync.
 //!
 //! While a transaction is being synced, more work arrives; it shares the next sync. So a single caller pays one sync a
-//! commit, and a hundred callers pay it together. A commit that fails is taken back to its savepoint and harms nobody.
+//! commit, and a hundred callers pay it together. A commit that fails is taken back alone and harms nobody.
 
 use super::changes;
 use super::journal::{self, Log};
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use steward_domain::{RetentionPolicy, Timestamp, Valid};
+use steward_journal::Prepared;
 use tokio::sync::oneshot;
 
 /// How many commits may share a sync. It bounds how long the first of them waits.
@@ -25,6 +26,7 @@ enum Job {
     Commit {
         scope: Scope,
         commit: Box<Commit>,
+        prepared: Vec<Prepared>,
         reply: oneshot::Sender<Result<Committed>>,
     },
     Retain {
@@ -34,10 +36,7 @@ enum Job {
         reply: oneshot::Sender<Result<RetentionReport>>,
     },
     #[cfg(feature = "conformance")]
-    LimitPages {
-        pages: u32,
-        reply: oneshot::Sender<Result<()>>,
-    },
+    LimitPages { pages: u32, reply: oneshot::Sender<Result<()>> },
 }
 
 /// The handle: cheap to use from anywhere, waits for the thread when it is dropped.
@@ -51,7 +50,7 @@ impl Writer {
     pub(super) fn start(connection: Connection, options: StoreOptions, path: &Path) -> Result<Self> {
         let (jobs, queue) = mpsc::channel();
         let log = Log::load(&connection)?;
-        let mut state = State { connection, options, log, path: path.to_owned(), lost: None };
+        let mut state = State { connection, options, log, path: path.to_owned() };
         let thread = std::thread::spawn(move || {
             while let Ok(first) = queue.recv() {
                 let batch: Vec<Job> =
@@ -62,8 +61,13 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    pub(super) async fn commit(&self, scope: Scope, commit: Commit) -> Result<Committed> {
-        self.ask(|reply| Job::Commit { scope, commit: Box::new(commit), reply }).await
+    pub(super) async fn commit(
+        &self,
+        scope: Scope,
+        commit: Commit,
+        prepared: Vec<Prepared>,
+    ) -> Result<Committed> {
+        self.ask(|reply| Job::Commit { scope, commit: Box::new(commit), prepared, reply }).await
     }
 
     pub(super) async fn retain(
@@ -97,115 +101,128 @@ impl Drop for Writer {
     }
 }
 
-/// An answer that waits for the sync.
-type Answer = Box<dyn FnOnce(std::result::Result<(), Error>) + Send>;
+/// What a job came to, until the sync is done.
+enum Done {
+    Commit(Result<Committed>),
+    Retain(Result<RetentionReport>),
+    #[cfg(feature = "conformance")]
+    LimitPages(Result<()>),
+}
+
+impl Done {
+    fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Commit(result) => result.as_ref().err(),
+            Self::Retain(result) => result.as_ref().err(),
+            #[cfg(feature = "conformance")]
+            Self::LimitPages(result) => result.as_ref().err(),
+        }
+    }
+}
 
 struct State {
     connection: Connection,
     options: StoreOptions,
     log: Log,
     path: PathBuf,
-    /// Why SQLite took the running transaction back, once it has.
-    lost: Option<Error>,
 }
 
 impl State {
     /// One transaction, one sync, many answers.
+    ///
+    /// A savepoint around each job would copy every page that it touches, so the first try goes without: failures are
+    /// rare. If one happens all of it is taken back and done again, each job in a savepoint of its own.
     fn run(&mut self, batch: Vec<Job>) {
-        if let Err(error) = self.begin() {
-            return refuse(batch, &error);
+        let done = match self.attempt(&batch, false) {
+            Ok(Some(done)) => Ok(done),
+            Ok(None) => self.attempt(&batch, true).map(Option::unwrap_or_default),
+            Err(error) => Err(error),
+        };
+        if done.is_err() {
+            self.give_up();
         }
-        let mut answers: Vec<Answer> = Vec::with_capacity(batch.len());
-        for job in batch {
-            match job {
-                Job::Commit { scope, commit, reply } => {
-                    let result = self.savepoint(|connection, options, log| {
-                        changes::apply(connection, options, log, &scope, *commit)
-                    });
-                    answers.push(answer(reply, result));
-                }
-                Job::Retain { policy, now, dry_run, reply } => {
-                    let result = self.savepoint(|connection, options, log| {
-                        super::retention::run(connection, options, log, &policy, now, dry_run)
-                    });
-                    answers.push(answer(reply, result));
-                }
-                #[cfg(feature = "conformance")]
-                Job::LimitPages { pages, reply } => {
-                    let limited = self.connection.pragma_update(None, "max_page_count", pages);
-                    answers.push(answer(reply, limited.map_err(Error::from)));
-                }
-            }
-        }
-        let synced = self.finish();
-        if synced.is_err() {
-            // The transaction is gone, and with it what the log believed of it.
-            let _already_ended = self.connection.execute_batch("ROLLBACK");
-            self.log.forget();
-        }
-        for answer in answers {
-            answer(synced.as_ref().map(drop).map_err(shared));
+        match done {
+            Ok(done) => batch.into_iter().zip(done).for_each(|(job, done)| answer(job, done)),
+            Err(error) => batch.into_iter().for_each(|job| refuse(job, shared(&error))),
         }
     }
 
-    fn begin(&mut self) -> Result<()> {
+    /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that nothing can be.
+    fn attempt(&mut self, batch: &[Job], savepoints: bool) -> Result<Option<Vec<Done>>> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        self.log.refresh(&self.connection).inspect_err(|_| {
-            let _ended = self.connection.execute_batch("ROLLBACK");
-        })
-    }
-
-    fn savepoint<T>(
-        &mut self,
-        work: impl FnOnce(&Connection, &StoreOptions, &mut Log) -> Result<T>,
-    ) -> Result<T> {
-        if let Some(cause) = &self.lost {
-            return Err(shared(cause));
-        }
-        let before = self.log.mark();
-        self.connection.prepare_cached("SAVEPOINT job")?.execute([])?;
-        let result = work(&self.connection, &self.options, &mut self.log);
-        match &result {
-            // A full disk or a failing one makes SQLite take the whole transaction back, not only this job.
-            Err(error) if self.connection.is_autocommit() => {
-                self.lost = Some(shared(error));
-                return result;
+        self.log.refresh(&self.connection)?;
+        let mut all = Vec::with_capacity(batch.len());
+        for job in batch {
+            let before = savepoints.then(|| self.log.mark());
+            if savepoints {
+                self.connection.prepare_cached("SAVEPOINT job")?.execute([])?;
             }
-            Err(_) => {
-                self.connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
-                self.log.return_to(before);
+            let done = self.carry_out(job);
+            match (done.error(), before) {
+                // A full or failing disk makes SQLite take the whole transaction back, not only this job.
+                (Some(error), _) if self.connection.is_autocommit() => return Err(shared(error)),
+                (Some(_), None) => {
+                    self.give_up();
+                    return Ok(None);
+                }
+                (Some(_), Some(mark)) => {
+                    self.connection.prepare_cached("ROLLBACK TO job")?.execute([])?;
+                    self.log.return_to(mark);
+                }
+                (None, _) => {}
             }
-            Ok(_) => {}
-        }
-        self.connection.prepare_cached("RELEASE job")?.execute([])?;
-        result
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        if let Some(cause) = self.lost.take() {
-            return Err(cause);
+            if savepoints {
+                self.connection.prepare_cached("RELEASE job")?.execute([])?;
+            }
+            all.push(done);
         }
         let written = journal::write_head(&self.connection, &self.options, &mut self.log)
             .and_then(|()| self.connection.prepare_cached("COMMIT")?.execute([]));
-        written.map(drop).map_err(|error| super::connection::explain(&self.path, error))
+        written.map_err(|error| super::connection::explain(&self.path, error))?;
+        Ok(Some(all))
+    }
+
+    fn carry_out(&mut self, job: &Job) -> Done {
+        let Self { connection, options, log, .. } = self;
+        match job {
+            Job::Commit { scope, commit, prepared, .. } => {
+                Done::Commit(changes::apply(connection, options, log, scope, commit, prepared))
+            }
+            Job::Retain { policy, now, dry_run, .. } => {
+                Done::Retain(super::retention::run(connection, options, log, policy, *now, *dry_run))
+            }
+            #[cfg(feature = "conformance")]
+            Job::LimitPages { pages, .. } => {
+                Done::LimitPages(connection.pragma_update(None, "max_page_count", pages).map_err(Error::from))
+            }
+        }
+    }
+
+    /// Takes the transaction back, and with it what the log believed of it.
+    fn give_up(&mut self) {
+        let _already_ended = self.connection.execute_batch("ROLLBACK");
+        self.log.forget();
     }
 }
 
-fn answer<T: Send + 'static>(reply: oneshot::Sender<Result<T>>, result: Result<T>) -> Answer {
-    Box::new(move |synced| {
-        let _caller_gone = reply.send(synced.and(result));
-    })
+/// Answers a job. A caller that has gone does not matter: what was done is done.
+fn answer(job: Job, done: Done) {
+    match (job, done) {
+        (Job::Commit { reply, .. }, Done::Commit(result)) => drop(reply.send(result)),
+        (Job::Retain { reply, .. }, Done::Retain(result)) => drop(reply.send(result)),
+        #[cfg(feature = "conformance")]
+        (Job::LimitPages { reply, .. }, Done::LimitPages(result)) => drop(reply.send(result)),
+        // A job and its outcome are made side by side; dropping the reply tells the caller that the store closed.
+        _ => {}
+    }
 }
 
-fn refuse(batch: Vec<Job>, error: &Error) {
-    for job in batch {
-        let error = shared(error);
-        match job {
-            Job::Commit { reply, .. } => drop(reply.send(Err(error))),
-            Job::Retain { reply, .. } => drop(reply.send(Err(error))),
-            #[cfg(feature = "conformance")]
-            Job::LimitPages { reply, .. } => drop(reply.send(Err(error))),
-        }
+fn refuse(job: Job, error: Error) {
+    match job {
+        Job::Commit { reply, .. } => drop(reply.send(Err(error))),
+        Job::Retain { reply, .. } => drop(reply.send(Err(error))),
+        #[cfg(feature = "conformance")]
+        Job::LimitPages { reply, .. } => drop(reply.send(Err(error))),
     }
 }
 

@@ -142,13 +142,10 @@ async fn changes_by_hand_are_found() {
     for (name, sql) in [
         ("an actor", "UPDATE journal_entry SET actor = 'nobody' WHERE log_index = 3"),
         ("a time", "UPDATE journal_entry SET timestamp = timestamp + 1 WHERE log_index = 3"),
-        (
-            "an owner's chain",
-            "UPDATE journal_entry SET request_id = x'00000000000000000000000000000001' WHERE log_index = 3",
-        ),
+        ("a chain's name", "UPDATE chain SET request_id = x'00000000000000000000000000000001'"),
         ("the last entry", "DELETE FROM journal_entry WHERE log_index = 9"),
         ("all entries", "DELETE FROM journal_entry"),
-        ("entries and chains", "DELETE FROM journal_entry; DELETE FROM chain"),
+        ("entries and chains", "PRAGMA foreign_keys = OFF; DELETE FROM chain; DELETE FROM journal_entry"),
         ("the head", "DELETE FROM log_head"),
         ("a chain's record", "UPDATE chain SET entries = 9"),
         (

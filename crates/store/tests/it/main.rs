@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod postgres;
+mod seeds;
 mod sqlite;
 
 use std::sync::Arc;

@@ -1,0 +1,175 @@
+//! `steward conversation`.
+
+use super::Context;
+use crate::error::Failure;
+use crate::output::{Tone, document, paint, say, short, table};
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Map, json};
+use steward_domain::{ConversationId, ConversationStatus, EventType, Label, Problem};
+use steward_journal::Draft;
+use steward_journal::clock::{Clock, SystemClock};
+use steward_store::{Change, Commit, ConversationFilter, EntitySearch, Error, Page, Scope};
+
+#[derive(Subcommand)]
+pub(crate) enum Conversation {
+    /// List conversations, newest first.
+    List {
+        /// Only those in this state.
+        #[arg(long)]
+        status: Option<Status>,
+        /// At most so many.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show a conversation: its messages and the entities it is about.
+    Show {
+        /// Which.
+        id: ConversationId,
+        /// The last so many messages.
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+    },
+    /// Close a conversation: it can be read but takes no more messages.
+    Archive {
+        /// Which.
+        id: ConversationId,
+    },
+    /// Delete a conversation's messages and entities. There is no way back.
+    Delete {
+        /// Which.
+        id: ConversationId,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Status {
+    Active,
+    Archived,
+    Deleted,
+}
+
+impl From<Status> for ConversationStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Active => Self::Active,
+            Status::Archived => Self::Archived,
+            Status::Deleted => Self::Deleted,
+        }
+    }
+}
+
+pub(super) async fn run(context: &Context, conversation: Conversation) -> Result<(), Failure> {
+    match conversation {
+        Conversation::List { status, limit } => list(context, status, limit).await,
+        Conversation::Show { id, limit } => show(context, id, limit).await,
+        Conversation::Archive { id } => change(context, id, ConversationStatus::Archived, "archived").await,
+        Conversation::Delete { id, yes } => {
+            if !yes && !confirmed(&format!("Delete the messages and entities of {id} for good?")) {
+                return Err(Failure::user("CLI006", "nothing was deleted: say yes, or pass --yes"));
+            }
+            change(context, id, ConversationStatus::Deleted, "deleted").await
+        }
+    }
+}
+
+fn confirmed(question: &str) -> bool {
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && answer.trim().eq_ignore_ascii_case("y")
+}
+
+async fn list(context: &Context, status: Option<Status>, limit: u32) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let filter = ConversationFilter { status: status.map(Into::into), application_domain: None };
+    let found = opened.store.conversations(&context.scope, filter, Page::first(limit)).await?;
+    if context.json {
+        document(&found);
+        return Ok(());
+    }
+    let now = SystemClock::default().now();
+    let rows = found.iter().map(|c| {
+        let state = match c.status {
+            ConversationStatus::Active => format!("{:?}", c.activity(now)).to_lowercase(),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        vec![
+            c.id.to_string(),
+            c.user_id.to_string(),
+            c.application_domain.to_string(),
+            state,
+            c.updated_at.to_string(),
+        ]
+    });
+    table(&["conversation", "user", "domain", "state", "last message"], rows.collect(), "no conversations");
+    Ok(())
+}
+
+async fn show(context: &Context, id: ConversationId, limit: u32) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let found = opened
+        .store
+        .conversation(&context.scope, id)
+        .await?
+        .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?;
+    let messages = opened.store.window(&context.scope, id, limit).await?;
+    let entities = opened.store.entities(&context.scope, id, EntitySearch::Recent, 100).await?;
+    if context.json {
+        document(&json!({ "conversation": found, "messages": messages, "entities": entities }));
+        return Ok(());
+    }
+    say(format!("{id}  {} of {}, begun {}", found.application_domain, found.user_id, found.created_at));
+    for message in messages {
+        let who = message
+            .agent_type
+            .as_ref()
+            .map_or_else(|| format!("{:?}", message.role).to_lowercase(), ToString::to_string);
+        say(format!(
+            "{} {}",
+            paint(Tone::Quiet, &format!("{:>4} {who}", message.sequence_number)),
+            message.content
+        ));
+    }
+    let rows = entities.iter().map(|e| {
+        let name = e.entity_name.as_deref().unwrap_or_default();
+        vec![
+            e.entity_type.to_string(),
+            e.entity_id.to_string(),
+            short(name, 60),
+            e.mention_count.to_string(),
+            e.last_mentioned_at.to_string(),
+        ]
+    });
+    table(&["entity", "id", "name", "mentions", "last"], rows.collect(), "no entities");
+    Ok(())
+}
+
+async fn change(
+    context: &Context,
+    id: ConversationId,
+    status: ConversationStatus,
+    word: &str,
+) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let found = opened
+        .store
+        .conversation(&context.scope, id)
+        .await?
+        .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?;
+    let actor = Label::new("command_line").map_err(|problem: Problem| Failure::unexpected(problem))?;
+    let data =
+        Map::from_iter([("status".to_owned(), json!(word)), ("by".to_owned(), json!(context.settings.user))]);
+    let commit = Commit::new(found.user_id.clone(), id)
+        .entry(Draft::new(EventType::ConversationChanged, actor, data))
+        .change(Change::SetConversationStatus { id, status, at: SystemClock::default().now() });
+    let scope = if found.user_id == context.settings.user { &context.scope } else { &Scope::System };
+    opened.store.commit(scope, commit).await?;
+    if context.json {
+        document(&json!({ "conversation": id.to_string(), "status": word }));
+    } else {
+        say(format!("{} {id}", paint(Tone::Good, word)));
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The commands, a file each.
+
+mod analytics;
+mod audit;
+mod config;
+mod conversation;
+mod doctor;
+mod init;
+mod retention;
+mod task;
+
+use crate::config::Settings;
+use crate::error::Failure;
+use crate::home::{Home, Opened};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use steward_store::Scope;
+
+/// Runs agents you can account for.
+#[derive(Parser)]
+#[command(name = "steward", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  steward init                          set up ~/.steward
+  steward doctor                        check everything and say how to fix it
+  steward task list --status failed     what went wrong lately
+  steward task trace ID                 what a task did, step by step
+  steward audit verify                  prove that nobody rewrote the journal
+  steward audit export ID --out run.jsonl
+
+Exit codes: 0 done, 2 wrong input, 3 not allowed, 4 try again later, 70 a bug in Steward.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Args)]
+pub(crate) struct Global {
+    /// The home folder.
+    #[arg(long, global = true, env = "STEWARD_HOME", value_name = "FOLDER")]
+    home: Option<PathBuf>,
+    /// The store: sqlite:PATH or postgres://…
+    #[arg(long, global = true, env = "STEWARD_STORE", value_name = "ADDRESS", hide_env_values = true)]
+    store: Option<String>,
+    /// Whose things to show.
+    #[arg(long, global = true, env = "STEWARD_USER")]
+    user: Option<String>,
+    /// Show everybody's things.
+    #[arg(long, global = true)]
+    all_users: bool,
+    /// Print one JSON document instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Set up a home: folders, key, store, example configuration. What is there stays.
+    Init,
+    /// Check everything and say how to fix what is wrong.
+    Doctor,
+    /// Verify, export and prove the journal.
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    /// Look at conversations, archive or delete them.
+    #[command(subcommand)]
+    Conversation(conversation::Conversation),
+    /// Look at tasks and what they did.
+    #[command(subcommand)]
+    Task(task::Task),
+    /// Purge what is older than the retention policy allows.
+    #[command(subcommand)]
+    Retention(retention::Retention),
+    /// Success, mean and p95 of every tool and agent.
+    Analytics(analytics::Analytics),
+    /// Show or check the configuration.
+    #[command(subcommand)]
+    Config(config::Config),
+    /// Print completions for a shell.
+    #[command(after_help = "Example: steward completions bash > /etc/bash_completion.d/steward")]
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What a command works with.
+pub(crate) struct Context {
+    pub(crate) home: Home,
+    pub(crate) settings: Settings,
+    pub(crate) json: bool,
+    pub(crate) scope: Scope,
+}
+
+impl Context {
+    pub(crate) async fn open(&self) -> Result<Opened, Failure> {
+        self.home.open(&self.settings).await
+    }
+}
+
+pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+    let home = Home::locate(cli.global.home.as_deref())?;
+    let settings = Settings::load(&home, cli.global.store.as_deref(), cli.global.user.as_deref());
+    // A doctor must be able to look at what is broken.
+    if let Command::Doctor = cli.command {
+        return doctor::run(&home, settings, cli.global.json).await;
+    }
+    if let Command::Config(config::Config::Check) = cli.command {
+        return config::check(&home, cli.global.json);
+    }
+    let settings = settings?;
+    let scope = if cli.global.all_users { Scope::System } else { Scope::User(settings.user.clone()) };
+    let context = Context { home, settings, json: cli.global.json, scope };
+    match cli.command {
+        Command::Init => init::run(&context).await,
+        Command::Audit(audit) => audit::run(&context, audit).await,
+        Command::Conversation(conversation) => conversation::run(&context, conversation).await,
+        Command::Task(task) => task::run(&context, task).await,
+        Command::Retention(retention) => retention::run(&context, &retention).await,
+        Command::Analytics(analytics) => analytics::run(&context, &analytics).await,
+        Command::Config(config::Config::Show) => config::show(&context),
+        Command::Config(config::Config::Check) | Command::Doctor | Command::Completions { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,182 @@
+//! Configuration: one file, then the environment, then the command line; and the strict reading of every file that
+//! people edit, with file, line and reason.
+
+use crate::error::Failure;
+use crate::home::Home;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use steward_domain::{
+    Agent, Check, Domain, Environment, McpServer, Problem, RetentionPolicy, ToolCategory, UserId, Valid,
+    Workflow,
+};
+
+/// `config/steward.yaml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    /// `sqlite:PATH` (inside the home unless absolute) or `postgres://…`.
+    pub(crate) store: String,
+    /// Who works on this machine.
+    pub(crate) user: UserId,
+    /// Which overrides of tools apply.
+    pub(crate) environment: Environment,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let local = "local".parse().unwrap_or_else(|_: Problem| unreachable!());
+        Self { store: "sqlite:state.db".to_owned(), user: local, environment: Environment::Production }
+    }
+}
+
+impl Settings {
+    /// The settings of a home, with what the command line or the environment says on top.
+    pub(crate) fn load(home: &Home, store: Option<&str>, user: Option<&str>) -> Result<Self, Failure> {
+        let path = home.path.join("config/steward.yaml");
+        let mut settings: Self = if path.exists() { read(&path)? } else { Self::default() };
+        if let Some(store) = store {
+            settings.store = store.to_owned();
+        }
+        if let Some(user) = user {
+            settings.user = user
+                .parse()
+                .map_err(|problem: Problem| Failure::user("CLI004", format!("--user: {problem}")))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// The retention policy of a home, or the seeds' own.
+pub(crate) fn retention(home: &Home) -> Result<Valid<RetentionPolicy>, Failure> {
+    let path = home.path.join("config/retention_policy.yaml");
+    if path.exists() { read_checked(&path) } else { Ok(RetentionPolicy::default().validate()?) }
+}
+
+/// A list under one key, as `config/mcp_servers.yaml`, `config/domains.yaml` and `config/tools.yaml` have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listing<T> {
+    #[serde(alias = "servers", alias = "domains", alias = "categories")]
+    items: Vec<T>,
+}
+
+/// Reads every definition and every setting of a home. Returns the files that are right and what is wrong with the rest.
+pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
+    let mut checked = (Vec::new(), Vec::new());
+    let mut note = |path: PathBuf, result: Result<(), Failure>| match result {
+        Ok(()) => checked.0.push(path),
+        Err(failure) => checked.1.push(failure),
+    };
+    let config = |name: &str| home.path.join("config").join(name);
+    for (path, check) in [
+        (
+            config("steward.yaml"),
+            (|path| read::<Settings>(path).map(drop)) as fn(&Path) -> Result<(), Failure>,
+        ),
+        (config("retention_policy.yaml"), |path| read_checked::<RetentionPolicy>(path).map(drop)),
+        (config("mcp_servers.yaml"), read_listing::<McpServer>),
+        (config("domains.yaml"), read_listing::<Domain>),
+        (config("tools.yaml"), read_listing::<ToolCategory>),
+    ] {
+        if path.exists() {
+            let result = check(&path);
+            note(path, result);
+        }
+    }
+    for path in definitions(&home.path.join("agents")) {
+        let result = read_named::<Agent>(&path, |agent| agent.name.as_str());
+        note(path, result);
+    }
+    for path in definitions(&home.path.join("workflows")) {
+        let result = read_named::<Workflow>(&path, |workflow| workflow.name.as_str());
+        note(path, result);
+    }
+    checked
+}
+
+/// The YAML and JSON files of a folder in the order of their names.
+fn definitions(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_definition = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known))
+    };
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_definition).collect();
+    found.sort();
+    found
+}
+
+fn read_listing<T: Check + DeserializeOwned>(path: &Path) -> Result<(), Failure> {
+    let text = text(path)?;
+    let listing: Listing<T> = parse(path, &text)?;
+    for item in listing.items {
+        validated(path, &text, item)?;
+    }
+    Ok(())
+}
+
+/// A definition must be called what its file is called: that is how it is found.
+fn read_named<T: Check + DeserializeOwned>(path: &Path, name: impl Fn(&T) -> &str) -> Result<(), Failure> {
+    let definition = read_checked::<T>(path)?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if name(&definition) == stem {
+        return Ok(());
+    }
+    Err(wrong(path, 1, &format!("`name` must be that of the file, {stem:?}, found {:?}", name(&definition))))
+}
+
+pub(crate) fn read_checked<T: Check + DeserializeOwned>(path: &Path) -> Result<Valid<T>, Failure> {
+    let text = text(path)?;
+    let draft = parse(path, &text)?;
+    validated(path, &text, draft)
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    parse(path, &text(path)?)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))
+}
+
+/// YAML; JSON is YAML too. An empty file means all defaults.
+fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
+    let text = if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        "{}"
+    } else {
+        text
+    };
+    serde_saphyr::from_str(text).map_err(|error| {
+        let line = error.location().map_or(1, |location| location.line());
+        // The first line of the message is the reason; the rest is a picture of the place.
+        let reason = error.to_string();
+        wrong(path, u64::from(line), reason.lines().next().unwrap_or_default())
+    })
+}
+
+/// Rules that span fields have no place of their own in the file: the line of the field they name is the best there is.
+fn validated<T: Check>(path: &Path, text: &str, draft: T) -> Result<Valid<T>, Failure> {
+    draft.validate().map_err(|invalid| {
+        let named = invalid.problems.first().map(|problem| {
+            problem.field.split(['.', '[']).next_back().unwrap_or_default().trim_end_matches(']').to_owned()
+        });
+        let at = |name: &str| {
+            text.lines()
+                .position(|line| line.trim_start().trim_start_matches("- ").starts_with(&format!("{name}:")))
+        };
+        let outer = invalid
+            .problems
+            .first()
+            .map(|problem| problem.field.split(['.', '[']).next().unwrap_or_default().to_owned());
+        let line = named
+            .as_deref()
+            .and_then(at)
+            .or_else(|| outer.as_deref().and_then(at))
+            .map_or(1, |line| line as u64 + 1);
+        wrong(path, line, &invalid.to_string())
+    })
+}
+
+fn wrong(path: &Path, line: u64, reason: &str) -> Failure {
+    Failure::user("CFG001", format!("{}:{line}: {reason}", path.display()))
+}

@@ -1,0 +1,101 @@
+//! `$STEWARD_HOME`: where things are, and how its store is opened.
+
+use crate::config::Settings;
+use crate::error::Failure;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use steward_journal::clock::SystemClock;
+use steward_journal::keys;
+use steward_journal::note::NoteSigner;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_store::postgres::PostgresStore;
+use steward_store::sqlite::SqliteStore;
+use steward_store::{Store, StoreOptions};
+
+/// The folders of a home, as DESIGN draws it.
+pub(crate) const FOLDERS: &[&str] = &["agents", "workflows", "config", "skills", "artifacts", "logs", "keys"];
+
+/// A home.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    pub(crate) path: PathBuf,
+}
+
+impl Home {
+    /// The folder that was named, `STEWARD_HOME`, or `~/.steward`.
+    pub(crate) fn locate(named: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = named {
+            return Ok(Self { path: path.to_owned() });
+        }
+        let user = std::env::var_os("HOME").map(PathBuf::from);
+        let path = user.map(|user| user.join(".steward"));
+        path.map(|path| Self { path }).ok_or_else(|| {
+            Failure::user("CLI003", "there is no home folder to use: set STEWARD_HOME or pass --home")
+        })
+    }
+
+    /// Whether it has been set up.
+    pub(crate) fn exists(&self) -> bool {
+        self.path.join("config").is_dir()
+    }
+
+    /// Makes the folders, readable by their owner only. What is there stays.
+    pub(crate) fn create(&self) -> Result<(), Failure> {
+        for folder in
+            std::iter::once(self.path.clone()).chain(FOLDERS.iter().map(|name| self.path.join(name)))
+        {
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+            made.map_err(|error| match error.kind() {
+                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                    Failure::from(steward_store::Error::ReadOnly {
+                        path: folder.clone(),
+                        detail: error.to_string(),
+                    })
+                }
+                _ => Failure::file(&folder, &error),
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn key_path(&self) -> PathBuf {
+        self.path.join("keys/journal.key")
+    }
+
+    /// The signing key, made on first use.
+    pub(crate) fn signer(&self) -> Result<NoteSigner, Failure> {
+        Ok(keys::load_or_create(&self.key_path(), &SystemRandom)?)
+    }
+
+    /// Opens the store that the settings name. A home that was never set up is set up now: the first command just works.
+    pub(crate) async fn open(&self, settings: &Settings) -> Result<Opened, Failure> {
+        self.create()?;
+        let signer = Arc::new(self.signer()?);
+        let options = StoreOptions {
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(SystemRandom),
+            redactor: Arc::new(Redactor::default()),
+            signer: signer.clone(),
+        };
+        let address = settings.store.as_str();
+        let store: Arc<dyn Store> = if let Some(path) = address.strip_prefix("sqlite:") {
+            Arc::new(SqliteStore::open(&self.path.join(path), options)?)
+        } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+            Arc::new(PostgresStore::open(address, options).await?)
+        } else {
+            return Err(steward_store::Error::BadAddress(
+                Redactor::default().redact_text(address).into_owned(),
+            )
+            .into());
+        };
+        Ok(Opened { store, signer })
+    }
+}
+
+/// An open store and the key of its log.
+pub(crate) struct Opened {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) signer: Arc<NoteSigner>,
+}

@@ -1,0 +1,70 @@
+//! What people and programs see: tables and colour on a terminal, one JSON document with `--json`.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+use std::io::{IsTerminal, Write};
+
+/// How a word is meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Warn,
+    Quiet,
+}
+
+/// Colours a text on a terminal; `NO_COLOR` and pipes get it plain.
+pub(crate) fn paint(tone: Tone, text: &str) -> String {
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !std::io::stdout().is_terminal()
+    {
+        return text.to_owned();
+    }
+    let code = match tone {
+        Tone::Good => 32,
+        Tone::Bad => 31,
+        Tone::Warn => 33,
+        Tone::Quiet => 90,
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+/// Prints a line. A reader that has gone (`| head`) is no error.
+pub(crate) fn say(text: impl std::fmt::Display) {
+    let _reader_gone = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints a document for programs.
+pub(crate) fn document(value: &impl Serialize) {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => say(text),
+        Err(error) => eprintln!("{error}"),
+    }
+}
+
+/// Prints rows under headings, or a word when there are none.
+pub(crate) fn table(headings: &[&str], rows: Vec<Vec<String>>, none: &str) {
+    if rows.is_empty() {
+        return say(paint(Tone::Quiet, none));
+    }
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(headings);
+    if !std::io::stdout().is_terminal() {
+        // A pipe has no width: rows stay on one line each.
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    }
+    table.add_rows(rows);
+    say(table);
+}
+
+/// The beginning of a text, on one line.
+pub(crate) fn short(text: &str, length: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= length {
+        line
+    } else {
+        line.chars().take(length.saturating_sub(1)).chain(['…']).collect()
+    }
+}
