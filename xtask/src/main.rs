@@ -3,6 +3,8 @@
 mod bench;
 mod check;
 mod crash;
+mod eval;
+mod fuzz;
 mod postgres;
 mod process;
 mod test;
@@ -31,6 +33,10 @@ enum Chore {
     Bench(bench::Bench),
     /// Kills a writing process again and again, and checks that nothing acknowledged is lost.
     Crash(crash::Crash),
+    /// Looks through a folder of public data sets and says what can be evaluated on them.
+    Eval(eval::Eval),
+    /// Fuzzes the parsers and verifiers with cargo-fuzz on the nightly toolchain.
+    Fuzz(fuzz::Fuzz),
     /// Runs a command with a throw-away PostgreSQL (and pgvector) on a free loopback port.
     Services {
         /// The command; STEWARD_TEST_POSTGRES tells it where the server is. Without one, it waits for Enter.
@@ -47,6 +53,8 @@ fn main() -> anyhow::Result<()> {
         Chore::Test { crates } => test::run(&crates),
         Chore::Bench(bench) => bench::run(&bench),
         Chore::Crash(crash) => crash::run(&crash),
+        Chore::Eval(eval) => eval::run(&eval),
+        Chore::Fuzz(fuzz) => fuzz::run(&fuzz),
         Chore::Services { command } => postgres::services(&command),
         Chore::CrashWriter(writer) => crash::write(&writer),
     }

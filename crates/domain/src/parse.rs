@@ -5,6 +5,11 @@ use serde::de::DeserializeOwned;
 
 /// Parses and validates; the error names the path of the field that is wrong.
 pub fn parse<T: Check + DeserializeOwned>(json: &str) -> Result<Valid<T>, Invalid> {
+    // Serde would also take the fields of a struct from an array, by their order.
+    if !json.trim_start().starts_with('{') {
+        let problem = Problem::new("", "must be a JSON object", json.trim());
+        return Err(Invalid { entity: T::ENTITY, problems: vec![problem] });
+    }
     let reader = &mut serde_json::Deserializer::from_str(json);
     let draft: T = serde_path_to_error::deserialize(&mut *reader).map_err(|error| Invalid {
         entity: T::ENTITY,

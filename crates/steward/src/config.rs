@@ -148,9 +148,16 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     };
     serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
-        // The first line of the message is the reason; the rest is a picture of the place.
-        let reason = error.to_string();
-        wrong(path, u64::from(line), reason.lines().next().unwrap_or_default())
+        // The first line of the message is the reason, after a place that we give ourselves; the rest is a picture of it.
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or_default();
+        let reason = first.trim_start_matches("error: ");
+        let reason = reason
+            .strip_prefix("line ")
+            .and_then(|rest| rest.split_once(": "))
+            .map_or(reason, |(_, reason)| reason);
+        let there = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim();
+        wrong(path, u64::from(line), &format!("{reason}, in `{}`", crate::output::short(there, 60)))
     })
 }
 

@@ -77,6 +77,9 @@ impl Steps {
         };
         if entry.event_type == EventType::ToolCalled {
             record.tool_calls.extend(call(&data));
+            if let Some(call) = record.tool_calls.first() {
+                record.message = format!("{} {}", call.tool, Value::Object(call.arguments.clone()));
+            }
             self.open.insert(call_id, (self.records.len(), entry.timestamp));
         }
         self.records.push(record);
@@ -93,6 +96,9 @@ impl Steps {
             call.duration_ms = record.duration_ms;
             call.result = data.get("data").cloned();
             call.error = data.get("error_message").and_then(Value::as_str).map(str::to_owned);
+            if record.status != StepLevel::Info {
+                record.message.push_str(&format!(": {}", call.error.as_deref().unwrap_or("no answer")));
+            }
         }
         true
     }

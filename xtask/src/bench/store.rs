@@ -6,8 +6,9 @@ use crate::postgres::Postgres;
 use crate::process::root;
 use anyhow::{Context, Result};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{Check, ConversationId, UserId};
+use steward_domain::{Check, Conversation, ConversationId, UserId, Valid};
 use steward_journal::random::{Random, SeededRandom};
 use steward_store::conformance::samples::{conversation, message, scope, tool, user, uuid};
 use steward_store::{Change, Commit, Scope, Store};
@@ -61,7 +62,7 @@ async fn measure(
 ) -> Result<()> {
     store_options(home)?;
     let store = open(address, home).await?;
-    let (filled, took) = timed_async(fill(&*store, options)).await;
+    let (filled, took) = timed_async(fill(store.clone(), options)).await;
     let (user, conversations) = filled?;
     println!(
         "{name}: {} messages in {} conversations and {} tools, filled in {:.0} s",
@@ -109,21 +110,23 @@ fn report(store: &str, what: &str, samples: Vec<Duration>, goal: Duration) {
     );
 }
 
-async fn fill(store: &dyn Store, options: &Options) -> Result<(UserId, Vec<ConversationId>)> {
+async fn fill(store: Arc<dyn Store>, options: &Options) -> Result<(UserId, Vec<ConversationId>)> {
     let user = user();
     let mut conversations = Vec::new();
+    let mut writers = tokio::task::JoinSet::new();
     for _ in 0..options.messages / LENGTH {
+        if writers.len() >= 8 {
+            writers.join_next().await.context("a writer")???;
+        }
         let conversation = conversation(&user);
         conversations.push(conversation.id);
-        let mut commit =
-            Commit::new(user.clone(), conversation.id).change(Change::PutConversation(conversation.clone()));
-        for i in 0..LENGTH {
-            let text = format!(
-                "message {i}: what products are frequently abandoned in carts, and what does that cost us?"
-            );
-            commit = commit.change(Change::AppendMessage(message(conversation.id, &text, i64::from(i))));
-        }
-        store.commit(&scope(&user), commit).await?;
+        let (store, user) = (store.clone(), user.clone());
+        writers.spawn(async move {
+            store.commit(&scope(&user), long_conversation(&user, conversation)).await.map(drop)
+        });
+    }
+    while let Some(written) = writers.join_next().await {
+        written??;
     }
     let random = SeededRandom::new(1);
     for start in (0..options.tools).step_by(500) {
@@ -135,6 +138,17 @@ async fn fill(store: &dyn Store, options: &Options) -> Result<(UserId, Vec<Conve
         store.commit(&Scope::System, commit).await?;
     }
     Ok((user, conversations))
+}
+
+fn long_conversation(user: &UserId, conversation: Valid<Conversation>) -> Commit {
+    let id = conversation.id;
+    let start = Commit::new(user.clone(), id).change(Change::PutConversation(conversation));
+    (0..LENGTH).fold(start, |commit, i| {
+        let text = format!(
+            "message {i}: what products are frequently abandoned in carts, and what does that cost us?"
+        );
+        commit.change(Change::AppendMessage(message(id, &text, i64::from(i))))
+    })
 }
 
 /// A random direction: harder for an index than real descriptions, which lie in clusters.

@@ -39,13 +39,13 @@ pub(crate) struct Cli {
 #[derive(Args)]
 pub(crate) struct Global {
     /// The home folder.
-    #[arg(long, global = true, env = "STEWARD_HOME", value_name = "FOLDER")]
+    #[arg(long, global = true, env = "STEWARD_HOME", value_name = "FOLDER", hide_env_values = true)]
     home: Option<PathBuf>,
     /// The store: sqlite:PATH or postgres://…
     #[arg(long, global = true, env = "STEWARD_STORE", value_name = "ADDRESS", hide_env_values = true)]
     store: Option<String>,
     /// Whose things to show.
-    #[arg(long, global = true, env = "STEWARD_USER")]
+    #[arg(long, global = true, env = "STEWARD_USER", hide_env_values = true)]
     user: Option<String>,
     /// Show everybody's things.
     #[arg(long, global = true)]

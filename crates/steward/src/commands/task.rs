@@ -151,6 +151,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
         document(&trace);
         return Ok(());
     }
+    say(paint(Tone::Quiet, &format!("{} steps, begun {}", trace.steps.len(), trace.created_at)));
     let longest = trace.steps.iter().map(|step| step.duration_ms).max().unwrap_or(0).max(1);
     let rows = trace.steps.iter().map(|step| {
         let tone = match step.status {
@@ -161,7 +162,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
         // A bar as long as the step's share of the longest: where the time went, at a glance.
         let bar = "█".repeat((step.duration_ms * 20).div_ceil(longest) as usize);
         vec![
-            step.timestamp.to_string(),
+            format!("+{:.3} s", step.timestamp.millis_since(trace.created_at) as f64 / 1000.0),
             paint(tone, &step.step_name),
             step.agent.to_string(),
             format!("{} ms", step.duration_ms),
@@ -169,7 +170,7 @@ async fn print_trace(context: &Context, id: TaskId) -> Result<(), Failure> {
             short(&step.message, 70),
         ]
     });
-    table(&["time", "step", "by", "took", "", "what"], rows.collect(), "no steps");
+    table(&["at", "step", "by", "took", "", "what"], rows.collect(), "no steps");
     Ok(())
 }
 

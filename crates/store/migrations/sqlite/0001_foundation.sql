@@ -185,20 +185,26 @@ CREATE TABLE artifact (
 ) STRICT;
 CREATE INDEX artifact_by_task ON artifact (task_id, created_at);
 
--- The journal. request_id names the chain: a task, a conversation, or all zeros for the house itself. Entries refer to
--- it by a small number: every commit touches the index of its chain, and short keys keep the pages it must sync few.
+-- The journal. request_id names the chain: a task, a conversation, or all zeros for the house itself.
+--
+-- Entries of many chains are written to the end of one table, so a sync covers few pages. An index by chain would undo
+-- that: a hundred tasks would touch a hundred of its pages in every sync. Instead each entry points to the one before it
+-- in its chain, the chain points to its last, and every 64th entry is marked; a range is read by walking back from the
+-- next mark.
 CREATE TABLE chain (
     id         INTEGER PRIMARY KEY,
     request_id BLOB NOT NULL UNIQUE,
     user_id    TEXT NOT NULL,
     entries    INTEGER NOT NULL,
+    last_index INTEGER,
     hash       BLOB NOT NULL,
     digest     BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE journal_entry (
     log_index       INTEGER PRIMARY KEY,
-    chain_id        INTEGER NOT NULL REFERENCES chain (id),
+    chain_id        INTEGER NOT NULL,
+    previous_index  INTEGER,
     sequence_number INTEGER NOT NULL,
     entry_id        BLOB NOT NULL,
     timestamp       INTEGER NOT NULL,
@@ -208,9 +214,15 @@ CREATE TABLE journal_entry (
     parent_hash     BLOB NOT NULL,
     hash            BLOB NOT NULL,
     parent_digest   BLOB NOT NULL,
-    digest          BLOB NOT NULL,
-    UNIQUE (chain_id, sequence_number)
+    digest          BLOB NOT NULL
 ) STRICT;
+
+CREATE TABLE chain_mark (
+    chain_id        INTEGER NOT NULL,
+    sequence_number INTEGER NOT NULL,
+    log_index       INTEGER NOT NULL,
+    PRIMARY KEY (chain_id, sequence_number)
+) STRICT, WITHOUT ROWID;
 CREATE TRIGGER journal_is_append_only_update BEFORE UPDATE ON journal_entry
 BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
 CREATE TRIGGER journal_is_append_only_delete BEFORE DELETE ON journal_entry

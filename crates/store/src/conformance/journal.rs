@@ -53,6 +53,32 @@ pub(super) async fn chains_grow_without_gaps(store: Arc<dyn Store>) {
     assert_eq!(store.entries(&scope(&user), chain, 13, 1).await.unwrap()[0].entry.sequence, 14);
 }
 
+pub(super) async fn any_range_of_a_long_chain_is_read(store: Arc<dyn Store>) {
+    let (user, chain) = (user(), ChainId(uuid()));
+    let all = (0..300).fold(Commit::new(user.clone(), TaskId(chain.0)), |all, i| {
+        all.entry(draft(EventType::StepRecorded, json!({ "i": i })))
+    });
+    store.commit(&scope(&user), all).await.unwrap();
+    for (after, limit) in [
+        (0, 1),
+        (0, 64),
+        (0, 300),
+        (0, 1000),
+        (63, 1),
+        (64, 1),
+        (64, 64),
+        (100, 150),
+        (299, 5),
+        (300, 5),
+        (255, 1),
+    ] {
+        let found = store.entries(&scope(&user), chain, after, limit).await.unwrap();
+        let sequences: Vec<u64> = found.iter().map(|found| found.entry.sequence).collect();
+        let expected: Vec<u64> = (after + 1..=300.min(after + u64::from(limit))).collect();
+        assert_eq!(sequences, expected, "after {after}, at most {limit}");
+    }
+}
+
 pub(super) async fn the_log_verifies_and_proves(store: Arc<dyn Store>) {
     let (user, task) = (user(), TaskId(uuid()));
     let one = |n: u64| Commit::new(user.clone(), task).entry(draft(EventType::Answered, json!({ "n": n })));

@@ -55,7 +55,7 @@ behaviours! {
         tasks_move_and_are_filtered, checkpoints_are_in_order_and_unique, the_papers_of_a_request_come_back,
     }
     journal::{
-        entries_and_state_are_one, chains_grow_without_gaps, the_log_verifies_and_proves, payloads_erase_and_say_so,
+        entries_and_state_are_one, chains_grow_without_gaps, any_range_of_a_long_chain_is_read, the_log_verifies_and_proves, payloads_erase_and_say_so,
         secrets_never_reach_the_disk, many_tasks_at_once, a_foreign_chain_is_refused,
     }
     retention::{ a_dry_run_changes_nothing, old_things_go_and_it_is_recorded, aggregates_outlive_details }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::migrate::{POSTGRES, newest};
 use crate::query::Scope;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Postgres, Row, Transaction};
+use sqlx::{ConnectOptions, Connection, PgPool, Postgres, Row, Transaction};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
@@ -13,6 +13,9 @@ use steward_domain::{Invalid, Problem};
 
 /// S4 asks for 20 connections and 10 more under pressure.
 const CONNECTIONS: u32 = 30;
+
+/// How long a server may take to answer the first time.
+const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// Serialises migrations of replicas that start together.
 const MIGRATION_LOCK: i64 = 0x7374_6577_6172_6401;
@@ -73,6 +76,10 @@ impl Database {
     pub(super) async fn connect(address: &str, up_to: i64) -> Result<Self> {
         let options =
             PgConnectOptions::from_str(address).map_err(|_| Error::BadAddress("postgres://…".to_owned()))?;
+        // A pool tries again until its timeout; a first connection of our own says at once what is wrong.
+        let first = tokio::time::timeout(FIRST_ANSWER, options.clone().connect()).await;
+        let slow = || Error::Unreachable { detail: format!("no answer within {} s", FIRST_ANSWER.as_secs()) };
+        first.map_err(|_| slow())??.close().await?;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(Duration::from_secs(10))

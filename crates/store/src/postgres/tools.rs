@@ -148,7 +148,7 @@ pub(super) async fn nearest(
     db.index_vectors(width).await?;
     let mut tx = db.begin(&Scope::System).await?;
     // A wide search, continued until enough rows pass the filter: as good as exact at our sizes.
-    sqlx::query("SELECT set_config('hnsw.ef_search', '200', true), set_config('hnsw.iterative_scan', 'strict_order', true)").execute(&mut *tx).await?;
+    sqlx::query("SELECT set_config('hnsw.ef_search', '100', true), set_config('hnsw.iterative_scan', 'strict_order', true)").execute(&mut *tx).await?;
     let near = format!(
         "SELECT t.*, near.distance FROM (
              SELECT id AS near_id, description_embedding::vector({width}) <=> $1 AS distance FROM tool_definition

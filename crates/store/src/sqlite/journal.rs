@@ -28,7 +28,11 @@ struct Known {
     row: i64,
     owner: UserId,
     tip: ChainTip,
+    last: Option<u64>,
 }
+
+/// Every so many entries of a chain one is marked, where walks back may begin.
+const MARK: u64 = 64;
 
 /// Chains to remember; more than are at work at once.
 const TIPS: usize = 10_000;
@@ -111,12 +115,21 @@ pub(super) fn append(
     if known.owner != *owner {
         return Err(Error::OtherOwner);
     }
-    let Known { row, mut tip, .. } = known;
+    let Known { row, mut tip, mut last, .. } = known;
     let now = options.clock.now();
     let mut sealed = Vec::with_capacity(prepared.len());
     for draft in prepared {
         let (entry, payloads) = seal(&mut tip, draft.clone(), now)?;
-        insert_entry(connection, log.edge.size(), row, &entry)?;
+        let index = log.edge.size();
+        insert_entry(connection, index, row, last, &entry)?;
+        if entry.sequence.is_multiple_of(MARK) {
+            connection.prepare_cached("INSERT INTO chain_mark VALUES (?1, ?2, ?3)")?.execute(params![
+                row,
+                int(entry.sequence),
+                int(index)
+            ])?;
+        }
+        last = Some(index);
         for payload in &payloads {
             insert_payload(connection, owner, payload)?;
         }
@@ -124,12 +137,14 @@ pub(super) fn append(
         sealed.push(entry);
     }
     connection
-        .prepare_cached("UPDATE chain SET entries = ?2, hash = ?3, digest = ?4 WHERE id = ?1")?
-        .execute(params![row, int(tip.entries), tip.hash.0, tip.digest.0])?;
+        .prepare_cached(
+            "UPDATE chain SET entries = ?2, hash = ?3, digest = ?4, last_index = ?5 WHERE id = ?1",
+        )?
+        .execute(params![row, int(tip.entries), tip.hash.0, tip.digest.0, last.map(int)])?;
     if log.tips.len() >= TIPS {
         log.tips.clear();
     }
-    log.tips.insert(chain, Known { row, owner: owner.clone(), tip });
+    log.tips.insert(chain, Known { row, owner: owner.clone(), tip, last });
     Ok(sealed)
 }
 
@@ -137,12 +152,14 @@ pub(super) fn append(
 fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Result<Known> {
     let found = connection
         .prepare_cached(
-            "SELECT request_id, entries, hash, digest, user_id, id FROM chain WHERE request_id = ?1",
+            "SELECT request_id, entries, hash, digest, user_id, id, last_index FROM chain WHERE request_id = ?1",
         )?
-        .query_row([chain.0], |row| Ok((row_tip(row), row.get::<_, String>(4)?, row.get(5)?)))
+        .query_row([chain.0], |row| {
+            Ok((row_tip(row), row.get::<_, String>(4)?, row.get(5)?, row.get::<_, Option<i64>>(6)?))
+        })
         .optional()?;
-    if let Some((tip, owner, row)) = found {
-        return Ok(Known { row, owner: UserId::new(owner)?, tip: tip? });
+    if let Some((tip, owner, row, last)) = found {
+        return Ok(Known { row, owner: UserId::new(owner)?, tip: tip?, last: last.map(uint).transpose()? });
     }
     let tip = ChainTip::empty(chain);
     connection
@@ -150,17 +167,24 @@ fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Resul
             "INSERT INTO chain (request_id, user_id, entries, hash, digest) VALUES (?1, ?2, 0, ?3, ?3)",
         )?
         .execute(params![chain.0, owner.as_str(), Hash::ZERO.0])?;
-    Ok(Known { row: connection.last_insert_rowid(), owner: owner.clone(), tip })
+    Ok(Known { row: connection.last_insert_rowid(), owner: owner.clone(), tip, last: None })
 }
 
-fn insert_entry(connection: &Connection, index: u64, chain: i64, entry: &Sealed) -> Result<()> {
+fn insert_entry(
+    connection: &Connection,
+    index: u64,
+    chain: i64,
+    previous: Option<u64>,
+    entry: &Sealed,
+) -> Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             int(index),
             chain,
+            previous.map(int),
             int(entry.sequence),
             entry.entry_id.0,
             entry.timestamp.micros(),
@@ -268,10 +292,21 @@ pub(super) fn entries(
     after: u64,
     limit: u32,
 ) -> Result<Vec<LogEntry>> {
+    // The walk begins at the first mark that covers the range, or at the end of the chain.
+    let range = "WITH RECURSIVE wanted AS (
+            SELECT coalesce((SELECT log_index FROM chain_mark m WHERE m.chain_id = chain.id AND m.sequence_number >= ?2 + ?4
+                             ORDER BY m.sequence_number LIMIT 1), last_index) AS start
+            FROM chain WHERE request_id = ?1 AND (?3 IS NULL OR user_id = ?3)
+        ), back (place, previous, sequence) AS (
+            SELECT log_index, previous_index, sequence_number FROM journal_entry JOIN wanted ON log_index = start
+            WHERE sequence_number > ?2
+            UNION ALL
+            SELECT log_index, previous_index, sequence_number FROM back JOIN journal_entry ON log_index = previous
+            WHERE sequence_number > ?2
+        )";
     connection
         .prepare_cached(&format!(
-            "SELECT {ENTRY} WHERE c.request_id = ?1 AND sequence_number > ?2 AND (?3 IS NULL OR c.user_id = ?3)
-             ORDER BY sequence_number LIMIT ?4"
+            "{range} SELECT {ENTRY} JOIN back ON log_index = place ORDER BY sequence LIMIT ?4"
         ))?
         .query_map(params![chain.0, int(after), user(scope), limit], |row| Ok(row_entry(row)))?
         .map(|entry| entry?)

@@ -14,6 +14,7 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use steward_domain::{RetentionPolicy, Timestamp, Valid};
 use steward_journal::Prepared;
 use tokio::sync::oneshot;
@@ -52,9 +53,9 @@ impl Writer {
         let log = Log::load(&connection)?;
         let mut state = State { connection, options, log, path: path.to_owned() };
         let thread = std::thread::spawn(move || {
-            while let Ok(first) = queue.recv() {
-                let batch: Vec<Job> =
-                    std::iter::once(first).chain(queue.try_iter().take(BATCH - 1)).collect();
+            let mut before = 1;
+            while let Some(batch) = gather(&queue, before) {
+                before = batch.len();
                 state.run(batch);
             }
         });
@@ -97,6 +98,23 @@ impl Drop for Writer {
         self.jobs.take();
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
+        }
+    }
+}
+
+/// Waits for work and takes what there is. Those who shared the last sync come back with their next step one after the
+/// other; waiting a moment for most of them makes one large sync of what would be a small one and a large one.
+fn gather(queue: &mpsc::Receiver<Job>, before: usize) -> Option<Vec<Job>> {
+    const MOMENT: Duration = Duration::from_micros(60);
+    let mut batch = vec![queue.recv().ok()?];
+    loop {
+        batch.extend(queue.try_iter().take(BATCH - batch.len()));
+        if batch.len() >= BATCH || batch.len() * 4 >= before * 3 {
+            return Some(batch);
+        }
+        match queue.recv_timeout(MOMENT) {
+            Ok(job) => batch.push(job),
+            Err(_) => return Some(batch),
         }
     }
 }
