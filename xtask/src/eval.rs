@@ -21,7 +21,7 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
     for folder in folders {
         let folder = folder?.path();
         for (name, cases) in cases(&folder)? {
-            println!("{:<28} {cases:>6} cases, not scored: nothing answers them yet", name);
+            println!("{name:<28} {cases:>6} cases, not scored: nothing answers them yet");
             sets += 1;
         }
     }

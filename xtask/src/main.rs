@@ -47,8 +47,18 @@ enum Chore {
     CrashWriter(crash::Writer),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().chore {
+fn main() -> std::process::ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> anyhow::Result<()> {
+    match chore {
         Chore::Check => check::run(),
         Chore::Test { crates } => test::run(&crates),
         Chore::Bench(bench) => bench::run(&bench),

@@ -157,7 +157,7 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
             .and_then(|rest| rest.split_once(": "))
             .map_or(reason, |(_, reason)| reason);
         let there = text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim();
-        wrong(path, u64::from(line), &format!("{reason}, in `{}`", crate::output::short(there, 60)))
+        wrong(path, line, &format!("{reason}, in `{}`", crate::output::short(there, 60)))
     })
 }
 

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use steward_domain::{Check, ConversationId, Message, Sequence, ToolDefinition, Valid};
 
 /// Only an active conversation takes messages.
-pub(crate) fn open_for_messages(status: Option<String>, id: ConversationId) -> Result<()> {
-    match status.as_deref() {
+pub(crate) fn open_for_messages(status: Option<&str>, id: ConversationId) -> Result<()> {
+    match status {
         Some("active") => Ok(()),
         Some(status) => Err(Error::Conflict {
             what: format!("the {status} conversation {id}"),

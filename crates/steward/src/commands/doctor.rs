@@ -74,7 +74,7 @@ fn home_folder(home: &Home, findings: &mut Findings) {
     if metadata.permissions().mode() & 0o077 != 0 {
         findings.warn("home", format!("{shown} can be read by others"), format!("chmod 700 {shown}"));
     } else {
-        findings.ok("home", shown.clone());
+        findings.ok("home", shown);
     }
     let missing: Vec<&str> = FOLDERS.iter().copied().filter(|name| !home.path.join(name).is_dir()).collect();
     if !missing.is_empty() {
@@ -135,7 +135,7 @@ fn machine(home: &Home, findings: &mut Findings) {
     }
     match free_megabytes(&home.path) {
         Some(free) if free < 500 => {
-            findings.warn("disk", format!("{free} MB free"), "free some space: a full disk stops writing")
+            findings.warn("disk", format!("{free} MB free"), "free some space: a full disk stops writing");
         }
         Some(free) => findings.ok("disk", format!("{free} MB free")),
         None => {}

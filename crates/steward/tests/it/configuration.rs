@@ -104,6 +104,46 @@ fn a_broken_home_is_explained_and_left_as_it_is() {
     bench.fails("task list --home file/inside", 4, "CLI002");
 }
 
+/// Root may write anywhere, so the program runs as nobody when the tests run as root.
+#[test]
+fn a_read_only_home_is_named_and_nothing_is_lost() {
+    let bench = Bench::new();
+    let task = bench.worked();
+    bench.ok("audit verify");
+    let program = bench.path("steward");
+    fs::copy(assert_cmd::cargo::cargo_bin("steward"), &program).unwrap();
+    let walk = |mode: u32, file_mode: u32| {
+        for folder in [bench.path(""), bench.home(), bench.home().join("keys"), bench.home().join("config")] {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            for entry in fs::read_dir(&folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .filter(|path| path.is_file())
+            {
+                fs::set_permissions(&entry, fs::Permissions::from_mode(file_mode)).unwrap();
+            }
+        }
+    };
+    walk(0o555, 0o555);
+    let as_nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let mut command = assert_cmd::Command::new("setpriv");
+    // The key is read by its owner alone, whoever that is.
+    let key = bench.home().join("keys/journal.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).unwrap();
+    if std::os::unix::fs::chown(&key, Some(65534), Some(65534)).is_ok() {
+        command.args(as_nobody).arg(&program);
+    } else {
+        command = assert_cmd::Command::new(&program);
+    }
+    let output = command.args(["task", "list"]).env("STEWARD_HOME", bench.home()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    walk(0o755, 0o600);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("STO005"), "{said}");
+    assert!(bench.ok(&format!("task show {task}")).contains("42 orders"));
+    bench.ok("audit verify");
+}
+
 #[test]
 fn errors_are_documents_for_programs() {
     let bench = Bench::new();

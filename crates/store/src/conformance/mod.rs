@@ -8,6 +8,11 @@
     clippy::indexing_slicing,
     reason = "a test may fail loudly"
 )]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::cloned_ref_to_slice_refs,
+    reason = "samples read better by value"
+)]
 #![allow(missing_docs, reason = "the names of behaviours say what they are")]
 
 mod conversations;

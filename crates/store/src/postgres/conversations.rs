@@ -144,7 +144,7 @@ pub(super) async fn append_message(
             .bind(owner.as_str())
             .fetch_optional(&mut **tx)
             .await?;
-    open_for_messages(status, message.conversation_id)?;
+    open_for_messages(status.as_deref(), message.conversation_id)?;
     let last: i64 = sqlx::query_scalar(
         "SELECT coalesce(max(sequence_number), 0) FROM conversation_message WHERE conversation_id = $1",
     )

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 const READERS: usize = 8;
 
 /// What a refusal of SQLite means to a person.
-pub(super) fn explain(path: &Path, error: rusqlite::Error) -> Error {
+pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> Error {
     let detail = error.to_string();
     let path = path.to_owned();
     match error.sqlite_error_code() {
@@ -32,14 +32,14 @@ pub(super) fn explain(path: &Path, error: rusqlite::Error) -> Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        explain(Path::new("state.db"), error)
+        explain(Path::new("state.db"), &error)
     }
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| explain(path, error))?;
+        .map_err(|error| explain(path, &error))?;
     let settings = || -> rusqlite::Result<()> {
         connection.busy_timeout(Duration::from_secs(10))?;
         connection.pragma_update(None, "foreign_keys", true)?;
@@ -48,7 +48,7 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
         connection.set_prepared_statement_cache_capacity(128);
         Ok(())
     };
-    settings().map_err(|error| explain(path, error))?;
+    settings().map_err(|error| explain(path, &error))?;
     Ok(connection)
 }
 
@@ -69,7 +69,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(())
     };
-    settings().map_err(|error| explain(path, error))?;
+    settings().map_err(|error| explain(path, &error))?;
     Ok(connection)
 }
 

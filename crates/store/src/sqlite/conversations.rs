@@ -123,7 +123,7 @@ pub(super) fn append_message(
         .prepare_cached("SELECT status FROM conversation WHERE id = ?1 AND user_id = ?2")?
         .query_row(params![message.conversation_id.0, owner.as_str()], |row| row.get(0))
         .optional()?;
-    open_for_messages(status, message.conversation_id)?;
+    open_for_messages(status.as_deref(), message.conversation_id)?;
     let last: i64 = db
         .prepare_cached(
             "SELECT coalesce(max(sequence_number), 0) FROM conversation_message WHERE conversation_id = ?1",

@@ -14,10 +14,10 @@ impl ToolVectors {
     /// The vectors as they are now. `stamp` moves with every change of the tools.
     pub(super) fn current(&self, db: &Connection) -> Result<Arc<Vectors>> {
         let stamp = stamp(db)?;
-        if let Ok(known) = self.0.lock() {
-            if let Some((_, vectors)) = known.as_ref().filter(|(at, _)| *at == stamp) {
-                return Ok(vectors.clone());
-            }
+        if let Ok(known) = self.0.lock()
+            && let Some((_, vectors)) = known.as_ref().filter(|(at, _)| *at == stamp)
+        {
+            return Ok(vectors.clone());
         }
         let vectors = Arc::new(load(db)?);
         if let Ok(mut known) = self.0.lock() {

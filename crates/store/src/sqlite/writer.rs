@@ -196,7 +196,7 @@ impl State {
         }
         let written = journal::write_head(&self.connection, &self.options, &mut self.log)
             .and_then(|()| self.connection.prepare_cached("COMMIT")?.execute([]));
-        written.map_err(|error| super::connection::explain(&self.path, error))?;
+        written.map_err(|error| super::connection::explain(&self.path, &error))?;
         Ok(Some(all))
     }
 
