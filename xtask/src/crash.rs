@@ -29,13 +29,6 @@ pub(crate) struct Crash {
     kills: u32,
 }
 
-impl Crash {
-    /// The version that runs with the tests.
-    pub(crate) fn short() -> Self {
-        Self { kills: 20 }
-    }
-}
-
 /// The process that is killed.
 #[derive(clap::Args)]
 pub(crate) struct Writer {
