@@ -109,16 +109,19 @@ pub fn prepare(
     if deep(&event_data) || deep(&personal) {
         return Err(Error::TooDeep { limit: MAX_DEPTH });
     }
+    if let Some(name) = personal.keys().find(|name| event_data.contains_key(*name)) {
+        return Err(Error::TwiceNamed { name: name.clone() });
+    }
     let mut data = redactor.redact_map(event_data);
     let mut payloads = Vec::new();
-    for (name, value) in personal {
-        let value = redactor.redact_member(&name, value);
-        payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
-    }
-    for name in payload::large_members(&data) {
+    for name in payload::members_to_move(&data) {
         if let Some(value) = data.remove(&name) {
             payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
         }
+    }
+    for (name, value) in personal {
+        let value = redactor.redact_member(&name, value);
+        payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
     }
     let data = Value::Object(data);
     let (mut text, mut canonical) = (String::with_capacity(256), String::with_capacity(256));

@@ -46,6 +46,8 @@ pub enum Error {
     NoHead { what: String },
     #[error("event data is nested deeper than {limit} levels")]
     TooDeep { limit: usize },
+    #[error("`{name}` is both in the event data and in its personal part")]
+    TwiceNamed { name: String },
     #[error("the system has no randomness to give: {0}")]
     NoRandomness(String),
     #[error("this head and that one cannot both be true: {0}. The log was rewritten between them")]
@@ -69,6 +71,7 @@ impl Coded for Error {
             Self::TooDeep { .. } => "JRN012",
             Self::NoRandomness(_) => "JRN013",
             Self::Inconsistent(_) => "JRN014",
+            Self::TwiceNamed { .. } => "JRN015",
         }
     }
 

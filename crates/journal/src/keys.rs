@@ -53,10 +53,15 @@ fn create(path: &Path, random: &dyn Random) -> Result<NoteSigner> {
             file.sync_all()
         });
     let linked = written.and_then(|()| fs::hard_link(&aside, path));
-    fs::remove_file(&aside).map_err(io)?;
+    let _nothing_to_remove = fs::remove_file(&aside);
     match linked {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => load(path),
         Err(error) => Err(io(error)),
-        Ok(()) => NoteSigner::new(&name, &secret),
+        Ok(()) => {
+            // The name in the folder must outlive a power cut too: a log without its key is locked out for good.
+            let folder = path.parent().unwrap_or(Path::new("."));
+            fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
+            NoteSigner::new(&name, &secret)
+        }
     }
 }

@@ -125,6 +125,24 @@ impl NoteVerifier {
         }
     }
 
+    /// The key's name, which is the origin of the whole log's heads.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks a signed head of the whole log. The head of a single chain is signed by the same key and must not pass for
+    /// it.
+    pub fn open_log(&self, note: &str) -> Result<Checkpoint> {
+        let head = self.open(note)?;
+        if head.origin == self.name {
+            return Ok(head);
+        }
+        Err(Error::BadNote {
+            what: format!("the head of {}", head.origin),
+            why: "it is not of the whole log".to_owned(),
+        })
+    }
+
     /// Checks a signed note and reads its checkpoint. Signatures by other keys are left alone, as C2SP has it.
     pub fn open(&self, note: &str) -> Result<Checkpoint> {
         let bad = |why: &str| Error::BadNote { what: "this text".to_owned(), why: why.to_owned() };

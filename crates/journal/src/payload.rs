@@ -92,10 +92,12 @@ pub(crate) fn detach(
     Ok(Payload { id, chain, sha256, content: Content::Present { salt, body } })
 }
 
-/// The members that are too large to stay.
-pub(crate) fn large_members(data: &Map<String, Value>) -> Vec<String> {
+/// The members that cannot stay: the large ones, and those that look like a reference but are not ours. Data from outside
+/// may contain an exported entry, and a reference to a payload that this chain never had would read as one that is gone.
+pub(crate) fn members_to_move(data: &Map<String, Value>) -> Vec<String> {
     let large = |value: &Value| is_larger_than(value, &mut LARGE.clone());
-    data.iter().filter(|(_, value)| large(value)).map(|(name, _)| name.clone()).collect()
+    let posing = |value: &Value| value.get("payload_id").is_some();
+    data.iter().filter(|(_, value)| large(value) || posing(value)).map(|(name, _)| name.clone()).collect()
 }
 
 /// Counts roughly and stops at the limit, so that a small entry costs little and a huge one no more.

@@ -101,19 +101,15 @@ impl Redactor {
             .collect()
     }
 
-    /// Hides in a member, which its name alone may demand.
+    /// Hides in a member, which its name alone may demand: then everything below it, whatever it looks like.
     pub fn redact_member(&self, name: &str, value: Value) -> Value {
         let lower = name.to_ascii_lowercase();
-        let hidden = self.names.iter().find(|word| lower.contains(word.as_str()));
-        match (hidden, &value) {
-            (Some(word), Value::String(text)) if !text.is_empty() => Value::String(marker(word)),
-            (Some(word), Value::Number(_)) => Value::String(marker(word)),
-            (Some(word), Value::Array(items))
-                if items.iter().any(|item| item.is_string() || item.is_number()) =>
-            {
-                Value::String(marker(word))
-            }
-            _ => self.redact(value),
+        let named = |word: &&String| lower.contains(word.as_str());
+        let hidden =
+            self.names.iter().find(named).map(String::as_str).or((lower == "token").then_some("token"));
+        match hidden {
+            Some(word) => hide(value, word),
+            None => self.redact(value),
         }
     }
 
@@ -126,6 +122,7 @@ impl Redactor {
             },
             Value::Array(items) => items.into_iter().map(|item| self.redact(item)).collect(),
             Value::Object(map) => Value::Object(self.redact_map(map)),
+            Value::Number(number) if luhn(&number.to_string()) => Value::String(marker("credit_card")),
             other => other,
         }
     }
@@ -133,7 +130,7 @@ impl Redactor {
     /// Hides in a text; borrows it when there is nothing to hide.
     pub fn redact_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         // Every pattern needs a digit run, an `@`, or one of a few words; most texts have none of them.
-        if text.len() < 8 || !self.any.is_match(text) {
+        if text.len() < 6 || !self.any.is_match(text) {
             return Cow::Borrowed(text);
         }
         let mut hidden = Cow::Borrowed(text);
@@ -152,6 +149,17 @@ impl Redactor {
             }
         }
         if hidden == text { Cow::Borrowed(text) } else { hidden }
+    }
+}
+
+/// Every text and number in a value hidden; its shape stays.
+fn hide(value: Value, kind: &str) -> Value {
+    match value {
+        Value::String(text) if text.is_empty() => Value::String(text),
+        Value::String(_) | Value::Number(_) => Value::String(marker(kind)),
+        Value::Array(items) => items.into_iter().map(|item| hide(item, kind)).collect(),
+        Value::Object(map) => map.into_iter().map(|(name, value)| (name, hide(value, kind))).collect(),
+        other => other,
     }
 }
 
@@ -175,7 +183,8 @@ fn luhn(text: &str) -> bool {
             |(place, digit)| if place % 2 == 0 { *digit } else { digit * 2 - if *digit > 4 { 9 } else { 0 } },
         )
         .sum();
-    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
+    let issued = digits.first().is_some_and(|first| (3..=6).contains(first));
+    (13..=19).contains(&digits.len()) && issued && sum.is_multiple_of(10) && !text.contains(['.', 'e', 'E'])
 }
 
 #[cfg(test)]
@@ -233,7 +242,7 @@ mod tests {
             .redact(json!({"user": {"Password": "x", "email": ["a"], "note": "fine"}, "a@b.example": 1}));
         assert_eq!(
             hidden,
-            json!({"user": {"Password": "[redacted:password]", "email": "[redacted:email]", "note": "fine"}, "[redacted:email]": 1})
+            json!({"user": {"Password": "[redacted:password]", "email": ["[redacted:email]"], "note": "fine"}, "[redacted:email]": 1})
         );
     }
 }

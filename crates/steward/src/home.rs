@@ -66,6 +66,11 @@ impl Home {
 
     /// The signing key, made on first use.
     pub(crate) fn signer(&self) -> Result<NoteSigner, Failure> {
+        // A new key beside an old log would only lock it out; better to say what is missing.
+        if !self.key_path().exists() && self.path.join("state.db").exists() {
+            let what = "it is missing, but the store that it belongs to is there".to_owned();
+            return Err(steward_journal::Error::BadKey { path: self.key_path(), what }.into());
+        }
         Ok(keys::load_or_create(&self.key_path(), &SystemRandom)?)
     }
 

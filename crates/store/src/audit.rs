@@ -63,58 +63,20 @@ pub struct Verified {
     pub head: Option<String>,
 }
 
-/// Verifies everything a store holds: each entry, each chain, each payload, the tree and its signature.
+/// Verifies everything a store holds: each entry, each chain, each payload, the tree and its signature. Others may go on
+/// writing meanwhile: what they add is taken in.
 ///
 /// `earlier` is a signed head that was kept elsewhere: the log must be a continuation of it.
 pub async fn verify(store: &dyn Store, key: &NoteVerifier, earlier: Option<&str>) -> Result<Verified> {
-    let head = store.head().await?;
-    let signed = head.as_ref().map(|head| key.open(&head.note)).transpose()?;
-    let earlier = earlier.map(|note| key.open(note)).transpose()?;
-    let mut walk = Walk::default();
-    let (mut old_root, mut new_root) = (None, None);
-    loop {
-        let page = store.log(walk.edge.size(), PAGE).await?;
-        if page.is_empty() {
-            break;
-        }
-        for entry in page {
-            walk.take(entry)?;
-            let size = walk.edge.size();
-            if earlier.as_ref().is_some_and(|head| head.size == size) {
-                old_root = Some(walk.edge.root());
-            }
-            if signed.as_ref().is_some_and(|head| head.size == size) {
-                new_root = Some(walk.edge.root());
-            }
-        }
-    }
-    check_against(signed.as_ref(), new_root, walk.edge.size())?;
-    if let Some(earlier) = &earlier {
-        match old_root {
-            Some(root) if root == earlier.root => {}
-            None if earlier.size > walk.edge.size() => {
-                return Err(steward_journal::Error::CutTail {
-                    signed: earlier.size,
-                    found: walk.edge.size(),
-                }
-                .into());
-            }
-            _ => {
-                return Err(steward_journal::Error::Inconsistent(format!(
-                    "the head of {} entries has another root",
-                    earlier.size
-                ))
-                .into());
-            }
-        }
-    }
-    let mut verified = Verified {
-        entries: walk.edge.size(),
-        signed: signed.map_or(0, |head| head.size),
-        head: head.map(|head| head.note),
-        ..Verified::default()
-    };
-    check_chains(store, walk, &mut verified).await?;
+    let earlier = earlier.map(|note| key.open_log(note)).transpose()?;
+    let mut walk = Walk { earlier, ..Walk::default() };
+    let head = walk.catch_up(store, key).await?;
+    walk.check_earlier()?;
+    let mut verified = Verified::default();
+    check_chains(store, key, &mut walk, &mut verified).await?;
+    verified.entries = walk.edge.size();
+    verified.signed = walk.signed;
+    verified.head = head;
     Ok(verified)
 }
 
@@ -122,21 +84,57 @@ pub async fn verify(store: &dyn Store, key: &NoteVerifier, earlier: Option<&str>
 #[derive(Default)]
 struct Walk {
     edge: Edge,
+    signed: u64,
     tips: HashMap<ChainId, ChainTip>,
     payloads: HashMap<ChainId, BTreeMap<PayloadId, Hash>>,
+    earlier: Option<Checkpoint>,
+    /// The root when the log was as long as the earlier head says.
+    earlier_root: Option<Hash>,
 }
 
 impl Walk {
+    /// Walks on to the end of the log, which must be where its signed head says.
+    async fn catch_up(&mut self, store: &dyn Store, key: &NoteVerifier) -> Result<Option<String>> {
+        for _ in 0..CATCH_UP {
+            loop {
+                let page = store.log(self.edge.size(), PAGE).await?;
+                if page.is_empty() {
+                    break;
+                }
+                page.into_iter().try_for_each(|entry| self.take(entry))?;
+            }
+            let found = self.edge.size();
+            let Some(head) = store.head().await? else {
+                let none = steward_journal::Error::NoHead { what: "the log".to_owned() };
+                return if found == 0 { Ok(None) } else { Err(none.into()) };
+            };
+            let signed = key.open_log(&head.note)?;
+            self.signed = signed.size;
+            if signed.size == found {
+                let fits = signed.root == self.edge.root();
+                return if fits {
+                    Ok(Some(head.note))
+                } else {
+                    Err(steward_journal::Error::RootMismatch.into())
+                };
+            }
+            // Somebody wrote between the two reads, or entries are missing or were added without the key: look again.
+        }
+        let (signed, found) = (self.signed, self.edge.size());
+        if signed > found {
+            return Err(steward_journal::Error::CutTail { signed, found }.into());
+        }
+        Err(steward_journal::Error::Inconsistent(format!(
+            "{} entries follow the signed head",
+            found - signed
+        ))
+        .into())
+    }
+
     fn take(&mut self, LogEntry { index, entry }: LogEntry) -> Result<()> {
-        let gap = |what: &str| steward_journal::Error::Tampered {
-            chain: entry.chain.to_string(),
-            sequence: entry.sequence,
-            what: what.to_owned(),
-        };
         if index != Some(self.edge.size()) {
-            return Err(
-                gap(&format!("stands at {index:?} of the log where {} should", self.edge.size())).into()
-            );
+            let what = format!("stands at {index:?} of the log where {} should", self.edge.size());
+            return Err(tampered(entry.chain, entry.sequence, &what));
         }
         entry.verify(self.tips.entry(entry.chain).or_insert_with(|| ChainTip::empty(entry.chain)))?;
         if entry.event_data.contains("payload_id") {
@@ -144,25 +142,40 @@ impl Walk {
             self.payloads.entry(entry.chain).or_default().extend(references(&data));
         }
         self.edge.push(entry.digest);
+        if self.earlier.as_ref().is_some_and(|head| head.size == self.edge.size()) {
+            self.earlier_root = Some(self.edge.root());
+        }
         Ok(())
+    }
+
+    fn check_earlier(&self) -> Result<()> {
+        let Some(earlier) = &self.earlier else { return Ok(()) };
+        let found = self.edge.size();
+        if earlier.size > found {
+            return Err(steward_journal::Error::CutTail { signed: earlier.size, found }.into());
+        }
+        if earlier.size == 0 || self.earlier_root == Some(earlier.root) {
+            return Ok(());
+        }
+        let what = format!("the head of {} entries has another root", earlier.size);
+        Err(steward_journal::Error::Inconsistent(what).into())
     }
 }
 
-fn check_against(signed: Option<&Checkpoint>, root: Option<Hash>, found: u64) -> Result<()> {
-    match signed {
-        None if found > 0 => Err(steward_journal::Error::NoHead { what: "the log".to_owned() }.into()),
-        Some(head) if head.size > found => {
-            Err(steward_journal::Error::CutTail { signed: head.size, found }.into())
-        }
-        Some(head) if head.size > 0 && Some(head.root) != root => {
-            Err(steward_journal::Error::RootMismatch.into())
-        }
-        _ => Ok(()),
-    }
+/// How often a verification looks again when others write meanwhile.
+const CATCH_UP: usize = 20;
+
+fn tampered(chain: ChainId, sequence: u64, what: &str) -> Error {
+    steward_journal::Error::Tampered { chain: chain.to_string(), sequence, what: what.to_owned() }.into()
 }
 
 /// Compares the walk with what the store believes of its chains, and the payloads with their entries.
-async fn check_chains(store: &dyn Store, walk: Walk, verified: &mut Verified) -> Result<()> {
+async fn check_chains(
+    store: &dyn Store,
+    key: &NoteVerifier,
+    walk: &mut Walk,
+    verified: &mut Verified,
+) -> Result<()> {
     let mut after = None;
     loop {
         let page = store.chains(&Scope::System, after, PAGE).await?;
@@ -170,43 +183,67 @@ async fn check_chains(store: &dyn Store, walk: Walk, verified: &mut Verified) ->
         after = Some(last.chain);
         for tip in page {
             verified.chains += 1;
-            let wrong = |what: &str| steward_journal::Error::Tampered {
-                chain: tip.chain.to_string(),
-                sequence: tip.entries,
-                what: what.to_owned(),
-            };
-            if walk.tips.get(&tip.chain) != Some(&tip) {
-                return Err(wrong("the chain ends elsewhere than its record says").into());
-            }
-            let Some(mut expected) = walk.payloads.get(&tip.chain).cloned() else { continue };
-            for payload in store.payloads(&Scope::System, tip.chain).await? {
-                let (id, hash) = (payload.id, Hash(payload.sha256));
-                if expected.remove(&id) != Some(hash) {
-                    return Err(wrong(&format!("payload {id} is not the one its entry names")).into());
+            let mut found = check_chain(store, walk, tip).await;
+            for _ in 0..CATCH_UP {
+                if found.is_ok() {
+                    break;
                 }
-                match payload.check() {
-                    Finding::Intact => verified.payloads += 1,
-                    Finding::Erased => verified.erased += 1,
-                    Finding::Changed => return Err(wrong(&format!("payload {id} was changed")).into()),
+                // The chain may have grown since the walk passed it.
+                walk.catch_up(store, key).await?;
+                let missing = || tampered(tip.chain, tip.entries, "its record is gone");
+                let now = store.chain(&Scope::System, tip.chain).await?.ok_or_else(missing)?;
+                found = check_chain(store, walk, now).await;
+                if now == tip {
+                    break;
                 }
             }
-            if let Some(missing) = expected.keys().next() {
-                return Err(
-                    wrong(&format!("payload {missing} is gone without a trace of its erasure")).into()
-                );
-            }
+            let (intact, erased) = found?;
+            verified.payloads += intact;
+            verified.erased += erased;
         }
     }
-    if verified.chains != walk.tips.len() as u64 {
-        return Err(steward_journal::Error::Inconsistent(
-            "there are entries of a chain that has no record".to_owned(),
-        )
-        .into());
+    for chain in walk.tips.keys() {
+        if store.chain(&Scope::System, *chain).await?.is_none() {
+            return Err(tampered(*chain, 0, "there are entries, but no record of the chain"));
+        }
     }
     Ok(())
 }
 
+/// One chain: its end, the way to it, and its payloads. Returns how many of those are intact and how many erased.
+async fn check_chain(store: &dyn Store, walk: &Walk, tip: ChainTip) -> Result<(u64, u64)> {
+    let wrong = |what: &str| tampered(tip.chain, tip.entries, what);
+    let empty = ChainTip::empty(tip.chain);
+    if walk.tips.get(&tip.chain).unwrap_or(&empty) != &tip {
+        return Err(wrong("the chain ends elsewhere than its record says"));
+    }
+    let last = store.entries(&Scope::System, tip.chain, tip.entries.saturating_sub(1), 1).await?;
+    if tip.entries > 0 && last.first().map(|found| found.entry.after()) != Some(tip) {
+        return Err(wrong("the chain's last entry cannot be found through the chain"));
+    }
+    let Some(mut expected) = walk.payloads.get(&tip.chain).cloned() else { return Ok((0, 0)) };
+    let (mut intact, mut erased) = (0, 0);
+    for payload in store.payloads(&Scope::System, tip.chain).await? {
+        let (id, hash) = (payload.id, Hash(payload.sha256));
+        if expected.remove(&id) != Some(hash) {
+            return Err(wrong(&format!("payload {id} is not the one its entry names")));
+        }
+        match payload.check() {
+            Finding::Intact => intact += 1,
+            Finding::Erased => erased += 1,
+            Finding::Changed => return Err(wrong(&format!("payload {id} was changed"))),
+        }
+    }
+    match expected.keys().next() {
+        Some(missing) => Err(wrong(&format!("payload {missing} is gone without a trace of its erasure"))),
+        None => Ok((intact, erased)),
+    }
+}
+
 /// Writes a chain as S3's JSONL and returns the signed head over it, which belongs beside it.
+///
+/// The head vouches for what is written, so the store is verified first and each entry again as it passes: what was
+/// tampered with is not signed anew.
 pub async fn export(
     store: &dyn Store,
     scope: &Scope,
@@ -214,20 +251,31 @@ pub async fn export(
     signer: &NoteSigner,
     out: &mut (dyn Write + Send),
 ) -> Result<(u64, String)> {
-    let mut edge = Edge::default();
-    loop {
-        let page = store.entries(scope, chain, edge.size(), PAGE).await?;
+    let missing = || Error::NotFound { what: "journal of", id: chain.to_string() };
+    let tip = store.chain(scope, chain).await?.filter(|tip| tip.entries > 0).ok_or_else(missing)?;
+    verify(store, signer.verifier(), None).await?;
+    let (mut edge, mut at) = (Edge::default(), ChainTip::empty(chain));
+    while at.entries < tip.entries {
+        let page = store
+            .entries(
+                scope,
+                chain,
+                at.entries,
+                PAGE.min(u32::try_from(tip.entries - at.entries).unwrap_or(PAGE)),
+            )
+            .await?;
         if page.is_empty() {
-            break;
+            return Err(tampered(chain, at.entries + 1, "it cannot be found through the chain"));
         }
         for LogEntry { entry, .. } in page {
+            entry.verify(&mut at)?;
             let io = |source| steward_journal::Error::Io { path: "the export".into(), source };
             writeln!(out, "{}", entry.to_line()).map_err(io)?;
             edge.push(entry.digest);
         }
     }
-    if edge.size() == 0 {
-        return Err(Error::NotFound { what: "journal of", id: chain.to_string() });
+    if at != tip {
+        return Err(tampered(chain, at.entries, "the chain ends elsewhere than its record says"));
     }
     let origin = chain_origin(signer.origin(), chain);
     Ok((edge.size(), signer.sign(&Checkpoint { origin, size: edge.size(), root: edge.root() })))

@@ -7,6 +7,7 @@ use steward_domain::{
     Plan, Recipe, RecipeId, Role, SubAgentSession, Task, Timestamp, ToolCall, ToolDefinition, ToolId,
     ToolInvocation, UserId, Valid,
 };
+use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
 
 /// Journal entries and the changes they stand for: all of it happens, or none.
@@ -154,13 +155,45 @@ pub struct Mention {
 }
 
 impl Commit {
-    /// Prepares the entries for sealing: everything that does not need the chain's end.
+    /// Prepares the entries for sealing: everything that does not need the chain's end. Records of runs and calls are
+    /// logs too, so they are redacted like entries; what people wrote themselves stays as they wrote it.
     pub(crate) fn prepare(&mut self, options: &crate::StoreOptions) -> crate::Result<Vec<Prepared>> {
         let now = options.clock.now();
+        for change in &mut self.changes {
+            redact(change, &options.redactor)?;
+        }
         let drafts = std::mem::take(&mut self.entries);
         let prepared = drafts
             .into_iter()
             .map(|draft| prepare(self.chain, draft, now, &options.redactor, &*options.random));
         Ok(prepared.collect::<steward_journal::Result<_>>()?)
     }
+}
+
+fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
+    match change {
+        Change::PutExecution(execution) => {
+            *execution = execution.clone().with(|run| {
+                for value in
+                    [&mut run.input_data, &mut run.output_data].into_iter().chain(&mut run.error_details)
+                {
+                    *value = redactor.redact(value.take());
+                }
+                for step in &mut run.reasoning_trace.steps {
+                    step.input = redactor.redact(step.input.take());
+                    step.output = redactor.redact(step.output.take());
+                }
+            })?;
+        }
+        Change::PutInvocation(invocation) => {
+            *invocation = invocation.clone().with(|call| {
+                call.input_parameters = redactor.redact_map(std::mem::take(&mut call.input_parameters));
+                for value in call.output_result.iter_mut().chain(&mut call.error_details) {
+                    *value = redactor.redact(value.take());
+                }
+            })?;
+        }
+        _ => {}
+    }
+    Ok(())
 }

@@ -30,5 +30,5 @@ pub use query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
-pub use retention::{Purge, RetentionReport};
+pub use retention::{Purge, PurgedFile, RetentionReport};
 pub use usage::{Analytics, Usage};

@@ -1,7 +1,7 @@
 //! What retention did, or would do.
 
 use serde::Serialize;
-use steward_domain::Timestamp;
+use steward_domain::{TaskId, Timestamp};
 
 /// What a run of retention purged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -11,7 +11,16 @@ pub struct RetentionReport {
     /// What it found, by kind.
     pub purged: Vec<Purge>,
     /// Files of purged artifacts, for the caller to remove.
-    pub files: Vec<String>,
+    pub files: Vec<PurgedFile>,
+}
+
+/// A file that its task left behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PurgedFile {
+    /// The task it belonged to.
+    pub task_id: TaskId,
+    /// Where the artifact said it is.
+    pub content_ref: String,
 }
 
 /// One kind of thing.

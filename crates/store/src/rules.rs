@@ -1,8 +1,10 @@
 //! Rules that both stores keep in the same words.
 
-use crate::change::NewMessage;
+use crate::audit::house;
+use crate::change::{Commit, NewMessage};
 use crate::error::{Error, Result};
-use steward_domain::{Check, ConversationId, Message, Sequence, ToolDefinition, Valid};
+use crate::query::Scope;
+use steward_domain::{ChainId, Check, ConversationId, Message, Sequence, ToolDefinition, Valid};
 
 /// Only an active conversation takes messages.
 pub(crate) fn open_for_messages(status: Option<&str>, id: ConversationId) -> Result<()> {
@@ -38,4 +40,11 @@ pub(crate) fn newest(tools: Vec<Valid<ToolDefinition>>, named: bool) -> Option<V
         tool.tool_version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>()
     };
     tools.into_iter().filter(|tool| named || tool.is_active).max_by_key(number)
+}
+
+/// The house's own chain is written by the house alone: whoever writes a chain first owns it.
+pub(crate) fn may_write(scope: &Scope, commit: &Commit) -> Result<()> {
+    let other = scope.user().is_some_and(|user| *user != commit.owner);
+    let house = commit.chain == ChainId::SYSTEM && (*scope != Scope::System || commit.owner != house()?);
+    if other || house { Err(Error::OtherOwner) } else { Ok(()) }
 }

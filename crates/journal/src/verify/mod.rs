@@ -14,7 +14,7 @@ use crate::note::{Checkpoint, NoteVerifier};
 use fast::Link;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use steward_domain::ChainId;
 
 /// Bytes read at a time: large enough to share out, small enough that memory stays flat.
@@ -32,17 +32,13 @@ pub struct Report {
 /// Verifies one chain in S3's JSONL: every hash, every digest, every link.
 pub fn verify_log(reader: impl Read + Send, threads: usize) -> Result<Report> {
     let (to_workers, blocks) = mpsc::sync_channel::<Block>(threads * 2);
-    let blocks = Mutex::new(blocks);
+    // Only the workers hold the receiving end. When the collector gives up they end, the last of them closes the queue,
+    // and that ends the reader, however much of the log is left.
+    let blocks = Arc::new(Mutex::new(blocks));
     let (to_collector, results) = mpsc::sync_channel::<(usize, Result<Stretch>)>(threads * 2);
     std::thread::scope(|scope| {
-        let reader_result = to_collector.clone();
-        scope.spawn(move || {
-            if let Err((index, error)) = read_blocks(reader, &to_workers) {
-                let _collector_gone = reader_result.send((index, Err(error)));
-            }
-        });
         for _ in 0..threads.max(1) {
-            let (blocks, to_collector) = (&blocks, to_collector.clone());
+            let (blocks, to_collector) = (blocks.clone(), to_collector.clone());
             scope.spawn(move || {
                 while let Some(block) = blocks.lock().ok().and_then(|blocks| blocks.recv().ok()) {
                     if to_collector.send((block.index, Ok(verify_block(&block)))).is_err() {
@@ -51,13 +47,14 @@ pub fn verify_log(reader: impl Read + Send, threads: usize) -> Result<Report> {
                 }
             });
         }
-        drop(to_collector);
+        drop(blocks);
+        scope.spawn(move || {
+            if let Err((index, error)) = read_blocks(reader, &to_workers) {
+                let _collector_gone = to_collector.send((index, Err(error)));
+            }
+        });
         let report = collect(&results);
-        // On an error the reader and the workers may still have something to send: closing their channel ends them.
         drop(results);
-        if let Ok(blocks) = blocks.lock() {
-            while blocks.try_recv().is_ok() {}
-        }
         report
     })
 }
@@ -68,8 +65,8 @@ pub fn check_head(report: &Report, note: &str, key: &NoteVerifier) -> Result<Che
     if head.size > report.tip.entries {
         return Err(Error::CutTail { signed: head.size, found: report.tip.entries });
     }
-    let chain = format!("/chain/{}", report.tip.chain);
-    if head.size != report.tip.entries || head.root != report.root || !head.origin.ends_with(&chain) {
+    let origin = chain_origin(key.name(), report.tip.chain);
+    if head.size != report.tip.entries || head.root != report.root || head.origin != origin {
         return Err(Error::RootMismatch);
     }
     Ok(head)

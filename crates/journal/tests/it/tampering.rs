@@ -163,3 +163,13 @@ fn a_half_written_line_is_named() {
     let refused = verify_log(&text.as_bytes()[..text.len() - 20], 2).unwrap_err();
     assert!(refused.to_string().contains("The 7 entries before it are whole"), "{refused}");
 }
+
+/// An error early in a large log ends the verification at once: reader and workers stop, nothing waits for ever.
+#[test]
+fn an_early_error_in_a_large_log_ends_it() {
+    let log = log_of(edge_cases());
+    let text = log.text().replacen("\"actor\": \"planner\"", "\"actor\": \"safety\"", 1);
+    let large = std::io::Read::chain(text.as_bytes(), std::io::Read::take(std::io::repeat(b'\n'), 200 << 20));
+    let refused = verify_log(large, 2).unwrap_err();
+    assert!(refused.to_string().contains("does not fit its digest"), "{refused}");
+}

@@ -159,7 +159,7 @@ async fn verify_store(context: &Context, since: Option<&Path>, key: Option<&str>
 
 async fn export(context: &Context, chain: ChainId, out: Option<&Path>) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let scope = if chain == ChainId::SYSTEM { &steward_store::Scope::System } else { &context.scope };
+    let scope = scope_of(context, chain);
     let Some(path) = out else {
         let (_, head) =
             audit::export(&*opened.store, scope, chain, &opened.signer, &mut std::io::stdout()).await?;
@@ -185,7 +185,7 @@ async fn export(context: &Context, chain: ChainId, out: Option<&Path>) -> Result
 
 async fn prove(context: &Context, chain: ChainId, sequence: u64, since: Option<u64>) -> Result<(), Failure> {
     let opened = context.open().await?;
-    document(&audit::prove(&*opened.store, &context.scope, chain, sequence, since).await?);
+    document(&audit::prove(&*opened.store, scope_of(context, chain), chain, sequence, since).await?);
     Ok(())
 }
 
@@ -203,4 +203,9 @@ async fn head(context: &Context, key: bool) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The house's own chain belongs to nobody, and everybody may check it.
+fn scope_of(context: &Context, chain: ChainId) -> &steward_store::Scope {
+    if chain == ChainId::SYSTEM { &steward_store::Scope::System } else { &context.scope }
 }

@@ -2,9 +2,13 @@
 
 use super::Context;
 use crate::error::Failure;
+use crate::home::Home;
 use crate::output::{Tone, document, paint, say, table};
 use clap::Subcommand;
+use serde_json::json;
+use std::path::Path;
 use steward_journal::clock::{Clock, SystemClock};
+use steward_store::PurgedFile;
 
 #[derive(Subcommand)]
 pub(crate) enum Retention {
@@ -20,14 +24,15 @@ pub(super) async fn run(context: &Context, Retention::Run { dry_run }: &Retentio
     let opened = context.open().await?;
     let policy = crate::config::retention(&context.home)?;
     let report = opened.store.retain(&policy, SystemClock::default().now(), *dry_run).await?;
-    let mut removed = 0;
+    let (mut removed, mut left) = (0_u64, Vec::new());
     for file in report.files.iter().filter(|_| !dry_run) {
-        // Only what lies inside the home is ours to remove.
-        let path = context.home.path.join(file);
-        removed += u64::from(path.starts_with(&context.home.path) && std::fs::remove_file(&path).is_ok());
+        match remove(&context.home, file) {
+            Ok(()) => removed += 1,
+            Err(why) => left.push(format!("{}: {why}", file.content_ref)),
+        }
     }
     if context.json {
-        document(&report);
+        document(&json!({ "report": report, "removed": removed, "not_removed": left }));
         return Ok(());
     }
     let rows = report.purged.iter().map(|purge| {
@@ -36,6 +41,9 @@ pub(super) async fn run(context: &Context, Retention::Run { dry_run }: &Retentio
         vec![purge.kind.to_owned(), purge.action.to_owned(), purge.count.to_string(), before]
     });
     table(&["what", "is", "how many", "which"], rows.collect(), "nothing");
+    for file in &left {
+        say(format!("{} {file}", paint(Tone::Warn, "not removed")));
+    }
     match dry_run {
         true => say(paint(Tone::Quiet, "nothing was changed: this was a dry run")),
         false => say(format!(
@@ -43,4 +51,19 @@ pub(super) async fn run(context: &Context, Retention::Run { dry_run }: &Retentio
         )),
     }
     Ok(())
+}
+
+/// Removes an artifact of its task. Where it lies was said by whoever made it, so only a file in the artifacts folder,
+/// under the name of that very task, is ours to remove, links followed.
+fn remove(home: &Home, file: &PurgedFile) -> Result<(), String> {
+    let path = home.path.join(&file.content_ref);
+    let folder = path.parent().unwrap_or(Path::new("")).canonicalize().map_err(|error| error.to_string())?;
+    let artifacts = home.path.join("artifacts").canonicalize().map_err(|error| error.to_string())?;
+    let task = file.task_id.to_string();
+    let own =
+        folder.strip_prefix(&artifacts).is_ok_and(|inside| inside.iter().any(|part| part == task.as_str()));
+    if !own {
+        return Err("it does not lie in the artifacts of its task".to_owned());
+    }
+    std::fs::remove_file(&path).map_err(|error| error.to_string())
 }

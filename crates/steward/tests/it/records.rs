@@ -73,7 +73,7 @@ fn retention_shows_first_then_purges_and_records() {
     let task = bench.worked();
     let dry = bench.json("retention run --dry-run");
     assert_eq!(
-        dry["purged"][0],
+        dry["report"]["purged"][0],
         serde_json::json!({ "kind": "task", "action": "deleted", "count": 1, "before": null })
     );
     bench.ok(&format!("task show {task}"));
@@ -91,4 +91,72 @@ fn analytics_cover_a_window() {
     assert_eq!((&all["tools"][0]["name"], &all["tools"][0]["p95_ms"]), (&"list_orders".into(), &40.0.into()));
     assert_eq!(all["agents"][0]["name"], "orchestrator");
     assert_eq!(bench.json("analytics --from 2027-01-01T00:00:00Z")["tools"], Value::Array(Vec::new()));
+}
+
+/// An artifact says itself where it lies; what it names elsewhere is not removed.
+#[test]
+fn retention_removes_only_the_artifacts_of_the_task() {
+    let bench = Bench::new();
+    bench.ok("init");
+    let alice: UserId = "alice".parse().unwrap();
+    let task = task(&alice, 0).start(at(1)).unwrap().complete("done".into(), at(2)).unwrap();
+    let own = format!("artifacts/tables/{}/result.csv", task.id);
+    fs::create_dir_all(bench.home().join(&own).parent().unwrap()).unwrap();
+    fs::create_dir_all(bench.home().join("artifacts/tables/other")).unwrap();
+    for file in [own.as_str(), "artifacts/tables/other/result.csv"] {
+        fs::write(bench.home().join(file), "a,b").unwrap();
+    }
+    std::os::unix::fs::symlink(bench.home().join("keys"), bench.home().join("artifacts/linked")).unwrap();
+    let mut work = steward_store::Commit::new(alice.clone(), task.id).change(Change::PutTask(task.clone()));
+    for content_ref in [
+        own.as_str(),
+        "keys/journal.key",
+        "state.db",
+        "artifacts/tables/other/result.csv",
+        "artifacts/linked/journal.key",
+    ] {
+        let artifact = serde_json::json!({ "artifact_id": uuid(), "request_id": task.id, "artifact_type": "table", "content_ref": content_ref,
+            "content_hash": fingerprint(), "size_bytes": 3, "created_at": at(1) });
+        work = work.change(Change::PutArtifact(steward_domain::parse(&artifact.to_string()).unwrap()));
+    }
+    run(async { bench.store().commit(&scope(&alice), work).await.unwrap() });
+    let report = bench.json("retention run");
+    assert_eq!(
+        (&report["removed"], report["not_removed"].as_array().unwrap().len()),
+        (&1.into(), 4),
+        "{report:#}"
+    );
+    assert!(!bench.home().join(&own).exists());
+    assert!(bench.home().join("artifacts/tables/other/result.csv").exists());
+    bench.ok("audit verify");
+}
+
+/// What was deleted is not in the files any more, in no page and not in the write-ahead log.
+#[test]
+fn deleted_words_are_gone_from_the_disk() {
+    let bench = Bench::new();
+    bench.ok("init");
+    let alice: UserId = "alice".parse().unwrap();
+    let conversation = conversation(&alice);
+    let id = conversation.id;
+    let secret = "xyzzy-never-to-be-seen-again";
+    let mut entry = draft(steward_domain::EventType::MessageAppended, serde_json::json!({}));
+    entry.personal.insert("content".into(), serde_json::json!(format!("journalled {secret}")));
+    let begin = steward_store::Commit::new(alice.clone(), id)
+        .entry(entry)
+        .change(Change::PutConversation(conversation))
+        .change(Change::AppendMessage(message(id, &format!("said {secret}"), 1)))
+        .change(mention(id, "task", "1", Some(&format!("named {secret}")), 1));
+    run(async { bench.store().commit(&scope(&alice), begin).await.unwrap() });
+    let found = || {
+        let files = fs::read_dir(bench.home())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file());
+        files.filter(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(secret)).count()
+    };
+    assert!(found() > 0);
+    bench.ok(&format!("conversation delete {id} --yes"));
+    assert_eq!(found(), 0);
+    bench.ok("audit verify");
 }

@@ -125,6 +125,34 @@ pub(super) async fn payloads_erase_and_say_so(store: Arc<dyn Store>) {
     );
 }
 
+/// Data from outside may look like one of our references; it must not make the log look damaged.
+pub(super) async fn foreign_references_do_no_harm(store: Arc<dyn Store>) {
+    let (user, task) = (user(), TaskId(uuid()));
+    let posing = json!({ "result": { "payload_id": uuid(), "sha256": "a".repeat(64), "bytes": 3 } });
+    store
+        .commit(
+            &scope(&user),
+            Commit::new(user.clone(), task).entry(draft(EventType::ObservationRecorded, posing)),
+        )
+        .await
+        .unwrap();
+    verify(&*store, &key(&*store).await, None).await.unwrap();
+    let mut twice = draft(EventType::Answered, json!({ "x": 1 }));
+    twice.personal.insert("x".into(), json!(2));
+    assert!(store.commit(&scope(&user), Commit::new(user.clone(), task).entry(twice)).await.is_err());
+}
+
+/// Whoever writes a chain first owns it, so nobody but the house may begin the house's.
+pub(super) async fn the_houses_chain_is_the_houses(store: Arc<dyn Store>) {
+    let user = user();
+    let grab =
+        Commit { chain: ChainId::SYSTEM, ..commit(&user) }.entry(draft(EventType::Answered, json!({})));
+    for scope in [scope(&user), Scope::System] {
+        let refused = store.commit(&scope, grab.clone()).await;
+        assert!(matches!(refused, Err(Error::OtherOwner)), "{refused:?}");
+    }
+}
+
 pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     let (user, task) = (user(), TaskId(uuid()));
     let mut leaky = draft(
@@ -135,7 +163,16 @@ pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     store.commit(&scope(&user), Commit::new(user.clone(), task).entry(leaky)).await.unwrap();
     let entry = store.entries(&scope(&user), task.into(), 0, 1).await.unwrap().remove(0).entry;
     let payload = store.payloads(&scope(&user), task.into()).await.unwrap().remove(0);
-    for written in [entry.event_data.as_str(), payload.body.as_deref().unwrap()] {
+    let tool = tool("leaky", "todo", None).validate().unwrap();
+    store.commit(&Scope::System, commit(&user).change(Change::PutTool(tool.clone()))).await.unwrap();
+    let call = invocation(&user, None, tool.id, 1, 1, Outcome::Success)
+        .with(|call| call.input_parameters = object(json!({ "api_key": "abc", "to": "jane@example.com" })))
+        .unwrap();
+    store.commit(&scope(&user), commit(&user).change(Change::PutInvocation(call))).await.unwrap();
+    let recorded =
+        store.invocations(&scope(&user), crate::InvocationFilter::default(), Page::first(1)).await.unwrap();
+    let parameters = serde_json::to_string(&recorded[0].input_parameters).unwrap();
+    for written in [parameters.as_str(), entry.event_data.as_str(), payload.body.as_deref().unwrap()] {
         for secret in ["hunter2", "abc", "jane@example.com", "4111"] {
             assert!(!written.contains(secret), "{secret} in {written}");
         }

@@ -61,7 +61,7 @@ behaviours! {
     }
     journal::{
         entries_and_state_are_one, chains_grow_without_gaps, any_range_of_a_long_chain_is_read, the_log_verifies_and_proves, payloads_erase_and_say_so,
-        secrets_never_reach_the_disk, many_tasks_at_once, a_foreign_chain_is_refused,
+        secrets_never_reach_the_disk, foreign_references_do_no_harm, the_houses_chain_is_the_houses, many_tasks_at_once, a_foreign_chain_is_refused,
     }
     retention::{ a_dry_run_changes_nothing, old_things_go_and_it_is_recorded, aggregates_outlive_details }
     isolation::{ no_query_shows_another_users_rows, writes_into_another_users_rows_are_refused }

@@ -106,52 +106,55 @@ impl Database {
         Ok(transaction)
     }
 
+    /// Applies what is missing in one transaction, under a lock that ends with it whatever happens.
     async fn migrate(&self, up_to: i64) -> Result<()> {
-        let mut connection = self.pool.acquire().await?;
-        sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
-        let result = async {
-            sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
-                .execute(&mut *connection)
-                .await?;
-            let found: i64 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM schema_version")
-                .fetch_one(&mut *connection)
-                .await?;
-            let known = newest(POSTGRES);
-            if found > known {
-                return Err(Error::NewerSchema { found, known });
-            }
-            for migration in POSTGRES.iter().filter(|m| m.version > found && m.version <= up_to) {
-                let sql = format!(
-                    "BEGIN; {}; INSERT INTO schema_version VALUES ({}); COMMIT",
-                    migration.sql, migration.version
-                );
-                if let Err(error) = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection).await {
-                    sqlx::raw_sql("ROLLBACK").execute(&mut *connection).await?;
-                    return Err(setup_error(migration.version, &error));
-                }
-            }
-            Ok(())
+        let mut tx = self.pool.begin().await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK).execute(&mut *tx).await?;
+        sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
+            .execute(&mut *tx)
+            .await?;
+        let found: i64 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM schema_version")
+            .fetch_one(&mut *tx)
+            .await?;
+        let known = newest(POSTGRES);
+        if found > known {
+            return Err(Error::NewerSchema { found, known });
         }
-        .await;
-        sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
-        result
+        for migration in POSTGRES.iter().filter(|m| m.version > found && m.version <= up_to) {
+            let done = sqlx::raw_sql(migration.sql).execute(&mut *tx).await;
+            done.map_err(|error| setup_error(migration.version, &error))?;
+            sqlx::query("INSERT INTO schema_version VALUES ($1)")
+                .bind(migration.version)
+                .execute(&mut *tx)
+                .await?;
+        }
+        Ok(tx.commit().await?)
     }
 
-    /// Makes sure that vectors of this width have their index; the first search of a width pays for it.
+    /// Makes sure that vectors of this width have their index; the first search of a width pays for it. Widths that no
+    /// tool has need none, and pgvector indexes at most 2,000 numbers: wider ones are compared one by one.
     pub(super) async fn index_vectors(&self, width: usize) -> Result<()> {
-        if self.indexed.lock().is_ok_and(|indexed| indexed.contains(&width)) {
+        if width > 2000 || self.indexed.lock().is_ok_and(|indexed| indexed.contains(&width)) {
             return Ok(());
         }
-        let mut connection = self.pool.acquire().await?;
-        sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
-        let made = sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
+        let mut tx = self.pool.begin().await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK).execute(&mut *tx).await?;
+        let used: bool = sqlx::query_scalar(
+            "SELECT EXISTS (SELECT FROM tool_definition WHERE vector_dims(description_embedding) = $1)",
+        )
+        .bind(i32::try_from(width).unwrap_or(0))
+        .fetch_one(&mut *tx)
+        .await?;
+        if !used {
+            return Ok(());
+        }
+        sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
             "CREATE INDEX IF NOT EXISTS tool_by_meaning_{width} ON tool_definition
              USING hnsw ((description_embedding::vector({width})) vector_cosine_ops) WHERE vector_dims(description_embedding) = {width}"
         )))
-        .execute(&mut *connection)
-        .await;
-        sqlx::query("SELECT pg_advisory_unlock($1)").bind(MIGRATION_LOCK).execute(&mut *connection).await?;
-        made?;
+        .execute(&mut *tx)
+        .await?;
+        tx.commit().await?;
         if let Ok(mut indexed) = self.indexed.lock() {
             indexed.insert(width);
         }

@@ -71,6 +71,8 @@ pub(super) async fn set_status(
     status: ConversationStatus,
     at: Timestamp,
 ) -> Result<()> {
+    // Locked, so that of two changes the second sees what the first left.
+    sqlx::query("SELECT FROM conversation WHERE id = $1 FOR UPDATE").bind(id.0).execute(&mut **tx).await?;
     let known = one(tx, id).await?.filter(|known| known.user_id == *owner);
     let changed = known
         .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?
@@ -223,7 +225,7 @@ pub(super) async fn mention(tx: &mut Tx, owner: &UserId, mention: &Mention) -> R
     let done = sqlx::query(
         "INSERT INTO conversation_entity (id, conversation_id, user_id, entity_type, entity_id, entity_name, name_folded,
              first_mentioned_at, last_mentioned_at, mention_count, metadata)
-         SELECT $1, id, user_id, $3, $4, $5, $6, $7, $7, 1, $8 FROM conversation WHERE id = $2 AND user_id = $9 AND status = 'active'
+         SELECT $1, id, user_id, $3, $4, $5, $6, $7, $7, 1, $8 FROM conversation WHERE id = $2 AND user_id = $9 AND status = 'active' FOR SHARE
          ON CONFLICT (conversation_id, entity_type, entity_id) DO UPDATE SET
              entity_name = coalesce(excluded.entity_name, conversation_entity.entity_name),
              name_folded = CASE WHEN excluded.entity_name IS NULL THEN conversation_entity.name_folded ELSE excluded.name_folded END,

@@ -31,14 +31,7 @@ fn hash(bytes: &[u8]) -> Result<Hash> {
 }
 
 pub(super) async fn check_key(db: &Database, signer: &NoteSigner) -> Result<()> {
-    let mut tx = db.begin(&Scope::System).await?;
-    let log: Option<String> =
-        sqlx::query_scalar("SELECT vkey FROM log_head").fetch_optional(&mut *tx).await?;
-    let ours = signer.verifier().vkey();
-    match log {
-        Some(log) if log != ours => Err(Error::WrongKey { log, ours }),
-        _ => Ok(()),
-    }
+    stored_edge(&mut db.begin(&Scope::System).await?, signer).await.map(drop)
 }
 
 /// Seals drafts onto a chain and writes them. The chain's row is locked, so that one chain has one writer at a time.
@@ -144,7 +137,7 @@ pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<(
     loop {
         let mut tx = db.begin(&Scope::System).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOG_LOCK).execute(&mut *tx).await?;
-        let mut edge = stored_edge(&mut tx).await?;
+        let mut edge = stored_edge(&mut tx, &options.signer).await?;
         let waiting =
             sqlx::query("SELECT id, digest FROM journal_entry WHERE log_index IS NULL ORDER BY id LIMIT $1")
                 .bind(BATCH)
@@ -172,10 +165,16 @@ pub(super) async fn integrate(db: &Database, options: &StoreOptions) -> Result<(
     }
 }
 
-async fn stored_edge(tx: &mut Tx) -> Result<Edge> {
-    let Some(row) = sqlx::query("SELECT size, peaks FROM log_head").fetch_optional(&mut **tx).await? else {
+/// The edge of the log, which must be one that our key may continue.
+async fn stored_edge(tx: &mut Tx, signer: &NoteSigner) -> Result<Edge> {
+    let Some(row) = sqlx::query("SELECT size, peaks, vkey FROM log_head").fetch_optional(&mut **tx).await?
+    else {
         return Ok(Edge::default());
     };
+    let (log, ours) = (row.try_get::<String, _>(2)?, signer.verifier().vkey());
+    if log != ours {
+        return Err(Error::WrongKey { log, ours });
+    }
     let peaks: Vec<u8> = row.try_get(1)?;
     let peaks = peaks.as_chunks::<32>().0.iter().map(|peak| Hash(*peak)).collect();
     Ok(Edge::from_parts(uint(row.try_get(0)?)?, peaks)?)

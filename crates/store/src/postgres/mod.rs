@@ -13,13 +13,14 @@ mod tools;
 
 use crate::audit::RawPayload;
 use crate::change::{Commit, Committed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
 use crate::retention::RetentionReport;
+use crate::rules::may_write;
 use crate::usage::Analytics;
 use async_trait::async_trait;
 use connection::Database;
@@ -70,9 +71,7 @@ impl PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn commit(&self, scope: &Scope, commit: Commit) -> Result<Committed> {
-        if scope.user().is_some_and(|user| *user != commit.owner) {
-            return Err(Error::OtherOwner);
-        }
+        may_write(scope, &commit)?;
         let committed = changes::apply(&self.db, &self.options, scope, commit).await?;
         if !committed.entries.is_empty() {
             self.committed.notify_one();

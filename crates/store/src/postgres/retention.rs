@@ -7,7 +7,7 @@ use crate::change::Commit;
 use crate::error::Result;
 use crate::interface::StoreOptions;
 use crate::query::{Page, Scope, TaskFilter};
-use crate::retention::RetentionReport;
+use crate::retention::{PurgedFile, RetentionReport};
 use crate::usage::rounded;
 use crate::words::{int, uint};
 use chrono::{DateTime, Utc};
@@ -57,7 +57,9 @@ async fn tasks(
             .bind(task.id.0)
             .fetch_all(&mut **tx)
             .await?;
-        report.files.extend(files);
+        report
+            .files
+            .extend(files.into_iter().map(|content_ref| PurgedFile { task_id: task.id, content_ref }));
         if report.dry_run {
             let waiting: i64 = sqlx::query_scalar(
                 "SELECT count(*) FROM payload WHERE request_id = $1 AND erased_at IS NULL",

@@ -64,6 +64,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     let settings = || -> rusqlite::Result<()> {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
+        // What is erased is overwritten, not only unlinked.
+        connection.pragma_update(None, "secure_delete", true)?;
         // Checkpoints sync twice: every 32 MB instead of every 4.
         connection.pragma_update(None, "wal_autocheckpoint", 8000)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;

@@ -43,15 +43,16 @@ pub(super) struct Mark {
 }
 
 impl Log {
-    pub(super) fn load(connection: &Connection) -> Result<Self> {
+    pub(super) fn load(connection: &Connection, signer: &NoteSigner) -> Result<Self> {
+        check_key(connection, signer)?;
         let edge = stored_edge(connection)?;
         Ok(Self { signed: edge.size(), edge, tips: HashMap::new(), data_version: data_version(connection)? })
     }
 
     /// Reads again what another process may have changed. Called inside the transaction, so it cannot change after.
-    pub(super) fn refresh(&mut self, connection: &Connection) -> Result<()> {
+    pub(super) fn refresh(&mut self, connection: &Connection, signer: &NoteSigner) -> Result<()> {
         if data_version(connection)? != self.data_version {
-            *self = Self::load(connection)?;
+            *self = Self::load(connection, signer)?;
         }
         Ok(())
     }
@@ -86,7 +87,7 @@ fn stored_edge(connection: &Connection) -> Result<Edge> {
 }
 
 /// Refuses a home whose log was signed by another key than the one that lies in it.
-pub(super) fn check_key(connection: &Connection, signer: &NoteSigner) -> Result<()> {
+fn check_key(connection: &Connection, signer: &NoteSigner) -> Result<()> {
     let log: Option<String> =
         connection.query_row("SELECT vkey FROM log_head", [], |row| row.get(0)).optional()?;
     let ours = signer.verifier().vkey();

@@ -15,13 +15,14 @@ mod writer;
 
 use crate::audit::RawPayload;
 use crate::change::{Commit, Committed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
 use crate::retention::RetentionReport;
+use crate::rules::may_write;
 use crate::usage::Analytics;
 use async_trait::async_trait;
 use connection::Readers;
@@ -50,7 +51,6 @@ impl SqliteStore {
     /// Opens the file, making or migrating it as needed.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self> {
         let connection = connection::open_writer(path)?;
-        journal::check_key(&connection, &options.signer)?;
         Ok(Self {
             path: path.to_owned(),
             writer: Writer::start(connection, options.clone(), path)?,
@@ -84,9 +84,7 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn commit(&self, scope: &Scope, mut commit: Commit) -> Result<Committed> {
-        if scope.user().is_some_and(|user| *user != commit.owner) {
-            return Err(Error::OtherOwner);
-        }
+        may_write(scope, &commit)?;
         // Here, not in the writer: redaction and canonical text take longer than the insert, and callers are many.
         let prepared = commit.prepare(&self.options)?;
         self.writer.commit(scope.clone(), commit, prepared).await

@@ -7,7 +7,7 @@ use crate::change::Commit;
 use crate::error::Result;
 use crate::interface::StoreOptions;
 use crate::query::{Page, Scope, TaskFilter};
-use crate::retention::RetentionReport;
+use crate::retention::{PurgedFile, RetentionReport};
 use crate::usage::rounded;
 use crate::words::{int, uint};
 use rusqlite::{Connection, params};
@@ -56,7 +56,9 @@ fn tasks(
             .prepare_cached("SELECT content_ref FROM artifact WHERE task_id = ?1")?
             .query_map([task.id.0], |row| row.get(0))?
             .collect::<rusqlite::Result<Vec<String>>>()?;
-        report.files.extend(files);
+        report
+            .files
+            .extend(files.into_iter().map(|content_ref| PurgedFile { task_id: task.id, content_ref }));
         if report.dry_run {
             erased += count(
                 db,

@@ -5,7 +5,7 @@
 
 use super::changes;
 use super::journal::{self, Log};
-use crate::change::{Commit, Committed};
+use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
 use crate::query::Scope;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use steward_domain::{RetentionPolicy, Timestamp, Valid};
+use steward_domain::{ConversationStatus, RetentionPolicy, Timestamp, Valid};
 use steward_journal::Prepared;
 use tokio::sync::oneshot;
 
@@ -40,6 +40,22 @@ enum Job {
     LimitPages { pages: u32, reply: oneshot::Sender<Result<()>> },
 }
 
+impl Job {
+    fn erases(&self) -> bool {
+        let deleted = |change: &Change| match change {
+            Change::ErasePayload { .. } => true,
+            Change::SetConversationStatus { status, .. } => *status == ConversationStatus::Deleted,
+            _ => false,
+        };
+        match self {
+            Self::Commit { commit, .. } => commit.changes.iter().any(deleted),
+            Self::Retain { dry_run, .. } => !dry_run,
+            #[cfg(feature = "conformance")]
+            Self::LimitPages { .. } => false,
+        }
+    }
+}
+
 /// The handle: cheap to use from anywhere, waits for the thread when it is dropped.
 pub(super) struct Writer {
     jobs: Option<mpsc::Sender<Job>>,
@@ -50,7 +66,7 @@ impl Writer {
     #[allow(clippy::disallowed_methods, reason = "this is the owner that waits for the thread")]
     pub(super) fn start(connection: Connection, options: StoreOptions, path: &Path) -> Result<Self> {
         let (jobs, queue) = mpsc::channel();
-        let log = Log::load(&connection)?;
+        let log = Log::load(&connection, &options.signer)?;
         let mut state = State { connection, options, log, path: path.to_owned() };
         let thread = std::thread::spawn(move || {
             let mut before = 1;
@@ -159,6 +175,11 @@ impl State {
         if done.is_err() {
             self.give_up();
         }
+        if done.is_ok() && batch.iter().any(Job::erases) {
+            // What was erased must not live on in the write-ahead log. A reader may hold it a while longer; then the next
+            // checkpoint does it.
+            let _later = self.connection.pragma_query(None, "wal_checkpoint(TRUNCATE)", |_| Ok(()));
+        }
         match done {
             Ok(done) => batch.into_iter().zip(done).for_each(|(job, done)| answer(job, done)),
             Err(error) => batch.into_iter().for_each(|job| refuse(job, shared(&error))),
@@ -168,7 +189,7 @@ impl State {
     /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that nothing can be.
     fn attempt(&mut self, batch: &[Job], savepoints: bool) -> Result<Option<Vec<Done>>> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        self.log.refresh(&self.connection)?;
+        self.log.refresh(&self.connection, &self.options.signer)?;
         let mut all = Vec::with_capacity(batch.len());
         for job in batch {
             let before = savepoints.then(|| self.log.mark());

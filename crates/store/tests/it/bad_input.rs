@@ -148,6 +148,7 @@ async fn changes_by_hand_are_found() {
         ("entries and chains", "PRAGMA foreign_keys = OFF; DELETE FROM chain; DELETE FROM journal_entry"),
         ("the head", "DELETE FROM log_head"),
         ("a chain's record", "UPDATE chain SET entries = 9"),
+        ("where a chain ends", "UPDATE chain SET last_index = 4"),
         (
             "an order",
             "UPDATE journal_entry SET log_index = 100 WHERE log_index = 3; UPDATE journal_entry SET log_index = 3 WHERE log_index = 4; UPDATE journal_entry SET log_index = 4 WHERE log_index = 100",
@@ -174,4 +175,90 @@ async fn changes_by_hand_are_found() {
             "changing {name} gave {found:?}"
         );
     }
+}
+
+/// The head of an exported chain is signed by the same key, but is not the head of the log.
+#[tokio::test]
+async fn a_chains_head_does_not_pass_for_the_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    let store = filled(&path, 4).await;
+    let chain = store.chains(&steward_store::Scope::System, None, 1).await.unwrap()[0].chain;
+    let exported = steward_store::audit::export(
+        &store,
+        &steward_store::Scope::System,
+        chain,
+        &options().signer,
+        &mut Vec::new(),
+    )
+    .await;
+    let (_, head) = exported.unwrap();
+    drop(store);
+    rusqlite_open(&path).execute("UPDATE log_head SET note = ?1", [&head]).unwrap();
+    let store = SqliteStore::open(&path, options()).unwrap();
+    let found = verify(&store, options().signer.verifier(), None).await.unwrap_err();
+    assert_eq!(code(&found), "JRN010", "{found}");
+}
+
+/// Entries that somebody without the key appends, with every hash right, have no head over them; and what does not verify
+/// is not signed anew by an export.
+#[tokio::test]
+async fn a_forged_tail_is_found_and_not_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    drop(filled(&path, 3).await);
+    let raw = rusqlite_open(&path);
+    let kept: (i64, Vec<u8>, Vec<u8>, String) = raw
+        .query_row("SELECT size, root, peaks, note FROM log_head", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
+        .unwrap();
+    // The forger lets the program itself append, then puts the old head back: a tail with no signature.
+    let store = SqliteStore::open(&path, options()).unwrap();
+    let (user, forged) = (user(), TaskId(uuid()));
+    store
+        .commit(
+            &scope(&user),
+            Commit::new(user.clone(), forged).entry(draft(EventType::Answered, serde_json::json!({}))),
+        )
+        .await
+        .unwrap();
+    drop(store);
+    raw.execute("UPDATE log_head SET size = ?1, root = ?2, peaks = ?3, note = ?4", kept).unwrap();
+    let store = SqliteStore::open(&path, options()).unwrap();
+    assert_eq!(code(&verify(&store, options().signer.verifier(), None).await.unwrap_err()), "JRN014");
+    let exported = steward_store::audit::export(
+        &store,
+        &scope(&user),
+        forged.into(),
+        &options().signer,
+        &mut Vec::new(),
+    )
+    .await;
+    assert_eq!(code(&exported.unwrap_err()), "JRN014");
+}
+
+/// Verifying beside a busy writer raises no false alarm.
+#[tokio::test(flavor = "multi_thread")]
+async fn verifying_while_others_write_is_quiet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    let store = Arc::new(filled(&path, 50).await);
+    let writer = store.clone();
+    let mut writing = tokio::task::JoinSet::new();
+    writing.spawn(async move {
+        let user = user();
+        for i in 0..600 {
+            let chain = TaskId(uuid());
+            let mut entry = draft(EventType::StepRecorded, serde_json::json!({ "i": i }));
+            entry.personal.insert("who".into(), serde_json::json!("somebody"));
+            writer.commit(&scope(&user), Commit::new(user.clone(), chain).entry(entry)).await.unwrap();
+        }
+    });
+    let mut rounds = 0;
+    while writing.try_join_next().is_none() {
+        verify(&*store, options().signer.verifier(), None).await.unwrap();
+        rounds += 1;
+    }
+    assert!(rounds > 0);
 }
