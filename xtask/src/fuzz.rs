@@ -13,7 +13,7 @@ pub(crate) struct Fuzz {
     seconds: u32,
 }
 
-const TARGETS: &[&str] = &["verify_line", "canonical", "domain_parse"];
+const TARGETS: &[&str] = &["verify_line", "canonical", "domain_parse", "admission"];
 
 pub(crate) fn run(fuzz: &Fuzz) -> Result<()> {
     let targets: Vec<&str> = TARGETS

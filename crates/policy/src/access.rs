@@ -1,0 +1,171 @@
+//! What there is, and who may see which of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use steward_domain::{AnalysisTimeout, RowLimit};
+
+/// A column as the catalogue knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Which of the blocked patterns its values look like, whatever its name; the profiler finds out.
+    pub looks_like: Option<String>,
+}
+
+impl Column {
+    /// A column whose values look like nothing in particular.
+    pub fn plain(name: impl Into<String>) -> Self {
+        Self { name: name.into(), looks_like: None }
+    }
+}
+
+/// A table of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Its name: `sales`, or `public.sales`.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+/// All tables that a request names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schema {
+    /// By whatever order the catalogue found them.
+    pub tables: Vec<Table>,
+}
+
+impl Schema {
+    /// The table of this name, given with or without the parts before the last. Names are compared without regard to
+    /// case; a short name that fits two tables fits none.
+    pub(crate) fn table(&self, name: &str) -> Option<&Table> {
+        let exact = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+        let last = |table: &&Table| {
+            table.name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case(name))
+        };
+        let mut short = self.tables.iter().filter(last);
+        exact.or_else(|| short.next().filter(|_| short.next().is_none()))
+    }
+}
+
+/// What one caller may read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The tables, each with its columns; no columns named means all of them. No tables named means all of them.
+    pub tables: BTreeMap<String, BTreeSet<String>>,
+    /// The only columns that may be read, in whatever table; none named means no such limit (S3's `allowed_columns`).
+    pub allowed_columns: BTreeSet<String>,
+    /// Columns whose name or values look like this are not read (S3's `blocked_patterns`).
+    pub blocked_patterns: Vec<String>,
+}
+
+/// Whether a column may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Allowed,
+    /// As if it were not there.
+    Hidden,
+    /// There, but of a kind that is blocked.
+    Blocked(String),
+}
+
+impl Access {
+    pub(crate) fn sees_table(&self, table: &Table) -> bool {
+        self.tables.is_empty() || self.granted(table).is_some()
+    }
+
+    fn granted(&self, table: &Table) -> Option<&BTreeSet<String>> {
+        self.tables
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(&table.name))
+            .map(|(_, columns)| columns)
+    }
+
+    pub(crate) fn verdict(&self, table: &Table, column: &Column) -> Verdict {
+        let contains =
+            |names: &BTreeSet<String>| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        let granted = self.tables.is_empty()
+            || self.granted(table).is_some_and(|columns| columns.is_empty() || contains(columns));
+        let listed = self.allowed_columns.is_empty() || contains(&self.allowed_columns);
+        if !granted || !listed {
+            return Verdict::Hidden;
+        }
+        let by_value = |pattern: &&String| column.looks_like.as_ref() == Some(*pattern);
+        match self
+            .blocked_patterns
+            .iter()
+            .find(|pattern| by_value(pattern) || name_matches(&column.name, pattern))
+        {
+            Some(pattern) => Verdict::Blocked(pattern.clone()),
+            None => Verdict::Allowed,
+        }
+    }
+}
+
+/// Whether a column's name says that it holds such a thing: `customer_email`, `EmailAddress`, `home-phone` for `email` and
+/// `phone`. The words of the pattern must stand in the name in a row; a word may have more to it at either end.
+fn name_matches(name: &str, pattern: &str) -> bool {
+    let (name, pattern) = (words(name), words(pattern));
+    let fits =
+        |(word, part): (&String, &String)| word.starts_with(part.as_str()) || word.ends_with(part.as_str());
+    !pattern.is_empty()
+        && (name.windows(pattern.len()).any(|window| window.iter().zip(&pattern).all(fits))
+            || name.concat() == pattern.concat())
+}
+
+/// The words of a name in lower case: split at anything that is no letter or digit, and where a capital follows a small
+/// letter.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && before.is_lowercase()) {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// How much one statement may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// Rows it may return.
+    pub rows: RowLimit,
+    /// Seconds it may run.
+    pub timeout: AnalysisTimeout,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_matches;
+
+    #[test]
+    fn names_say_what_they_hold() {
+        for (name, pattern, expected) in [
+            ("email", "email", true),
+            ("customer_email", "email", true),
+            ("EmailAddress", "email", true),
+            ("emails", "email", true),
+            ("home-phone", "phone", true),
+            ("telephone", "phone", true),
+            ("SSN", "ssn", true),
+            ("socialSecurityNumber", "social_security", true),
+            ("social_security", "social_security", true),
+            ("creditcard", "credit_card", true),
+            ("credit_limit", "credit_card", false),
+            ("session", "ssn", false),
+            ("mail_order", "email", false),
+            ("lessness", "ssn", false),
+            ("x", "", false),
+        ] {
+            assert_eq!(name_matches(name, pattern), expected, "{name} / {pattern}");
+        }
+    }
+}
