@@ -18,7 +18,7 @@ fn every_hostile_statement_is_refused_with_its_code() {
         match ask(sql) {
             Ok(admitted) => wrong.push(format!("{code}: {sql}\n  admitted as {}", admitted.text())),
             Err(denied) if denied.code() != code => {
-                wrong.push(format!("{code}: {sql}\n  refused as {} {denied}", denied.code()))
+                wrong.push(format!("{code}: {sql}\n  refused as {} {denied}", denied.code()));
             }
             Err(_) => {}
         }
