@@ -1,6 +1,6 @@
 //! Calls of tools and what came of them (S0, S1, S2, S3 `ToolCall`/`Observation`, S4 `ToolInvocation`).
 
-use crate::valid::require;
+use crate::valid::{require, require_span};
 use crate::{
     Attempt, CallId, Check, DomainName, ExecutionId, InvocationId, JsonObject, NodeName, ObservationId,
     Problem, Seconds, ServerName, States, Timestamp, ToolId, ToolName, UserId,
@@ -235,21 +235,7 @@ pub struct ToolInvocation {
 impl Check for ToolInvocation {
     const ENTITY: &'static str = "ToolInvocation";
     fn check(&self, problems: &mut Vec<Problem>) {
-        require(
-            problems,
-            self.invocation_start <= self.invocation_end,
-            "invocation_end",
-            "must not be before invocation_start",
-            self.invocation_end,
-        );
-        let span = self.invocation_end.millis_since(self.invocation_start);
-        require(
-            problems,
-            self.duration_ms == span,
-            "duration_ms",
-            &format!("must be the {span} ms between start and end"),
-            self.duration_ms,
-        );
+        require_span(problems, "invocation", self.invocation_start, self.invocation_end, self.duration_ms);
         let success = self.status == Outcome::Success;
         require(
             problems,

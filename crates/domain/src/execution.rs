@@ -1,6 +1,6 @@
 //! Runs of agents and the context in which tools are chosen (S4 `AgentExecution`, S1 `ToolExecutionContext`).
 
-use crate::valid::require;
+use crate::valid::{require, require_span};
 use crate::{
     Check, Confidence, ConversationId, ExecutionId, Label, Message, Problem, Question, Timestamp, ToolName,
     UserId,
@@ -130,21 +130,7 @@ pub struct ReasoningStep {
 impl Check for AgentExecution {
     const ENTITY: &'static str = "AgentExecution";
     fn check(&self, problems: &mut Vec<Problem>) {
-        require(
-            problems,
-            self.execution_start <= self.execution_end,
-            "execution_end",
-            "must not be before execution_start",
-            self.execution_end,
-        );
-        let span = self.execution_end.millis_since(self.execution_start);
-        require(
-            problems,
-            self.duration_ms == span,
-            "duration_ms",
-            &format!("must be the {span} ms between start and end"),
-            self.duration_ms,
-        );
+        require_span(problems, "execution", self.execution_start, self.execution_end, self.duration_ms);
         let well = self.status == ExecutionStatus::Success;
         require(
             problems,

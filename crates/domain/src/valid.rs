@@ -1,6 +1,7 @@
 //! `Valid<T>`: the proof that an entity's rules were checked.
 
 use crate::error::{Invalid, Problem};
+use crate::time::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::{borrow::Cow, fmt::Debug, ops::Deref};
@@ -97,6 +98,22 @@ pub(crate) fn require(
     if !holds {
         problems.push(Problem::new(field, rule, value));
     }
+}
+
+/// Adds problems unless a span runs forward and lasts as long as it says. The fields are `{name}_start`, `{name}_end` and
+/// `duration_ms`.
+pub(crate) fn require_span(
+    problems: &mut Vec<Problem>,
+    name: &str,
+    start: Timestamp,
+    end: Timestamp,
+    duration_ms: u64,
+) {
+    let rule = format!("must not be before {name}_start");
+    require(problems, start <= end, &format!("{name}_end"), &rule, end);
+    let span = end.millis_since(start);
+    let rule = format!("must be the {span} ms between start and end");
+    require(problems, duration_ms == span, "duration_ms", &rule, duration_ms);
 }
 
 /// Adds the problems of a part under the path of that part.
