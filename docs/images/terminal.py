@@ -3,18 +3,25 @@
 from html import escape
 
 G, R, Q, W, B = "#4cc38a", "#ff6369", "#8b8d98", "#edeef0", "#70b8ff"
+
+
+def step(at, name, by, took, bar, what, colour=W):
+    """One row of the trace; the bar shows the step's share of the longest."""
+    return [(f" {at:<10}", W), (f"{name:<19}", colour), (f"{by:<9}{took:<8}", W), ("█" * bar + " " * (21 - bar), R if colour == R else B), (what, W)]
+
+
 LINES = [
     [("$ ", Q), ("steward task trace 7c9e6679-7425-40de-944b-e07fc1f90ae7", W)],
     [("4 steps, begun 2026-11-15T23:00:03.297668Z", Q)],
-    [(" at        step               by       took                        what", Q)],
-    [(" +0.000 s  request_submitted  planner  0 ms                         sources: [\"orders.csv\"]", W)],
-    [(" +0.004 s  ", W), ("tool_called        ", R), ("actor    31 ms   ", W), ("██████████        ", R), ("list_orders {\"limit\":10}: no such table", W)],
-    [(" +0.041 s  tool_called        actor    58 ms   ", W), ("██████████████████ ", B), ("list_orders {\"limit\":10}", W)],
-    [(" +0.102 s  answered           planner  0 ms                         confidence: 0.9", W)],
+    [(f" {'at':<10}{'step':<19}{'by':<9}{'took':<8}{'':<21}what", Q)],
+    step("+0.000 s", "request_submitted", "planner", "0 ms", 0, 'sources: ["orders.csv"]'),
+    step("+0.004 s", "tool_called", "actor", "31 ms", 11, 'list_orders {"limit":10}: no such table', R),
+    step("+0.041 s", "tool_called", "actor", "58 ms", 20, 'list_orders {"limit":10}'),
+    step("+0.102 s", "answered", "planner", "0 ms", 0, "confidence: 0.9"),
     [],
     [("$ ", Q), ("steward audit verify", W)],
-    [("valid", G), (" 6 entries in 1 chains", W)],
-    [("signed   6 entries, by steward.log/4bad7f4f+2b34d2d3+AT2Wsl4C5WmcSeC3yQ6QsjIRNsMKuJqGbVg0CaoK/pFU", W)],
+    [("valid", G), (" 7 entries in 2 chains", W)],
+    [("signed   7 entries, by steward.log/4bad7f4f+2b34d2d3+AT2Wsl4C5WmcSeC3yQ6QsjIRNsMKuJqGbVg0CaoK/pFU", W)],
     [("payloads 1 intact, 0 erased", W)],
     [],
     [("$ ", Q), ("sed -i 's/\"limit\": 10/\"limit\": 11/' run.jsonl && steward audit verify run.jsonl", W)],

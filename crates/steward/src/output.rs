@@ -59,6 +59,15 @@ pub(crate) fn table(headings: &[&str], rows: Vec<Vec<String>>, none: &str) {
     say(table);
 }
 
+/// `1 chain`, `2 chains`, `3 entries`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    match (number, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {what}s"),
+    }
+}
+
 /// The beginning of a text, on one line.
 pub(crate) fn short(text: &str, length: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

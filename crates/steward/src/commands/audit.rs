@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::error::Failure;
-use crate::output::{Tone, document, paint, say};
+use crate::output::{Tone, count, document, paint, say};
 use clap::Subcommand;
 use serde_json::json;
 use std::io::{BufWriter, Write};
@@ -125,7 +125,12 @@ fn verify_file(
         );
         return Ok(());
     }
-    say(format!("{} {} entries of {}", paint(Tone::Good, "valid"), report.tip.entries, report.tip.chain));
+    say(format!(
+        "{} {} of {}",
+        paint(Tone::Good, "valid"),
+        count(report.tip.entries, "entry"),
+        report.tip.chain
+    ));
     match signed {
         Some(head) => say(format!("signed by {}", head.origin)),
         None => say(paint(
@@ -148,8 +153,13 @@ async fn verify_store(context: &Context, since: Option<&Path>, key: Option<&str>
         document(&json!({ "valid": true, "verified": verified }));
         return Ok(());
     }
-    say(format!("{} {} entries in {} chains", paint(Tone::Good, "valid"), verified.entries, verified.chains));
-    say(format!("signed   {} entries, by {}", verified.signed, key.vkey()));
+    say(format!(
+        "{} {} in {}",
+        paint(Tone::Good, "valid"),
+        count(verified.entries, "entry"),
+        count(verified.chains, "chain")
+    ));
+    say(format!("signed   {}, by {}", count(verified.signed, "entry"), key.vkey()));
     say(format!("payloads {} intact, {} erased", verified.payloads, verified.erased));
     if earlier.is_some() {
         say("history  continues the head you kept");
@@ -178,7 +188,12 @@ async fn export(context: &Context, chain: ChainId, out: Option<&Path>) -> Result
     if context.json {
         document(&json!({ "file": path, "head": with_head(path), "entries": entries }));
     } else {
-        say(format!("{entries} entries in {}, head in {}", path.display(), with_head(path).display()));
+        say(format!(
+            "{} in {}, head in {}",
+            count(entries, "entry"),
+            path.display(),
+            with_head(path).display()
+        ));
     }
     Ok(())
 }

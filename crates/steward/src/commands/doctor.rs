@@ -3,7 +3,7 @@
 use crate::config::{self, Settings};
 use crate::error::Failure;
 use crate::home::{FOLDERS, Home};
-use crate::output::{Tone, document, paint, say};
+use crate::output::{Tone, count, document, paint, say};
 use serde::Serialize;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
@@ -114,8 +114,11 @@ async fn store(home: &Home, settings: &Settings, findings: &mut Findings) {
         Ok(verified) => findings.ok(
             "journal",
             format!(
-                "{} entries in {} chains verify; {} payloads, {} erased",
-                verified.entries, verified.chains, verified.payloads, verified.erased
+                "{} in {} verify; {} intact, {} erased",
+                count(verified.entries, "entry"),
+                count(verified.chains, "chain"),
+                count(verified.payloads, "payload"),
+                verified.erased
             ),
         ),
         Err(error) => findings.fail("journal", &error.into()),
@@ -167,7 +170,12 @@ fn report(findings: &[Finding], as_json: bool) -> Result<(), Failure> {
                 say(format!("     {:<14} {}", "", paint(Tone::Quiet, &format!("fix: {fix}"))));
             }
         }
-        say(format!("{} checks, {warnings} warnings, {failed} failures", findings.len()));
+        say(format!(
+            "{}, {}, {}",
+            count(findings.len() as u64, "check"),
+            count(warnings as u64, "warning"),
+            count(failed as u64, "failure")
+        ));
     }
     if failed == 0 {
         Ok(())

@@ -3,8 +3,12 @@
 use super::Context;
 use crate::error::Failure;
 use crate::output::{Tone, document, paint, say};
-use serde_json::json;
+use serde_json::{Map, json};
 use std::io::Write;
+use steward_domain::{ChainId, EventType, Label};
+use steward_journal::Draft;
+use steward_store::audit::house;
+use steward_store::{Commit, Scope};
 
 const STEWARD_YAML: &str = "# Settings of this home. Every line is optional; these are the defaults.
 store: sqlite:state.db        # or postgres://user@host/database for more than one process
@@ -77,6 +81,14 @@ pub(super) async fn run(context: &Context) -> Result<(), Failure> {
     }
     let opened = context.open().await?;
     let key = opened.signer.verifier().vkey();
+    if opened.store.chain(&Scope::System, ChainId::SYSTEM).await?.is_none() {
+        // The first thing that happens in a home is its key: the journal begins with it.
+        let data = Map::from_iter([("verifier".to_owned(), json!(key))]);
+        let actor = Label::new("init").map_err(Failure::unexpected)?;
+        let first =
+            Commit::new(house()?, ChainId::SYSTEM).entry(Draft::new(EventType::KeyRotated, actor, data));
+        opened.store.commit(&Scope::System, first).await?;
+    }
     if context.json {
         document(&json!({ "home": context.home.path, "made": made, "key": key }));
         return Ok(());

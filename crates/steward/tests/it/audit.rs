@@ -7,14 +7,14 @@ use std::fs;
 fn a_store_verifies_and_its_head_can_be_kept() {
     let bench = Bench::new();
     let task = bench.worked();
-    assert!(bench.ok("audit verify").contains("valid 6 entries in 1 chains"));
+    assert!(bench.ok("audit verify").contains("valid 7 entries in 2 chains"));
     fs::write(bench.path("kept.head"), bench.ok("audit head")).unwrap();
     bench.ok("conversation list");
     assert!(bench.ok("audit verify --since kept.head").contains("continues the head you kept"));
     let proof = bench.json(&format!("audit prove {task} 2"));
-    assert_eq!((proof["index"].as_u64(), proof["size"].as_u64()), (Some(1), Some(6)));
+    assert_eq!((proof["index"].as_u64(), proof["size"].as_u64()), (Some(2), Some(7)));
     assert_eq!(proof["entry"]["event_type"], "tool_called");
-    bench.fails(&format!("audit prove {task} 7"), 2, "STO001");
+    bench.fails(&format!("audit prove {task} 8"), 2, "STO001");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn retention_shows_first_then_purges_and_records() {
     bench.ok("retention run");
     bench.fails(&format!("task show {task}"), 2, "STO001");
     assert!(bench.ok("audit export system").contains("retention_applied"));
-    assert!(bench.ok("audit verify").contains("valid 7 entries in 2 chains"));
+    assert!(bench.ok("audit verify").contains("valid 8 entries in 2 chains"));
 }
 
 #[test]
