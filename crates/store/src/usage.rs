@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
+use steward_domain::Timestamp;
 
 /// Usage over a window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -42,6 +43,23 @@ pub(crate) struct Group {
 pub(crate) fn rounded(duration_ms: u64) -> u64 {
     let shift = (64 - duration_ms.leading_zeros()).saturating_sub(4);
     (duration_ms >> shift) << shift
+}
+
+/// What is summed up by day before its details go: day, user, name, success, rounded duration; and how often.
+#[derive(Debug, Default)]
+pub(crate) struct Rollup(pub(crate) BTreeMap<(String, String, String, bool, u64), u64>);
+
+impl Rollup {
+    pub(crate) fn add(
+        &mut self,
+        start: Timestamp,
+        user: String,
+        name: String,
+        success: bool,
+        duration_ms: u64,
+    ) {
+        *self.0.entry((start.day(), user, name, success, rounded(duration_ms))).or_default() += 1;
+    }
 }
 
 /// Sums groups up by name.

@@ -136,6 +136,7 @@ CREATE TABLE task (
 ) STRICT;
 CREATE INDEX task_by_user ON task (user_id, created_at DESC);
 CREATE INDEX task_by_status ON task (status, created_at);
+CREATE INDEX task_by_end ON task (ended_at);
 
 CREATE TABLE analysis_request (
     id         BLOB PRIMARY KEY,

@@ -163,3 +163,13 @@ pub(super) async fn tasks(tx: &mut Tx, filter: &TaskFilter, page: Page) -> Resul
     .await?;
     bodies.iter().map(|body| from_json(body)).collect()
 }
+
+/// The tasks that ended before a moment.
+pub(super) async fn ended(tx: &mut Tx, before: Timestamp) -> Result<Vec<Valid<Task>>> {
+    let bodies: Vec<String> =
+        sqlx::query_scalar("SELECT body FROM task WHERE ended_at < $1 ORDER BY ended_at, id")
+            .bind(before.to_chrono())
+            .fetch_all(&mut **tx)
+            .await?;
+    bodies.iter().map(|body| from_json(body)).collect()
+}

@@ -6,13 +6,13 @@ use crate::audit::retention_entry;
 use crate::change::Commit;
 use crate::error::Result;
 use crate::interface::StoreOptions;
-use crate::query::{Page, Scope, TaskFilter};
+use crate::query::Scope;
 use crate::retention::{PurgedFile, RetentionReport};
-use crate::usage::rounded;
+use crate::usage::Rollup;
 use crate::words::{int, uint};
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row};
-use steward_domain::{ChainId, ConversationId, RetentionPolicy, States, Task, Timestamp, Valid};
+use steward_domain::{ChainId, ConversationId, RetentionPolicy, Task, Timestamp, Valid};
 use uuid::Uuid;
 
 pub(super) async fn run(
@@ -42,14 +42,10 @@ async fn tasks(
     now: Timestamp,
     report: &mut RetentionReport,
 ) -> Result<()> {
-    let everything = Page { limit: u32::MAX, offset: 0 };
-    let old: Vec<Valid<Task>> = documents::tasks(tx, &TaskFilter::default(), everything)
+    let old: Vec<Valid<Task>> = documents::ended(tx, now)
         .await?
         .into_iter()
-        .filter(|task| {
-            task.status.is_final()
-                && task.completed_at.is_some_and(|end| end < now.minus_days(policy.days_for(task).get()))
-        })
+        .filter(|task| task.completed_at.is_some_and(|end| end < now.minus_days(policy.days_for(task).get())))
         .collect();
     let mut erased = 0;
     for task in &old {
@@ -148,18 +144,24 @@ async fn executions(
             let sql = format!("SELECT count(*) FROM {table} WHERE {start} < $1");
             uint(sqlx::query_scalar(AssertSqlSafe(sql)).bind(before.to_chrono()).fetch_one(&mut **tx).await?)?
         } else {
+            let mut rollup = Rollup::default();
             for row in sqlx::query(select).bind(before.to_chrono()).fetch_all(&mut **tx).await? {
-                let day = Timestamp::from(row.try_get::<DateTime<Utc>, _>(0)?).day();
+                let (begun, duration) = (row.try_get::<DateTime<Utc>, _>(0)?, uint(row.try_get(4)?)?);
+                rollup.add(begun.into(), row.try_get(1)?, row.try_get(2)?, row.try_get(3)?, duration);
+            }
+            for ((day, user, name, success, duration), calls) in rollup.0 {
                 sqlx::query(
-                    "INSERT INTO usage_daily VALUES ($1, $2, $3, $4, $5, $6, 1)
-                     ON CONFLICT (day, user_id, kind, name, success, duration_ms) DO UPDATE SET calls = usage_daily.calls + 1",
+                    "INSERT INTO usage_daily VALUES ($1, $2, $3, $4, $5, $6, $7)
+                     ON CONFLICT (day, user_id, kind, name, success, duration_ms)
+                     DO UPDATE SET calls = usage_daily.calls + excluded.calls",
                 )
                 .bind(day)
-                .bind(row.try_get::<&str, _>(1)?)
+                .bind(user)
                 .bind(kind)
-                .bind(row.try_get::<&str, _>(2)?)
-                .bind(row.try_get::<bool, _>(3)?)
-                .bind(int(rounded(uint(row.try_get(4)?)?)))
+                .bind(name)
+                .bind(success)
+                .bind(int(duration))
+                .bind(int(calls))
                 .execute(&mut **tx)
                 .await?;
             }

@@ -8,7 +8,8 @@ use crate::words::{from_json, int, json, word};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use steward_domain::{
-    AnalysisRequest, Artifact, Check, Checkpoint, Plan, SubAgentSession, Task, TaskId, UserId, Valid,
+    AnalysisRequest, Artifact, Check, Checkpoint, Plan, SubAgentSession, Task, TaskId, Timestamp, UserId,
+    Valid,
 };
 use uuid::Uuid;
 
@@ -154,4 +155,12 @@ pub(super) fn tasks(
     .query_map(params![user(scope), filter.status.as_ref().map(word).transpose()?, page.limit, page.offset], |row| row.get::<_, String>(0))?
     .map(|body| from_json(&body?))
     .collect()
+}
+
+/// The tasks that ended before a moment.
+pub(super) fn ended(db: &Connection, before: Timestamp) -> Result<Vec<Valid<Task>>> {
+    db.prepare_cached("SELECT body FROM task WHERE ended_at < ?1 ORDER BY ended_at, id")?
+        .query_map([before.micros()], |row| row.get::<_, String>(0))?
+        .map(|body| from_json(&body?))
+        .collect()
 }

@@ -6,14 +6,11 @@ use crate::audit::retention_entry;
 use crate::change::Commit;
 use crate::error::Result;
 use crate::interface::StoreOptions;
-use crate::query::{Page, Scope, TaskFilter};
 use crate::retention::{PurgedFile, RetentionReport};
-use crate::usage::rounded;
+use crate::usage::Rollup;
 use crate::words::{int, uint};
 use rusqlite::{Connection, params};
-use steward_domain::{
-    ChainId, ConversationId, ConversationStatus, RetentionPolicy, States, Task, Timestamp, Valid,
-};
+use steward_domain::{ChainId, ConversationId, ConversationStatus, RetentionPolicy, Task, Timestamp, Valid};
 use uuid::Uuid;
 
 pub(super) fn run(
@@ -42,13 +39,9 @@ fn tasks(
     now: Timestamp,
     report: &mut RetentionReport,
 ) -> Result<()> {
-    let everything = Page { limit: u32::MAX, offset: 0 };
-    let old: Vec<Valid<Task>> = documents::tasks(db, &Scope::System, &TaskFilter::default(), everything)?
+    let old: Vec<Valid<Task>> = documents::ended(db, now)?
         .into_iter()
-        .filter(|task| {
-            task.status.is_final()
-                && task.completed_at.is_some_and(|end| end < now.minus_days(policy.days_for(task).get()))
-        })
+        .filter(|task| task.completed_at.is_some_and(|end| end < now.minus_days(policy.days_for(task).get())))
         .collect();
     let mut erased = 0;
     for task in &old {
@@ -137,15 +130,17 @@ fn executions(
         } else {
             let mut details = db.prepare(select)?;
             let mut rows = details.query([before.micros()])?;
+            let mut rollup = Rollup::default();
             while let Some(row) = rows.next()? {
-                let (day, duration) =
-                    (Timestamp::from_micros(row.get(0)?).day(), rounded(uint(row.get(4)?)?));
-                let (user, name, success): (String, String, bool) = (row.get(1)?, row.get(2)?, row.get(3)?);
+                let (begun, duration) = (Timestamp::from_micros(row.get(0)?), uint(row.get(4)?)?);
+                rollup.add(begun, row.get(1)?, row.get(2)?, row.get(3)?, duration);
+            }
+            for ((day, user, name, success, duration), calls) in rollup.0 {
                 db.prepare_cached(
-                    "INSERT INTO usage_daily VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1)
-                     ON CONFLICT (day, user_id, kind, name, success, duration_ms) DO UPDATE SET calls = calls + 1",
+                    "INSERT INTO usage_daily VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                     ON CONFLICT (day, user_id, kind, name, success, duration_ms) DO UPDATE SET calls = calls + excluded.calls",
                 )?
-                .execute(params![day, user, kind, name, success, int(duration)])?;
+                .execute(params![day, user, kind, name, success, int(duration), int(calls)])?;
             }
             db.execute(&format!("DELETE FROM {table} WHERE {start} < ?1"), [before.micros()])? as u64
         };
