@@ -35,7 +35,7 @@ pub(super) struct Scratch {
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
-    fn expect(&mut self, text: &[u8]) -> Option<()> {
+    fn literal(&mut self, text: &[u8]) -> Option<()> {
         self.0 = self.0.strip_prefix(text)?;
         Some(())
     }
@@ -56,32 +56,32 @@ impl<'a> Cursor<'a> {
 
 pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     let mut at = Cursor(line);
-    at.expect(b"{\"entry_id\": \"")?;
+    at.literal(b"{\"entry_id\": \"")?;
     let entry_id = at.take::<36>()?;
-    at.expect(b"\", \"request_id\": \"")?;
+    at.literal(b"\", \"request_id\": \"")?;
     let request_id = at.take::<36>()?;
-    at.expect(b"\", \"sequence_number\": ")?;
+    at.literal(b"\", \"sequence_number\": ")?;
     let sequence_number = at.until(b',')?;
-    at.expect(b", \"parent_hash\": \"")?;
+    at.literal(b", \"parent_hash\": \"")?;
     let parent_hash = at.take::<64>()?;
-    at.expect(b"\", \"timestamp\": \"")?;
+    at.literal(b"\", \"timestamp\": \"")?;
     let timestamp = at.take::<27>()?;
-    at.expect(b"\", \"event_type\": \"")?;
+    at.literal(b"\", \"event_type\": \"")?;
     let event_type = at.until(b'"')?;
-    at.expect(b"\", \"event_data\": ")?;
+    at.literal(b"\", \"event_data\": ")?;
     // The last such text in the line is the field itself: inside a string its quotes would be escaped.
     let (event_data, rest) = at.0.split_at_checked(rfind(at.0, b", \"actor\": \"")?)?;
     at.0 = rest;
-    at.expect(b", \"actor\": ")?;
+    at.literal(b", \"actor\": ")?;
     let quoted = at.0;
-    at.expect(b"\"")?;
+    at.literal(b"\"")?;
     let actor = at.until(b'"')?;
     let quoted_actor = quoted.get(..actor.len() + 2)?;
-    at.expect(b"\", \"hash\": \"")?;
+    at.literal(b"\", \"hash\": \"")?;
     let hash = at.take::<64>()?;
-    at.expect(b"\", \"parent_digest\": \"")?;
+    at.literal(b"\", \"parent_digest\": \"")?;
     let parent_digest = at.take::<64>()?;
-    at.expect(b"\", \"digest\": \"")?;
+    at.literal(b"\", \"digest\": \"")?;
     let digest_hex = at.take::<64>()?;
     if at.0 != b"\"}" || actor.contains(&b'\\') {
         return None;
