@@ -202,3 +202,25 @@ fn links_in_the_docs_lead_somewhere() {
         }
     }
 }
+
+/// The example data is what its script makes.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test asks Python one question")]
+fn the_example_data_is_made_by_its_script() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = root().join("examples/retail/make.py");
+    let made = std::process::Command::new("python3")
+        .arg(script)
+        .arg(folder.path())
+        .status()
+        .expect("python3 is needed for this test");
+    assert!(made.success());
+    for name in ["sales", "customers", "products", "carts", "inventory"] {
+        let file = format!("{name}.csv");
+        let kept = std::fs::read(root().join("examples/retail").join(&file)).unwrap();
+        assert!(
+            std::fs::read(folder.path().join(&file)).unwrap() == kept,
+            "examples/retail/{file} is not what make.py makes"
+        );
+    }
+}
