@@ -1,4 +1,4 @@
-"""Draws docs/images/terminal.svg: what `steward task trace` and `steward audit verify` print, as a picture for the README."""
+"""Draws docs/images/terminal.svg for the README: an illustration in the form of what the commands print, with invented values."""
 
 from html import escape
 

@@ -278,6 +278,3 @@ BEGIN
     END LOOP;
 END
 $rls$;
-
--- A vector beside its row: read in one go by a scan.
-ALTER TABLE tool_definition ALTER COLUMN description_embedding SET STORAGE PLAIN;

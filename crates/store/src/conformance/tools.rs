@@ -98,13 +98,21 @@ pub(super) async fn widths_of_two_models_live_side_by_side(store: Arc<dyn Store>
     let name = domain();
     let narrow = put(&*store, tool("narrow", &name, Some(vec![1.0, 0.0]))).await;
     let wide = put(&*store, tool("wide", &name, Some(vec![1.0; 1536]))).await;
+    // Wider than pgvector indexes, and than a page of either database holds.
+    let widest = put(&*store, tool("widest", &name, Some(vec![1.0; 3072]))).await;
     put(&*store, tool("none", &name, None)).await;
     let name = DomainName::new(&name).unwrap();
-    for (meaning, expected) in [(vec![0.5, 0.1], &narrow), (vec![0.5; 1536], &wide)] {
+    for (meaning, expected) in
+        [(vec![0.5, 0.1], &narrow), (vec![0.5; 1536], &wide), (vec![0.5; 3072], &widest)]
+    {
         let found = store.nearest_tools(&meaning, Some(&name), 5).await.unwrap();
         assert_eq!(found.iter().map(|near| near.item.id).collect::<Vec<_>>(), [expected.id]);
     }
-    assert_eq!(store.tools(Some(&name), Page::first(9)).await.unwrap().len(), 3);
+    assert!(
+        store.nearest_tools(&[0.5; 7], Some(&name), 5).await.unwrap().is_empty(),
+        "no tool has this width"
+    );
+    assert_eq!(store.tools(Some(&name), Page::first(9)).await.unwrap().len(), 4);
 }
 
 pub(super) async fn users_may_not_write_tools(store: Arc<dyn Store>) {

@@ -272,6 +272,7 @@ fn shared(error: &Error) -> Error {
         Error::Busy { detail } => Error::Busy { detail: detail.clone() },
         Error::ReadOnly { path, detail } => Error::ReadOnly { path: path.clone(), detail: detail.clone() },
         Error::Corrupt { path, detail } => Error::Corrupt { path: path.clone(), detail: detail.clone() },
+        Error::WrongKey { log, ours } => Error::WrongKey { log: log.clone(), ours: ours.clone() },
         other => Error::Database(other.to_string()),
     }
 }

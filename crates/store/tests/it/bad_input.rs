@@ -262,3 +262,24 @@ async fn verifying_while_others_write_is_quiet() {
     }
     assert!(rounds > 0);
 }
+
+/// Two homes with keys of their own open one empty store: whoever signs first owns the log, the other is told so.
+#[tokio::test]
+async fn a_second_key_cannot_take_over_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    let other = StoreOptions {
+        signer: Arc::new(NoteSigner::new("steward.log/other", &[9; 32]).unwrap()),
+        ..options()
+    };
+    let (first, second) =
+        (SqliteStore::open(&path, options()).unwrap(), SqliteStore::open(&path, other).unwrap());
+    let user = user();
+    let write =
+        || Commit::new(user.clone(), TaskId(uuid())).entry(draft(EventType::Answered, serde_json::json!({})));
+    first.commit(&scope(&user), write()).await.unwrap();
+    let refused = second.commit(&scope(&user), write()).await.unwrap_err();
+    assert_eq!(code(&refused), "STO007", "{refused}");
+    first.commit(&scope(&user), write()).await.unwrap();
+    assert_eq!(verify(&first, options().signer.verifier(), None).await.unwrap().entries, 2);
+}
