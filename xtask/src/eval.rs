@@ -1,10 +1,16 @@
 //! Evaluation on public data sets, which live outside the repository in a folder given by `--bench`.
 //!
-//! Nothing in this version answers questions yet. What is here counts the cases of each set, so that the crates that
-//! will be measured on them (analysis, tools, language) find one place to add their scores to.
+//! Every question goes through the program itself, `steward ask … --json`, as a user would ask it: no model, a fresh home.
+//! What is counted: how many answers are right, how many were given with high confidence, and how many of those are right.
 
-use anyhow::{Context, Result, ensure};
+mod score;
+
+use crate::process::{command, root, run_quietly};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Which data.
 #[derive(clap::Args)]
@@ -12,36 +18,162 @@ pub(crate) struct Eval {
     /// The folder with the data sets.
     #[arg(long)]
     bench: PathBuf,
+    /// Only these sets: wikisql, spider, dialogues, dabench.
+    #[arg(long)]
+    only: Vec<String>,
+    /// Every so-many-th question; 1 is all of them.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// Print the questions that were answered wrongly.
+    #[arg(long)]
+    wrong: bool,
+}
+
+/// What came of one question.
+#[derive(Debug, Clone, Default)]
+struct Scored {
+    right: bool,
+    sure: bool,
+    /// An answer was given at all.
+    answered: bool,
+    line: String,
 }
 
 pub(crate) fn run(eval: &Eval) -> Result<()> {
-    let folders =
-        std::fs::read_dir(&eval.bench).with_context(|| format!("{} cannot be read", eval.bench.display()))?;
-    let mut sets = 0;
-    for folder in folders {
-        let folder = folder?.path();
-        for (name, cases) in cases(&folder)? {
-            println!("{name:<28} {cases:>6} cases, not scored: nothing answers them yet");
-            sets += 1;
+    ensure!(eval.bench.is_dir(), "{} is no folder: pass the one with the data sets", eval.bench.display());
+    run_quietly(&["cargo", "build", "--quiet", "--package", "steward"])?;
+    let steward = binary()?;
+    println!("{:<12} {:>6} {:>9} {:>10} {:>10} {:>22}", "set", "cases", "right", "answered", "sure", "right when sure");
+    for (set, file) in [
+        ("wikisql", "wikisql/questions.jsonl"),
+        ("spider", "spider/questions.jsonl"),
+        ("dialogues", "spider/dialogues.jsonl"),
+        ("dabench", "dabench/questions.jsonl"),
+    ] {
+        let path = eval.bench.join(file);
+        if (!eval.only.is_empty() && !eval.only.iter().any(|only| only == set)) || !path.exists() {
+            continue;
         }
+        let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let cases: Vec<Value> = text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect::<Result<_, _>>()?;
+        let cases: Vec<Value> = cases.into_iter().step_by(eval.every.max(1)).collect();
+        let folder = path.parent().unwrap_or(&eval.bench).to_owned();
+        let scores = measure(&steward, set, &folder, &cases)?;
+        report(set, &scores, eval.wrong);
     }
-    ensure!(sets > 0, "{} has no data sets: a set is a folder with *.jsonl files", eval.bench.display());
     Ok(())
 }
 
-/// The files of a set and how many cases each has.
-fn cases(folder: &Path) -> Result<Vec<(String, usize)>> {
-    let mut found = Vec::new();
-    for file in std::fs::read_dir(folder).into_iter().flatten() {
-        let path = file?.path();
-        if path.extension().is_some_and(|ending| ending == "jsonl") {
-            let text = std::fs::read_to_string(&path)?;
-            let set = folder.file_name().unwrap_or_default().to_string_lossy();
-            let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            found
-                .push((format!("{set}/{name}"), text.lines().filter(|line| !line.trim().is_empty()).count()));
+/// The program that was just built.
+fn binary() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let path = target.join("debug/steward");
+    ensure!(path.exists(), "{} is not there", path.display());
+    Ok(path)
+}
+
+/// Asks all questions, two at a time.
+fn measure(steward: &Path, set: &str, folder: &Path, cases: &[Value]) -> Result<Vec<Scored>> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Vec<Scored>)>> = Mutex::default();
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| -> Result<()> {
+        let handles: Vec<_> = (0..workers)
+            .map(|_| {
+                scope.spawn(|| -> Result<()> {
+                    let home = tempfile::tempdir()?;
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(case) = cases.get(place) else { return Ok(()) };
+                        let scored = one(steward, home.path(), set, folder, case)?;
+                        done.lock().unwrap_or_else(PoisonError::into_inner).push((place, scored));
+                    }
+                })
+            })
+            .collect();
+        for handle in handles {
+            match handle.join() {
+                Ok(result) => result?,
+                Err(_) => bail!("a worker died"),
+            }
+        }
+        Ok(())
+    })?;
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    Ok(done.into_iter().flat_map(|(_, scored)| scored).collect())
+}
+
+fn text<'a>(case: &'a Value, name: &str) -> &'a str {
+    case.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> Result<Vec<Scored>> {
+    let data = folder.join(if text(case, "table").is_empty() { text(case, "database") } else { text(case, "table") });
+    match set {
+        "wikisql" => {
+            let answer = ask(steward, home, text(case, "question"), &data, None)?;
+            let right = score::same_values(case.get("answer").unwrap_or(&Value::Null), &answer);
+            Ok(vec![scored(right, &answer, text(case, "question"))])
+        }
+        "spider" => {
+            let answer = ask(steward, home, text(case, "question"), &data, None)?;
+            let ordered = case.get("ordered").and_then(Value::as_bool).unwrap_or(false);
+            let right = score::same_rows(case.get("rows").unwrap_or(&Value::Null), &answer, ordered);
+            Ok(vec![scored(right, &answer, text(case, "question"))])
+        }
+        "dialogues" => {
+            let mut conversation = None;
+            let mut turns = Vec::new();
+            for turn in case.get("turns").and_then(Value::as_array).into_iter().flatten() {
+                let answer = ask(steward, home, text(turn, "say"), &data, conversation.as_deref())?;
+                let right = score::same_rows(turn.get("rows").unwrap_or(&Value::Null), &answer, false);
+                turns.push(scored(right, &answer, text(turn, "say")));
+                conversation = answer.get("conversation_id").and_then(Value::as_str).map(str::to_owned);
+            }
+            Ok(turns)
+        }
+        _ => {
+            let question = [text(case, "question"), text(case, "constraints"), text(case, "format")].join("\n");
+            let answer = ask(steward, home, &question, &data, None)?;
+            let right = score::same_named(case.get("answers").unwrap_or(&Value::Null), &answer);
+            Ok(vec![scored(right, &answer, text(case, "question"))])
         }
     }
-    found.sort();
-    Ok(found)
+}
+
+fn scored(right: bool, answer: &Value, question: &str) -> Scored {
+    let sure = answer.get("confidence").and_then(Value::as_str) == Some("high");
+    let answered = answer.get("tables").and_then(Value::as_array).is_some_and(|tables| !tables.is_empty());
+    let score = answer.get("confidence_score").and_then(Value::as_f64).unwrap_or_default();
+    let sql = answer.pointer("/sql/0/sql").and_then(Value::as_str).unwrap_or("nothing ran");
+    Scored { right, sure, answered, line: format!("{score:.2} {question}\n      {sql}") }
+}
+
+fn ask(steward: &Path, home: &Path, question: &str, data: &Path, conversation: Option<&str>) -> Result<Value> {
+    let mut program = command(steward);
+    program.args(["ask", "--json", "--deliver", "summary", "--planner", "local", "--data"]).arg(data).arg("--home").arg(home);
+    if let Some(conversation) = conversation {
+        program.args(["--conversation", conversation]);
+    }
+    let output = program.arg("--").arg(question).output().context("steward could not be started")?;
+    // A refusal prints its answer too, then fails.
+    Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
+}
+
+fn report(set: &str, scores: &[Scored], wrong: bool) {
+    let count = |test: &dyn Fn(&Scored) -> bool| scores.iter().filter(|scored| test(scored)).count();
+    let (all, right, sure) = (scores.len(), count(&|s| s.right), count(&|s| s.sure));
+    let right_and_sure = count(&|s| s.right && s.sure);
+    let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
+    println!(
+        "{set:<12} {all:>6} {:>7.1} % {:>8.1} % {:>8.1} % {:>12.1} % ({right_and_sure}/{sure})",
+        share(right, all),
+        share(count(&|s| s.answered), all),
+        share(sure, all),
+        share(right_and_sure, sure)
+    );
+    for scored in scores.iter().filter(|scored| wrong && !scored.right) {
+        println!("    {}", scored.line);
+    }
 }

@@ -1,7 +1,7 @@
 //! The one door to child processes here: what is run, where, and what its failure means.
 
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A command to be started. What cargo told us about ourselves is not handed down: build scripts watch those variables,
@@ -40,10 +40,12 @@ pub(crate) fn run_quietly(line: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The repository's root: xtask's parent.
+/// The repository's root: xtask's parent. Cargo says where that is when it runs us; checkouts that share a target folder
+/// may share this very program, so what was true when it was built is only the second choice.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_owned()
+    let built = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or(built, PathBuf::from);
+    here.parent().unwrap_or(&here).to_owned()
 }
 
 /// A folder that outlives checkouts, for what is downloaded once. Another user (PostgreSQL's, when we are root) must be

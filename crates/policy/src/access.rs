@@ -70,6 +70,11 @@ pub(crate) enum Verdict {
 }
 
 impl Access {
+    /// Whether this column may be read: granted, listed, and not of a blocked kind.
+    pub fn allows(&self, table: &Table, column: &Column) -> bool {
+        self.sees_table(table) && self.verdict(table, column) == Verdict::Allowed
+    }
+
     pub(crate) fn sees_table(&self, table: &Table) -> bool {
         self.tables.is_empty() || self.granted(table).is_some()
     }

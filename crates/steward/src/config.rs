@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use steward_domain::{
+    AnalysisTimeout, RequestPolicy, RowLimit,
     Agent, Check, Domain, Environment, McpServer, Problem, RetentionPolicy, ToolCategory, UserId, Valid,
     Workflow,
 };
@@ -21,12 +22,67 @@ pub(crate) struct Settings {
     pub(crate) user: UserId,
     /// Which overrides of tools apply.
     pub(crate) environment: Environment,
+    /// A language model, for questions that the built-in planner is not sure of.
+    pub(crate) model: Option<ModelSettings>,
+    /// What questions may read and take.
+    pub(crate) analysis: AnalysisSettings,
+}
+
+/// A language model behind an OpenAI-compatible address.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModelSettings {
+    /// Such as `http://127.0.0.1:8080/v1`.
+    pub(crate) base_url: String,
+    /// The model's name.
+    pub(crate) name: String,
+    /// The environment variable that holds the key.
+    #[serde(default)]
+    pub(crate) key_variable: Option<String>,
+    /// Whether values of the data may be sent along. Names of tables and columns always are.
+    #[serde(default)]
+    pub(crate) send_samples: bool,
+}
+
+/// Limits and rules of questions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AnalysisSettings {
+    /// Columns whose name or values look like this are not read.
+    pub(crate) blocked_patterns: Vec<String>,
+    /// The only columns that may be read; all when empty.
+    pub(crate) allowed_columns: Vec<String>,
+    /// Rows that a query may return.
+    pub(crate) row_limit: RowLimit,
+    /// Seconds that a question may take.
+    pub(crate) timeout_seconds: AnalysisTimeout,
+    /// Memory for queries, in megabytes.
+    pub(crate) memory_mb: usize,
+}
+
+impl Default for AnalysisSettings {
+    fn default() -> Self {
+        let policy = RequestPolicy::default();
+        Self {
+            blocked_patterns: policy.blocked_patterns,
+            allowed_columns: policy.allowed_columns,
+            row_limit: RowLimit::default(),
+            timeout_seconds: AnalysisTimeout::default(),
+            memory_mb: 1024,
+        }
+    }
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let local = "local".parse().unwrap_or_else(|_: Problem| unreachable!());
-        Self { store: "sqlite:state.db".to_owned(), user: local, environment: Environment::Production }
+        Self {
+            store: "sqlite:state.db".to_owned(),
+            user: local,
+            environment: Environment::Production,
+            model: None,
+            analysis: AnalysisSettings::default(),
+        }
     }
 }
 

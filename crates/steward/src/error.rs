@@ -17,6 +17,11 @@ impl Failure {
         Self { code, class: ErrorClass::User, message: message.into() }
     }
 
+    /// Something that policy does not allow.
+    pub(crate) fn denied(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, class: ErrorClass::Denied, message: message.into() }
+    }
+
     /// Something that should not have happened.
     pub(crate) fn unexpected(error: impl std::fmt::Display) -> Self {
         Self { code: "CLI001", class: ErrorClass::Bug, message: error.to_string() }

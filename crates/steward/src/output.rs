@@ -1,8 +1,9 @@
 //! What people and programs see: tables and colour on a terminal, one JSON document with `--json`.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
+use steward_analysis::frame::{Frame, show};
 
 /// How a word is meant.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +12,7 @@ pub(crate) enum Tone {
     Bad,
     Warn,
     Quiet,
+    Strong,
 }
 
 /// Colours a text on a terminal; `NO_COLOR` and pipes get it plain.
@@ -24,6 +26,7 @@ pub(crate) fn paint(tone: Tone, text: &str) -> String {
         Tone::Bad => 31,
         Tone::Warn => 33,
         Tone::Quiet => 90,
+        Tone::Strong => 1,
     };
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
@@ -75,5 +78,27 @@ pub(crate) fn short(text: &str, length: usize) -> String {
         line
     } else {
         line.chars().take(length.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+/// Prints the rows of a result, numbers to the right, at most `most` of them.
+pub(crate) fn frame(frame: &Frame, most: usize) {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(frame.fields.iter().map(|field| field.name.replace('_', " ")));
+    if !std::io::stdout().is_terminal() {
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    }
+    for row in frame.rows.iter().take(most) {
+        table.add_row(row.iter().zip(&frame.fields).map(|(cell, field)| {
+            let shown = Cell::new(short(&show(cell, field.unit), 60));
+            if field.kind.is_number() { shown.set_alignment(CellAlignment::Right) } else { shown }
+        }));
+    }
+    say(table);
+    if frame.rows.len() > most {
+        say(paint(Tone::Quiet, &format!("… {} more in the CSV file", count((frame.rows.len() - most) as u64, "row"))));
     }
 }

@@ -1,6 +1,7 @@
 //! Benchmarks. Each prints what was measured, the goal, and whether it was met; ours and theirs run in one go, because
 //! machines are noisy and only the ratio means something.
 
+mod analysis;
 mod journal;
 mod store;
 
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 /// What to measure.
 #[derive(clap::Subcommand)]
 pub(crate) enum Bench {
+    /// A question against the script that an analyst would write.
+    Analysis(analysis::Options),
     /// Verifying a log against Python's verifier, and durable appends against plain SQLite.
     Journal(journal::Options),
     /// The window and semantic search on both stores.
@@ -28,6 +31,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         return crate::process::run(&line);
     }
     match bench {
+        Bench::Analysis(options) => analysis::run(options),
         Bench::Journal(options) => journal::run(options),
         Bench::Store(options) => store::run(options),
     }

@@ -1,11 +1,13 @@
 //! The commands, a file each.
 
 mod analytics;
+mod ask;
 mod audit;
 mod config;
 mod conversation;
 mod doctor;
 mod init;
+mod profile;
 mod retention;
 mod task;
 
@@ -20,6 +22,8 @@ use steward_store::Scope;
 #[derive(Parser)]
 #[command(name = "steward", version, about, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:
+  steward ask "total sales by month in 2021" --data sales.csv
+  steward profile sales.csv             what is in a file
   steward init                          set up ~/.steward
   steward doctor                        check everything and say how to fix it
   steward task list --status failed     what went wrong lately
@@ -57,6 +61,10 @@ pub(crate) struct Global {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Ask a question about data, in plain language.
+    Ask(ask::AskCommand),
+    /// Look a file, a folder or a database over: columns, values, quality, joins.
+    Profile(profile::ProfileCommand),
     /// Set up a home: folders, key, store, example configuration. What is there stays.
     Init,
     /// Check everything and say how to fix what is wrong.
@@ -114,6 +122,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     let scope = if cli.global.all_users { Scope::System } else { Scope::User(settings.user.clone()) };
     let context = Context { home, settings, json: cli.global.json, scope };
     match cli.command {
+        Command::Ask(ask) => ask::run(&context, ask).await,
+        Command::Profile(profile) => profile::run(&context, &profile).await,
         Command::Init => init::run(&context).await,
         Command::Audit(audit) => audit::run(&context, audit).await,
         Command::Conversation(conversation) => conversation::run(&context, conversation).await,

@@ -1,0 +1,3 @@
+//! Recipes' side of planning: templates of questions, and readings with new particulars.
+
+pub use crate::planner::particulars::{adapt, template};

@@ -1,0 +1,443 @@
+//! From a table to series over slots: what bars, lines, pies and heat maps have in common.
+//!
+//! Invariant: each series has one place for each slot. Everything that was changed on the way (added up, cut, left
+//! out) is in `notes`, which end up in the subtitle.
+
+use super::axis::sane;
+use super::svg::clean;
+use super::{ChartError, Spec, time};
+use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
+use std::collections::HashMap;
+
+/// What the slots are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Along {
+    Words,
+    Number(Unit),
+    Time(time::Grain),
+}
+
+/// One place along the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Slot {
+    pub label: String,
+    /// Where it lies on a scale of numbers or seconds.
+    pub at: f64,
+    pub other: bool,
+}
+
+/// One row of numbers over the slots.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Series {
+    pub name: String,
+    pub values: Vec<Option<f64>>,
+    pub other: bool,
+}
+
+impl Series {
+    pub(super) fn value(&self, slot: usize) -> Option<f64> {
+        self.values.get(slot).copied().flatten()
+    }
+
+    fn weight(&self) -> f64 {
+        self.values.iter().flatten().map(|v| v.abs()).sum()
+    }
+}
+
+/// Series over slots.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plot {
+    pub along: Along,
+    pub slots: Vec<Slot>,
+    pub series: Vec<Series>,
+    pub unit: Unit,
+    pub whole: bool,
+    pub additive: bool,
+    pub notes: Vec<String>,
+}
+
+/// May the numbers of a column be added up? Shares, averages and the like may not.
+#[must_use]
+pub fn additive(field: &Field) -> bool {
+    const PARTS: [&str; 20] = [
+        "avg",
+        "average",
+        "mean",
+        "median",
+        "rate",
+        "ratio",
+        "min",
+        "max",
+        "minimum",
+        "maximum",
+        "percent",
+        "pct",
+        "share",
+        "price",
+        "per",
+        "score",
+        "index",
+        "stddev",
+        "variance",
+        "percentile",
+    ];
+    if matches!(field.unit, Unit::Share | Unit::Percent | Unit::Year) {
+        return false;
+    }
+    let name = field.name.to_lowercase();
+    !name.split(|c: char| !c.is_alphanumeric()).any(|word| PARTS.contains(&word))
+}
+
+/// Where a column stands, or which ones there are.
+pub(super) fn column(frame: &Frame, name: &str) -> Result<usize, ChartError> {
+    frame.position(name).ok_or_else(|| ChartError::UnknownColumn {
+        column: name.to_owned(),
+        known: if frame.fields.is_empty() {
+            "no columns".to_owned()
+        } else {
+            frame.fields.iter().take(12).map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ")
+        },
+    })
+}
+
+/// The columns of numbers that a chart names, each with at least one number in it.
+pub(super) fn measures(spec: &Spec, frame: &Frame) -> Result<Vec<usize>, ChartError> {
+    if spec.y.is_empty() {
+        return Err(ChartError::NoMeasure);
+    }
+    let mut out = Vec::new();
+    for name in &spec.y {
+        let at = column(frame, name)?;
+        let numeric = frame.fields.get(at).is_some_and(|f| f.kind.is_number() || f.kind == Kind::Boolean);
+        let any = frame.column(at).any(|value| value.number().is_some());
+        let filled = frame.column(at).any(|value| !value.is_null());
+        if !any && (filled || !numeric) {
+            return Err(ChartError::NotANumber { column: name.clone() });
+        }
+        out.push(at);
+    }
+    if frame.rows.is_empty() {
+        return Err(ChartError::NothingToDraw { reason: "the table has no rows".to_owned() });
+    }
+    if !out.iter().any(|at| frame.column(*at).any(|value| value.number().is_some())) {
+        return Err(ChartError::NothingToDraw {
+            reason: format!("\"{}\" is empty in every row", spec.y.join("\", \"")),
+        });
+    }
+    Ok(out)
+}
+
+/// The unit of a column; whole numbers that are called a year are years.
+pub(super) fn unit(frame: &Frame, at: usize) -> Unit {
+    let Some(field) = frame.fields.get(at) else { return Unit::Plain };
+    let year = field.unit == Unit::Plain
+        && field.kind == Kind::Integer
+        && field.name.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == "year")
+        && frame.column(at).all(|v| v.number().is_none_or(|n| (1000.0..3000.0).contains(&n)));
+    if year { Unit::Year } else { field.unit }
+}
+
+/// Does the column hold only whole numbers?
+pub(super) fn whole(frame: &Frame, at: usize) -> bool {
+    frame.column(at).all(|v| !matches!(v, Value::Float(_)))
+}
+
+/// What a column is along an axis.
+pub(super) fn along(frame: &Frame, at: usize) -> Along {
+    let filled = || frame.column(at).filter(|v| !v.is_null());
+    if filled().next().is_some() && filled().all(|v| time::moment(v).is_some()) {
+        let seconds: Vec<f64> = filled().filter_map(time::moment).map(time::seconds).collect();
+        return Along::Time(time::grain(&seconds));
+    }
+    let numbers = frame.fields.get(at).is_some_and(|f| f.kind.is_number());
+    if numbers { Along::Number(unit(frame, at)) } else { Along::Words }
+}
+
+/// A cell as a category.
+pub(super) fn word(value: &Value, unit: Unit) -> String {
+    match value {
+        value if value.is_null() => "(none)".to_owned(),
+        Value::Bool(true) => "Yes".to_owned(),
+        Value::Bool(false) => "No".to_owned(),
+        other => {
+            let text = clean(&show(other, unit));
+            if text.is_empty() { "(blank)".to_owned() } else { text }
+        }
+    }
+}
+
+/// Where each row goes along the axis.
+struct Places {
+    slots: Vec<Slot>,
+    known: HashMap<String, usize>,
+    along: Along,
+    with_year: bool,
+    left_out: usize,
+}
+
+impl Places {
+    fn new(frame: &Frame, x: usize) -> Self {
+        let along = along(frame, x);
+        let seconds: Vec<f64> = frame.column(x).filter_map(time::moment).map(time::seconds).collect();
+        let with_year = time::many_years(&seconds);
+        Self { slots: Vec::new(), known: HashMap::new(), along, with_year, left_out: 0 }
+    }
+
+    fn place(&mut self, value: &Value) -> Option<usize> {
+        let (at, label) = match self.along {
+            Along::Words => (0.0, word(value, Unit::Plain)),
+            Along::Number(unit) => (value.number().and_then(sane)?, word(value, unit)),
+            Along::Time(grain) => {
+                let seconds = time::seconds(time::moment(value)?);
+                (seconds, time::label(seconds, grain, self.with_year))
+            }
+        };
+        let key = if self.along == Along::Words { value.plain() } else { at.to_string() };
+        let next = self.slots.len();
+        let slot = *self.known.entry(key).or_insert(next);
+        if slot == next {
+            self.slots.push(Slot { label, at, other: false });
+        }
+        Some(slot)
+    }
+}
+
+/// Reads the series that a chart names out of a table.
+pub(super) fn plot(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
+    let x = column(frame, &spec.x)?;
+    let split = spec.series.as_deref().map(|name| column(frame, name)).transpose()?;
+    let ys = measures(spec, frame)?;
+    let mut places = Places::new(frame, x);
+    let mut names: Vec<String> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut cells: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
+    for row in 0..frame.rows.len() {
+        let Some(slot) = places.place(frame.cell(row, x)) else {
+            places.left_out += 1;
+            continue;
+        };
+        for y in &ys {
+            let name = series_name(frame, row, *y, split, ys.len() > 1);
+            let next = names.len();
+            let series = *known.entry(name.clone()).or_insert(next);
+            if series == next {
+                names.push(name);
+            }
+            if let Some(value) = frame.cell(row, *y).number().and_then(sane) {
+                let cell = cells.entry((series, slot)).or_insert((0.0, 0));
+                *cell = (sane(cell.0 + value).unwrap_or(value), cell.1 + 1);
+            }
+        }
+    }
+    let adds = ys.iter().all(|y| frame.fields.get(*y).is_some_and(additive));
+    let mut plot = Plot {
+        along: places.along,
+        series: fill(names, places.slots.len(), &cells, adds),
+        slots: places.slots,
+        unit: ys.first().map_or(Unit::Plain, |y| unit(frame, *y)),
+        whole: ys.iter().all(|y| whole(frame, *y)),
+        additive: adds,
+        notes: Vec::new(),
+    };
+    if cells.values().any(|(_, count)| *count > 1) {
+        let how = if adds { "added up" } else { "averaged" };
+        plot.notes.push(format!("rows with the same {} {how}", clean(&spec.x)));
+    }
+    if places.left_out > 0 {
+        plot.notes.push(format!("{} without {} left out", rows(places.left_out), clean(&spec.x)));
+    }
+    plot.sort_slots();
+    if plot.slots.is_empty() {
+        return Err(ChartError::NothingToDraw { reason: format!("\"{}\" is empty in every row", spec.x) });
+    }
+    Ok(plot)
+}
+
+/// A number of rows in words.
+pub(super) fn rows(count: usize) -> String {
+    format!("{} {}", group(count as f64, 0, false), if count == 1 { "row" } else { "rows" })
+}
+
+fn series_name(frame: &Frame, row: usize, y: usize, split: Option<usize>, many: bool) -> String {
+    let measure = frame.fields.get(y).map_or("", |field| field.name.as_str());
+    match split {
+        Some(split) if many => format!("{} · {measure}", word(frame.cell(row, split), unit(frame, split))),
+        Some(split) => word(frame.cell(row, split), unit(frame, split)),
+        None => super::draw::heading(None, measure),
+    }
+}
+
+fn fill(
+    names: Vec<String>,
+    slots: usize,
+    cells: &HashMap<(usize, usize), (f64, usize)>,
+    adds: bool,
+) -> Vec<Series> {
+    let value = |cell: &(f64, usize)| if adds { cell.0 } else { cell.0 / cell.1.max(1) as f64 };
+    let series = |(index, name)| {
+        let values = (0..slots).map(|slot| cells.get(&(index, slot)).map(value)).collect();
+        Series { name, values, other: false }
+    };
+    names.into_iter().enumerate().map(series).collect()
+}
+
+impl Plot {
+    /// Time and numbers go from left to right.
+    fn sort_slots(&mut self) {
+        if self.along != Along::Words {
+            let mut order: Vec<usize> = (0..self.slots.len()).collect();
+            let at = |slot: &usize| self.slots.get(*slot).map_or(0.0, |s| s.at);
+            order.sort_by(|a, b| at(a).total_cmp(&at(b)));
+            self.reorder(&order);
+        }
+    }
+
+    /// Keeps the slots of `order`, in that order.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        self.slots = order.iter().filter_map(|slot| self.slots.get(*slot).cloned()).collect();
+        for series in &mut self.series {
+            series.values = order.iter().map(|slot| series.value(*slot)).collect();
+        }
+    }
+
+    /// The name of the axis along; with the year when the labels of single days leave it out.
+    pub(super) fn foot(&self, spec: &Spec) -> String {
+        let name = super::draw::heading(spec.x_title.as_ref(), &spec.x);
+        let seconds: Vec<f64> = self.slots.iter().map(|slot| slot.at).collect();
+        match (self.along, seconds.first()) {
+            (Along::Time(grain), Some(first)) if grain <= time::Grain::Day && !time::many_years(&seconds) => {
+                format!("{name} ({})", time::at(*first).format("%Y"))
+            }
+            _ => name,
+        }
+    }
+
+    /// How much there is at a slot, whatever its sign.
+    pub(super) fn weight(&self, slot: usize) -> f64 {
+        self.series.iter().filter_map(|s| s.value(slot)).map(f64::abs).sum()
+    }
+
+    /// Keeps the largest categories; what is left becomes one, if its numbers may be added.
+    pub(super) fn limit_slots(&mut self, most: usize, what: &str) {
+        let count = self.slots.len();
+        if count <= most || most < 2 {
+            return;
+        }
+        let keep = if self.additive { most - 1 } else { most };
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|a, b| self.weight(*b).total_cmp(&self.weight(*a)).then(a.cmp(b)));
+        let rest: Vec<usize> = order.split_off(keep);
+        let sums: Vec<Option<f64>> =
+            self.series.iter().map(|s| add(rest.iter().filter_map(|slot| s.value(*slot)))).collect();
+        order.sort_unstable();
+        self.reorder(&order);
+        let total = group(count as f64, 0, false);
+        self.notes.push(format!("{keep} largest of {total} {}", plural(&clean(what))));
+        if self.additive {
+            let label = format!("Other ({})", group(rest.len() as f64, 0, false));
+            self.slots.push(Slot { label, at: 0.0, other: true });
+            for (series, sum) in self.series.iter_mut().zip(sums) {
+                series.values.push(sum);
+            }
+        }
+    }
+
+    /// Keeps the largest series; what is left becomes one, if its numbers may be added.
+    pub(super) fn limit_series(&mut self, most: usize, what: &str) {
+        let count = self.series.len();
+        if count <= most || most < 2 {
+            return;
+        }
+        let keep = if self.additive { most - 1 } else { most };
+        let mut order: Vec<usize> = (0..count).collect();
+        let weights: Vec<f64> = self.series.iter().map(Series::weight).collect();
+        let weight = |index: &usize| weights.get(*index).copied().unwrap_or(0.0);
+        order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
+        let rest = order.split_off(keep);
+        order.sort_unstable();
+        let other: Vec<&Series> = rest.iter().filter_map(|index| self.series.get(*index)).collect();
+        let values =
+            (0..self.slots.len()).map(|slot| add(other.iter().filter_map(|s| s.value(slot)))).collect();
+        let name = format!("Other ({})", group(rest.len() as f64, 0, false));
+        let mut kept: Vec<Series> =
+            order.iter().filter_map(|index| self.series.get(*index).cloned()).collect();
+        if self.additive {
+            kept.push(Series { name, values, other: true });
+        }
+        self.series = kept;
+        self.notes.push(format!(
+            "{keep} largest of {} {}",
+            group(count as f64, 0, false),
+            plural(&clean(what))
+        ));
+    }
+
+    /// The smallest and the largest value.
+    pub(super) fn range(&self) -> Option<(f64, f64)> {
+        range(self.series.iter().flat_map(|s| s.values.iter().flatten().copied()))
+    }
+}
+
+fn add(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.fold(None, |sum: Option<f64>, value| sane(sum.unwrap_or(0.0) + value))
+}
+
+/// The smallest and the largest of some numbers.
+pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |range, v| {
+        Some(range.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))
+    })
+}
+
+/// Does a name have an order of its own: it starts with a number, or it is a month or a day of the week?
+pub(super) fn ordinal(label: &str) -> bool {
+    const NAMES: [&str; 19] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon", "tue",
+        "wed", "thu", "fri", "sat", "sun",
+    ];
+    const WHOLE: [&str; 19] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
+    let lower = label.to_lowercase();
+    let counted =
+        lower.split_once(' ').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()));
+    NAMES.contains(&lower.as_str())
+        || WHOLE.contains(&lower.as_str())
+        || counted
+        || lower.starts_with(|c: char| c.is_ascii_digit() || c == '<' || c == '>')
+}
+
+/// The plural of a column's name, for plain English words; anything else is left as it is.
+#[must_use]
+pub fn plural(name: &str) -> String {
+    let name = name.replace('_', " ");
+    let mut back = name.chars().rev();
+    match (back.next(), back.next()) {
+        (Some('s'), _) => name,
+        (Some('y'), Some(before)) if before.is_ascii_lowercase() && !"aeiou".contains(before) => {
+            format!("{}ies", name.strip_suffix('y').unwrap_or(&name))
+        }
+        (Some('x'), _) => format!("{name}es"),
+        (Some('h'), Some('c' | 's')) => format!("{name}es"),
+        (Some(last), _) if last.is_ascii_lowercase() => format!("{name}s"),
+        _ => name,
+    }
+}

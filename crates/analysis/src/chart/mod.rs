@@ -1,0 +1,173 @@
+//! Charts of a result table: SVG, PNG and Vega-Lite, and one for the terminal.
+//!
+//! Invariant: a chart never panics and never lies quietly. What is left out, added up or cut is said in the subtitle,
+//! and what cannot be drawn is an error with a reason.
+
+mod axis;
+mod bars;
+mod data;
+mod draw;
+mod lines;
+mod map;
+mod spread;
+mod svg;
+mod terminal;
+mod time;
+mod vega;
+
+use crate::frame::Frame;
+use serde::{Deserialize, Serialize};
+
+pub use data::{additive, plural};
+pub(crate) use svg::clean;
+pub use terminal::terminal;
+pub(crate) use time::{grain, label as moment_label, label_text, many_years, moment, seconds};
+
+/// What kind of chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChartKind {
+    /// A line for each series, over time or numbers.
+    Line,
+    /// One bar for each category.
+    Bar,
+    /// Bars side by side, one for each series.
+    GroupedBar,
+    /// Bars on top of each other.
+    StackedBar,
+    /// Filled lines, stacked when there are several.
+    Area,
+    /// A dot for each row.
+    Scatter,
+    /// How often the values of one column fall into each range.
+    Histogram,
+    /// Median, quartiles and outliers for each category.
+    Box,
+    /// Two categories against each other, the number as colour.
+    Heatmap,
+    /// Parts of a whole.
+    Pie,
+}
+
+/// What to draw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// The kind of chart.
+    pub kind: ChartKind,
+    /// What stands above it.
+    pub title: String,
+    /// A second, smaller line.
+    #[serde(default)]
+    pub subtitle: Option<String>,
+    /// The column along the axis (categories, time or numbers); for a histogram the measured column.
+    pub x: String,
+    /// The columns with the numbers.
+    #[serde(default)]
+    pub y: Vec<String>,
+    /// Long format: one series for each value of this column. Down the side in a heat map.
+    #[serde(default)]
+    pub series: Option<String>,
+    /// What the axis of `x` is called; the column's name when it is not given.
+    #[serde(default)]
+    pub x_title: Option<String>,
+    /// What the axis of `y` is called; the column's name when it is not given.
+    #[serde(default)]
+    pub y_title: Option<String>,
+}
+
+/// A finished chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// A document of its own, which can also stand inside a page.
+    pub svg: String,
+    /// The same picture at twice the resolution.
+    pub png: Vec<u8>,
+    /// The same data as a Vega-Lite 5 document.
+    pub vega_lite: serde_json::Value,
+}
+
+/// Why there is no chart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChartError {
+    /// The table has no such column.
+    UnknownColumn {
+        /// What was asked for.
+        column: String,
+        /// What there is.
+        known: String,
+    },
+    /// The column holds no numbers (nor dates, where those would do).
+    NotANumber {
+        /// The column.
+        column: String,
+    },
+    /// No column of numbers was named.
+    NoMeasure,
+    /// There is not a single value to draw.
+    NothingToDraw {
+        /// Why not.
+        reason: String,
+    },
+    /// A pie has no place for numbers below zero.
+    Negative {
+        /// The column.
+        column: String,
+    },
+    /// The picture could not be made from the drawing.
+    Raster {
+        /// What the rasteriser said.
+        reason: String,
+    },
+}
+
+impl std::fmt::Display for ChartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::UnknownColumn { column, known } => {
+                write!(f, "the table has no column \"{column}\"; it has {known}")
+            }
+            Self::NotANumber { column } => {
+                write!(f, "the column \"{column}\" holds no numbers that can be drawn")
+            }
+            Self::NoMeasure => write!(f, "the chart names no column of numbers"),
+            Self::NothingToDraw { reason } => write!(f, "there is nothing to draw: {reason}"),
+            Self::Negative { column } => {
+                write!(f, "the column \"{column}\" has numbers below zero, which a pie cannot show; use bars")
+            }
+            Self::Raster { reason } => write!(f, "the picture could not be made: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for ChartError {}
+
+/// Draws a chart of a table.
+///
+/// # Errors
+/// When a column is not there or holds nothing that can be drawn.
+pub fn draw(spec: &Spec, frame: &Frame) -> Result<Drawn, ChartError> {
+    let svg = match spec.kind {
+        ChartKind::Line | ChartKind::Area => lines::lines(spec, frame)?,
+        ChartKind::Bar | ChartKind::GroupedBar | ChartKind::StackedBar => bars::bars(spec, frame)?,
+        ChartKind::Scatter => lines::scatter(spec, frame)?,
+        ChartKind::Histogram => spread::histogram(spec, frame)?,
+        ChartKind::Box => spread::boxes(spec, frame)?,
+        ChartKind::Heatmap => map::heatmap(spec, frame)?,
+        ChartKind::Pie => map::pie(spec, frame)?,
+    };
+    let png = png(&svg)?;
+    let vega_lite = vega::document(spec, frame)?;
+    Ok(Drawn { svg, png, vega_lite })
+}
+
+/// Twice the size of the drawing. The only font at hand has no bold face, so bold text gets a thin outline instead;
+/// quotes in text are escaped, so the attribute cannot be found inside text.
+fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
+    let bold = format!(" stroke=\"{}\" stroke-width=\"0.5\"", svg::INK);
+    let svg = svg.replace(" font-weight=\"700\"", &bold);
+    charts_rs::svg_to_png_with_size(&svg, Some(draw::WIDTH as u32 * 2), None)
+        .map_err(|error| ChartError::Raster { reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests;

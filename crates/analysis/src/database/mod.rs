@@ -1,0 +1,226 @@
+//! Databases on other machines, read and never written.
+//!
+//! Three locks keep it so, each enough for most attempts: the words of a statement are looked at (`guard`), it runs as a prepared
+//! statement, of which a server takes only one, and it runs inside a read-only transaction that ends with a rollback. A query
+//! has a limit of rows, of bytes and of time, on this side and on the server's.
+
+mod decode;
+mod discover;
+mod error;
+mod guard;
+mod mysql;
+mod pool;
+mod postgres;
+mod profile;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use error::{Category, DatabaseError};
+
+use crate::catalogue::{Join, Table};
+use crate::frame::{Field, Frame, Value};
+use crate::query::Dialect;
+use decode::Wire;
+
+/// How long a connection may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// What a query may take longer than the server was told, for the way there and back.
+const GRACE: Duration = Duration::from_secs(3);
+/// How much memory a result may take.
+const RESULT_BYTES: usize = 512 * 1024 * 1024;
+/// How many rows beyond the limit are read so that the connection stays usable.
+const OVERHANG: usize = 64;
+
+/// What a database holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Discovered {
+    /// Its tables and views with their profiles. The caller says which source they belong to.
+    pub tables: Vec<Table>,
+    /// Foreign keys.
+    pub joins: Vec<Join>,
+    /// What could not be read, for people.
+    pub warnings: Vec<String>,
+}
+
+/// The limits of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// At most so many rows.
+    pub rows: usize,
+    /// At most so long.
+    pub timeout: Duration,
+}
+
+/// A database that is read.
+#[async_trait]
+pub trait Database: Send + Sync {
+    /// The SQL it speaks.
+    fn dialect(&self) -> Dialect;
+    /// What it holds.
+    async fn discover(&self) -> Result<Discovered, DatabaseError>;
+    /// Runs one statement. The second value says whether rows were left out because of the limit. When the future is dropped,
+    /// the query is stopped, here and on the server.
+    async fn query(&self, sql: &str, bounds: Bounds) -> Result<(Frame, bool), DatabaseError>;
+}
+
+/// Connects to `postgres://`, `postgresql://`, `mysql://` or `mariadb://`.
+pub async fn connect(url: &str) -> Result<Box<dyn Database>, DatabaseError> {
+    match url.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest)) {
+        Some((scheme, rest)) if matches!(scheme.as_str(), "postgres" | "postgresql") => {
+            Ok(Box::new(postgres::Postgres::connect(&format!("postgres://{rest}")).await?))
+        }
+        Some((scheme, rest)) if matches!(scheme.as_str(), "mysql" | "mariadb") => {
+            Ok(Box::new(mysql::MySql::connect(&format!("mysql://{rest}")).await?))
+        }
+        Some((scheme, _)) => Err(DatabaseError::Address { detail: format!("{scheme}:// is none that is known") }),
+        None => Err(DatabaseError::Address { detail: "there is no scheme such as postgres:// at its start".to_owned() }),
+    }
+}
+
+/// The address for people: without password, and without the settings behind the question mark, which may hold one too.
+#[must_use]
+pub fn redact(url: &str) -> String {
+    let base = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = base.split_once("://") else { return "(an address without scheme)".to_owned() };
+    // A password may hold unquoted slashes and at signs, so the last at sign counts.
+    let Some((user, host)) = rest.rsplit_once('@') else { return base.to_owned() };
+    match user.split_once(':') {
+        Some((user, _)) => format!("{scheme}://{user}:***@{host}"),
+        None => base.to_owned(),
+    }
+}
+
+/// The limits of a query, with those that the caller does not set.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    rows: usize,
+    bytes: usize,
+    timeout: Duration,
+}
+
+impl From<Bounds> for Limits {
+    fn from(bounds: Bounds) -> Self {
+        Self { rows: bounds.rows, bytes: RESULT_BYTES, timeout: bounds.timeout }
+    }
+}
+
+impl Limits {
+    /// For the server's own limit.
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX).clamp(1, i32::MAX as u64)
+    }
+
+    /// One row more than allowed shows that there are more.
+    fn fetched(&self) -> u64 {
+        (self.rows as u64).saturating_add(1).min(i64::MAX as u64)
+    }
+
+    /// Ends what takes longer than the server was told.
+    async fn enforce<T>(&self, work: impl Future<Output = Result<T, DatabaseError>>) -> Result<T, DatabaseError> {
+        let milliseconds = self.milliseconds();
+        match tokio::time::timeout(self.timeout.saturating_add(GRACE), work).await {
+            Ok(Err(DatabaseError::Timeout { .. })) | Err(_) => Err(DatabaseError::Timeout { milliseconds }),
+            Ok(result) => result,
+        }
+    }
+}
+
+/// Rows on their way into a frame.
+struct Gathered {
+    fields: Vec<Field>,
+    wires: Vec<Wire>,
+    rows: Vec<Vec<Value>>,
+    bytes: usize,
+    beyond: usize,
+    limits: Limits,
+}
+
+/// What to do after a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Read on.
+    More,
+    /// Stop and give the connection up: too much is still to come.
+    Stop,
+}
+
+impl Gathered {
+    fn new(fields: Vec<Field>, wires: Vec<Wire>, limits: Limits) -> Self {
+        Self { fields, wires, rows: Vec::new(), bytes: 0, beyond: 0, limits }
+    }
+
+    /// Corrects what the statement announced, once the first row tells better.
+    fn announced(&mut self, columns: impl Iterator<Item = (Field, Wire)>) {
+        if self.rows.is_empty() {
+            (self.fields, self.wires) = columns.unzip();
+        }
+    }
+
+    /// Takes the bytes of a row; `cell` gives those of a column.
+    fn push<'a>(&mut self, cell: impl Fn(usize) -> Option<&'a [u8]>) -> Next {
+        if self.rows.len() >= self.limits.rows || self.bytes > self.limits.bytes {
+            self.beyond += 1;
+            let heavy = self.bytes > self.limits.bytes;
+            return if heavy || self.beyond > OVERHANG { Next::Stop } else { Next::More };
+        }
+        let row: Vec<Value> =
+            (self.wires.iter().enumerate()).map(|(column, wire)| cell(column).map_or(Value::Null, |bytes| wire.read(bytes))).collect();
+        self.bytes += row.iter().map(decode::weight).sum::<usize>();
+        self.rows.push(row);
+        Next::More
+    }
+
+    /// The result, and whether rows were left out.
+    fn finish(mut self) -> (Frame, bool) {
+        decode::settle(&mut self.fields, &self.wires, &mut self.rows);
+        (Frame { name: String::new(), fields: self.fields, rows: self.rows }, self.beyond > 0)
+    }
+}
+
+/// A statement that gives no columns does something else than reading, and is not run.
+fn no_columns() -> DatabaseError {
+    DatabaseError::NotReadOnly { detail: "the statement gives no columns".to_owned() }
+}
+
+/// A statement with placeholders cannot run: there is nothing to put in.
+fn no_placeholders(count: usize) -> Result<(), DatabaseError> {
+    if count == 0 {
+        return Ok(());
+    }
+    Err(DatabaseError::sql(Category::Syntax, format!("the statement has {count} placeholders, but values stand in the statement here")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_struck_out() {
+        assert_eq!(redact("postgres://u:p@h:1/d?sslmode=x"), "postgres://u:***@h:1/d");
+        assert_eq!(redact("mysql://u:p@ss/w@h/d"), "mysql://u:***@h/d");
+        assert_eq!(redact("mysql://u@h/d?password=p"), "mysql://u@h/d");
+        assert_eq!(redact("secret"), "(an address without scheme)");
+    }
+
+    #[tokio::test]
+    async fn odd_addresses() {
+        for url in
+            ["", "x", "oracle://u:secret@h/d", "postgres://u:secret@h:99999/d", "mysql://u:secret@[h/d", "postgres://u:sec#ret@h:x/d"]
+        {
+            let error = connect(url).await.map(|_| ()).unwrap_err();
+            assert!(matches!(error, DatabaseError::Address { .. }), "{url} {error}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_there() {
+        for url in ["postgres://u:secret@127.0.0.1:1/d", "mariadb://u:secret@127.0.0.1:1/d"] {
+            let error = connect(url).await.map(|_| ()).unwrap_err();
+            assert!(matches!(error, DatabaseError::Unreachable { .. }), "{error}");
+            assert!(!format!("{error} {error:?}").contains("secret"));
+        }
+    }
+}

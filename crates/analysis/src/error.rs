@@ -1,0 +1,113 @@
+//! What can go wrong while data is read and computed on, each with its code.
+
+use crate::database::{Category, DatabaseError};
+use std::path::PathBuf;
+use steward_domain::{Coded, ErrorCategory, ErrorClass};
+use steward_policy::Denied;
+
+/// The result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure of an analysis.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum Error {
+    #[error("{path} cannot be read: {detail}. Check the path and your permissions", path = path.display())]
+    File { path: PathBuf, detail: String },
+    #[error("{path} is not data that can be read: {detail}", path = path.display())]
+    Format { path: PathBuf, detail: String },
+    #[error("{what} is no source of data: {detail}")]
+    Source { what: String, detail: String },
+    #[error("the database {name} did not answer: {detail}")]
+    Database { name: String, detail: String, category: ErrorCategory },
+    #[error(transparent)]
+    Server(#[from] DatabaseError),
+    #[error("the query failed: {detail}")]
+    Query { detail: String, category: ErrorCategory },
+    #[error("it took longer than {seconds} s and was stopped. Narrow the question, or raise the time limit")]
+    Timeout { seconds: u32 },
+    #[error("it needs more memory than {megabytes} MB. Narrow the question, or raise the limit")]
+    Memory { megabytes: usize },
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    #[error("the chart cannot be drawn: {0}")]
+    Chart(String),
+    #[error("the arguments of {tool} are wrong: {detail}")]
+    Arguments { tool: &'static str, detail: String },
+    #[error("{what}: {detail}")]
+    Output { what: String, detail: String },
+}
+
+impl Error {
+    /// What kind of mistake it was, which decides how it is repaired.
+    #[must_use]
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::Database { category, .. } | Self::Query { category, .. } => *category,
+            Self::Server(error) => match error.category() {
+                Category::Syntax => ErrorCategory::SqlSyntax,
+                Category::Type => ErrorCategory::TypeMismatch,
+                Category::MissingColumn | Category::MissingTable => ErrorCategory::MissingColumn,
+                Category::Resource => ErrorCategory::ResourceExhausted,
+                Category::Other => ErrorCategory::ToolFailure,
+            },
+            Self::Timeout { .. } | Self::Memory { .. } => ErrorCategory::ResourceExhausted,
+            Self::Denied(Denied::Column { .. }) => ErrorCategory::MissingColumn,
+            Self::Denied(Denied::Syntax { .. }) => ErrorCategory::SqlSyntax,
+            Self::Denied(_) => ErrorCategory::Denied,
+            Self::Arguments { .. } => ErrorCategory::InvalidArguments,
+            _ => ErrorCategory::ToolFailure,
+        }
+    }
+
+    /// A failure of the engine, sorted by what it says.
+    pub(crate) fn engine(error: &datafusion::error::DataFusionError, memory: usize) -> Self {
+        use datafusion::error::DataFusionError as E;
+        let detail = plain(&error.to_string());
+        let category = match error.find_root() {
+            E::ResourcesExhausted(_) => return Self::Memory { megabytes: memory >> 20 },
+            E::SQL(..) => ErrorCategory::SqlSyntax,
+            E::SchemaError(..) => ErrorCategory::MissingColumn,
+            E::ArrowError(..) => ErrorCategory::TypeMismatch,
+            _ if detail.contains("No field named") => ErrorCategory::MissingColumn,
+            E::Plan(_) => ErrorCategory::TypeMismatch,
+            _ => ErrorCategory::ToolFailure,
+        };
+        Self::Query { detail, category }
+    }
+}
+
+/// The message without the engine's own talk of itself.
+fn plain(text: &str) -> String {
+    let first = text.split("\n\nbacktrace:").next().unwrap_or(text);
+    let first = first.split("\nThis issue was likely caused by").next().unwrap_or(first);
+    first.trim().to_owned()
+}
+
+impl Coded for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "ANA001",
+            Self::Format { .. } => "ANA002",
+            Self::Source { .. } => "ANA003",
+            Self::Database { .. } => "ANA004",
+            Self::Query { .. } => "ANA005",
+            Self::Timeout { .. } => "ANA006",
+            Self::Memory { .. } => "ANA007",
+            Self::Server(error) => error.code(),
+            Self::Denied(denied) => denied.code(),
+            Self::Chart(_) => "ANA008",
+            Self::Arguments { .. } => "ANA009",
+            Self::Output { .. } => "ANA010",
+        }
+    }
+
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Server(error) => error.class(),
+            Self::Denied(denied) => denied.class(),
+            Self::Database { .. } | Self::Timeout { .. } | Self::Output { .. } => ErrorClass::Transient,
+            _ => ErrorClass::User,
+        }
+    }
+}

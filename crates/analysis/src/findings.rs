@@ -1,0 +1,537 @@
+//! Key findings: plain sentences computed from a result table.
+//!
+//! Invariant: every number in a sentence is one of its cells, with the rows and the column that it came from. Numbers
+//! that may not be added up (averages, shares) are never added up, and a trend is only claimed when a test supports it.
+
+mod series;
+mod trend;
+
+use crate::chart::{additive, clean, grain, many_years, moment, moment_label, plural, seconds};
+use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// At most so many findings: more would not be key.
+const MOST: usize = 6;
+
+/// Which column plays which part. Columns are named.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Roles {
+    /// The column of time.
+    pub time: Option<String>,
+    /// The column that names things.
+    pub category: Option<String>,
+    /// The numbers; the first is the one that the question is about.
+    pub measures: Vec<String>,
+    /// The same number in an earlier period, to compare with the first measure.
+    pub previous: Option<String>,
+}
+
+/// Where a number in a sentence comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// As it stands in the sentence.
+    pub text: String,
+    /// `value`, `label`, `sum`, `mean`, `median`, `count`, `slope`, `p_value`; `change` and `change_percent` from the
+    /// first of the rows to the last; `share` of the sum of the column, in percent; `ratio` of the first row to the last.
+    pub operation: String,
+    /// The rows, counted from 0.
+    pub rows: Vec<usize>,
+    /// The column.
+    pub column: String,
+}
+
+/// One sentence with its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Finding {
+    /// The sentence.
+    pub text: String,
+    /// Where its numbers come from.
+    pub cells: Vec<Cell>,
+}
+
+impl Finding {
+    /// Adds words without numbers.
+    fn say(mut self, words: &str) -> Self {
+        self.text.push_str(words);
+        self
+    }
+
+    /// Adds a number and where it comes from.
+    fn cell(mut self, text: &str, operation: &str, rows: &[usize], column: &str) -> Self {
+        self.text.push_str(text);
+        let (text, column) = (text.to_owned(), column.to_owned());
+        self.cells.push(Cell { text, operation: operation.to_owned(), rows: rows.to_vec(), column });
+        self
+    }
+}
+
+impl Roles {
+    /// Guesses from the kinds and names of the columns.
+    #[must_use]
+    pub fn guess(frame: &Frame) -> Self {
+        let time = (0..frame.fields.len()).find(|at| is_time(frame, *at));
+        let category = frame.fields.iter().enumerate().find(|(at, field)| {
+            Some(*at) != time && matches!(field.kind, Kind::Text | Kind::Boolean) && !is_time(frame, *at)
+        });
+        let mut measures: Vec<&Field> = Vec::new();
+        let mut previous = None;
+        for (at, field) in frame.fields.iter().enumerate() {
+            if Some(at) == time || !field.kind.is_number() || is_key(&field.name) || is_time(frame, at) {
+                continue;
+            }
+            if has_word(&field.name, &["previous", "prev", "prior", "before"])
+                || field.name.to_lowercase().contains("last_year")
+            {
+                previous = previous.or_else(|| Some(field.name.clone()));
+            } else {
+                measures.push(field);
+            }
+        }
+        // What can be added up is more often what a question is about than a ratio derived from it.
+        let first = measures.iter().position(|field| additive(field)).unwrap_or(0);
+        if first < measures.len() {
+            let main = measures.remove(first);
+            measures.insert(0, main);
+        }
+        Self {
+            time: time.and_then(|at| frame.fields.get(at)).map(|field| field.name.clone()),
+            category: category.map(|(_, field)| field.name.clone()),
+            measures: measures.into_iter().map(|field| field.name.clone()).collect(),
+            previous,
+        }
+    }
+}
+
+fn has_word(name: &str, words: &[&str]) -> bool {
+    let name = name.to_lowercase();
+    name.split(|c: char| !c.is_alphanumeric()).any(|part| words.contains(&part))
+}
+
+/// Is it a key or a place in a list, which says nothing as a number?
+fn is_key(name: &str) -> bool {
+    has_word(name, &["id", "key", "code", "rank", "number", "no", "zip", "rownum"])
+        || (name.ends_with("Id") || name.ends_with("ID")) && name.len() > 2
+}
+
+/// Does a column hold moments, or years?
+fn is_time(frame: &Frame, at: usize) -> bool {
+    let Some(field) = frame.fields.get(at) else { return false };
+    if field.kind.is_time() || field.unit == Unit::Year {
+        return true;
+    }
+    let mut filled = frame.column(at).filter(|value| !value.is_null()).peekable();
+    if filled.peek().is_none() {
+        return false;
+    }
+    match field.kind {
+        Kind::Text => filled.all(|value| moment(value).is_some()),
+        Kind::Integer => {
+            has_word(&field.name, &["year"])
+                && filled.all(|v| v.number().is_some_and(|n| (1000.0..3000.0).contains(&n)))
+        }
+        _ => false,
+    }
+}
+
+/// Rows that belong together, under one name, with their number.
+#[derive(Debug, Clone, PartialEq)]
+struct Group {
+    label: String,
+    rows: Vec<usize>,
+    value: f64,
+    at: f64,
+}
+
+/// The column that is looked at, and how to speak of it.
+struct Measure<'a> {
+    frame: &'a Frame,
+    at: usize,
+    column: &'a str,
+    unit: Unit,
+    whole: bool,
+    additive: bool,
+}
+
+impl<'a> Measure<'a> {
+    fn new(frame: &'a Frame, name: &str) -> Option<Self> {
+        let at = frame.position(name)?;
+        let field = frame.fields.get(at)?;
+        // A number reads like its cell in the table, where `5` and `5.00` differ.
+        let whole = frame.column(at).all(|value| !matches!(value, Value::Float(_)));
+        let known = frame.numbers(at).len();
+        (known > 0).then_some(Self {
+            frame,
+            at,
+            column: &field.name,
+            unit: field.unit,
+            whole,
+            additive: additive(field),
+        })
+    }
+
+    /// Its name in the middle of a sentence.
+    fn name(&self) -> String {
+        let name = clean(&self.column.replace('_', " "));
+        let shouting = name.chars().filter(|c| c.is_uppercase()).count() > 1;
+        if shouting { name } else { name.to_lowercase() }
+    }
+
+    /// Its name at the start of a sentence.
+    fn title(&self) -> String {
+        let name = self.name();
+        let mut letters = name.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    }
+
+    /// A number with its unit.
+    fn say(&self, value: f64) -> String {
+        let exact = self.whole && value.fract() == 0.0 && value.abs() < 9e15;
+        show(&if exact { Value::Int(value as i64) } else { Value::Float(value) }, self.unit)
+    }
+
+    /// Things that are counted are most or fewest; amounts are highest or lowest.
+    fn superlative(&self, high: bool) -> &'static str {
+        let counted = self.whole && self.additive && self.unit == Unit::Plain && self.column.ends_with('s');
+        match (counted, high) {
+            (true, true) => "most",
+            (true, false) => "fewest",
+            (false, true) => "highest",
+            (false, false) => "lowest",
+        }
+    }
+
+    /// How much a number grew, without its sign: percentages change by points.
+    fn step(&self, change: f64) -> String {
+        let size = change.abs();
+        match self.unit {
+            Unit::Share => points(size * 100.0),
+            Unit::Percent => points(size),
+            _ => self.say(size),
+        }
+    }
+
+    fn number(&self, row: usize) -> Option<f64> {
+        self.frame.cell(row, self.at).number()
+    }
+
+    /// The number of some rows together; none when they may not be added up.
+    fn together(&self, rows: &[usize]) -> Option<f64> {
+        let numbers: Vec<f64> = rows.iter().filter_map(|row| self.number(*row)).collect();
+        match numbers.as_slice() {
+            [only] => Some(*only),
+            [] => None,
+            many if self.additive => Some(many.iter().sum::<f64>()).filter(|sum| sum.is_finite()),
+            _ => None,
+        }
+    }
+
+    /// What was done to get the number of some rows.
+    fn operation(rows: &[usize]) -> &'static str {
+        if rows.len() == 1 { "value" } else { "sum" }
+    }
+}
+
+fn points(size: f64) -> String {
+    let text = group(size, 1, false);
+    format!("{text} percentage {}", if text == "1" { "point" } else { "points" })
+}
+
+/// A relative change, when it means something.
+fn percent(from: f64, to: f64) -> Option<String> {
+    let share = (to - from) / from * 100.0;
+    (from > 0.0 && to >= 0.0 && share.is_finite() && share.abs() < 100_000.0)
+        .then(|| format!("{}{} %", if share >= 0.0 { "+" } else { "-" }, group(share.abs(), 1, false)))
+}
+
+/// The rows of a table by the value of a column, in the order of time or of the rows. Only rows with a number count.
+fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
+    let frame = measure.frame;
+    let moments: Vec<f64> = frame.column(by).filter_map(moment).map(seconds).collect();
+    let (grain, years) = (grain(&moments), many_years(&moments));
+    let unit = frame.fields.get(by).map_or(Unit::Plain, |field| field.unit);
+    let mut out: Vec<Group> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for row in 0..frame.rows.len() {
+        let cell = frame.cell(row, by);
+        if measure.number(row).is_none() || cell.is_null() {
+            continue;
+        }
+        let (label, at) = match (time, moment(cell), cell.number()) {
+            (true, Some(moment), _) => (moment_label(seconds(moment), grain, years), seconds(moment)),
+            (true, None, Some(year)) => (cell.plain(), year),
+            (true, None, None) => continue,
+            _ => (label(cell, unit), row as f64),
+        };
+        let next = out.len();
+        let index = *known.entry(cell.plain()).or_insert(next);
+        if index == next {
+            out.push(Group { label, rows: Vec::new(), value: 0.0, at });
+        }
+        if let Some(group) = out.get_mut(index) {
+            group.rows.push(row);
+        }
+    }
+    out.sort_by(|a, b| a.at.total_cmp(&b.at));
+    for group in &mut out {
+        group.value = measure.together(&group.rows).unwrap_or(f64::NAN);
+    }
+    out
+}
+
+/// A name as it stands in a sentence: on one line and not endless.
+fn label(cell: &Value, unit: Unit) -> String {
+    let text = clean(&show(cell, unit));
+    let short: String = text.chars().take(60).collect();
+    match (cell, short.is_empty()) {
+        (Value::Bool(true), _) => "yes".to_owned(),
+        (Value::Bool(false), _) => "no".to_owned(),
+        (_, true) => "(blank)".to_owned(),
+        _ if short.len() < text.len() => format!("{short}…"),
+        _ => short,
+    }
+}
+
+/// The key findings of a table, most important first, at most six.
+#[must_use]
+pub fn findings(frame: &Frame, roles: &Roles) -> Vec<Finding> {
+    if frame.rows.len() == 1 {
+        return single(frame, roles);
+    }
+    let mut out = Vec::new();
+    for (index, name) in roles.measures.iter().take(3).enumerate() {
+        let Some(measure) = Measure::new(frame, name) else { continue };
+        let found = one_measure(&measure, roles, index == 0);
+        // The first measure is what was asked for; of the others only the most important sentence.
+        out.extend(found.into_iter().take(if index == 0 { MOST } else { 1 }));
+        if index == 0 && roles.measures.len() > 1 {
+            out.truncate(MOST - 1);
+        }
+    }
+    out.truncate(MOST);
+    out
+}
+
+fn one_measure(measure: &Measure<'_>, roles: &Roles, main: bool) -> Vec<Finding> {
+    let column = |name: &Option<String>| name.as_deref().and_then(|name| measure.frame.position(name));
+    let previous =
+        roles.previous.as_deref().filter(|_| main).and_then(|name| Measure::new(measure.frame, name));
+    let category = column(&roles.category);
+    let mut out = Vec::new();
+    if let Some(previous) = previous {
+        out.extend(series::compared(measure, &previous, category));
+    }
+    if let Some(time) = column(&roles.time) {
+        let times = groups(measure, time, true);
+        let name = measure.frame.fields.get(time).map_or("", |field| field.name.as_str());
+        if times.len() > 1 {
+            if times.iter().all(|group| group.value.is_finite()) {
+                out.extend(series::over_time(measure, &times, name, category));
+            }
+            if let Some(category) = category {
+                out.extend(series::movers(measure, &times, name, category));
+            }
+            return out;
+        }
+    }
+    if let Some(category) = category {
+        let parts = groups(measure, category, false);
+        let name = measure.frame.fields.get(category).map_or("", |field| field.name.as_str());
+        if parts.len() > 1 && parts.iter().all(|group| group.value.is_finite()) {
+            out.extend(by_category(measure, parts, name));
+            return out;
+        }
+    }
+    out.extend(spread(measure));
+    out
+}
+
+/// One row is an answer, not a pattern: it is only read out.
+fn single(frame: &Frame, roles: &Roles) -> Vec<Finding> {
+    let measures = roles.measures.iter().filter_map(|name| Measure::new(frame, name));
+    let one = |measure: Measure<'_>| {
+        let value = measure.number(0)?;
+        let start = format!("{}: ", measure.title());
+        Some(Finding::default().say(&start).cell(&measure.say(value), "value", &[0], measure.column).say("."))
+    };
+    measures.filter_map(one).take(MOST).collect()
+}
+
+/// Numbers without time and names: how they are spread.
+fn spread(measure: &Measure<'_>) -> Option<Finding> {
+    let rows: Vec<usize> =
+        (0..measure.frame.rows.len()).filter(|row| measure.number(*row).is_some()).collect();
+    let by_size = |a: &&usize, b: &&usize| {
+        measure.number(**a).partial_cmp(&measure.number(**b)).unwrap_or(std::cmp::Ordering::Equal)
+    };
+    let (low, high) = (*rows.iter().min_by(by_size)?, *rows.iter().max_by(by_size)?);
+    if rows.len() < 2 {
+        return None;
+    }
+    let mut numbers: Vec<f64> = rows.iter().filter_map(|row| measure.number(*row)).collect();
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    let middle = trend::median(&mut numbers)?;
+    let column = measure.column;
+    Some(
+        Finding::default()
+            .say(&format!("The range of {} is from ", measure.name()))
+            .cell(&measure.say(measure.number(low)?), "value", &[low], column)
+            .say(" to ")
+            .cell(&measure.say(measure.number(high)?), "value", &[high], column)
+            .say(" over ")
+            .cell(&group(rows.len() as f64, 0, false), "count", &rows, column)
+            .say(" rows; the mean is ")
+            .cell(&measure.say(mean), "mean", &rows, column)
+            .say(" and the median ")
+            .cell(&measure.say(middle), "median", &rows, column)
+            .say("."),
+    )
+}
+
+/// Findings about named things: the largest, the smallest, how much a few make up, and all of them together.
+fn by_category(measure: &Measure<'_>, mut parts: Vec<Group>, column: &str) -> Vec<Finding> {
+    parts.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let rows: Vec<usize> = parts.iter().flat_map(|part| part.rows.iter().copied()).collect();
+    let total: f64 = parts.iter().map(|part| part.value).sum();
+    let shares =
+        measure.additive && total > 0.0 && total.is_finite() && parts.iter().all(|part| part.value >= 0.0);
+    let (Some(first), Some(second), Some(last)) = (parts.first(), parts.get(1), parts.last()) else {
+        return Vec::new();
+    };
+    if first.value == last.value {
+        let all =
+            Finding::default().say("All ").cell(&group(parts.len() as f64, 0, false), "count", &rows, column);
+        let all = all.say(&format!(" {} have the same {}: ", plural(&words(column)), measure.name()));
+        return vec![
+            all.cell(&measure.say(first.value), Measure::operation(&first.rows), &first.rows, measure.column)
+                .say("."),
+        ];
+    }
+    let mut out = vec![largest(measure, first, second, column, shares.then_some((total, rows.as_slice())))];
+    if shares && parts.len() >= 5 {
+        out.extend(concentration(measure, &parts, total, column));
+    }
+    out.push(smallest(measure, &parts, column));
+    if measure.additive && total.is_finite() {
+        out.push(whole(measure, &parts, total, &rows, column));
+    }
+    out
+}
+
+/// A column's name as words.
+fn words(column: &str) -> String {
+    clean(&column.replace('_', " ")).to_lowercase()
+}
+
+fn largest(
+    measure: &Measure<'_>,
+    first: &Group,
+    second: &Group,
+    column: &str,
+    all: Option<(f64, &[usize])>,
+) -> Finding {
+    let tied = first.value == second.value;
+    let start = Finding::default().cell(&first.label, "label", &first.rows, column);
+    let start =
+        if tied { start.say(" and ").cell(&second.label, "label", &second.rows, column) } else { start };
+    let verb = if tied { "share" } else { "has" };
+    let op = Measure::operation(&first.rows);
+    let mut out = start.say(&format!(" {verb} the {} {}: ", measure.superlative(true), measure.name())).cell(
+        &measure.say(first.value),
+        op,
+        &first.rows,
+        measure.column,
+    );
+    if let Some((total, rows)) = all {
+        let share = format!("{} %", group(first.value / total * 100.0, 1, false));
+        out = out.say(if tied { " each, " } else { ", " }).cell(&share, "share", &first.rows, measure.column);
+        out =
+            out.say(" of the ").cell(&measure.say(total), "sum", rows, measure.column).say(" in this table");
+    }
+    if !tied {
+        out = out.say("; next is ").cell(&second.label, "label", &second.rows, column).say(" with ");
+        out = out.cell(
+            &measure.say(second.value),
+            Measure::operation(&second.rows),
+            &second.rows,
+            measure.column,
+        );
+    }
+    out.say(".")
+}
+
+fn smallest(measure: &Measure<'_>, parts: &[Group], column: &str) -> Finding {
+    let lowest = parts.last().map_or(0.0, |part| part.value);
+    let ties: Vec<&Group> = parts.iter().filter(|part| part.value == lowest).collect();
+    let (Some(first), Some(last)) = (parts.first(), ties.first()) else { return Finding::default() };
+    let op = Measure::operation(&last.rows);
+    if ties.len() > 1 {
+        let rows: Vec<usize> = ties.iter().flat_map(|part| part.rows.iter().copied()).collect();
+        let start = Finding::default().cell(&group(ties.len() as f64, 0, false), "count", &rows, column);
+        let start = start.say(&format!(
+            " {} share the {} {}: ",
+            plural(&words(column)),
+            measure.superlative(false),
+            measure.name()
+        ));
+        return start.cell(&measure.say(lowest), op, &last.rows, measure.column).say(".");
+    }
+    let out = Finding::default().cell(&last.label, "label", &last.rows, column);
+    let out = out.say(&format!(" has the {} {}: ", measure.superlative(false), measure.name())).cell(
+        &measure.say(lowest),
+        op,
+        &last.rows,
+        measure.column,
+    );
+    let ratio = first.value / lowest;
+    if lowest > 0.0 && ratio >= 1.5 && ratio < 1e6 {
+        let rows: Vec<usize> = first.rows.iter().chain(&last.rows).copied().collect();
+        let text = group(ratio, if ratio < 10.0 { 1 } else { 0 }, false);
+        return out
+            .say("; the highest is ")
+            .cell(&text, "ratio", &rows, measure.column)
+            .say(" times as much.");
+    }
+    out.say(".")
+}
+
+/// Do a few make up most of it?
+fn concentration(measure: &Measure<'_>, parts: &[Group], total: f64, column: &str) -> Option<Finding> {
+    let mut sum = 0.0;
+    let needed = parts.iter().position(|part| {
+        sum += part.value;
+        sum >= 0.8 * total
+    })? + 1;
+    let few = if needed * 2 <= parts.len() { needed } else { 3 };
+    let rows: Vec<usize> = parts.iter().take(few).flat_map(|part| part.rows.iter().copied()).collect();
+    let all: Vec<usize> = parts.iter().flat_map(|part| part.rows.iter().copied()).collect();
+    let part: f64 = parts.iter().take(few).map(|part| part.value).sum();
+    if few < 2 {
+        return None;
+    }
+    Some(
+        Finding::default()
+            .say("The top ")
+            .cell(&few.to_string(), "count", &rows, column)
+            .say(" of ")
+            .cell(&group(parts.len() as f64, 0, false), "count", &all, column)
+            .say(&format!(" {} make up ", plural(&words(column))))
+            .cell(&format!("{} %", group(part / total * 100.0, 1, false)), "share", &rows, measure.column)
+            .say(&format!(" of {}.", measure.name())),
+    )
+}
+
+fn whole(measure: &Measure<'_>, parts: &[Group], total: f64, rows: &[usize], column: &str) -> Finding {
+    let mean = total / parts.len() as f64;
+    Finding::default()
+        .say("The ")
+        .cell(&group(parts.len() as f64, 0, false), "count", rows, column)
+        .say(&format!(" {} add up to ", plural(&words(column))))
+        .cell(&measure.say(total), "sum", rows, measure.column)
+        .say(&format!(" in {}, on average ", measure.name()))
+        .cell(&measure.say(mean), "mean", rows, measure.column)
+        .say(" each.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! How sure a reading is, and what to say when nothing fits.
+//!
+//! The invariant: every content word that stays unexplained makes the reading less sure.
+
+use super::build::build;
+use super::lexicon::Key;
+use super::reader::Reader;
+use super::{Intent, Named, Outcome, Reading};
+
+impl Reader<'_> {
+    /// Does any word tie to the data?
+    pub(super) fn links_anything(&self) -> bool {
+        self.marks.iter().any(|mark| mark.column_quality() >= 0.4 || mark.table_quality() >= 0.55 || mark.values.iter().any(|value| value.quality > 0.5 && (!value.part || value.quality > 0.75)))
+    }
+
+    /// Says what can be asked instead.
+    pub(super) fn unanswerable(&self) -> Outcome {
+        let tables: Vec<String> = self.schema.catalogue.tables.iter().map(|table| table.label.clone()).collect();
+        let can_answer = (self.schema.catalogue.tables.iter())
+            .map(|table| {
+                let columns: Vec<&str> = table.columns.iter().take(6).map(|column| column.label.as_str()).collect();
+                format!("Questions about {}: {}", table.label, columns.join(", "))
+            })
+            .collect();
+        Outcome::Unanswerable { why: format!("Nothing in the question ties to the data ({}).", tables.join(", ")), can_answer }
+    }
+
+    /// Builds the query and says how sure it is.
+    pub(super) fn finish(mut self, question: &str) -> Outcome {
+        let query = build(&self.sketch, self.schema);
+        let Some(query) = query else {
+            self.doubt(0.1);
+            return self.unanswerable();
+        };
+        let confidence = self.confidence();
+        let name = Named { name: "answer".to_owned(), title: question.trim().to_owned(), query };
+        Outcome::Read(Reading {
+            intent: Intent::Lookup,
+            queries: vec![name],
+            charts: Vec::new(),
+            confidence,
+            assumptions: self.assumptions,
+            reasoning: self.reasoning,
+            parameters: self.parameters,
+            sketch: self.sketch,
+        })
+    }
+
+    /// The product of the doubts and of every word that nothing explained.
+    pub(super) fn confidence(&self) -> f64 {
+        let mut trust = 0.95 * self.trust;
+        for mark in &self.marks {
+            if mark.used {
+                continue;
+            }
+            trust *= match mark.key {
+                Some(Key::Super(..) | Key::Agg(_) | Key::Common(_) | Key::Cmp(..) | Key::Not | Key::Except | Key::Both) => 0.75,
+                Some(Key::HowMany | Key::Without | Key::Between | Key::OrderBy | Key::Contains) => 0.8,
+                Some(_) => 1.0,
+                None if mark.number.is_some() || mark.quoted || mark.time.is_some() => 0.6,
+                None if !mark.values.is_empty() && mark.columns.is_empty() && mark.tables.is_empty() => 0.7,
+                None if mark.unknown() => 0.85,
+                None => 0.97,
+            };
+        }
+        trust.clamp(0.02, 0.98)
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of reading and running on small made-up tables.
+
+use super::*;

@@ -1,0 +1,108 @@
+//! Slots that take a word: which measure decides, and by which rules.
+
+use super::choose::{group_pair, pair, target};
+use super::reader::Context;
+use super::rules::{Rules, label_of, read_rules};
+use super::template::Slot;
+use super::types::{Bound, Compare, Give, Judgement, Measure, Quantity, Rule};
+use super::words::{Token, has_any, name_words, sentences, tokens};
+
+/// The judgement of a slot, its columns, and how sure the reading is.
+#[must_use]
+pub fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
+    let (of, columns, sure) = basis(context, slot)?;
+    let mut parts: Vec<&[Token]> = context.sentences.iter().filter_map(|r| context.tokens.get(r.clone())).collect();
+    let about = tokens(&slot.about);
+    parts.extend(sentences(&about).into_iter().filter_map(|r| about.get(r)));
+    let mut rules = read_rules(&parts, &slot.choices, context.alpha);
+    let with_p = matches!(of, Measure::Test(..));
+    rules.rules.retain(|rule| with_p || rule.when.iter().flatten().all(|b| b.quantity != Quantity::P));
+    let labels: std::collections::BTreeSet<&String> = rules.rules.iter().map(|r| &r.label).chain(&rules.otherwise).collect();
+    let stated = labels.len() >= 2;
+    if !stated {
+        rules = usual(&of, &slot.choices, context.alpha, &context.words)?;
+    }
+    let judgement = Judgement { of, rules: rules.rules, otherwise: rules.otherwise };
+    Some((Measure::Judgement(Box::new(judgement)), columns, sure * if stated { 0.98 } else { 0.9 }))
+}
+
+/// What the word is decided by.
+fn basis(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
+    let text = format!("{} {}", name_words(&slot.name).join(" "), slot.choices.join(" ").to_lowercase());
+    let words = &context.words;
+    let correlates = has_any(words, &["correlation", "pearson*", "spearman*"]);
+    let normal = has_any(&text, &["normal*", "not_normal", "non normal", "distribution", "distributed"]);
+    if has_any(&text, &["skew*", "symmetric"]) || (has_any(words, &["skewness"]) && context.normality().is_none() && !correlates) {
+        let (column, sure) = target(context, slot)?;
+        return Some((Measure::Skewness(context.shape()), vec![column], sure));
+    }
+    if let Some(test) = context.normality().filter(|_| normal || !correlates && context.group_test().is_none()) {
+        let (column, sure) = target(context, slot)?;
+        return Some((Measure::Test(test, Give::P), vec![column], sure));
+    }
+    if let Some(test) = context.group_test() {
+        let (columns, sure) = group_pair(context, slot, test)?;
+        return Some((Measure::Test(test, Give::P), columns, sure));
+    }
+    if correlates || has_any(words, &["relationship"]) {
+        let (columns, sure) = pair(context, slot)?;
+        return Some((Measure::Test(context.correlation(), Give::P), columns, sure));
+    }
+    if normal {
+        let (column, sure) = target(context, slot)?;
+        return Some((Measure::Test(super::types::Test::Shapiro, Give::P), vec![column], 0.7 * sure));
+    }
+    None
+}
+
+/// The usual rules, when the text states none: normal from the level on, significant below it, the sign of r.
+fn usual(of: &Measure, choices: &[String], alpha: f64, words: &str) -> Option<Rules> {
+    let lower: Vec<String> = choices.iter().map(|c| c.to_lowercase()).collect();
+    let bound = |quantity, is, limit| vec![vec![Bound { quantity, is, limit }]];
+    let find = |phrases: &[&str]| choices.iter().zip(&lower).find(|(_, l)| phrases.iter().any(|p| l.starts_with(p))).map(|(c, _)| c.clone());
+    if let (Some(plus), Some(minus)) = (find(&["positiv", "right", "skewed_right", "skewed right"]), find(&["negativ", "left", "skewed_left", "skewed left"])) {
+        let rules = vec![
+            Rule { label: plus, when: bound(Quantity::Statistic, Compare::More, 0.0) },
+            Rule { label: minus, when: bound(Quantity::Statistic, Compare::Less, 0.0) },
+        ];
+        return Some(Rules { rules, otherwise: find(&["no", "zero", "symm", "neutral"]) });
+    }
+    let (yes, no) = polar(choices)?;
+    let normality = matches!(
+        of,
+        Measure::Test(
+            super::types::Test::Shapiro
+                | super::types::Test::Kolmogorov
+                | super::types::Test::DAgostino
+                | super::types::Test::Anderson
+                | super::types::Test::JarqueBera,
+            _
+        )
+    );
+    if normality {
+        let rules = vec![Rule { label: yes, when: bound(Quantity::P, Compare::AtLeast, alpha) }];
+        return Some(Rules { rules, otherwise: Some(no) });
+    }
+    if matches!(of, Measure::Test(..)) && !has_any(words, &["without a test"]) {
+        let rules = vec![Rule { label: yes, when: bound(Quantity::P, Compare::Less, alpha) }];
+        return Some(Rules { rules, otherwise: Some(no) });
+    }
+    matches!(of, Measure::Skewness(_)).then(|| Rules {
+        rules: vec![Rule { label: yes, when: bound(Quantity::Size, Compare::Less, 0.5) }],
+        otherwise: Some(no),
+    })
+}
+
+/// The affirming and the denying one of two words.
+fn polar(choices: &[String]) -> Option<(String, String)> {
+    let [first, second] = choices else { return None };
+    let denies = |c: &str| {
+        let words = name_words(c);
+        words.iter().any(|w| ["not", "no", "non", "false", "none", "insignificant", "nonnormal"].contains(&w.as_str()))
+    };
+    match (denies(first), denies(second)) {
+        (false, true) => Some((first.clone(), second.clone())),
+        (true, false) => Some((second.clone(), first.clone())),
+        _ => label_of("is", choices, true).map(|yes| (yes.clone(), choices.iter().find(|c| **c != yes).cloned().unwrap_or_default())),
+    }
+}

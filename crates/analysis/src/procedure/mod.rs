@@ -1,0 +1,39 @@
+//! Written analysis instructions, read without a language model and carried out over a frame.
+//!
+//! `read` turns a request into typed steps and named answers, or gives `None` when the request is a plain lookup that a
+//! query answers better. `run` carries them out. Nothing is guessed silently: what had to be assumed is listed.
+
+mod answers;
+mod caution;
+mod choose;
+mod bins;
+mod columns;
+mod derive;
+mod evaluate;
+mod filters;
+mod formula;
+mod group;
+mod judge;
+mod judging;
+mod model;
+mod models;
+mod numbers;
+mod outcome;
+mod prepare;
+mod reader;
+mod rules;
+mod run;
+mod slots;
+mod steps;
+mod superlative;
+mod template;
+mod types;
+mod wants;
+mod words;
+
+#[cfg(test)]
+mod check;
+
+pub use reader::read;
+pub use run::{Report, run};
+pub use types::*;

@@ -1,0 +1,261 @@
+//! Mapping the slots of a template to measures, columns and rows.
+
+use super::choose::{conditions, pair, target};
+use super::judging::judgement;
+use super::models::read_model;
+use super::reader::Context;
+use super::superlative::{Superlative, superlative};
+use super::template::Slot;
+use super::types::{Asked, Condition, Give, Measure, Outlier, Part, Procedure, Step};
+use super::wants::{Want, want};
+use super::words::{has_any, name_words};
+
+/// A part with how sure the reading is.
+pub struct Sure {
+    /// The part.
+    pub part: Part,
+    /// From 0 to 1.
+    pub sure: f64,
+}
+
+/// Reads all slots. `None` when not one of them is understood.
+pub fn with_template(context: &mut Context) -> Option<Procedure> {
+    let slots = context.request.slots.clone();
+    let best = superlative(context);
+    let mut answers = Vec::new();
+    let mut confidence: f64 = 0.97;
+    let mut reasoning = Vec::new();
+    for slot in &slots {
+        let parts: Vec<Option<Sure>> = if several(slot) {
+            slot.holders.iter().map(|holder| read_slot(context, slot, Some(holder), best.as_ref())).collect()
+        } else {
+            vec![read_slot(context, slot, None, best.as_ref())]
+        };
+        let whole = parts.iter().all(Option::is_some);
+        let parts: Vec<Sure> = parts.into_iter().flatten().collect();
+        if parts.is_empty() || !whole {
+            confidence = confidence.min(0.3);
+            context.assumptions.push(format!("It is not clear what {} asks for.", slot.name));
+        }
+        if parts.is_empty() {
+            continue;
+        }
+        for sure in &parts {
+            confidence = confidence.min(sure.sure);
+            reasoning.push(format!("{}: {} of {}", slot.name, super::answers::word(&sure.part.measure), sure.part.columns.join(" and ")));
+        }
+        answers.push(Asked { name: slot.name.clone(), template: true, parts: parts.into_iter().map(|s| s.part).collect() });
+    }
+    if answers.is_empty() {
+        return None;
+    }
+    Some(Procedure {
+        steps: context.steps.clone(),
+        answers,
+        confidence: confidence * super::caution::factor(context),
+        assumptions: context.assumptions.clone(),
+        reasoning,
+    })
+}
+
+/// Does the slot ask for several values at once? Then its brackets hold a list of short names, not a description.
+fn several(slot: &Slot) -> bool {
+    let short = |holder: &String| {
+        let words = name_words(holder);
+        (1..=5).contains(&words.len()) && !holder.to_lowercase().contains("round") && !holder.contains(['.', '…', ':'])
+    };
+    let numbered = slot.holders.iter().all(|h| h.ends_with(|c: char| c.is_ascii_digit()));
+    slot.holders.len() > 1 && slot.holders.iter().all(short) && !numbered
+}
+
+/// The words of a slot: its name, or its name and one placeholder.
+fn slot_words(slot: &Slot, holder: Option<&String>) -> (String, String, String) {
+    let name = name_words(&slot.name).join(" ");
+    let holders = holder.map_or_else(|| slot.holders.join(" "), Clone::clone);
+    (name, name_words(&holders).join(" "), name_words(&slot.about).join(" "))
+}
+
+/// What the slot wants: by its name, by its placeholder, by its description, by the question.
+fn slot_want(context: &Context, slot: &Slot, holder: Option<&String>) -> Option<(Want, f64)> {
+    let (name, holders, about) = slot_words(slot, holder);
+    let bare = without_columns(context, &name);
+    if holder.is_some() {
+        return want(&holders, context).map(|w| (w, 0.8)).or_else(|| want(&bare, context).map(|w| (w, 0.7)));
+    }
+    want(&bare, context)
+        .map(|w| (w, 1.0))
+        .or_else(|| want(&name, context).map(|w| (w, 0.95)))
+        .or_else(|| want(&holders, context).map(|w| (w, 0.9)))
+        .or_else(|| want(&about, context).map(|w| (w, 0.8)))
+        .or_else(|| want(&context.words, context).map(|w| (w, 0.6)))
+}
+
+/// The words of a name without those that name a column.
+fn without_columns(context: &Context, name: &str) -> String {
+    let tokens = super::words::tokens(name);
+    let mentions = context.lexicon.mentions(&tokens);
+    let kept: Vec<&str> = tokens
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !mentions.iter().any(|m| m.score >= 0.7 && (m.start..m.end).contains(place)))
+        .map(|(_, t)| t.lower.as_str())
+        .collect();
+    kept.join(" ")
+}
+
+fn read_slot(context: &mut Context, slot: &Slot, holder: Option<&String>, best: Option<&Superlative>) -> Option<Sure> {
+    let (name, holders, _) = slot_words(slot, holder);
+    let decimals = if slot.whole { None } else { slot.decimals };
+    let conditions = conditions(context, slot);
+    let after = stage(context, &format!("{name} {holders}"));
+    let make = |measure: Measure, columns: Vec<String>, sure: f64| {
+        let decimals = if matches!(measure, Measure::Outliers(_) | Measure::Count | Measure::Missing) { None } else { decimals };
+        Some(Sure { part: Part { measure, columns, conditions: conditions.clone(), after, decimals }, sure })
+    };
+    if slot.choices.len() >= 2 {
+        let (measure, columns, sure) = judgement(context, slot)?;
+        return Some(Sure { part: Part { measure, columns, conditions, after, decimals: None }, sure });
+    }
+    if let Some(best) = best
+        && let Some((measure, columns, sure)) = best.answer(context, slot, holder)
+    {
+        return make(measure, columns, sure);
+    }
+    let (want, sure) = slot_want(context, slot, holder)?;
+    if has_any(&name, &["description", "strategy", "message", "explanation", "interpretation"]) {
+        return None;
+    }
+    if slot.raw.contains(':')
+        && let Some((measure, columns, sure)) = dictionary(context, slot, &want)
+    {
+        return make(measure, columns, sure);
+    }
+    by_want(context, slot, want, sure).and_then(|(measure, columns, sure)| make(measure, columns, sure))
+}
+
+/// A slot that asks for a value of every group or column: `{'a': x, 'b': y}`.
+fn dictionary(context: &Context, slot: &Slot, want: &Want) -> Option<(Measure, Vec<String>, f64)> {
+    if *want == Want::MissingColumns || matches!(want, Want::Of(Measure::Missing | Measure::MissingByColumn)) {
+        return Some((Measure::MissingByColumn, Vec::new(), 0.85));
+    }
+    let Want::Of(measure) = want else { return None };
+    if context.groups.is_empty() {
+        return None;
+    }
+    let (column, sure) = target(context, slot)?;
+    Some((Measure::PerGroup(context.groups.clone(), Box::new(measure.clone())), vec![column], 0.7 * sure))
+}
+
+fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<(Measure, Vec<String>, f64)> {
+    let rule = context.outlier_rule();
+    match want {
+        Want::Of(Measure::MissingByColumn) => Some((Measure::MissingByColumn, Vec::new(), sure)),
+        Want::Of(Measure::Missing) => match target(context, slot) {
+            Some((column, more)) => Some((Measure::Missing, vec![column], sure * more)),
+            None => Some((Measure::Missing, Vec::new(), 0.6)),
+        },
+        Want::Of(measure) => {
+            let (column, more) = target(context, slot)?;
+            Some((measure, vec![column], sure * more))
+        }
+        Want::P | Want::TestStatistic => {
+            let give = if want == Want::P { Give::P } else { Give::Statistic };
+            tested(context, slot, give).map(|(m, c, s)| (m, c, s * sure))
+        }
+        Want::Correlation => {
+            let (columns, more) = pair(context, slot)?;
+            Some((Measure::Test(context.correlation(), Give::Statistic), columns, sure * more))
+        }
+        Want::OutlierCount | Want::OutlierShare => {
+            let (column, more) = target(context, slot)?;
+            let measure = if want == Want::OutlierCount { Measure::Outliers(rule) } else { Measure::OutlierShare(rule) };
+            Some((measure, vec![column], sure * more))
+        }
+        Want::OutlierList => outlier_list(context, slot, rule, sure),
+        Want::MissingColumns => {
+            let words = has_any(&context.words, &["object", "string", "strings", "categorical"]);
+            Some((Measure::MissingColumns(words), Vec::new(), 0.8))
+        }
+        Want::Model(quality) => {
+            let model = read_model(context, quality)?;
+            let split = model.split.is_some();
+            Some((Measure::Model(model), Vec::new(), if split { 0.7 } else { 0.6 }))
+        }
+        Want::Share => {
+            let percent = has_any(&format!("{} {}", name_words(&slot.name).join(" "), slot.about.to_lowercase()), &["percentage", "percent", "100"]);
+            Some((Measure::Share(percent), Vec::new(), 0.7))
+        }
+        Want::Extreme(largest) => {
+            let (column, more) = target(context, slot)?;
+            Some((if largest { Measure::Max } else { Measure::Min }, vec![column], sure * more * 0.9))
+        }
+        Want::Total => {
+            let (column, more) = target(context, slot)?;
+            let measure = if context.is_numeric(&column) { Measure::Sum } else { Measure::Count };
+            Some((measure, vec![column], sure * more * 0.9))
+        }
+        Want::Count => {
+            if has_any(&context.words, &["outlier*"]) && !has_any(&slot.about.to_lowercase(), &["row", "rows", "record*"]) {
+                let (column, more) = target(context, slot)?;
+                return Some((Measure::Outliers(rule), vec![column], 0.8 * more));
+            }
+            Some((Measure::Count, Vec::new(), 0.65))
+        }
+    }
+}
+
+/// The p-value or statistic of the test that the text names.
+fn tested(context: &Context, slot: &Slot, give: Give) -> Option<(Measure, Vec<String>, f64)> {
+    let correlates = has_any(&context.words, &["correlation", "pearson*", "spearman*", "kendall*"]);
+    if let Some(test) = context.group_test() {
+        let (columns, sure) = super::choose::group_pair(context, slot, test)?;
+        return Some((Measure::Test(test, give), columns, sure));
+    }
+    if let Some(test) = context.normality().filter(|_| !correlates) {
+        let (column, sure) = target(context, slot)?;
+        return Some((Measure::Test(test, give), vec![column], sure));
+    }
+    if correlates {
+        let (columns, sure) = pair(context, slot)?;
+        return Some((Measure::Test(context.correlation(), give), columns, sure));
+    }
+    None
+}
+
+fn outlier_list(context: &Context, slot: &Slot, rule: Outlier, sure: f64) -> Option<(Measure, Vec<String>, f64)> {
+    let (column, more) = super::choose::body_target(context, &Slot::default())?;
+    let name = name_words(&slot.name).join(" ");
+    if has_any(&name, &["values", "value"]) && !has_any(&name, &["id", "ids", "identifiers", "names", "dates"]) {
+        return Some((Measure::OutlierValues(rule, column.clone()), vec![column], sure * more * 0.8));
+    }
+    let about = format!("{} {} {}", slot.name.replace('_', " "), slot.raw.replace('_', " "), slot.about);
+    let shown = context
+        .lexicon
+        .mentions(&super::words::tokens(&about))
+        .into_iter()
+        .filter(|m| m.score >= 0.3 && m.column != column)
+        .max_by(|a, b| a.score.total_cmp(&b.score))
+        .map_or_else(|| column.clone(), |m| m.column);
+    Some((Measure::OutlierValues(rule, shown), vec![column], sure * more * 0.8))
+}
+
+/// After how many steps the slot is measured: a count of outliers before they are removed, "before" at the start.
+fn stage(context: &Context, words: &str) -> usize {
+    let all = context.steps.len();
+    if has_any(words, &["before", "pre", "original", "initial", "raw"]) {
+        return 0;
+    }
+    let early = |step: &Step| match step {
+        Step::RemoveOutliers { .. } => has_any(words, &["outlier", "outliers", "removed"]) && !has_any(words, &["without", "after", "mean", "std", "average", "median"]),
+        Step::Normalise { unless_normal: Some(_), .. } => has_any(words, &["p", "pvalue", "normal"]),
+        Step::Normalise { .. } => has_any(words, &["min", "max", "mode"]),
+        _ => false,
+    };
+    context.steps.iter().position(early).unwrap_or(all)
+}
+
+/// The filter conditions among the steps, for whoever needs them.
+#[must_use]
+pub fn filter_conditions(steps: &[Step]) -> Vec<&Condition> {
+    steps.iter().filter_map(|s| if let Step::Filter { conditions } = s { Some(conditions) } else { None }).flatten().collect()
+}

@@ -1,0 +1,211 @@
+//! Looks a table over: what its columns hold, which of them tell rows apart, and how tables join.
+//!
+//! Everything here works on rows already in memory: a whole small table, or a sample of a large one.
+
+use crate::catalogue::{Catalogue, Column, Evidence, Join, Table};
+use crate::frame::{Frame, Value};
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+/// Different values that are kept of a column.
+pub(crate) const MAX_VALUES: usize = 5_000;
+/// Longer values are prose, not names of things.
+const MAX_VALUE_LENGTH: usize = 120;
+
+/// The columns of a frame, looked over. `whole` says that the frame is the whole table.
+pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Column> {
+    (frame.fields.iter().enumerate())
+        .map(|(index, field)| {
+            let mut counts: HashMap<String, u64> = HashMap::new();
+            let (mut nulls, mut min, mut max) = (0, &Value::Null, &Value::Null);
+            let mut overflow = false;
+            for value in frame.column(index) {
+                if value.is_null() {
+                    nulls += 1;
+                    continue;
+                }
+                if min.is_null() || compare(value, min) == Ordering::Less {
+                    min = value;
+                }
+                if max.is_null() || compare(value, max) == Ordering::Greater {
+                    max = value;
+                }
+                let text = value.plain();
+                if let Some(count) = counts.get_mut(&text) {
+                    *count += 1;
+                } else if counts.len() < 4 * MAX_VALUES {
+                    counts.insert(text, 1);
+                } else {
+                    overflow = true;
+                }
+            }
+            let distinct = counts.len() as u64;
+            let looks_like = looks_like(counts.keys().take(500).map(String::as_str));
+            let mut values: Vec<(String, u64)> =
+                counts.into_iter().filter(|(text, _)| text.chars().count() <= MAX_VALUE_LENGTH).collect();
+            values.sort_unstable_by(|(a, n), (b, m)| m.cmp(n).then_with(|| a.cmp(b)));
+            let complete = whole && !overflow && values.len() <= MAX_VALUES && values.len() as u64 == distinct;
+            values.truncate(MAX_VALUES);
+            let measured = field.kind.is_number() || field.kind.is_time();
+            Column {
+                name: field.name.clone(),
+                label: labels.get(index).cloned().unwrap_or_else(|| field.name.clone()),
+                kind: field.kind,
+                unit: field.unit,
+                nulls,
+                seen: frame.rows.len() as u64,
+                distinct,
+                min: if measured { min.clone() } else { Value::Null },
+                max: if measured { max.clone() } else { Value::Null },
+                values,
+                complete,
+                looks_like,
+            }
+        })
+        .collect()
+}
+
+/// Orders cells of one column: numbers by size, the rest by text or time.
+pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a.cmp(b),
+        (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::Time(a), Value::Time(b)) => a.cmp(b),
+        _ => match (a.number(), b.number()) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (left, right) => left.is_some().cmp(&right.is_some()).then_with(|| a.plain().cmp(&b.plain())),
+        },
+    }
+}
+
+/// The blocked pattern that most of the values look like, whatever the column is called.
+fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
+    let (mut seen, mut emails, mut social, mut cards) = (0_u32, 0, 0, 0);
+    for value in values {
+        seen += 1;
+        emails += u32::from(is_email(value));
+        social += u32::from(is_social_security(value));
+        cards += u32::from(is_card(value));
+    }
+    let most = |count: u32| count >= 1 && count * 10 >= seen * 8;
+    let found = [("email", emails), ("ssn", social), ("credit_card", cards)];
+    found.into_iter().find(|(_, count)| most(*count)).map(|(name, _)| name.to_owned())
+}
+
+fn is_email(value: &str) -> bool {
+    let Some((name, host)) = value.split_once('@') else { return false };
+    let plain = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '@');
+    plain(name) && plain(host) && host.rsplit_once('.').is_some_and(|(host, top)| !host.is_empty() && top.len() >= 2)
+}
+
+fn is_social_security(value: &str) -> bool {
+    let parts: Vec<&str> = value.split('-').collect();
+    let digits = |part: &&str| part.chars().all(|c| c.is_ascii_digit());
+    parts.iter().map(|part| part.len()).eq([3, 2, 4]) && parts.iter().all(digits)
+}
+
+/// Thirteen to nineteen digits that pass the card's own check sum.
+fn is_card(value: &str) -> bool {
+    let digits: Vec<u32> = value.chars().filter(|c| !matches!(c, ' ' | '-')).filter_map(|c| c.to_digit(10)).collect();
+    let all = value.chars().all(|c| c.is_ascii_digit() || matches!(c, ' ' | '-'));
+    let sum: u32 = (digits.iter().rev().enumerate())
+        .map(|(place, digit)| if place % 2 == 0 { *digit } else { digit * 2 / 10 + digit * 2 % 10 })
+        .sum();
+    all && (13..=19).contains(&digits.len()) && sum % 10 == 0 && sum > 0
+}
+
+/// The columns that tell the rows apart: the first that is never empty and never repeats, if there is one.
+pub(crate) fn key(columns: &[Column]) -> Vec<String> {
+    let unique = |column: &&Column| column.seen > 1 && column.nulls == 0 && column.distinct == column.seen;
+    let named = |column: &&Column| is_id(&column.name);
+    let found = columns.iter().filter(unique).find(named).or_else(|| columns.iter().take(1).find(unique));
+    found.map(|column| vec![column.name.clone()]).unwrap_or_default()
+}
+
+/// Whether a name says that it identifies something: `id`, `order_id`, `CustomerID`, `sku`.
+pub(crate) fn is_id(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let ends = ["_id", " id", "_code", "_key", "_no", "_number", "uuid"].iter().any(|end| lower.ends_with(end));
+    ends || matches!(lower.as_str(), "id" | "key" | "code" | "sku" | "uid") || name.ends_with("ID") || name.ends_with("Id")
+}
+
+/// Ways to join that nobody declared: equal names, or names that agree, whose values overlap.
+pub(crate) fn find_joins(catalogue: &mut Catalogue) {
+    let mut found = Vec::new();
+    for (place, left) in catalogue.tables.iter().enumerate() {
+        for right in catalogue.tables.iter().skip(place + 1) {
+            let declared = catalogue.joins.iter().any(|join| {
+                let pair = [join.from.0.as_str(), join.to.0.as_str()];
+                pair == [&left.name, &right.name] || pair == [&right.name, &left.name]
+            });
+            if !declared {
+                found.extend(best_join(left, right));
+            }
+        }
+    }
+    catalogue.joins.extend(found);
+}
+
+/// The best way to join two tables: the pair of columns whose names agree and whose values overlap most.
+fn best_join(left: &Table, right: &Table) -> Option<Join> {
+    let mut best: Option<(u32, Join)> = None;
+    for a in &left.columns {
+        for b in &right.columns {
+            let names = names_agree(&left.name, &a.name, &right.name, &b.name);
+            if names == 0 || a.kind.is_time() || (a.kind.is_number() != b.kind.is_number()) {
+                continue;
+            }
+            let Some(overlap) = overlap(a, b) else { continue };
+            // One side must tell its rows apart nearly always, or the join would multiply rows.
+            let (to_right, to_left) = (is_key(b), is_key(a));
+            if overlap < 0.5 || !(to_right || to_left) {
+                continue;
+            }
+            let score = names * 100 + (overlap * 99.0) as u32 + if to_right && to_left { 0 } else { 30 };
+            let one = |table: &Table, column: &Column| (table.name.clone(), vec![column.name.clone()]);
+            let forward = to_right && (!to_left || a.seen >= b.seen);
+            let (from, to) = if forward { (one(left, a), one(right, b)) } else { (one(right, b), one(left, a)) };
+            let evidence = if names >= 2 { Evidence::Name } else { Evidence::Values };
+            if best.as_ref().is_none_or(|(known, _)| score > *known) {
+                best = Some((score, Join { from, to, evidence }));
+            }
+        }
+    }
+    best.map(|(_, join)| join)
+}
+
+fn is_key(column: &Column) -> bool {
+    column.seen > 0 && (column.distinct + column.nulls) * 100 >= column.seen * 98
+}
+
+/// 3: the same name that identifies something; 2: the same name, or `product.id` and `product_id`; 1: one name within
+/// the other; 0: nothing.
+fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
+    let squeeze = |text: &str| text.to_lowercase().replace(['_', ' ', '-', '.'], "");
+    let singular = |text: &str| squeeze(text).trim_end_matches('s').to_owned();
+    let (x, y) = (squeeze(a), squeeze(b));
+    if x == y {
+        return if matches!(x.as_str(), "id" | "name") { u32::from(x != "id") } else { 2 + u32::from(is_id(a)) };
+    }
+    let refers = |column: &str, table: &str, other: &str| {
+        let table = singular(table);
+        *column == format!("{table}{other}") || (*column == table && is_id(other))
+    };
+    if refers(&x, right_table, &y) || refers(&y, left_table, &x) {
+        return 2;
+    }
+    u32::from(x.len() > 3 && y.len() > 3 && (x.ends_with(&y) || y.ends_with(&x)))
+}
+
+/// How much of the smaller set of values is in the other; nothing when one of them is not known well enough.
+fn overlap(a: &Column, b: &Column) -> Option<f64> {
+    let (small, large) = if a.values.len() <= b.values.len() { (a, b) } else { (b, a) };
+    if small.values.is_empty() {
+        return None;
+    }
+    let known: HashSet<&str> = large.values.iter().map(|(value, _)| value.as_str()).collect();
+    let shared = small.values.iter().filter(|(value, _)| known.contains(value.as_str())).count();
+    // Two samples of a large table need not meet: what is incomplete gets the benefit of the doubt.
+    let share = shared as f64 / small.values.len() as f64;
+    Some(if large.complete { share } else { share.max(if shared > 0 { 0.6 } else { 0.0 }) })
+}

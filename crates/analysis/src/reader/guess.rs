@@ -1,0 +1,256 @@
+//! Decides how a column is written, from its values and its name.
+//!
+//! A column is only read as numbers or dates when at least 98 % of its values fit; what does not fit is counted, and
+//! every decision that the values did not force is said in words.
+
+use super::dress::{Dress, is_nothing};
+use super::evidence::{Evidence, enough};
+use super::moment::{Order, Shape};
+use super::names;
+use super::number;
+use crate::frame::{Kind, Unit};
+
+/// What a column looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guess {
+    /// How its values are read.
+    pub dress: Dress,
+    /// What it holds.
+    pub kind: Kind,
+    /// How its numbers are shown.
+    pub unit: Unit,
+    /// How many values are empty or mean "nothing".
+    pub nulls: usize,
+    /// How many values do not fit and are read as empty.
+    pub bad: usize,
+    /// The first few of them.
+    pub examples: Vec<String>,
+    /// What was assumed without being forced by the values.
+    pub assumptions: Vec<String>,
+    /// Every value is written the way a machine writes it, so that a typed reader may be used.
+    pub plain: bool,
+}
+
+/// What the name of a column says about its values.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Hint {
+    pub(super) date: bool,
+    pub(super) year: bool,
+    pub(super) part_of_date: bool,
+    /// Numbers of at least so many digits are identifiers.
+    pub(super) identifier: Option<usize>,
+    pub(super) calendar: bool,
+    pub(super) percent: bool,
+    pub(super) currency: Option<char>,
+}
+
+impl Hint {
+    /// Reads the words of a name.
+    fn of(label: &str) -> Self {
+        let name = names::clean(label);
+        let has = |words: &[&str]| name.split('_').any(|part| words.contains(&part));
+        let year = has(&["year", "yr", "jahr", "année", "año", "anno", "ano"]) || name.ends_with("year");
+        let date = has(&[
+            "date",
+            "day",
+            "dt",
+            "datetime",
+            "time",
+            "timestamp",
+            "ts",
+            "epoch",
+            "unix",
+            "datum",
+            "fecha",
+            "created",
+        ]) || has(&[
+            "updated", "modified", "period", "at", "when", "month", "ymd", "yyyymmdd", "jour", "tag", "data",
+        ]) || name.ends_with("date")
+            || name.ends_with("time");
+        let postal = has(&["zip", "zipcode", "postal", "postcode", "plz", "fips"]);
+        let dialled =
+            has(&["phone", "telephone", "tel", "fax", "mobile", "isbn", "iban", "ssn", "ean", "upc"]);
+        // `mobile` may also head a count of visits: only long numbers are telephones.
+        let identifier = if postal { Some(4) } else { dialled.then_some(6) };
+        let currency = match () {
+            // A name that is nothing but a currency heads its rate.
+            () if !name.contains('_') => None,
+            () if label.contains('$') || has(&["usd"]) => Some('$'),
+            () if label.contains('€') || has(&["eur"]) => Some('€'),
+            () if label.contains('£') || has(&["gbp"]) => Some('£'),
+            () => None,
+        };
+        Self {
+            date: date && !has(&["id", "ids", "count", "number", "num", "hours", "days"]),
+            year,
+            part_of_date: has(&[
+                "hour", "month", "day", "minute", "second", "week", "quarter", "hr", "min", "sec",
+            ]),
+            identifier,
+            calendar: has(&[
+                "date",
+                "period",
+                "season",
+                "founded",
+                "established",
+                "built",
+                "born",
+                "died",
+                "since",
+            ]) || has(&["released", "vintage"]),
+            percent: label.contains('%') || has(&["pct", "percent", "percentage"]),
+            currency,
+        }
+    }
+}
+
+/// Decides how a column is written. `label` is its name in the file, which may say that numbers are dates or years;
+/// `decimal_comma` says how other columns of the file write their fractions.
+pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, decimal_comma: bool) -> Guess {
+    let hint = Hint::of(label);
+    let mut evidence = Evidence::default();
+    for value in values.clone() {
+        evidence.add(value);
+    }
+    let mut assumptions = Vec::new();
+    let dress = choose(&evidence, values.clone(), hint, decimal_comma, &mut assumptions);
+    let guess = settle(dress, &evidence, values.clone(), assumptions);
+    if enough(evidence.total - guess.bad.min(evidence.total), evidence.total) || guess.dress == Dress::Text {
+        return with_unit(guess, hint, values);
+    }
+    settle(Dress::Text, &evidence, values, Vec::new())
+}
+
+/// The dress that the evidence speaks for.
+fn choose<'a>(
+    evidence: &Evidence,
+    values: impl Iterator<Item = &'a str> + Clone,
+    hint: Hint,
+    decimal_comma: bool,
+    assumptions: &mut Vec<String>,
+) -> Dress {
+    if let Some(words) = evidence.words() {
+        return Dress::Boolean { words };
+    }
+    let dates = &evidence.dates;
+    if enough(dates.count, evidence.total) && !dates.is_seasons() {
+        let order = dates.order(values, decimal_comma, assumptions);
+        let shape = dates.shape();
+        assumptions.extend(dates.future.clone());
+        if dates.zoned > 0 {
+            assumptions.push("times with a zone were converted to UTC".to_owned());
+        }
+        // Spreadsheets write midnight after every day.
+        let days = dates.past_midnight == 0 && dates.zoned == 0;
+        return if dates.clocks == 0 || days {
+            Dress::Date { order, shape }
+        } else {
+            Dress::Timestamp { order, shape }
+        };
+    }
+    if !enough(evidence.numbers, evidence.total)
+        || evidence.is_identifier(hint)
+        || !evidence.scale_is_clear()
+        || !evidence.spaces_are_clear()
+    {
+        return Dress::Text;
+    }
+    if let Some(dress) = counted_time(evidence, values.clone(), hint, assumptions) {
+        return dress;
+    }
+    let style = evidence.style(decimal_comma, assumptions);
+    let whole = !style.percent && !style.scaled && evidence.exponents == 0;
+    let written_whole = values.filter(|text| !is_nothing(text)).all(|text| {
+        // `5.0` is whole, but whoever wrote it meant a measure.
+        number::look(text).is_none_or(|look| !look.bare.core.contains(style.decimal))
+    });
+    if whole && written_whole { Dress::Integer { style } } else { Dress::Number { style } }
+}
+
+/// Days as `20210304` and counts of seconds, which only a name can tell from amounts.
+fn counted_time<'a>(
+    evidence: &Evidence,
+    values: impl Iterator<Item = &'a str> + Clone,
+    hint: Hint,
+    assumptions: &mut Vec<String>,
+) -> Option<Dress> {
+    if !hint.date || evidence.signed + evidence.percent + evidence.scaled + usize::from(evidence.grouped) > 0
+    {
+        return None;
+    }
+    let filled = values.filter(|text| !is_nothing(text));
+    let order = Order::Ymd;
+    let shapes = [Shape::Compact, Shape::UnixSeconds, Shape::UnixMilliseconds];
+    let shape = shapes.into_iter().find(|shape| {
+        let dress = Dress::Timestamp { order, shape: *shape };
+        let fit = filled.clone().filter(|text| dress.fits(text)).count();
+        enough(fit, evidence.total)
+    })?;
+    if shape == Shape::Compact {
+        return Some(Dress::Date { order, shape });
+    }
+    let unit = if shape == Shape::UnixSeconds { "seconds" } else { "milliseconds" };
+    assumptions.push(format!("the numbers were read as {unit} since 1970, in UTC"));
+    Some(Dress::Timestamp { order, shape })
+}
+
+/// Applies the dress to every value and counts what does not fit.
+fn settle<'a>(
+    dress: Dress,
+    evidence: &Evidence,
+    values: impl Iterator<Item = &'a str>,
+    assumptions: Vec<String>,
+) -> Guess {
+    let (mut bad, mut plain, mut examples) = (0, true, Vec::new());
+    for text in values {
+        if text.is_empty() {
+            continue;
+        }
+        plain = plain && dress.is_plain(text);
+        if !is_nothing(text) && !dress.fits(text) {
+            bad += 1;
+            if examples.len() < 3 {
+                examples.push(text.trim().chars().take(40).collect());
+            }
+        }
+    }
+    let words = if dress == Dress::Text { evidence.empty_text } else { evidence.nothing };
+    Guess {
+        dress,
+        kind: dress.kind(),
+        unit: Unit::Plain,
+        nulls: evidence.empty + words,
+        bad,
+        examples,
+        assumptions,
+        plain,
+    }
+}
+
+/// Adds how the numbers are shown.
+fn with_unit<'a>(mut guess: Guess, hint: Hint, values: impl Iterator<Item = &'a str>) -> Guess {
+    if !guess.kind.is_number() {
+        return guess;
+    }
+    let style = guess.dress.style();
+    if let Some(sign) = style.currency.filter(|sign| *sign != '¤') {
+        guess.unit = Unit::Currency(sign);
+        return guess;
+    }
+    let (mut count, mut years, mut high) = (0_usize, 0_usize, f64::NEG_INFINITY);
+    let range = if hint.year { 1000.0..=2200.0 } else { 1800.0..=2100.0 };
+    for number in values.filter_map(|text| guess.dress.number(text)) {
+        count += 1;
+        years += usize::from(range.contains(&number));
+        high = high.max(number);
+    }
+    let calendar = enough(years, count) && (hint.year || (hint.calendar && guess.kind == Kind::Integer));
+    guess.unit = if style.percent || (hint.percent && high > 1.0 && high <= 1000.0) {
+        Unit::Percent
+    } else if calendar && style.group.is_none() {
+        Unit::Year
+    } else {
+        hint.currency.map_or(Unit::Plain, Unit::Currency)
+    };
+    guess
+}

@@ -1,0 +1,53 @@
+//! Reading messy files: encodings, layouts, values in local dress.
+
+pub mod clock;
+pub mod dress;
+pub mod encoding;
+pub mod error;
+pub mod evidence;
+pub mod guess;
+pub mod header;
+pub mod json;
+pub mod layout;
+pub mod moment;
+pub mod names;
+pub mod number;
+pub mod read;
+pub mod records;
+pub mod script;
+
+#[cfg(test)]
+mod tests;
+
+pub use dress::Dress;
+pub use error::ReadError;
+pub use read::{Read, read_csv, read_json, read_ndjson};
+
+use crate::frame::{Frame, Kind};
+
+/// Whether texts are dates throughout: ISO days or moments, as databases without a date type keep them.
+pub(crate) fn guess_time<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Option<Kind> {
+    let iso = |text: &str| {
+        let mut bytes = text.bytes();
+        let shape = (0..10).all(|place| match (place, bytes.next()) {
+            (4 | 7, Some(b'-')) => true,
+            (4 | 7, _) => false,
+            (_, Some(byte)) => byte.is_ascii_digit(),
+            _ => false,
+        });
+        shape && (text.len() == 10 || matches!(text.as_bytes().get(10), Some(b' ' | b'T')))
+    };
+    if texts.clone().next().is_none() || !texts.clone().all(iso) {
+        return None;
+    }
+    Some(if texts.clone().all(|text| text.len() == 10) { Kind::Date } else { Kind::Timestamp })
+}
+
+/// Columns that are said to be times but came as text become times.
+pub(crate) fn undress_times(frame: &mut Frame) {
+    for index in 0..frame.fields.len() {
+        if frame.fields.get(index).is_some_and(|field| field.kind.is_time()) {
+            crate::shape::parse_times(frame, index);
+        }
+    }
+}

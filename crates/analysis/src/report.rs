@@ -1,0 +1,275 @@
+//! The report: one Markdown text and one self-contained HTML page from the same input.
+//!
+//! Invariant: nothing that comes from data, a question or a model is ever read as markup. The page has no script and
+//! loads nothing from elsewhere.
+
+mod html;
+mod text;
+
+use crate::frame::{Frame, Kind, Value, group, show};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+pub use html::html;
+
+/// So many rows of a table are shown; the rest is counted.
+const MOST_ROWS: usize = 50;
+/// So many letters of a cell are shown.
+const MOST_LETTERS: usize = 300;
+
+/// How sure the answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Checked and found right.
+    High,
+    /// Probably right; something was assumed.
+    Medium,
+    /// To be checked by a person.
+    Low,
+}
+
+impl Level {
+    /// The word for people.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
+/// How sure the answer is, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// How sure.
+    pub level: Level,
+    /// Why, one reason each.
+    pub reasons: Vec<String>,
+}
+
+/// Everything that a report says. Empty parts are left out.
+#[derive(Debug, Clone, Default)]
+pub struct ReportInput<'a> {
+    /// What stands at the top.
+    pub title: String,
+    /// The question as it was asked.
+    pub question: String,
+    /// The answer: paragraphs and `- ` lists, with `**bold**` and `` `code` `` at most.
+    pub answer: String,
+    /// Key findings, most important first.
+    pub findings: Vec<String>,
+    /// What the reader has to know before trusting the numbers.
+    pub warnings: Vec<String>,
+    /// What was taken for granted.
+    pub assumptions: Vec<String>,
+    /// Result tables with their titles.
+    pub tables: Vec<(&'a Frame, String)>,
+    /// Charts: title, SVG document, name of the PNG file next to the report.
+    pub charts: Vec<(String, String, String)>,
+    /// Where the data comes from: name and detail.
+    pub sources: Vec<(String, String)>,
+    /// What was asked of the data: title and SQL.
+    pub queries: Vec<(String, String)>,
+    /// How sure the answer is.
+    pub confidence: Option<Confidence>,
+    /// Ids and hashes that tie the report to the run that made it.
+    pub proof: Vec<(String, String)>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// When it was made, as text for people.
+    pub generated: String,
+}
+
+/// A duration for people.
+fn duration(ms: u64) -> String {
+    match ms {
+        0..=999 => format!("{ms} ms"),
+        1000..=59_999 => format!("{} s", group(ms as f64 / 1000.0, 1, false)),
+        _ => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
+    }
+}
+
+/// A cell as text, not endless.
+fn cell_text(frame: &Frame, row: usize, column: usize) -> String {
+    let unit = frame.fields.get(column).map_or_else(Default::default, |field| field.unit);
+    let value = frame.cell(row, column);
+    let text = match value {
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        value if value.is_null() => "–".to_owned(),
+        other => show(other, unit),
+    };
+    let short: String = text.chars().take(MOST_LETTERS).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
+}
+
+/// Are the cells of a column numbers, which stand at the right?
+fn is_right(kind: Kind) -> bool {
+    kind.is_number()
+}
+
+/// What is said when a table is cut.
+fn cut_note(frame: &Frame) -> Option<String> {
+    let count = frame.rows.len();
+    let note = |n: usize| format!("Showing the first {MOST_ROWS} of {} rows.", group(n as f64, 0, false));
+    (count > MOST_ROWS).then(|| note(count))
+}
+
+/// Escapes text so that Markdown shows it as it is, on one line.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A list under a heading, or nothing.
+fn list(out: &mut String, heading: &str, items: &[String], ordered: bool) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "## {heading}\n");
+    for (index, item) in items.iter().enumerate() {
+        let mark = if ordered { format!("{}.", index + 1) } else { "-".to_owned() };
+        let _ = writeln!(out, "{mark} {}", plain(item));
+    }
+    out.push('\n');
+}
+
+/// The report as Markdown.
+#[must_use]
+pub fn markdown(input: &ReportInput<'_>) -> String {
+    let mut out = format!("# {}\n\n", plain(&input.title));
+    if !input.question.trim().is_empty() {
+        let _ = writeln!(out, "> **Question:** {}\n", plain(&input.question));
+    }
+    let mut facts = Vec::new();
+    if let Some(confidence) = &input.confidence {
+        facts.push(format!("Confidence: {}", confidence.level.word()));
+    }
+    if !input.generated.trim().is_empty() {
+        facts.push(plain(&input.generated));
+    }
+    facts.push(duration(input.duration_ms));
+    let _ = writeln!(out, "*{}*\n", facts.join(" · "));
+    if !input.answer.trim().is_empty() {
+        let _ = writeln!(out, "## Answer\n\n{}\n", text::markdown(&input.answer));
+    }
+    if !input.warnings.is_empty() {
+        out.push_str("> **Please note**\n>\n");
+        for warning in &input.warnings {
+            let _ = writeln!(out, "> - {}", plain(warning));
+        }
+        out.push('\n');
+    }
+    list(&mut out, "Key findings", &input.findings, true);
+    for (index, (title, _, file)) in input.charts.iter().enumerate() {
+        if index == 0 {
+            out.push_str("## Charts\n\n");
+        }
+        let _ = writeln!(out, "![{}]({})\n", plain(title), address(file));
+    }
+    for (index, (frame, title)) in input.tables.iter().enumerate() {
+        if index == 0 {
+            out.push_str(if input.tables.len() == 1 { "## Data\n\n" } else { "## Tables\n\n" });
+        }
+        table(&mut out, frame, title);
+    }
+    list(&mut out, "Assumptions", &input.assumptions, false);
+    let reasons = input.confidence.as_ref().map(|c| c.reasons.clone()).unwrap_or_default();
+    list(&mut out, "Why this confidence", &reasons, false);
+    appendix(&mut out, input);
+    out
+}
+
+/// A file name as an address: nothing that ends it early.
+fn address(file: &str) -> String {
+    let mut out = String::new();
+    for byte in file.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' | b'/' => out.push(char::from(byte)),
+            other => {
+                let _ = write!(out, "%{other:02X}");
+            }
+        }
+    }
+    out
+}
+
+fn table(out: &mut String, frame: &Frame, title: &str) {
+    if !title.trim().is_empty() {
+        let _ = writeln!(out, "### {}\n", plain(title));
+    }
+    if frame.rows.is_empty() || frame.fields.is_empty() {
+        out.push_str("No rows.\n\n");
+        return;
+    }
+    for field in &frame.fields {
+        let _ = write!(out, "| {} ", plain(&field.name));
+    }
+    out.push_str("|\n");
+    for field in &frame.fields {
+        out.push_str(if is_right(field.kind) { "| ---: " } else { "| --- " });
+    }
+    out.push_str("|\n");
+    for row in 0..frame.rows.len().min(MOST_ROWS) {
+        for column in 0..frame.fields.len() {
+            let _ = write!(out, "| {} ", plain(&cell_text(frame, row, column)));
+        }
+        out.push_str("|\n");
+    }
+    out.push('\n');
+    if let Some(note) = cut_note(frame) {
+        let _ = writeln!(out, "{note}\n");
+    }
+}
+
+fn appendix(out: &mut String, input: &ReportInput<'_>) {
+    if !input.sources.is_empty() {
+        out.push_str("## Sources\n\n");
+        for (name, detail) in &input.sources {
+            let detail =
+                if detail.trim().is_empty() { String::new() } else { format!(": {}", plain(detail)) };
+            let _ = writeln!(out, "- **{}**{detail}", plain(name));
+        }
+        out.push('\n');
+    }
+    for (index, (title, sql)) in input.queries.iter().enumerate() {
+        if index == 0 {
+            out.push_str("## Queries\n\n");
+        }
+        let fence = "`".repeat(longest_run(sql, '`').max(2) + 1);
+        let _ = writeln!(out, "### {}\n\n{fence}sql\n{}\n{fence}\n", plain(title), sql.trim_end());
+    }
+    if !input.proof.is_empty() {
+        out.push_str("## Proof\n\n| What | Value |\n| --- | --- |\n");
+        for (name, value) in &input.proof {
+            let _ = writeln!(out, "| {} | {} |", plain(name), plain(value));
+        }
+        out.push('\n');
+    }
+}
+
+/// The longest run of a letter in a text.
+fn longest_run(text: &str, letter: char) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for c in text.chars() {
+        run = if c == letter { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests;

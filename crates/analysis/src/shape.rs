@@ -1,0 +1,154 @@
+//! The shape of a query: which tables it reads, what its `*` stands for, and which units its results have.
+
+use crate::catalogue::{Catalogue, Column};
+use crate::frame::{Frame, Kind, Unit, Value};
+use crate::query::{Aggregate, Condition, Expr, Item, Query};
+use chrono::{NaiveDate, NaiveDateTime};
+use std::collections::BTreeSet;
+
+/// All tables that a query reads, also in its inner queries.
+#[must_use]
+pub fn tables(query: &Query) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    visit(query, &mut |query| {
+        names.insert(query.table.clone());
+        names.extend(query.joins.iter().map(|join| join.table.clone()));
+    });
+    names
+}
+
+/// Calls `see` with a query and every query inside it.
+pub(crate) fn visit(query: &Query, see: &mut dyn FnMut(&Query)) {
+    see(query);
+    let mut inner: Vec<&Query> = Vec::new();
+    let conditions = query.filter.iter().chain(&query.having);
+    conditions.for_each(|condition| in_condition(condition, &mut inner));
+    let expressions = query.items.iter().map(|item| &item.expr).chain(&query.group).chain(query.order.iter().map(|(expr, _)| expr));
+    expressions.for_each(|expr| in_expr(expr, &mut inner));
+    inner.extend(query.set.iter().map(|(_, second)| &**second));
+    for query in inner {
+        visit(query, see);
+    }
+}
+
+fn in_expr<'a>(expr: &'a Expr, found: &mut Vec<&'a Query>) {
+    match expr {
+        Expr::Scalar(query) => found.push(query),
+        Expr::Aggregate(_, arguments) => arguments.iter().for_each(|argument| in_expr(argument, found)),
+        Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => in_expr(inner, found),
+        Expr::Arithmetic(_, left, right) => [left, right].into_iter().for_each(|side| in_expr(side, found)),
+        _ => {}
+    }
+}
+
+fn in_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Query>) {
+    match condition {
+        Condition::Compare(left, _, right) => [left, right].into_iter().for_each(|side| in_expr(side, found)),
+        Condition::InQuery(expr, query, _) => {
+            in_expr(expr, found);
+            found.push(query);
+        }
+        Condition::In(expr, _) | Condition::Like(expr, _) | Condition::IsNull(expr) | Condition::Within(expr, ..) => in_expr(expr, found),
+        Condition::All(list) | Condition::Any(list) => list.iter().for_each(|condition| in_condition(condition, found)),
+        Condition::Not(inner) => in_condition(inner, found),
+        #[allow(unreachable_patterns)]
+        _ => {}
+    }
+}
+
+/// Puts the columns that may be read in place of a lone `*`.
+pub fn expand_star(query: &mut Query, visible: &Catalogue) {
+    let lone = matches!(query.items.as_slice(), [Item { expr: Expr::Star, .. }]);
+    if lone && let Some(table) = visible.table(&query.table) {
+        let alias = if query.alias.is_empty() { query.table.clone() } else { query.alias.clone() };
+        let item = |column: &Column| Item { expr: Expr::Column(alias.clone(), column.name.clone()), name: column.name.clone() };
+        query.items = table.columns.iter().map(item).collect();
+    }
+    if let Some((_, second)) = &mut query.set {
+        expand_star(second, visible);
+    }
+}
+
+/// The units of a query's results, in order.
+#[must_use]
+pub fn units(query: &Query, catalogue: &Catalogue) -> Vec<Unit> {
+    query.items.iter().map(|item| unit(&item.expr, query, catalogue)).collect()
+}
+
+fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
+    match expr {
+        Expr::Column(alias, name) => column(query, catalogue, alias, name).map_or(Unit::Plain, |column| column.unit),
+        Expr::Aggregate(Aggregate::Count | Aggregate::CountDistinct | Aggregate::Correlation, _) => Unit::Plain,
+        Expr::Aggregate(_, arguments) => arguments.first().map_or(Unit::Plain, |argument| unit(argument, query, catalogue)),
+        Expr::ShareOfTotal(_) => Unit::Share,
+        Expr::Arithmetic('+' | '-', left, right) => {
+            let (left, right) = (unit(left, query, catalogue), unit(right, query, catalogue));
+            if left == right { left } else { Unit::Plain }
+        }
+        // Money times a number is money; money over money is bare.
+        Expr::Arithmetic('*', left, right) => match (unit(left, query, catalogue), unit(right, query, catalogue)) {
+            (Unit::Plain, other) | (other, Unit::Plain) => other,
+            _ => Unit::Plain,
+        },
+        Expr::Arithmetic('/', left, right) if unit(right, query, catalogue) == Unit::Plain => unit(left, query, catalogue),
+        Expr::Part(crate::query::Grain::Year, _) => Unit::Year,
+        _ => Unit::Plain,
+    }
+}
+
+fn column<'a>(query: &Query, catalogue: &'a Catalogue, alias: &str, name: &str) -> Option<&'a Column> {
+    let named = |table: &str, known: &str| alias.eq_ignore_ascii_case(if known.is_empty() { table } else { known });
+    let table = if named(&query.table, &query.alias) {
+        Some(query.table.as_str())
+    } else {
+        query.joins.iter().find(|join| named(&join.table, &join.alias)).map(|join| join.table.as_str())
+    };
+    catalogue.table(table?)?.column(name)
+}
+
+/// SQLite and MySQL give dates back as text; where the query says that a column is a time, it becomes one again.
+pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
+    for (index, item) in query.items.iter().enumerate() {
+        let time = match &item.expr {
+            Expr::Truncate(..) => true,
+            Expr::Column(alias, name) => column(query, catalogue, alias, name).is_some_and(|column| column.kind.is_time()),
+            Expr::Aggregate(Aggregate::Min | Aggregate::Max, arguments) => match arguments.first() {
+                Some(Expr::Column(alias, name)) => column(query, catalogue, alias, name).is_some_and(|column| column.kind.is_time()),
+                _ => false,
+            },
+            _ => false,
+        };
+        if time && frame.fields.get(index).is_some_and(|field| field.kind == Kind::Text) {
+            parse_times(frame, index);
+        }
+    }
+}
+
+/// Turns a text column into dates, if every cell is one.
+pub(crate) fn parse_times(frame: &mut Frame, index: usize) {
+    let read = |text: &str| -> Option<Value> {
+        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(Value::Date);
+        let moment = || ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M"].iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+        date.or_else(|| moment().map(Value::Time))
+    };
+    let cells: Option<Vec<Value>> = (frame.column(index))
+        .map(|cell| match cell {
+            Value::Text(text) => read(text),
+            Value::Null => Some(Value::Null),
+            _ => None,
+        })
+        .collect();
+    let Some(cells) = cells else { return };
+    let moments = cells.iter().any(|cell| matches!(cell, Value::Time(_)));
+    for (row, cell) in frame.rows.iter_mut().zip(cells) {
+        if let Some(place) = row.get_mut(index) {
+            *place = match cell {
+                Value::Date(date) if moments => date.and_hms_opt(0, 0, 0).map_or(Value::Null, Value::Time),
+                cell => cell,
+            };
+        }
+    }
+    if let Some(field) = frame.fields.get_mut(index) {
+        field.kind = if moments { Kind::Timestamp } else { Kind::Date };
+    }
+}

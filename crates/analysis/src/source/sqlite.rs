@@ -1,0 +1,262 @@
+//! SQLite databases as sources: opened read-only, with an authorizer that lets nothing but reading through.
+//!
+//! `mode=ro` alone still lets `ATTACH` and `VACUUM INTO` make files, so every action that is not a read of this database
+//! is refused by the database itself, whatever the SQL says.
+
+use crate::catalogue::{Evidence, Join, Table};
+use crate::error::{Error, Result};
+use crate::frame::{Field, Frame, Kind, Unit, Value};
+use crate::profile;
+use crate::reader::guess_time;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use steward_domain::ErrorCategory;
+
+/// Rows of a table that are looked at before questions.
+const SAMPLE: usize = 20_000;
+/// How long to wait for a writer that holds the database.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// An open database.
+pub(crate) struct SqliteSource {
+    path: PathBuf,
+    connection: Arc<Mutex<Connection>>,
+    interrupt: InterruptHandle,
+}
+
+impl SqliteSource {
+    /// Opens a file for reading.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = |detail: String| Error::File { path: path.to_owned(), detail };
+        std::fs::metadata(path).map_err(|error| file(error.to_string()))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        #[expect(clippy::disallowed_methods, reason = "the one door to SQLite files that are data, not the store")]
+        let opened = Connection::open_with_flags(path, flags);
+        let connection = opened.map_err(|error| file(error.to_string()))?;
+        connection.busy_timeout(BUSY).map_err(|error| file(error.to_string()))?;
+        connection.authorizer(Some(authorize)).map_err(|error| file(error.to_string()))?;
+        let interrupt = connection.get_interrupt_handle();
+        Ok(Self { path: path.to_owned(), connection: Arc::new(Mutex::new(connection)), interrupt })
+    }
+
+    /// Its tables, profiled, and the joins it declares.
+    pub(crate) fn discover(&self) -> Result<(Vec<Table>, Vec<Join>)> {
+        let names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
+        let names: Vec<String> = self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
+        let mut tables = Vec::new();
+        let mut joins = Vec::new();
+        for name in names {
+            // A view over something that is gone should not hide the rest.
+            if let Ok(table) = self.table(&name) {
+                joins.extend(self.joins(&name)?);
+                tables.push(table);
+            }
+        }
+        let known = |name: &str| tables.iter().any(|table: &Table| table.name.eq_ignore_ascii_case(name));
+        joins.retain(|join| known(&join.to.0) && !join.to.1.is_empty());
+        Ok((tables, joins))
+    }
+
+    fn table(&self, name: &str) -> Result<Table> {
+        let quoted = quote(name);
+        let (mut frame, cut) = self.rows(&format!("SELECT * FROM {quoted}"), SAMPLE)?;
+        let declared = self.rows(&format!("SELECT name, type, pk FROM pragma_table_info({})", text(name)), 5_000)?.0;
+        let declared_kind = |column: &str| {
+            let row = declared.rows.iter().find(|row| row.first().is_some_and(|cell| cell.plain() == column))?;
+            row.get(1).map(|kind| kind.plain().to_ascii_uppercase())
+        };
+        let kinds: Vec<(Kind, Unit)> = (frame.fields.iter().enumerate())
+            .map(|(index, field)| column_kind(&frame, index, declared_kind(&field.name).as_deref()))
+            .collect();
+        for (field, (kind, unit)) in frame.fields.iter_mut().zip(kinds) {
+            (field.kind, field.unit) = (kind, unit);
+        }
+        let rows = if cut {
+            self.rows(&format!("SELECT count(*) FROM {quoted}"), 1)?.0.cell(0, 0).number().map(|n| n as u64)
+        } else {
+            Some(frame.rows.len() as u64)
+        };
+        let columns = profile::columns(&frame, &[], !cut);
+        let primary_key: Vec<String> = (declared.rows.iter())
+            .filter(|row| row.get(2).and_then(Value::number).unwrap_or(0.0) > 0.0)
+            .filter_map(|row| row.first().map(Value::plain))
+            .collect();
+        let primary_key = if primary_key.is_empty() { profile::key(&columns) } else { primary_key };
+        Ok(Table { name: name.to_owned(), label: name.to_owned(), source: 0, columns, rows, primary_key })
+    }
+
+    fn joins(&self, name: &str) -> Result<Vec<Join>> {
+        let sql = format!("SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list({}) ORDER BY id, seq", text(name));
+        let mut joins: Vec<(String, Join)> = Vec::new();
+        for row in self.rows(&sql, 5_000)?.0.rows {
+            let [id, to_table, from, to] = row.as_slice() else { continue };
+            let to = if to.is_null() { from.plain() } else { to.plain() };
+            match joins.iter_mut().find(|(known, _)| *known == id.plain()) {
+                Some((_, join)) => {
+                    join.from.1.push(from.plain());
+                    join.to.1.push(to);
+                }
+                None => joins.push((
+                    id.plain(),
+                    Join {
+                        from: (name.to_owned(), vec![from.plain()]),
+                        to: (to_table.plain(), vec![to]),
+                        evidence: Evidence::Constraint,
+                    },
+                )),
+            }
+        }
+        Ok(joins.into_iter().map(|(_, join)| join).collect())
+    }
+
+    /// Runs one statement. Dropping the future interrupts it.
+    pub(crate) async fn query(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
+        struct Stop<'a>(&'a InterruptHandle);
+        impl Drop for Stop<'_> {
+            fn drop(&mut self) {
+                self.0.interrupt();
+            }
+        }
+        let stop = Stop(&self.interrupt);
+        let (connection, path, sql) = (self.connection.clone(), self.path.clone(), sql.to_owned());
+        let work = tokio::task::spawn_blocking(move || read(&connection, &path, &sql, limit));
+        let result = work.await.unwrap_or_else(|error| {
+            Err(Error::Query { detail: error.to_string(), category: ErrorCategory::ToolFailure })
+        });
+        std::mem::forget(stop);
+        result
+    }
+
+    pub(super) fn rows(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
+        read(&self.connection, &self.path, sql, limit)
+    }
+}
+
+fn authorize(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
+        AuthAction::Function { function_name } if !function_name.eq_ignore_ascii_case("load_extension") => Authorization::Allow,
+        AuthAction::Pragma { pragma_name, .. }
+            if ["table_info", "foreign_key_list"].iter().any(|name| pragma_name.eq_ignore_ascii_case(name)) =>
+        {
+            Authorization::Allow
+        }
+        _ => Authorization::Deny,
+    }
+}
+
+fn read(connection: &Mutex<Connection>, path: &Path, sql: &str, limit: usize) -> Result<(Frame, bool)> {
+    let failed = |error: rusqlite::Error| failure(path, &error);
+    let connection = connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut frame = Frame { name: "result".to_owned(), ..Frame::default() };
+    let mut cut = false;
+    while let Some(row) = rows.next().map_err(failed)? {
+        if frame.rows.len() == limit {
+            cut = true;
+            break;
+        }
+        let cells = (0..names.len()).map(|index| row.get_ref(index).map_or(Value::Null, value));
+        frame.rows.push(cells.collect());
+    }
+    frame.fields = names.into_iter().map(|name| Field::new(name, Kind::Text)).collect();
+    let kinds: Vec<Kind> = (0..frame.fields.len()).map(|index| seen_kind(&frame, index)).collect();
+    for (field, kind) in frame.fields.iter_mut().zip(kinds) {
+        field.kind = kind;
+    }
+    Ok((frame, cut))
+}
+
+fn value(cell: ValueRef<'_>) -> Value {
+    match cell {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(n) => Value::Int(n),
+        ValueRef::Real(n) => Value::Float(n),
+        ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => Value::Text(format!("({} bytes)", bytes.len())),
+    }
+}
+
+/// What the cells of a column are. SQLite lets every cell have its own type.
+fn seen_kind(frame: &Frame, index: usize) -> Kind {
+    let (mut numbers, mut fractions, mut others) = (0_u64, 0_u64, 0_u64);
+    for cell in frame.column(index) {
+        match cell {
+            Value::Null => {}
+            Value::Int(_) => numbers += 1,
+            Value::Float(_) => fractions += 1,
+            _ => others += 1,
+        }
+    }
+    match (numbers, fractions, others) {
+        (_, _, 1..) | (0, 0, 0) => Kind::Text,
+        (_, 1.., 0) => Kind::Number,
+        _ => Kind::Integer,
+    }
+}
+
+/// What a column holds: from its cells, and from its declared type when it is empty. Text that is dates throughout is
+/// dates, since SQLite has no type for them.
+fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Unit) {
+    let kind = seen_kind(frame, index);
+    let name = frame.fields.get(index).map_or("", |field| field.name.as_str());
+    let empty = frame.column(index).all(Value::is_null);
+    if empty {
+        let has = |words: &[&str]| declared.is_some_and(|declared| words.iter().any(|word| declared.contains(word)));
+        let kind = match () {
+            () if has(&["INT"]) => Kind::Integer,
+            () if has(&["REAL", "FLOA", "DOUB", "NUM", "DEC"]) => Kind::Number,
+            () => Kind::Text,
+        };
+        return (kind, Unit::Plain);
+    }
+    if kind == Kind::Text {
+        let texts: Vec<&str> = (frame.column(index))
+            .filter_map(|cell| match cell {
+                Value::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        return (guess_time(texts.iter().copied()).unwrap_or(Kind::Text), Unit::Plain);
+    }
+    let year = kind == Kind::Integer
+        && name.to_lowercase().contains("year")
+        && frame.column(index).filter_map(Value::number).all(|n| (1000.0..2200.0).contains(&n));
+    (kind, if year { Unit::Year } else { Unit::Plain })
+}
+
+fn failure(path: &Path, error: &rusqlite::Error) -> Error {
+    let detail = error.to_string();
+    let code = error.sqlite_error_code();
+    let category = match code {
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+            let name = path.display().to_string();
+            let detail = "another program holds it locked. Wait until it is done, or ask a copy".to_owned();
+            return Error::Database { name, detail, category: ErrorCategory::ToolFailure };
+        }
+        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+            return Error::Format { path: path.to_owned(), detail };
+        }
+        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::SystemIoFailure) => {
+            return Error::File { path: path.to_owned(), detail };
+        }
+        Some(rusqlite::ErrorCode::OutOfMemory | rusqlite::ErrorCode::TooBig) => ErrorCategory::ResourceExhausted,
+        Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => ErrorCategory::Denied,
+        _ if detail.contains("no such column") => ErrorCategory::MissingColumn,
+        _ => ErrorCategory::SqlSyntax,
+    };
+    Error::Query { detail, category }
+}
+
+fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
+}

@@ -1,0 +1,155 @@
+//! The tools of an analysis: `sql.run`, `df.transform`, `plot.render`, `profiler.analyze`, and `stats.run`.
+//!
+//! Each has a JSON Schema for its arguments and works on a [`Workbench`]: the session's tables plus the named results of
+//! earlier calls. Whatever reads data passes through policy's one admission first.
+
+mod plot;
+mod profiler;
+mod sql;
+mod stats;
+mod transform;
+
+pub use plot::PlotRender;
+pub use profiler::ProfilerAnalyze;
+pub use sql::{Literal as Parameter, SqlRun};
+pub use stats::StatsRun;
+pub use transform::{DfTransform, Step};
+
+use crate::chart::Drawn;
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::query::Dialect;
+use crate::session::{Ran, Session};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use steward_policy::{Access, AdmittedSql, Limits, admit};
+
+/// The tools and what each is for, in the order in which plans use them.
+pub const TOOLS: &[(&str, &str)] = &[
+    ("profiler.analyze", "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins, quality."),
+    ("sql.run", "Runs one read-only SQL query over the tables of the request."),
+    ("df.transform", "Filters, selects, derives, joins, groups, pivots, windows, sorts or samples an earlier result or a table."),
+    ("stats.run", "Carries out statistics over an earlier result: correlation, tests, outliers, regression, missing values."),
+    ("plot.render", "Draws a chart of an earlier result: PNG, SVG and a Vega-Lite document."),
+];
+
+/// The JSON Schema of a tool's arguments.
+#[must_use]
+pub fn schema(tool: &str) -> Option<Json> {
+    fn of<T: JsonSchema>() -> Json {
+        schemars::schema_for!(T).to_value()
+    }
+    match tool {
+        "sql.run" => Some(of::<SqlRun>()),
+        "stats.run" => Some(of::<StatsRun>()),
+        "df.transform" => Some(of::<DfTransform>()),
+        "plot.render" => Some(of::<PlotRender>()),
+        "profiler.analyze" => Some(of::<ProfilerAnalyze>()),
+        _ => None,
+    }
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, Default)]
+pub struct Output {
+    /// Rows, for queries and transformations.
+    pub frame: Option<Frame>,
+    /// There were more rows than the limit.
+    pub cut: bool,
+    /// A chart.
+    pub drawn: Option<Drawn>,
+    /// A profile.
+    pub profile: Option<Json>,
+    /// Words, when the tool has some.
+    pub text: Option<String>,
+    /// Named values.
+    pub values: Vec<(String, crate::frame::Value)>,
+    /// What to be careful about.
+    pub warnings: Vec<String>,
+    /// The SQL that ran, as it was admitted.
+    pub sql: Option<String>,
+}
+
+/// Tables, earlier results, and what the caller may do with them.
+pub struct Workbench {
+    /// The open data.
+    pub session: Session,
+    /// What the caller may read.
+    pub access: Access,
+    /// What one statement may take.
+    pub limits: Limits,
+    results: Mutex<BTreeMap<String, Frame>>,
+}
+
+impl Workbench {
+    /// A bench over open data.
+    #[must_use]
+    pub fn new(session: Session, access: Access, limits: Limits) -> Self {
+        Self { session, access, limits, results: Mutex::default() }
+    }
+
+    /// Calls a tool by its name. `result` names what comes out, for later calls.
+    pub async fn call(&self, tool: &str, arguments: &Json, result: &str) -> Result<Output> {
+        match tool {
+            "sql.run" => sql::run(self, &read("sql.run", arguments)?, result).await,
+            "df.transform" => transform::run(self, &read("df.transform", arguments)?, result).await,
+            "stats.run" => stats::run(self, &read("stats.run", arguments)?, result).await,
+            "plot.render" => plot::run(self, &read("plot.render", arguments)?),
+            "profiler.analyze" => profiler::run(self, &read("profiler.analyze", arguments)?).await,
+            _ => Err(Error::Arguments { tool: "call", detail: format!("there is no tool {tool}") }),
+        }
+    }
+
+    /// An earlier result.
+    #[must_use]
+    pub fn result(&self, name: &str) -> Option<Frame> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// Keeps a result under its name, also for the engine.
+    pub fn keep(&self, name: &str, frame: &Frame) -> Result<()> {
+        if self.session.catalogue().table(name).is_some() {
+            return Err(Error::Arguments { tool: "df.transform", detail: format!("{name} is the name of a table; choose another") });
+        }
+        self.session.add_frame(name, frame)?;
+        self.remember(name, frame);
+        Ok(())
+    }
+
+    fn remember(&self, name: &str, frame: &Frame) {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), frame.clone());
+    }
+
+    /// Policy's view of the tables and results.
+    fn schema(&self) -> steward_policy::Schema {
+        let mut schema = self.session.schema();
+        for (name, frame) in self.results.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let columns = frame.fields.iter().map(|field| steward_policy::Column::plain(&field.name)).collect();
+            schema.tables.push(steward_policy::Table { name: name.clone(), columns });
+        }
+        schema
+    }
+
+    /// Asks policy. Nothing has run when this refuses.
+    pub fn admit(&self, sql: &str) -> Result<AdmittedSql> {
+        let mut access = self.access.clone();
+        if !access.tables.is_empty() {
+            let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+            access.tables.extend(results.keys().map(|name| (name.clone(), BTreeSet::new())));
+        }
+        Ok(admit(sql, &self.schema(), &access, self.limits)?)
+    }
+
+    async fn run(&self, admitted: &AdmittedSql, dialect: Dialect, result: &str) -> Result<Ran> {
+        let mut ran = self.session.run(admitted, dialect).await?;
+        ran.frame.name = result.to_owned();
+        Ok(ran)
+    }
+}
+
+fn read<T: DeserializeOwned>(tool: &'static str, arguments: &Json) -> Result<T> {
+    T::deserialize(arguments).map_err(|error| Error::Arguments { tool, detail: error.to_string() })
+}

@@ -1,0 +1,67 @@
+//! The bundled sentence encoder, loaded on first use and remembered text by text.
+
+use pocket_encoder::Encoder as Inner;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Texts that are remembered; beyond, the memory starts anew.
+const REMEMBERED: usize = 20_000;
+
+/// Turns texts into vectors of length 1 whose angle is the distance in meaning.
+#[derive(Default)]
+pub struct Encoder {
+    inner: OnceLock<Option<Inner>>,
+    known: Mutex<HashMap<String, Arc<[f32]>>>,
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").finish_non_exhaustive()
+    }
+}
+
+impl Encoder {
+    /// Loads the weights now, which takes about a tenth of a second, so that the first text need not wait.
+    pub fn warm(&self) {
+        let _ = self.inner();
+    }
+
+    fn inner(&self) -> Option<&Inner> {
+        self.inner.get_or_init(|| Inner::new().ok()).as_ref()
+    }
+
+    /// The vector of a text. Nothing when the bundled weights cannot be loaded.
+    pub fn embed(&self, text: &str) -> Option<Arc<[f32]>> {
+        if let Some(known) = self.lock().get(text) {
+            return Some(known.clone());
+        }
+        let vector: Arc<[f32]> = self.inner()?.embed(&[text]).ok()?.pop()?.into();
+        let mut known = self.lock();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(text.to_owned(), vector.clone());
+        Some(vector)
+    }
+
+    /// How near two texts are in meaning: 1 is the same, 0 is unrelated.
+    pub fn similarity(&self, a: &str, b: &str) -> f32 {
+        match (self.embed(a), self.embed(b)) {
+            (Some(a), Some(b)) => cosine(&a, &b),
+            _ => 0.0,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<[f32]>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The cosine of the angle between two vectors.
+#[must_use]
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot: f32 = a.iter().zip(b).map(|(x, y)| x * y).sum();
+    let length = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let product = length(a) * length(b);
+    if product > 0.0 { dot / product } else { 0.0 }
+}

@@ -1,0 +1,406 @@
+//! The answer: words computed from the rows, each number with the call and the cells it came from.
+
+use super::carry::Ended;
+use super::plan::{SURE, Work};
+use super::record::Record;
+use super::{Ask, suggest};
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+use steward_analysis::chart::Spec;
+use steward_analysis::findings::{Finding, Roles, findings};
+use steward_analysis::frame::{Frame, Value, show};
+use steward_analysis::planner::{Choice, Reading};
+use steward_analysis::tools::Workbench;
+use steward_domain::{
+    AnalysisResponse, CallId, Certainty, Coded as _, ConversationId, PlanId, ResponseMetrics, ResponseStatus, Summary, TaskId,
+};
+
+/// A question back.
+#[derive(Debug, Clone, Serialize)]
+pub struct Clarification {
+    /// What is asked.
+    pub question: String,
+    /// What it may be answered with; each is a whole question that can be asked instead.
+    pub options: Vec<Choice>,
+}
+
+/// A source that the answer rests on.
+#[derive(Debug, Clone, Serialize)]
+pub struct SourceUsed {
+    /// The file or database.
+    pub name: String,
+    /// The tables of it that were read.
+    pub tables: Vec<String>,
+    /// Where it is.
+    pub location: String,
+}
+
+/// A statement that ran.
+#[derive(Debug, Clone, Serialize)]
+pub struct SqlRun {
+    /// What for.
+    pub title: String,
+    /// The statement, as policy admitted it.
+    pub sql: String,
+    /// The call, as the journal has it.
+    pub call_id: CallId,
+}
+
+/// Where a number in the text comes from.
+#[derive(Debug, Clone, Serialize)]
+pub struct Evidence {
+    /// The number as it stands in the text.
+    pub text: String,
+    /// The call whose rows it is from.
+    pub call_id: CallId,
+    /// The table of the answer.
+    pub table: String,
+    /// The column.
+    pub column: String,
+    /// The rows, from 0.
+    pub rows: Vec<usize>,
+    /// What was done with the cells: `value`, `sum`, `change`.
+    pub operation: String,
+}
+
+/// A table of the answer.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// What it shows.
+    pub title: String,
+    /// The rows.
+    pub frame: Frame,
+    /// There were more.
+    pub cut: bool,
+}
+
+/// A chart of the answer.
+#[derive(Debug, Clone)]
+pub struct Charted {
+    /// What it shows and how.
+    pub spec: Spec,
+    /// Which table it is drawn from.
+    pub input: String,
+    /// The pictures.
+    pub drawn: steward_analysis::chart::Drawn,
+}
+
+/// Everything that comes back.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// S3's response.
+    pub response: AnalysisResponse,
+    /// The conversation to go on with.
+    pub conversation_id: Option<ConversationId>,
+    /// The answer in words.
+    pub answer: String,
+    /// High, medium or low.
+    pub confidence: Certainty,
+    /// The same as a number.
+    pub score: f64,
+    /// A question back, beside or instead of an answer.
+    pub clarification: Option<Clarification>,
+    /// What it rests on.
+    pub sources: Vec<SourceUsed>,
+    /// What to ask next.
+    pub suggestions: Vec<String>,
+    /// Who planned: `recipe`, `local`, `model`, `sql`.
+    pub planner: &'static str,
+    /// What ran.
+    pub sql: Vec<SqlRun>,
+    /// The tables, the first of which is the answer.
+    pub tables: Vec<Shown>,
+    /// The charts.
+    pub charts: Vec<Charted>,
+    /// Where each number comes from.
+    pub evidence: Vec<Evidence>,
+    /// How the question was read.
+    pub reasoning: Vec<String>,
+    /// Defaults that were taken.
+    pub assumptions: Vec<String>,
+    /// The code of the error, when it failed.
+    pub error_code: Option<&'static str>,
+    pub(super) reading: Option<Reading>,
+}
+
+/// What the steps came to.
+pub(super) struct Done {
+    pub(super) steps: Vec<Ended>,
+    pub(super) plan: PlanId,
+    pub(super) elapsed: Duration,
+}
+
+impl Answer {
+    fn bare(task: TaskId, answer: String, bench: &Workbench) -> Self {
+        Self {
+            response: AnalysisResponse {
+                request_id: task,
+                status: ResponseStatus::Completed,
+                artifacts: Vec::new(),
+                summary: Summary::default(),
+                metrics: ResponseMetrics::default(),
+                audit_log_ref: format!("steward audit export {task}"),
+                plan_ref: None,
+                error: None,
+            },
+            conversation_id: None,
+            answer,
+            confidence: Certainty::Low,
+            score: 0.0,
+            clarification: None,
+            sources: sources(bench, &[]),
+            suggestions: Vec::new(),
+            planner: "local",
+            sql: Vec::new(),
+            tables: Vec::new(),
+            charts: Vec::new(),
+            evidence: Vec::new(),
+            reasoning: Vec::new(),
+            assumptions: Vec::new(),
+            error_code: None,
+            reading: None,
+        }
+    }
+
+    /// A question back instead of an answer.
+    pub(super) fn question(task: TaskId, question: String, options: Vec<Choice>, bench: &Workbench) -> Self {
+        let mut answer = Self::bare(task, question.clone(), bench);
+        answer.suggestions = options.iter().take(3).map(|option| option.question.clone()).collect();
+        answer.clarification = Some(Clarification { question, options });
+        answer
+    }
+
+    /// Nothing in the data answers it.
+    pub(super) fn unanswerable(task: TaskId, why: String, can_answer: Vec<String>, bench: &Workbench) -> Self {
+        let mut answer = Self::bare(task, why.clone(), bench);
+        answer.response.status = ResponseStatus::Failed;
+        answer.response.error = Some(why);
+        answer.error_code = Some("ASK001");
+        answer.suggestions = can_answer.into_iter().take(3).collect();
+        answer
+    }
+
+    /// Refused, or broken beyond repair.
+    pub(super) fn failed(task: TaskId, work: &Work, code: &'static str, message: String, bench: &Workbench) -> Self {
+        let mut answer = Self::bare(task, message.clone(), bench);
+        answer.response.status = ResponseStatus::Failed;
+        answer.response.error = Some(format!("{code} {message}"));
+        answer.error_code = Some(code);
+        answer.planner = work.planner;
+        answer.reasoning.clone_from(&work.reasoning);
+        answer
+    }
+
+    /// As one JSON document: S3's response with everything else beside it.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let tables: Vec<Json> = (self.tables.iter())
+            .map(|table| {
+                json!({
+                    "name": table.frame.name,
+                    "title": table.title,
+                    "columns": table.frame.fields.iter().map(|field| &field.name).collect::<Vec<_>>(),
+                    "rows": table.frame.rows.iter().map(|row| row.iter().map(Value::json).collect::<Vec<_>>()).collect::<Vec<_>>(),
+                    "truncated": table.cut,
+                })
+            })
+            .collect();
+        let mut document = json!(self.response);
+        let more = json!({
+            "conversation_id": self.conversation_id,
+            "answer": self.answer,
+            "confidence": self.confidence,
+            "confidence_score": (self.score * 1000.0).round() / 1000.0,
+            "clarification": self.clarification,
+            "sources": self.sources,
+            "suggestions": self.suggestions,
+            "planner": self.planner,
+            "sql": self.sql,
+            "tables": tables,
+            "evidence": self.evidence,
+            "reasoning": self.reasoning,
+            "assumptions": self.assumptions,
+            "error_code": self.error_code,
+        });
+        if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
+            document.extend(more);
+        }
+        document
+    }
+}
+
+/// The sources, and of each the tables that were read.
+fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
+    let catalogue = bench.session.catalogue();
+    (bench.session.places().iter().enumerate())
+        .filter_map(|(index, place)| {
+            let tables: Vec<String> = (catalogue.tables.iter())
+                .filter(|table| table.source == index && read.iter().any(|name| name.eq_ignore_ascii_case(&table.name)))
+                .map(|table| table.name.clone())
+                .collect();
+            let described = place.describe();
+            let location = described.file_path.or(described.connection_string).unwrap_or_default();
+            (!tables.is_empty()).then(|| SourceUsed { name: place.label(), tables, location })
+        })
+        .collect()
+}
+
+pub(super) fn compose(ask: &Ask, bench: &Workbench, work: &Work, done: Done, record: &Record<'_>) -> Answer {
+    let mut answer = Answer::bare(record.task, String::new(), bench);
+    answer.planner = work.planner;
+    answer.score = work.confidence;
+    answer.confidence = match work.confidence {
+        score if score >= SURE => Certainty::High,
+        score if score >= 0.5 => Certainty::Medium,
+        _ => Certainty::Low,
+    };
+    answer.reasoning.clone_from(&work.reasoning);
+    answer.assumptions = bench.session.assumptions().iter().chain(&work.assumptions).cloned().collect();
+    answer.reading.clone_from(&work.reading);
+    answer.response.plan_ref = Some(done.plan);
+    let metrics = &mut answer.response.metrics;
+    metrics.tool_calls = done.steps.iter().map(|ended| u32::from(ended.attempts)).sum();
+    metrics.retries = done.steps.iter().map(|ended| u32::from(ended.attempts - 1)).sum();
+    metrics.recipe_used = work.recipe.is_some();
+    metrics.execution_time_ms = u64::try_from(done.elapsed.as_millis()).unwrap_or(u64::MAX);
+    let mut warnings: Vec<String> = bench.session.warnings().to_vec();
+    let mut failures = Vec::new();
+    let mut found: Vec<(CallId, Vec<Finding>)> = Vec::new();
+    let mut values = Vec::new();
+    let mut spoken = Vec::new();
+    for ended in done.steps {
+        warnings.extend(ended.repairs.iter().map(|what| format!("{}: {what}", ended.step.title)));
+        let output = match ended.result {
+            Ok(output) => output,
+            Err(error) => {
+                failures.push((ended.step, error));
+                continue;
+            }
+        };
+        if let Some(sql) = output.sql {
+            answer.sql.push(SqlRun { title: ended.step.title.clone(), sql, call_id: ended.call });
+        }
+        if let Some(drawn) = output.drawn
+            && let Ok(plot) = serde_json::from_value::<steward_analysis::tools::PlotRender>(ended.step.arguments.clone())
+        {
+            answer.charts.push(Charted { input: plot.input.clone(), spec: plot.spec(), drawn });
+            continue;
+        }
+        if let Some(text) = output.text {
+            spoken.push(text);
+        }
+        values.extend(output.values);
+        warnings.extend(output.warnings);
+        let Some(frame) = output.frame else { continue };
+        answer.response.metrics.rows_processed += frame.rows.len() as u64;
+        if !ended.step.shown {
+            continue;
+        }
+        if output.cut {
+            warnings.push(format!("{} was cut at {} rows.", ended.step.title, frame.rows.len()));
+        }
+        found.push((ended.call, findings(&frame, &Roles::guess(&frame))));
+        answer.tables.push(Shown { title: ended.step.title, frame, cut: output.cut });
+    }
+    let read: Vec<String> = answer.sql.iter().filter_map(|run| bench.admit(&run.sql).ok()).flat_map(|sql| sql.tables().clone()).collect();
+    answer.sources = sources(bench, &read);
+    tell(ask, &mut answer, found, &spoken, &values);
+    fail(&mut answer, &failures, &mut warnings);
+    answer.response.summary.warnings = warnings;
+    answer.suggestions = work.reading.as_ref().map(|reading| suggest::next(reading, bench.session.catalogue())).unwrap_or_default();
+    answer
+}
+
+/// Says what failed, and decides how the whole went.
+fn fail(answer: &mut Answer, failures: &[(super::plan::Step, steward_analysis::Error)], warnings: &mut Vec<String>) {
+    let Some((_, first)) = failures.first() else { return };
+    if answer.tables.is_empty() {
+        answer.response.status = ResponseStatus::Failed;
+        answer.response.error = Some(format!("{} {first}", first.code()));
+        answer.error_code = Some(first.code());
+        answer.answer = first.to_string();
+        (answer.score, answer.confidence) = (0.0, Certainty::Low);
+        return;
+    }
+    answer.response.status = ResponseStatus::PartialSuccess;
+    for (step, error) in failures {
+        warnings.push(format!("{} is missing: {error}", step.title));
+    }
+    answer.confidence = if answer.confidence == Certainty::High { Certainty::Medium } else { answer.confidence };
+}
+
+/// The words: what a procedure says, or the first table in a sentence, then what stands out.
+fn tell(ask: &Ask, answer: &mut Answer, found: Vec<(CallId, Vec<Finding>)>, spoken: &[String], values: &[(String, Value)]) {
+    let mut lines: Vec<String> = spoken.to_vec();
+    let calls: Vec<CallId> = found.iter().map(|(call, _)| *call).collect();
+    if let (Some(first), Some(call)) = (answer.tables.first(), calls.first())
+        && lines.is_empty()
+    {
+        let (line, evidence) = sentence(first, *call);
+        lines.push(line);
+        answer.evidence.extend(evidence);
+    }
+    let many = answer.tables.len() > 1;
+    for (index, (call, list)) in found.into_iter().enumerate() {
+        let Some(table) = answer.tables.get(index) else { continue };
+        // A lone number or a short list speaks for itself.
+        let worth = table.frame.rows.len() > 2 && values.is_empty();
+        for finding in list.into_iter().take(if index == 0 { 4 } else { 2 }).filter(|_| worth) {
+            answer.evidence.extend(finding.cells.into_iter().map(|cell| Evidence {
+                text: cell.text,
+                call_id: call,
+                table: table.frame.name.clone(),
+                column: cell.column,
+                rows: cell.rows,
+                operation: cell.operation,
+            }));
+            let text = if many && index > 0 { format!("{}: {}", table.title, finding.text) } else { finding.text };
+            answer.response.summary.key_findings.push(text);
+        }
+    }
+    if !values.is_empty() {
+        answer.response.summary.key_findings.extend(values.iter().map(|(name, value)| format!("{name}: {}", value.plain())));
+    }
+    let _ = ask;
+    answer.answer = lines.join("\n");
+    if answer.answer.trim().is_empty() {
+        "There is nothing to show.".clone_into(&mut answer.answer);
+    }
+}
+
+/// The first table in a sentence.
+fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
+    let frame = &table.frame;
+    let cell = |row: usize, column: usize| show(frame.cell(row, column), frame.fields.get(column).map(|field| field.unit).unwrap_or_default());
+    let trace = |row: usize, column: usize| Evidence {
+        text: cell(row, column),
+        call_id: call,
+        table: frame.name.clone(),
+        column: frame.fields.get(column).map(|field| field.name.clone()).unwrap_or_default(),
+        rows: vec![row],
+        operation: "value".to_owned(),
+    };
+    let label = |column: usize| frame.fields.get(column).map(|field| field.name.replace('_', " ")).unwrap_or_default();
+    let columns = frame.fields.len();
+    match (frame.rows.len(), columns) {
+        (0, _) => (format!("{}: nothing fits.", table.title), Vec::new()),
+        (1, 1) => (format!("{}: {}.", table.title, cell(0, 0)), vec![trace(0, 0)]),
+        (1, _) => {
+            let parts: Vec<String> = (0..columns.min(8)).map(|column| format!("{} {}", label(column), cell(0, column))).collect();
+            (format!("{}: {}.", table.title, parts.join(", ")), (0..columns.min(8)).map(|column| trace(0, column)).collect())
+        }
+        (rows, 1) => {
+            let some: Vec<String> = (0..rows.min(10)).map(|row| cell(row, 0)).collect();
+            let rest = if rows > 10 { format!(" and {} more", rows - 10) } else { String::new() };
+            (format!("{}: {}{rest}.", table.title, some.join(", ")), (0..rows.min(10)).map(|row| trace(row, 0)).collect())
+        }
+        (rows, 2) if rows <= 5 => {
+            let some: Vec<String> = (0..rows).map(|row| format!("{} ({})", cell(row, 0), cell(row, 1))).collect();
+            let evidence = (0..rows).flat_map(|row| [trace(row, 0), trace(row, 1)]).collect();
+            (format!("{}: {}.", table.title, some.join(", ")), evidence)
+        }
+        (rows, _) => (format!("{}: {} rows.", table.title, steward_analysis::frame::group(rows as f64, 0, false)), Vec::new()),
+    }
+}
+

@@ -1,0 +1,158 @@
+//! The files of an answer: tables, charts, reports. Each is written to disk, hashed, and named in the journal.
+
+use super::record::Record;
+use super::{Answer, Ask, House};
+use crate::error::Result;
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+use steward_analysis::frame::{Frame, Value};
+use steward_analysis::report::{self, ReportInput};
+use steward_analysis::tools::Workbench;
+use steward_domain::{Artifact, ArtifactId, ArtifactKind, Certainty, Check as _, Deliverable, EventType, ResponseStatus, Sha256Hex};
+use steward_store::Change;
+
+/// Writes what was asked for. A file that cannot be written leaves the answer standing, in part.
+pub(super) fn write(house: &House, ask: &Ask, answer: &mut Answer, bench: &Workbench, record: &mut Record<'_>) -> Result<()> {
+    let wants = |what: Deliverable| ask.deliver.is_empty() || ask.deliver.contains(&what);
+    let folder = |kind: &str| match &ask.out {
+        Some(out) => absolute(out).join(kind),
+        None => absolute(&house.artifacts).join(kind).join(record.task.to_string()),
+    };
+    let mut files: Vec<(ArtifactKind, PathBuf, Vec<u8>, Json)> = Vec::new();
+    if wants(Deliverable::Tables) {
+        for table in &answer.tables {
+            let data = json!({ "title": table.title, "rows": table.frame.rows.len(), "columns": table.frame.fields.iter().map(|field| &field.name).collect::<Vec<_>>() });
+            files.push((ArtifactKind::Table, folder("tables").join(format!("{}.csv", table.frame.name)), csv(&table.frame), data));
+        }
+    }
+    let mut pictures = Vec::new();
+    if wants(Deliverable::Charts) {
+        for (place, chart) in answer.charts.iter().enumerate() {
+            let base = folder("charts").join(format!("{}_{}", place + 1, file_name(&chart.spec.title)));
+            let data = json!({ "title": chart.spec.title, "kind": chart.spec.kind, "x": chart.spec.x, "y": chart.spec.y });
+            files.push((ArtifactKind::Chart, base.with_extension("png"), chart.drawn.png.clone(), data.clone()));
+            files.push((ArtifactKind::Chart, base.with_extension("svg"), chart.drawn.svg.clone().into_bytes(), data.clone()));
+            let vega = serde_json::to_vec_pretty(&chart.drawn.vega_lite).unwrap_or_default();
+            files.push((ArtifactKind::Chart, base.with_extension("vl.json"), vega, data));
+            pictures.push(base.with_extension("png"));
+        }
+    }
+    if wants(Deliverable::Reports) && answer.response.status != ResponseStatus::Failed {
+        let reports = folder("reports");
+        let input = report_input(ask, answer, bench, record, &pictures, &reports);
+        let data = json!({ "sections": ["answer", "findings", "charts", "tables", "method", "proof"] });
+        files.push((ArtifactKind::Report, reports.join("report.md"), report::markdown(&input).into_bytes(), data.clone()));
+        files.push((ArtifactKind::Report, reports.join("report.html"), report::html(&input).into_bytes(), data));
+    }
+    for (kind, path, content, metadata) in files {
+        if let Err(error) = save(&path, &content) {
+            answer.response.status = ResponseStatus::PartialSuccess;
+            answer.response.summary.warnings.push(format!("{} was not written: {error}", path.display()));
+            continue;
+        }
+        let Json::Object(metadata) = metadata else { continue };
+        let artifact = artifact(record, kind, &path, &content, metadata)?;
+        answer.response.artifacts.push(artifact);
+    }
+    Ok(())
+}
+
+fn artifact(record: &mut Record<'_>, kind: ArtifactKind, path: &Path, content: &[u8], metadata: Map<String, Json>) -> Result<Artifact> {
+    let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    let artifact = Artifact {
+        artifact_id: ArtifactId(record.id()?),
+        request_id: record.task,
+        artifact_type: kind,
+        content_ref: path.display().to_string(),
+        content_hash: Sha256Hex::new(hash)?,
+        metadata,
+        size_bytes: content.len() as u64,
+        created_at: record.now(),
+    }
+    .validate()?;
+    record.note(
+        EventType::ArtifactGenerated,
+        "runtime",
+        json!({ "artifact_id": artifact.artifact_id, "artifact_type": kind, "content_ref": artifact.content_ref, "sha256": artifact.content_hash, "size_bytes": artifact.size_bytes }),
+    )?;
+    record.change(Change::PutArtifact(artifact.clone()));
+    Ok(artifact.into_inner())
+}
+
+fn save(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, content)
+}
+
+/// An artifact's place must be plain, so `..` and links are followed once, here.
+fn absolute(path: &Path) -> PathBuf {
+    let _made = std::fs::create_dir_all(path);
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A frame as CSV. Text that a spreadsheet would run as a formula gets a quote before it.
+fn csv(frame: &Frame) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let _head = writer.write_record(frame.fields.iter().map(|field| &field.name));
+    for row in &frame.rows {
+        let _row = writer.write_record(row.iter().map(|cell| match cell {
+            Value::Text(text) if text.starts_with(['=', '+', '@', '\t', '\r']) => format!("'{text}"),
+            other => other.plain(),
+        }));
+    }
+    writer.into_inner().unwrap_or_default()
+}
+
+fn file_name(title: &str) -> String {
+    let plain: String = title.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    let parts: Vec<&str> = plain.split('_').filter(|part| !part.is_empty()).take(8).collect();
+    let name = parts.join("_");
+    if name.is_empty() { "chart".to_owned() } else { name.chars().take(60).collect() }
+}
+
+fn report_input<'a>(ask: &Ask, answer: &'a Answer, bench: &Workbench, record: &Record<'_>, pictures: &[PathBuf], reports: &Path) -> ReportInput<'a> {
+    let confidence = match answer.confidence {
+        Certainty::High => report::Confidence::High,
+        Certainty::Medium => report::Confidence::Medium,
+        Certainty::Low => report::Confidence::Low,
+    };
+    let relative = |path: &Path| {
+        let up = reports.ancestors().skip(1).position(|ancestor| path.starts_with(ancestor));
+        match up {
+            Some(levels) => {
+                let base = reports.ancestors().nth(levels + 1).unwrap_or(reports);
+                format!("{}{}", "../".repeat(levels + 1), path.strip_prefix(base).unwrap_or(path).display())
+            }
+            None => path.display().to_string(),
+        }
+    };
+    let charts = answer.charts.iter().enumerate().map(|(place, chart)| {
+        let picture = pictures.get(place).map(|path| relative(path)).unwrap_or_default();
+        (chart.spec.title.clone(), chart.drawn.svg.clone(), picture)
+    });
+    let fingerprint = bench.session.catalogue().fingerprint();
+    ReportInput {
+        title: ask.question.trim().to_owned(),
+        question: ask.question.trim().to_owned(),
+        answer: answer.answer.clone(),
+        findings: answer.response.summary.key_findings.clone(),
+        warnings: answer.response.summary.warnings.clone(),
+        assumptions: answer.assumptions.clone(),
+        tables: answer.tables.iter().map(|table| (&table.frame, table.title.clone())).collect(),
+        charts: charts.collect(),
+        sources: answer.sources.iter().map(|source| (source.name.clone(), format!("{} ({})", source.tables.join(", "), source.location))).collect(),
+        queries: answer.sql.iter().map(|run| (run.title.clone(), run.sql.clone())).collect(),
+        confidence: Some(confidence),
+        proof: vec![
+            ("Request".to_owned(), record.task.to_string()),
+            ("Plan".to_owned(), answer.response.plan_ref.map(|plan| plan.to_string()).unwrap_or_default()),
+            ("Schema fingerprint".to_owned(), fingerprint),
+            ("Verify".to_owned(), format!("steward audit export {} && steward audit verify", record.task)),
+        ],
+        duration_ms: answer.response.metrics.execution_time_ms,
+        generated: record.now().to_chrono().format("%Y-%m-%d %H:%M UTC").to_string(),
+    }
+}

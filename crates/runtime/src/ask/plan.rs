@@ -1,0 +1,272 @@
+//! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
+
+use super::{Ask, House, Planner, recipe, talk::Talk};
+use serde_json::{Value as Json, json};
+use steward_analysis::catalogue::Catalogue;
+use steward_analysis::planner::{self, ChartWish, Choice, Outcome, Reading};
+use steward_analysis::procedure::{self, Procedure};
+use steward_analysis::query::{Dialect, Query};
+use steward_analysis::tools::Workbench;
+use steward_analysis::{model_planner, shape, share, sql};
+use std::sync::Arc;
+use steward_domain::RecipeId;
+
+/// From here on an answer is given with high confidence; below, a model is asked if there is one.
+pub(super) const SURE: f64 = 0.75;
+
+/// One call of a tool.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) tool: &'static str,
+    pub(super) arguments: Json,
+    pub(super) after: Vec<String>,
+    pub(super) invariants: Vec<String>,
+    /// Whether its rows are part of the answer.
+    pub(super) shown: bool,
+}
+
+/// How a question is to be answered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    pub(super) steps: Vec<Step>,
+    pub(super) planner: &'static str,
+    pub(super) confidence: f64,
+    pub(super) assumptions: Vec<String>,
+    pub(super) reasoning: Vec<String>,
+    pub(super) reading: Option<Reading>,
+    pub(super) procedure: Option<Procedure>,
+    pub(super) recipe: Option<RecipeId>,
+    /// Loads the encoder meanwhile.
+    pub(super) warming: Option<Arc<tokio::task::JoinHandle<()>>>,
+}
+
+/// What planning came to.
+#[derive(Debug, Clone)]
+pub(super) enum Planned {
+    Work(Work),
+    Ask { question: String, options: Vec<Choice> },
+    Unanswerable { why: String, can_answer: Vec<String> },
+}
+
+pub(super) async fn choose(house: &House, ask: &Ask, talk: &Talk, bench: &Workbench, fingerprint: &str) -> Planned {
+    let visible = bench.session.visible(&bench.access);
+    let everything = bench.session.catalogue();
+    if let Some(work) = given_sql(&ask.question) {
+        return Planned::Work(work);
+    }
+    let auto = ask.planner.is_none();
+    if (auto || ask.planner == Some(Planner::Recipe))
+        && talk.earlier.is_none()
+        && let Some((id, reading)) = recipe::find(house, ask, &visible, fingerprint).await
+    {
+        let work = Work { recipe: Some(id), ..from_reading(reading, bench, &visible, "recipe") };
+        return Planned::Work(work);
+    }
+    if ask.planner == Some(Planner::Recipe) {
+        let why = "no recipe fits this question yet. Ask it once without --planner recipe".to_owned();
+        return Planned::Unanswerable { why, can_answer: Vec::new() };
+    }
+    // A success will be learned, which needs the encoder: its weights are loaded beside the work.
+    let encoder = house.encoder.clone();
+    let warming = tokio::task::spawn_blocking(move || encoder.warm());
+    let local = local(house, ask, talk, bench, &visible, everything).await;
+    let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
+    let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure);
+    if wants_model && let Some(model) = &house.model {
+        let hint = match &local {
+            Planned::Work(work) => work.reading.as_ref(),
+            _ => None,
+        };
+        let today = house.clock.now().to_chrono().date_naive();
+        let asked = model_planner::plan(&**model, &ask.question, &visible, hint, house.samples_to_model, today).await;
+        match asked {
+            Ok(plan) => return Planned::Work(from_model(plan)),
+            Err(error) => {
+                // The model's failure is no reason to give nothing; it is said, and the built-in reading stands.
+                return match local {
+                    Planned::Work(mut work) => {
+                        work.assumptions.push(format!("The model could not be used ({error}), so the built-in reading was taken."));
+                        Planned::Work(work)
+                    }
+                    other => other,
+                };
+            }
+        }
+    }
+    if ask.planner == Some(Planner::Model) {
+        let why = "no model is configured. Set `model` in config/steward.yaml, or pass --model".to_owned();
+        return Planned::Unanswerable { why, can_answer: Vec::new() };
+    }
+    match local {
+        Planned::Work(work) => Planned::Work(Work { warming: Some(Arc::new(warming)), ..work }),
+        other => other,
+    }
+}
+
+/// The built-in planner: written instructions for statistics first, then questions.
+async fn local(house: &House, ask: &Ask, talk: &Talk, bench: &Workbench, visible: &Catalogue, everything: &Catalogue) -> Planned {
+    let procedure = match visible.tables.as_slice() {
+        [table] if talk.earlier.is_none() => {
+            let head = bench.session.head(&table.name, bench.limits.rows.get() as usize).await;
+            head.ok().and_then(|(frame, _)| procedure::read(&ask.question, &frame)).map(|procedure| (table.name.clone(), procedure))
+        }
+        _ => None,
+    };
+    if let Some((table, procedure)) = &procedure
+        && procedure.confidence >= SURE
+    {
+        return Planned::Work(from_procedure(table, procedure.clone(), visible));
+    }
+    let today = house.clock.now().to_chrono().date_naive();
+    let meaning: &dyn planner::Meaning = &*house.encoder;
+    let read = |catalogue: &Catalogue| planner::read(&ask.question, catalogue, talk.earlier.as_ref(), today, meaning);
+    let outcome = read(visible);
+    let outcome = match &outcome {
+        // What the question is about may be there but not to be read: then policy says so, instead of "there is no such thing".
+        Outcome::Read(reading) if reading.confidence >= SURE => outcome,
+        _ if visible != everything => match read(everything) {
+            Outcome::Read(whole) => {
+                let better = match &outcome {
+                    Outcome::Read(reading) => whole.confidence > reading.confidence + 0.1,
+                    _ => true,
+                };
+                if better { Outcome::Read(whole) } else { outcome }
+            }
+            _ => outcome,
+        },
+        _ => outcome,
+    };
+    match (outcome, procedure) {
+        (Outcome::Read(reading), Some((table, procedure))) if procedure.confidence > reading.confidence => {
+            Planned::Work(from_procedure(&table, procedure, visible))
+        }
+        (Outcome::Read(reading), _) => Planned::Work(from_reading(reading, bench, visible, "local")),
+        (_, Some((table, procedure))) => Planned::Work(from_procedure(&table, procedure, visible)),
+        (Outcome::Ask { question, options }, None) => Planned::Ask { question, options },
+        (Outcome::Unanswerable { why, can_answer }, None) => Planned::Unanswerable { why, can_answer },
+    }
+}
+
+/// A question that is SQL already is taken at its word.
+fn given_sql(question: &str) -> Option<Work> {
+    let text = question.trim();
+    let first = text.split_whitespace().next()?.to_ascii_lowercase();
+    let sql = matches!(first.as_str(), "select" | "with") && text.to_ascii_lowercase().contains(" from ")
+        || matches!(
+            first.trim_end_matches(';'),
+            "insert" | "update" | "delete" | "drop" | "alter" | "create" | "attach" | "detach" | "vacuum" | "copy" | "pragma" | "truncate" | "grant"
+        ) && text.contains(|c: char| c == ';' || c == '(' || c == '\'')
+        || matches!(first.as_str(), "drop" | "delete" | "truncate" | "attach" | "vacuum" | "pragma") && text.split_whitespace().count() <= 6;
+    sql.then(|| Work {
+        steps: vec![step("result", "Result", "sql.run", json!({ "sql": text }), true)],
+        planner: "sql",
+        confidence: 1.0,
+        reasoning: vec!["The question is SQL, so it is run as it stands.".to_owned()],
+        ..Work::default()
+    })
+}
+
+fn step(name: &str, title: &str, tool: &'static str, arguments: Json, shown: bool) -> Step {
+    let invariants = vec!["read-only".to_owned()];
+    Step { name: name.to_owned(), title: title.to_owned(), tool, arguments, after: Vec::new(), invariants, shown }
+}
+
+fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Work {
+    let columns = visible.table(table).map(|table| table.columns.as_slice()).unwrap_or_default();
+    let list: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name.replace('"', "\"\""))).collect();
+    let load = format!("SELECT {} FROM \"{}\"", list.join(", "), table.replace('"', "\"\""));
+    let mut statistics = step("statistics", "Statistics", "stats.run", json!({ "input": "rows", "procedure": procedure }), true);
+    statistics.after.push("rows".to_owned());
+    statistics.invariants = procedure.assumptions.clone();
+    Work {
+        steps: vec![step("rows", "Rows", "sql.run", json!({ "sql": load }), false), statistics],
+        planner: "local",
+        confidence: procedure.confidence,
+        assumptions: procedure.assumptions.clone(),
+        reasoning: procedure.reasoning.clone(),
+        procedure: Some(procedure),
+        ..Work::default()
+    }
+}
+
+pub(super) fn from_reading(reading: Reading, bench: &Workbench, visible: &Catalogue, planner: &'static str) -> Work {
+    let mut steps = Vec::new();
+    let mut queries: Vec<Query> = reading.queries.iter().map(|named| named.query.clone()).collect();
+    for query in &mut queries {
+        shape::expand_star(query, visible);
+    }
+    let mut base = None;
+    if let Some((table, load, rewritten)) = share::base(&queries, bench.session.catalogue()) {
+        let mut loading = step(share::BASE, &format!("The rows of {table} that are needed"), "sql.run", run_arguments(bench, &load), false);
+        loading.invariants.push("read each file once".to_owned());
+        if let Some(arguments) = loading.arguments.as_object_mut() {
+            arguments.insert("keep_in_engine".to_owned(), true.into());
+        }
+        steps.push(loading);
+        queries = rewritten;
+        base = Some(share::BASE.to_owned());
+    }
+    for (named, query) in reading.queries.iter().zip(&queries) {
+        let arguments = if base.is_some() {
+            json!({ "sql": sql::write(query, Dialect::DataFusion), "in_engine": true })
+        } else {
+            run_arguments(bench, query)
+        };
+        let mut run = step(&named.name, &named.title, "sql.run", arguments, true);
+        run.after.extend(base.clone());
+        if query.filter.is_some() && !query.group.is_empty() {
+            run.invariants.push("filter before aggregate".to_owned());
+        }
+        steps.push(run);
+    }
+    let charts: Vec<Step> = reading.charts.iter().enumerate().filter_map(|(place, wish)| chart(place, wish, &reading)).collect();
+    steps.extend(charts);
+    Work {
+        steps,
+        planner,
+        confidence: reading.confidence,
+        assumptions: reading.assumptions.clone(),
+        reasoning: reading.reasoning.clone(),
+        reading: Some(reading),
+        ..Work::default()
+    }
+}
+
+fn run_arguments(bench: &Workbench, query: &Query) -> Json {
+    let dialect = bench.session.dialect(&shape::tables(query));
+    if sql::supports(query, dialect) {
+        json!({ "sql": sql::write(query, dialect) })
+    } else {
+        json!({ "sql": sql::write(query, Dialect::DataFusion), "in_engine": true })
+    }
+}
+
+fn chart(place: usize, wish: &ChartWish, reading: &Reading) -> Option<Step> {
+    let input = &reading.queries.get(wish.query)?.name;
+    let arguments = json!({ "input": input, "kind": wish.kind, "title": wish.title, "x": wish.x, "y": wish.y, "series": wish.series });
+    let mut drawing = step(&format!("chart_{}", place + 1), &wish.title, "plot.render", arguments, false);
+    drawing.after.push(input.clone());
+    drawing.invariants = vec!["bars begin at zero".to_owned()];
+    Some(drawing)
+}
+
+fn from_model(plan: model_planner::ModelPlan) -> Work {
+    let mut steps: Vec<Step> = (plan.queries.iter())
+        .map(|query| step(&query.name, &query.title, "sql.run", json!({ "sql": query.sql, "in_engine": false }), true))
+        .collect();
+    for (place, chart) in plan.charts.iter().enumerate() {
+        let mut drawing = step(&format!("chart_{}", place + 1), &chart.title, "plot.render", json!(chart), false);
+        drawing.after.push(chart.input.clone());
+        steps.push(drawing);
+    }
+    Work {
+        steps,
+        planner: "model",
+        confidence: plan.confidence.clamp(0.0, 1.0),
+        assumptions: plan.assumptions,
+        reasoning: plan.reasoning,
+        ..Work::default()
+    }
+}

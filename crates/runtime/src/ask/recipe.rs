@@ -1,0 +1,85 @@
+//! Recipes: what worked is kept with its particulars taken out, found again by meaning, and run with new ones.
+//!
+//! Invariant: a recipe is used only when the new question says the same thing in the same words but for its particulars,
+//! and every particular was found in the data. Near in meaning is not enough: "total" and "average" are near.
+
+use super::plan::Work;
+use super::record::Record;
+use super::{Answer, Ask, House};
+use crate::error::Result;
+use serde_json::{Value as Json, json};
+use steward_analysis::adapt;
+use steward_analysis::catalogue::Catalogue;
+use steward_analysis::planner::Reading;
+use steward_analysis::tools::Workbench;
+use steward_domain::{Check as _, NodeName, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName, Valid};
+use steward_store::{Change, Page, Scope};
+
+/// Recipes that are looked at before meaning is asked, last used first.
+const RECENT: u32 = 50;
+/// Recipes that are near in meaning and looked at.
+const NEAREST: u32 = 3;
+
+/// A recipe that answers this question, with the question's particulars put in.
+pub(super) async fn find(house: &House, ask: &Ask, visible: &Catalogue, fingerprint: &str) -> Option<(RecipeId, Reading)> {
+    let scope = Scope::User(ask.user.clone());
+    let schema = Sha256Hex::new(fingerprint).ok()?;
+    let today = house.clock.now().to_chrono().date_naive();
+    let fits = |recipe: &Valid<Recipe>| -> Option<(RecipeId, Reading)> {
+        let reading: Reading = serde_json::from_value(recipe.tool_argument_templates.first()?.get("reading")?.clone()).ok()?;
+        let adapted = adapt::adapt(&ask.question, recipe.intent_template.as_str(), &reading, visible, today)?;
+        Some((recipe.recipe_id, adapted))
+    };
+    // The recent ones first: that needs no encoder, and is what a person who asks again means.
+    let recent = house.store.recipes(&scope, Page::first(RECENT)).await.ok()?;
+    if recent.is_empty() {
+        return None;
+    }
+    if let Some(found) = recent.iter().filter(|recipe| recipe.schema_fingerprint == schema).find_map(fits) {
+        return Some(found);
+    }
+    let meaning = house.encoder.embed(&ask.question)?;
+    let nearest = house.store.nearest_recipes(&scope, &schema, &meaning, NEAREST).await.ok()?;
+    nearest.iter().find_map(|near| fits(&near.item))
+}
+
+/// Keeps what worked, or counts one more success of the recipe that was used.
+pub(super) fn learn(house: &House, ask: &Ask, work: &Work, bench: &Workbench, answer: &Answer, record: &mut Record<'_>) -> Result<()> {
+    if let Some(id) = work.recipe {
+        record.change(Change::UseRecipe { id, at: record.now() });
+        return Ok(());
+    }
+    // Only what was read with high confidence, and not what leans on an earlier question.
+    let Some(reading) = work.reading.as_ref().filter(|reading| reading.confidence >= super::plan::SURE) else { return Ok(()) };
+    if ask.conversation.is_some() || answer.tables.is_empty() || work.planner != "local" {
+        return Ok(());
+    }
+    let today = record.now().to_chrono().date_naive();
+    let visible = bench.session.visible(&bench.access);
+    let Some(template) = adapt::template(&ask.question, reading, &visible, today) else { return Ok(()) };
+    let Some(embedding) = house.encoder.embed(&ask.question) else { return Ok(()) };
+    let now = record.now();
+    let Json::Object(arguments) = json!({ "reading": reading }) else { return Ok(()) };
+    let subtasks = work.steps.iter().map(|step| {
+        Ok(SubtaskTemplate {
+            task_id: NodeName::new(&step.name)?,
+            tool_name: ToolName::new(step.tool)?,
+            arg_template: step.arguments.to_string(),
+            dependencies: step.after.iter().map(NodeName::new).collect::<std::result::Result<_, _>>()?,
+        })
+    });
+    let recipe = Recipe {
+        recipe_id: RecipeId(record.id()?),
+        user_id: ask.user.clone(),
+        schema_fingerprint: Sha256Hex::new(bench.session.catalogue().fingerprint())?,
+        intent_template: Template::new(template)?,
+        intent_embedding: embedding.to_vec(),
+        plan_structure: PlanTemplate { subtasks: subtasks.collect::<std::result::Result<_, steward_domain::Problem>>()? },
+        tool_argument_templates: vec![arguments],
+        success_count: 1,
+        created_at: now,
+        last_used_at: now,
+    };
+    record.change(Change::PutRecipe(recipe.validate()?));
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! What may be asked next: the same thing over time, by another dimension, or narrowed to its largest part.
+
+use steward_analysis::catalogue::{Catalogue, Column, Table};
+use steward_analysis::planner::Reading;
+use steward_analysis::query::{Expr, Query};
+
+/// At most three questions that the built-in planner can answer.
+pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
+    let Some(query) = reading.queries.first().map(|named| &named.query) else { return Vec::new() };
+    let Some(table) = catalogue.table(&query.table) else { return Vec::new() };
+    let measure = (query.items.iter())
+        .find_map(|item| column_of(&item.expr).and_then(|name| table.column(name)).filter(|column| column.kind.is_number()))
+        .or_else(|| table.columns.iter().find(|column| is_measure(column)));
+    let grouped: Vec<&str> = query.group.iter().filter_map(column_of).collect();
+    let what = measure.map_or_else(|| format!("number of {}", table.label), |column| format!("total {}", column.label.replace('_', " ")));
+    let mut questions = Vec::new();
+    let over_time = query.group.iter().any(|expr| matches!(expr, Expr::Truncate(..) | Expr::Part(..)));
+    if !over_time && table.columns.iter().any(|column| column.kind.is_time()) {
+        questions.push(format!("{} by month", capital(&what)));
+    }
+    for column in dimensions(table).into_iter().filter(|column| !grouped.contains(&column.name.as_str())).take(2) {
+        questions.push(format!("{} by {}", capital(&what), column.label.replace('_', " ")));
+    }
+    if questions.len() < 3 && measure.is_none() && !filtered(query) {
+        questions.push(format!("How many {} are there?", table.label));
+    }
+    questions.truncate(3);
+    questions
+}
+
+fn filtered(query: &Query) -> bool {
+    query.filter.is_some()
+}
+
+fn is_measure(column: &Column) -> bool {
+    let name = column.name.to_lowercase();
+    column.kind.is_number() && !name.ends_with("id") && !name.contains("year") && column.distinct > 10
+}
+
+/// Columns with few values: what things are counted by.
+fn dimensions(table: &Table) -> Vec<&Column> {
+    let few = |column: &&Column| !column.kind.is_time() && !column.kind.is_number() && (2..=50).contains(&column.distinct) && column.looks_like.is_none();
+    table.columns.iter().filter(few).collect()
+}
+
+fn column_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Column(_, name) => Some(name),
+        Expr::Aggregate(_, arguments) => arguments.iter().find_map(column_of),
+        Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => column_of(inner),
+        _ => None,
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

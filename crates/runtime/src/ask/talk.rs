@@ -1,0 +1,94 @@
+//! The conversation around a question: what was said before, and what is said now.
+
+use super::{Answer, Ask, House};
+use crate::ask::record::Record;
+use crate::error::{Error, Result};
+use serde_json::{Map, Value as Json, json};
+use steward_analysis::planner::Reading;
+use steward_domain::{
+    Check as _, Content, Conversation, ConversationId, ConversationStatus, DomainName, EventType, Label, MessageId, Role,
+};
+use steward_journal::Draft;
+use steward_store::{Change, NewMessage, Scope};
+
+/// Messages that are looked at: S0's window.
+const WINDOW: u32 = 10;
+
+/// One conversation, and what of it matters to the next question.
+pub(super) struct Talk {
+    pub(super) id: ConversationId,
+    known: bool,
+    /// The sources asked before.
+    pub(super) data: Vec<String>,
+    /// How the last question was read.
+    pub(super) earlier: Option<Reading>,
+}
+
+impl Talk {
+    pub(super) async fn open(house: &House, ask: &Ask) -> Result<Self> {
+        let Some(id) = ask.conversation else {
+            let id = ConversationId(house.random.uuid_v7(house.clock.now())?);
+            return Ok(Self { id, known: false, data: Vec::new(), earlier: None });
+        };
+        let scope = Scope::User(ask.user.clone());
+        let found = house.store.conversation(&scope, id).await?;
+        let open = found.is_some_and(|conversation| conversation.status == ConversationStatus::Active);
+        if !open {
+            return Err(Error::NoConversation(id.to_string()));
+        }
+        let window = house.store.window(&scope, id, WINDOW).await?;
+        let spoken: Vec<_> = window.iter().rev().filter(|message| message.role == Role::Agent).collect();
+        let data = spoken.iter().find_map(|message| message.metadata.get("data"));
+        let data = data.and_then(|data| serde_json::from_value(data.clone()).ok()).unwrap_or_default();
+        // A question back leaves no reading; the one before it still stands.
+        let earlier = spoken.iter().find_map(|message| message.metadata.get("reading").filter(|reading| !reading.is_null()));
+        let earlier = earlier.and_then(|reading| serde_json::from_value(reading.clone()).ok());
+        Ok(Self { id, known: true, data, earlier })
+    }
+
+    /// Appends the question and the answer.
+    pub(super) async fn close(&self, house: &House, ask: &Ask, data: &[String], answer: &Answer, record: &Record<'_>) -> Result<()> {
+        let now = house.clock.now();
+        let mut changes = Vec::new();
+        let mut entries = Vec::new();
+        if !self.known {
+            let conversation = Conversation {
+                id: self.id,
+                user_id: ask.user.clone(),
+                application_domain: DomainName::new("generic")?,
+                created_at: now,
+                updated_at: now,
+                status: ConversationStatus::Active,
+                metadata: Map::new(),
+            };
+            changes.push(Change::PutConversation(conversation.validate()?));
+        }
+        let metadata = json!({
+            "request_id": record.task,
+            "data": data,
+            "reading": answer.reading,
+            "confidence": answer.score,
+            "planner": answer.planner,
+        });
+        let said = [(Role::User, ask.question.trim().to_owned(), json!({})), (Role::Agent, answer.answer.clone(), metadata)];
+        for (role, content, metadata) in said {
+            let id = MessageId(record.id()?);
+            let Json::Object(metadata) = metadata else { continue };
+            let agent = if role == Role::Agent { Some(Label::new("analyst")?) } else { None };
+            let entry = json!({ "message_id": id, "role": role, "request_id": record.task });
+            let Json::Object(entry) = entry else { continue };
+            entries.push(Draft::new(EventType::MessageAppended, Label::new("runtime")?, entry));
+            changes.push(Change::AppendMessage(NewMessage {
+                id,
+                conversation_id: self.id,
+                role,
+                content: Content::new(content)?,
+                timestamp: now,
+                agent_type: agent,
+                tool_calls: Vec::new(),
+                metadata,
+            }));
+        }
+        record.converse(self.id, entries, changes).await
+    }
+}

@@ -1,0 +1,57 @@
+//! What can go wrong between a question and its answer.
+
+use steward_domain::{Coded, ErrorClass, Invalid, Problem};
+
+/// The result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure of a question that could not even be taken, or whose answer could not be kept. What fails on the way is an
+/// answer with the status `failed`.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] steward_store::Error),
+    #[error(transparent)]
+    Journal(#[from] steward_journal::Error),
+    #[error(transparent)]
+    Analysis(#[from] steward_analysis::Error),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("{0}")]
+    Problem(Problem),
+    #[error("there is no conversation {0}. Leave --conversation out to begin a new one")]
+    NoConversation(String),
+    #[error("no data was named. Pass --data with a file, a folder or a database address")]
+    NoData,
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl Coded for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Journal(error) => error.code(),
+            Self::Analysis(error) => error.code(),
+            Self::Invalid(error) => error.code(),
+            Self::Problem(_) => "RUN001",
+            Self::NoConversation(_) => "RUN002",
+            Self::NoData => "RUN003",
+        }
+    }
+
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Store(error) => error.class(),
+            Self::Journal(error) => error.class(),
+            Self::Analysis(error) => error.class(),
+            Self::Invalid(error) => error.class(),
+            _ => ErrorClass::User,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Questions from end to end, with a real store, real files and the real journal.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+mod conversations;
+mod walkthroughs;
+
+use async_trait::async_trait;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use steward_analysis::session::Options;
+use steward_domain::{ChainId, Constraints, RequestPolicy, TaskId, UserId};
+use steward_journal::clock::SystemClock;
+use steward_journal::keys;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_language::Encoder;
+use steward_language::model::{Model, ModelError, Reply, Request};
+use steward_runtime::ask::{Answer, Ask, House, Planner};
+use steward_store::sqlite::SqliteStore;
+use steward_store::{Scope, Store, StoreOptions};
+
+/// A house in a folder of its own.
+pub(crate) struct Fixture {
+    pub(crate) house: House,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+/// Stands for a model: gives the same reply to everything.
+pub(crate) struct Parrot(pub(crate) serde_json::Value);
+
+#[async_trait]
+impl Model for Parrot {
+    fn name(&self) -> &str {
+        "parrot"
+    }
+    async fn complete(&self, _: &Request) -> Result<Reply, ModelError> {
+        Ok(Reply { text: self.0.to_string(), json: Some(self.0.clone()), input_tokens: 1, output_tokens: 1, model: "parrot".to_owned() })
+    }
+}
+
+pub(crate) fn user() -> UserId {
+    UserId::new("ana").unwrap()
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let signer = keys::load_or_create(&folder.path().join("journal.key"), &SystemRandom).unwrap();
+        let options = StoreOptions {
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(SystemRandom),
+            redactor: Arc::new(Redactor::default()),
+            signer: Arc::new(signer),
+        };
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("state.db"), options).unwrap());
+        let house = House {
+            store,
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(SystemRandom),
+            artifacts: folder.path().join("artifacts"),
+            encoder: Arc::new(Encoder::default()),
+            model: None,
+            samples_to_model: false,
+            options: Options::default(),
+        };
+        Self { house, folder }
+    }
+
+    pub(crate) fn with_model(mut self, reply: serde_json::Value) -> Self {
+        self.house.model = Some(Arc::new(Parrot(reply)));
+        self
+    }
+
+    pub(crate) async fn ask(&self, ask: Ask) -> Answer {
+        self.house.ask(&ask, &|_| {}).await.unwrap()
+    }
+
+    /// What the journal says of a request: event types in order, with their data.
+    pub(crate) async fn journal(&self, task: TaskId) -> Vec<(String, serde_json::Value)> {
+        let scope = Scope::User(user());
+        let entries = self.house.store.entries(&scope, ChainId::from(task), 0, 1000).await.unwrap();
+        entries
+            .iter()
+            .map(|entry| (entry.entry.event_type.name().to_owned(), serde_json::from_str(&entry.entry.event_data).unwrap()))
+            .collect()
+    }
+
+    /// How often an event happened.
+    pub(crate) async fn count(&self, task: TaskId, event: &str) -> usize {
+        self.journal(task).await.iter().filter(|(name, _)| name == event).count()
+    }
+}
+
+pub(crate) fn retail(file: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    root.join("examples/retail").join(file).display().to_string()
+}
+
+pub(crate) fn ask(question: &str, data: &[String]) -> Ask {
+    Ask {
+        question: question.to_owned(),
+        data: data.to_vec(),
+        conversation: None,
+        user: user(),
+        deliver: Vec::new(),
+        out: None,
+        planner: None,
+        policy: RequestPolicy::default(),
+        constraints: Constraints::default(),
+    }
+}
+
+pub(crate) fn local(question: &str, data: &[String]) -> Ask {
+    Ask { planner: Some(Planner::Local), ..ask(question, data) }
+}
+
+pub(crate) fn write(folder: &Path, name: &str, content: &str) -> String {
+    let path: PathBuf = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path.display().to_string()
+}

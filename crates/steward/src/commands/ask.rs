@@ -1,0 +1,323 @@
+//! `steward ask`.
+
+use super::Context;
+use crate::error::Failure;
+use crate::home::Opened;
+use crate::output::{Tone, document, frame, paint, say};
+use clap::{Args, ValueEnum};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use steward_analysis::session::Options;
+use steward_domain::{Certainty, Constraints, ConversationId, Deliverable, RequestPolicy, ResponseStatus};
+use steward_journal::clock::SystemClock;
+use steward_journal::random::SystemRandom;
+use steward_language::Encoder;
+use steward_language::model::{Model, OpenAi, Options as ModelOptions, Secret};
+use steward_runtime::ask::{Answer, Ask, House, Planner, Progress};
+use steward_store::{ConversationFilter, Page};
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  steward ask \"Analyze Q1 2021 Arizona sales; trends + charts\" --data sales.csv
+  steward ask \"and Texas?\" --conversation last
+  steward ask \"top 5 customers by total amount\" --data orders.csv --data customers.csv
+  steward ask \"how many orders are open?\" --data postgres://reader@db.example/shop --json
+  steward ask --data sales.csv          a prompt, for one question after the other")]
+pub(crate) struct AskCommand {
+    /// The question, in plain language. Leave it out for a prompt.
+    question: Option<String>,
+    /// A file, a folder, a pattern or a database address; repeat it for several. `name=FILE` names the table.
+    #[arg(long, short, value_name = "SOURCE")]
+    data: Vec<String>,
+    /// Go on with this conversation; `last` is the one before.
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    /// What to write; everything unless said.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    deliver: Vec<Deliver>,
+    /// Where the files go.
+    #[arg(long, short, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Who plans.
+    #[arg(long, value_enum)]
+    planner: Option<PlannerChoice>,
+    /// A model behind an OpenAI-compatible address: `NAME@http://127.0.0.1:8080/v1`.
+    #[arg(long, value_name = "NAME@URL")]
+    model: Option<String>,
+    /// Show how the question was read, and the SQL.
+    #[arg(long)]
+    explain: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Deliver {
+    Tables,
+    Charts,
+    Reports,
+    Summary,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PlannerChoice {
+    Recipe,
+    Local,
+    Model,
+}
+
+pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let house = house(context, &command, &opened)?;
+    let mut ask = Ask {
+        question: command.question.clone().unwrap_or_default(),
+        data: command.data.clone(),
+        conversation: conversation(context, &opened, command.conversation.as_deref()).await?,
+        user: context.settings.user.clone(),
+        deliver: command.deliver.iter().map(|deliver| (*deliver).into()).collect(),
+        out: command.out.clone(),
+        planner: command.planner.map(Into::into),
+        policy: RequestPolicy {
+            allowed_columns: context.settings.analysis.allowed_columns.clone(),
+            blocked_patterns: context.settings.analysis.blocked_patterns.clone(),
+        },
+        constraints: Constraints {
+            row_limit: context.settings.analysis.row_limit,
+            timeout_seconds: context.settings.analysis.timeout_seconds,
+        },
+    };
+    match command.question {
+        Some(_) => {
+            let answer = one(&house, &ask, context.json).await?;
+            show(&answer, context.json, command.explain);
+            failed(&answer)
+        }
+        None => prompt(&house, &mut ask, command.explain).await,
+    }
+}
+
+/// Everything a question is answered with.
+pub(super) fn house(context: &Context, command: &AskCommand, opened: &Opened) -> Result<House, Failure> {
+    let settings = &context.settings;
+    let configured = match command.model.as_deref() {
+        Some(named) => {
+            let (name, url) = named.split_once('@').ok_or_else(|| {
+                Failure::user("CLI004", "--model: write NAME@URL, such as qwen@http://127.0.0.1:8080/v1")
+            })?;
+            let key = std::env::var("STEWARD_MODEL_KEY").ok();
+            Some((url.to_owned(), name.to_owned(), key, settings.model.as_ref().is_some_and(|model| model.send_samples)))
+        }
+        None => settings.model.as_ref().map(|model| {
+            let key = model.key_variable.as_ref().and_then(|name| std::env::var(name).ok());
+            (model.base_url.clone(), model.name.clone(), key, model.send_samples)
+        }),
+    };
+    let samples_to_model = configured.as_ref().is_some_and(|(.., samples)| *samples);
+    let model: Option<Arc<dyn Model>> = match configured {
+        None => None,
+        Some((url, name, key, _)) => {
+            let mut options = ModelOptions::new(url, name);
+            options.api_key = key.map(Secret::new);
+            Some(Arc::new(OpenAi::new(options)?))
+        }
+    };
+    Ok(House {
+        store: opened.store.clone(),
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        artifacts: context.home.path.join("artifacts"),
+        encoder: Arc::new(Encoder::default()),
+        model,
+        samples_to_model,
+        options: Options { memory: settings.analysis.memory_mb.max(64) << 20, ..Options::default() },
+    })
+}
+
+async fn conversation(context: &Context, opened: &Opened, named: Option<&str>) -> Result<Option<ConversationId>, Failure> {
+    match named {
+        None => Ok(None),
+        Some("last") => {
+            let page = Page::first(1);
+            let found = opened.store.conversations(&context.scope, ConversationFilter::default(), page).await?;
+            let last = found.first().map(|conversation| conversation.id);
+            last.map(Some).ok_or_else(|| Failure::user("RUN002", "there is no conversation yet. Ask a question with --data first"))
+        }
+        Some(id) => id.parse().map(Some).map_err(|problem: steward_domain::Problem| Failure::user("CLI004", format!("--conversation: {problem}"))),
+    }
+}
+
+async fn one(house: &House, ask: &Ask, json: bool) -> Result<Answer, Failure> {
+    let terminal = std::io::stderr().is_terminal() && !json;
+    let tell = move |progress: Progress| {
+        if terminal {
+            eprint!("\r\u{1b}[2K{} …", progress.doing);
+            let _shown = std::io::stderr().flush();
+        }
+    };
+    let answer = house.ask(ask, &tell).await;
+    if terminal {
+        eprint!("\r\u{1b}[2K");
+    }
+    Ok(answer?)
+}
+
+/// A failed answer is a failed command, except an honest "the data does not say".
+fn failed(answer: &Answer) -> Result<(), Failure> {
+    match (&answer.response.status, answer.error_code) {
+        (ResponseStatus::Failed, Some(code)) if code != "ASK001" => {
+            let message = answer.response.error.clone().unwrap_or_default();
+            let message = message.strip_prefix(code).unwrap_or(&message).trim().to_owned();
+            Err(if code.starts_with("SQL") && !matches!(code, "SQL001" | "SQL010" | "SQL011") {
+                Failure::denied(code, message)
+            } else {
+                Failure::user(code, message)
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn show(answer: &Answer, json: bool, explain: bool) {
+    if json {
+        return document(&answer.json());
+    }
+    if answer.response.status == ResponseStatus::Failed && answer.error_code != Some("ASK001") {
+        return;
+    }
+    say(&answer.answer);
+    for finding in &answer.response.summary.key_findings {
+        say(format!("  • {finding}"));
+    }
+    let width = comfy_table::Table::new().width().map_or(100, usize::from);
+    for table in answer.tables.iter().take(3) {
+        let lone = table.frame.rows.len() <= 1 && table.frame.fields.len() <= 1;
+        let chart = answer.charts.iter().find(|chart| chart.input == table.frame.name);
+        if !lone {
+            say("");
+            say(paint(Tone::Strong, &table.title));
+            frame(&table.frame, 12);
+        }
+        if let Some(drawn) = chart.and_then(|chart| steward_analysis::chart::terminal(&chart.spec, &table.frame, width.min(100), std::io::stdout().is_terminal())) {
+            say("");
+            say(drawn);
+        }
+    }
+    if let Some(clarification) = &answer.clarification {
+        if clarification.question != answer.answer {
+            say("");
+            say(&clarification.question);
+        }
+        for (place, option) in clarification.options.iter().enumerate() {
+            say(format!("  {}. {}", place + 1, option.label));
+        }
+    }
+    notes(answer, explain);
+}
+
+fn notes(answer: &Answer, explain: bool) {
+    let quiet = |text: &str| say(paint(Tone::Quiet, text));
+    if !answer.assumptions.is_empty() || !answer.response.summary.warnings.is_empty() {
+        say("");
+    }
+    answer.assumptions.iter().for_each(|assumption| quiet(&format!("Assumed: {assumption}")));
+    answer.response.summary.warnings.iter().for_each(|warning| say(paint(Tone::Warn, &format!("Careful: {warning}"))));
+    if explain {
+        say("");
+        say(paint(Tone::Strong, "How the question was read"));
+        answer.reasoning.iter().for_each(|line| say(format!("  {line}")));
+        for run in &answer.sql {
+            say("");
+            say(paint(Tone::Strong, &run.title));
+            say(&run.sql);
+        }
+    }
+    let reports = answer.response.artifacts.iter().filter(|artifact| {
+        let end = artifact.content_ref.rsplit('.').next().unwrap_or_default();
+        matches!(end, "html" | "png" | "csv")
+    });
+    let mut paths: Vec<&str> = reports.map(|artifact| artifact.content_ref.as_str()).collect();
+    paths.sort_by_key(|path| (!path.ends_with("html"), !path.ends_with("png")));
+    if !paths.is_empty() {
+        say("");
+    }
+    paths.iter().take(6).for_each(|path| quiet(path));
+    if paths.len() > 6 {
+        quiet(&format!("and {} more files beside them", paths.len() - 6));
+    }
+    if !answer.suggestions.is_empty() {
+        say("");
+        answer.suggestions.iter().for_each(|suggestion| say(format!("{} {suggestion}", paint(Tone::Quiet, "next:"))));
+    }
+    let confidence = match answer.confidence {
+        Certainty::High => paint(Tone::Good, "high confidence"),
+        Certainty::Medium => paint(Tone::Warn, "medium confidence: check the SQL with --explain"),
+        Certainty::Low => paint(Tone::Bad, "low confidence"),
+    };
+    let sources: Vec<&str> = answer.sources.iter().map(|source| source.name.as_str()).collect();
+    let from = if sources.is_empty() { String::new() } else { format!(" · {}", sources.join(", ")) };
+    let talk = answer.conversation_id.map(|id| format!(" · conversation {id}")).unwrap_or_default();
+    say("");
+    say(format!("{confidence}{}", paint(Tone::Quiet, &format!("{from} · planned by {} · {} ms{talk}", answer.planner, answer.response.metrics.execution_time_ms))));
+}
+
+/// One question after the other in one conversation. Lines are kept in the home for the next time.
+async fn prompt(house: &House, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
+    say("Ask about the data. An empty line or Ctrl-D ends it; `?` shows what was asked before.");
+    let history = house.artifacts.parent().map(|home| home.join("history"));
+    let mut options: Vec<String> = Vec::new();
+    let mut lines = std::io::stdin().lock().lines();
+    loop {
+        print!("{} ", paint(Tone::Strong, "›"));
+        let _shown = std::io::stdout().flush();
+        let Some(Ok(line)) = lines.next() else { break };
+        let line = line.trim();
+        if line.is_empty() {
+            break;
+        }
+        if line == "?" {
+            let known = history.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+            known.lines().rev().take(20).for_each(|line| say(paint(Tone::Quiet, line)));
+            continue;
+        }
+        // A bare number answers the question back.
+        let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.wrapping_sub(1)).cloned());
+        ask.question = chosen.unwrap_or_else(|| line.to_owned());
+        if let Some(path) = &history {
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            let _kept = file.and_then(|mut file| writeln!(file, "{}", ask.question));
+        }
+        match one(house, ask, false).await {
+            Ok(answer) => {
+                show(&answer, false, explain);
+                ask.conversation = answer.conversation_id;
+                options = answer.clarification.iter().flat_map(|asked| &asked.options).map(|option| option.question.clone()).collect();
+                if let Err(failure) = failed(&answer) {
+                    failure.print(false);
+                }
+            }
+            Err(failure) => failure.print(false),
+        }
+        say("");
+    }
+    Ok(())
+}
+
+impl From<Deliver> for Deliverable {
+    fn from(deliver: Deliver) -> Self {
+        match deliver {
+            Deliver::Tables => Self::Tables,
+            Deliver::Charts => Self::Charts,
+            Deliver::Reports => Self::Reports,
+            Deliver::Summary => Self::Summary,
+        }
+    }
+}
+
+impl From<PlannerChoice> for Planner {
+    fn from(choice: PlannerChoice) -> Self {
+        match choice {
+            PlannerChoice::Recipe => Self::Recipe,
+            PlannerChoice::Local => Self::Local,
+            PlannerChoice::Model => Self::Model,
+        }
+    }
+}

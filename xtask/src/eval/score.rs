@@ -1,0 +1,110 @@
+//! When an answer counts as right: the same rule as the sets' own description has.
+
+use serde_json::Value;
+
+/// A cell in a form that compares: numbers as numbers, text without regard to case.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell {
+    Nothing,
+    Number(f64),
+    Text(String),
+}
+
+fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Null => Cell::Nothing,
+        Value::Bool(truth) => Cell::Number(f64::from(u8::from(*truth))),
+        Value::Number(number) => number.as_f64().map_or(Cell::Nothing, Cell::Number),
+        Value::String(text) => {
+            let text = text.trim();
+            text.replace(',', "").parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| Cell::Text(text.to_lowercase()), Cell::Number)
+        }
+        other => Cell::Text(other.to_string()),
+    }
+}
+
+fn same(a: &Cell, b: &Cell) -> bool {
+    match (a, b) {
+        (Cell::Number(a), Cell::Number(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-9),
+        _ => a == b,
+    }
+}
+
+/// The rows of the first table.
+fn rows(answer: &Value) -> Vec<Vec<Cell>> {
+    let rows = answer.pointer("/tables/0/rows").and_then(Value::as_array);
+    let row = |row: &Value| row.as_array().into_iter().flatten().map(cell).collect();
+    rows.into_iter().flatten().map(row).collect()
+}
+
+/// The set of values is the same.
+pub(super) fn same_values(gold: &Value, answer: &Value) -> bool {
+    let gold: Vec<Cell> = gold.as_array().into_iter().flatten().map(cell).collect();
+    let got: Vec<Cell> = rows(answer).into_iter().flatten().collect();
+    let within = |list: &[Cell], of: &[Cell]| list.iter().all(|a| of.iter().any(|b| same(a, b)));
+    !got.is_empty() && within(&gold, &got) && within(&got, &gold)
+}
+
+/// The rows are the same, in whatever order unless it was asked for; the columns may stand in any order.
+pub(super) fn same_rows(gold: &Value, answer: &Value, ordered: bool) -> bool {
+    let gold: Vec<Vec<Cell>> = (gold.as_array().into_iter().flatten())
+        .map(|row| row.as_array().into_iter().flatten().map(cell).collect())
+        .collect();
+    let got = rows(answer);
+    let asked = answer.pointer("/tables/0/rows").is_some();
+    if gold.len() != got.len() {
+        return false;
+    }
+    let width = gold.first().map_or(0, Vec::len);
+    if gold.is_empty() {
+        return asked;
+    }
+    if got.iter().any(|row| row.len() != width) {
+        return false;
+    }
+    permutations(width).iter().any(|order| {
+        let turned: Vec<Vec<&Cell>> = got.iter().map(|row| order.iter().filter_map(|place| row.get(*place)).collect()).collect();
+        let equal = |a: &Vec<Cell>, b: &Vec<&Cell>| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
+        if ordered {
+            return gold.iter().zip(&turned).all(|(a, b)| equal(a, b));
+        }
+        let mut left: Vec<&Vec<&Cell>> = turned.iter().collect();
+        gold.iter().all(|row| match left.iter().position(|other| equal(row, other)) {
+            Some(place) => {
+                left.swap_remove(place);
+                true
+            }
+            None => false,
+        })
+    })
+}
+
+/// All orders of up to six columns; wider rows are compared as they stand.
+fn permutations(width: usize) -> Vec<Vec<usize>> {
+    if width > 6 {
+        return vec![(0..width).collect()];
+    }
+    let mut all = vec![Vec::new()];
+    for _ in 0..width {
+        all = (all.iter())
+            .flat_map(|order: &Vec<usize>| {
+                (0..width).filter(|place| !order.contains(place)).map(|place| [order.as_slice(), &[place]].concat()).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    all
+}
+
+/// Every named value stands in the answer as `@name[value]`, equal at the stated rounding.
+pub(super) fn same_named(gold: &Value, answer: &Value) -> bool {
+    let text = answer.get("answer").and_then(Value::as_str).unwrap_or_default();
+    let gold: Vec<(&str, &str)> = (gold.as_array().into_iter().flatten())
+        .filter_map(|pair| Some((pair.get(0)?.as_str()?, pair.get(1)?.as_str()?)))
+        .collect();
+    !gold.is_empty()
+        && gold.iter().all(|(name, value)| {
+            let start = format!("@{name}[");
+            let found = text.split_once(&start).and_then(|(_, rest)| rest.split_once(']')).map(|(found, _)| found.trim());
+            found.is_some_and(|found| same(&cell(&Value::String(found.to_owned())), &cell(&Value::String((*value).to_owned()))))
+        })
+}
