@@ -3,10 +3,13 @@
 //! Invariant: every number in a sentence is one of its cells, with the rows and the column that it came from. Numbers
 //! that may not be added up (averages, shares) are never added up, and a trend is only claimed when a test supports it.
 
+mod category;
 mod series;
 mod trend;
 
-use crate::chart::{additive, clean, grain, many_years, moment, moment_label, plural, seconds};
+use crate::chart::{
+    Dress, additive, capital, clean, grain, many_years, moment, moment_label, plural, seconds,
+};
 use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -70,14 +73,20 @@ impl Roles {
     /// Guesses from the kinds and names of the columns.
     #[must_use]
     pub fn guess(frame: &Frame) -> Self {
-        let time = (0..frame.fields.len()).find(|at| is_time(frame, *at));
-        let category = frame.fields.iter().enumerate().find(|(at, field)| {
+        let all = || 0..frame.fields.len();
+        let time = all().find(|at| is_time(frame, *at)).or_else(|| all().find(|at| is_part(frame, *at)));
+        let words = |(at, field): &(usize, &Field)| {
             Some(*at) != time && matches!(field.kind, Kind::Text | Kind::Boolean) && !is_time(frame, *at)
-        });
+        };
+        // A key names things, too, when nothing better does.
+        let fields = || frame.fields.iter().enumerate();
+        let key = || fields().find(|(_, field)| field.kind.is_number() && is_key(&field.name));
+        let category = fields().find(words).or_else(key);
         let mut measures: Vec<&Field> = Vec::new();
         let mut previous = None;
         for (at, field) in frame.fields.iter().enumerate() {
-            if Some(at) == time || !field.kind.is_number() || is_key(&field.name) || is_time(frame, at) {
+            let named = is_key(&field.name) || is_time(frame, at) || is_part(frame, at);
+            if Some(at) == time || !field.kind.is_number() || named {
                 continue;
             }
             if has_word(&field.name, &["previous", "prev", "prior", "before"])
@@ -108,10 +117,17 @@ fn has_word(name: &str, words: &[&str]) -> bool {
     name.split(|c: char| !c.is_alphanumeric()).any(|part| words.contains(&part))
 }
 
-/// Is it a key or a place in a list, which says nothing as a number?
+/// Is it a key or a place in a list, which says nothing as a number? A count of keys is none.
 fn is_key(name: &str) -> bool {
-    has_word(name, &["id", "key", "code", "rank", "number", "no", "zip", "rownum"])
-        || (name.ends_with("Id") || name.ends_with("ID")) && name.len() > 2
+    let counted = ["count", "sum", "total", "distinct", "avg", "average", "min", "max", "unique"];
+    let lower = name.to_lowercase();
+    let parts: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    let last = parts.last().copied().unwrap_or_default();
+    let key = matches!(last, "id" | "key" | "code" | "rank" | "zip" | "rownum" | "uuid");
+    let listed = parts.len() > 1 && matches!(last, "number" | "no");
+    let camel = name.len() > 2 && (name.ends_with("Id") || name.ends_with("ID"));
+    (key || listed || camel) && !has_word(name, &counted)
 }
 
 /// Does a column hold moments, or years?
@@ -134,6 +150,20 @@ fn is_time(frame: &Frame, at: usize) -> bool {
     }
 }
 
+/// Is it a number of a month, an hour and the like, which has an order but says nothing as a number?
+fn is_part(frame: &Frame, at: usize) -> bool {
+    const PARTS: [&str; 8] = ["month", "quarter", "week", "weekday", "day", "hour", "minute", "dow"];
+    let Some(field) = frame.fields.get(at) else { return false };
+    let last = words(&field.name).split(' ').next_back().is_some_and(|word| PARTS.contains(&word));
+    let small = || {
+        frame.column(at).all(|v| v.number().is_none_or(|n| (0.0..=366.0).contains(&n) && n.fract() == 0.0))
+    };
+    field.kind == Kind::Integer
+        && last
+        && !has_word(&field.name, &["count", "per", "avg", "sum", "total"])
+        && small()
+}
+
 /// Rows that belong together, under one name, with their number.
 #[derive(Debug, Clone, PartialEq)]
 struct Group {
@@ -151,6 +181,7 @@ struct Measure<'a> {
     unit: Unit,
     whole: bool,
     additive: bool,
+    dress: Dress,
 }
 
 impl<'a> Measure<'a> {
@@ -167,6 +198,7 @@ impl<'a> Measure<'a> {
             unit: field.unit,
             whole,
             additive: additive(field),
+            dress: Dress::of(frame, at),
         })
     }
 
@@ -179,15 +211,13 @@ impl<'a> Measure<'a> {
 
     /// Its name at the start of a sentence.
     fn title(&self) -> String {
-        let name = self.name();
-        let mut letters = name.chars();
-        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+        capital(&self.name())
     }
 
     /// A number with its unit.
     fn say(&self, value: f64) -> String {
         let exact = self.whole && value.fract() == 0.0 && value.abs() < 9e15;
-        show(&if exact { Value::Int(value as i64) } else { Value::Float(value) }, self.unit)
+        self.dress.show(&if exact { Value::Int(value as i64) } else { Value::Float(value) })
     }
 
     /// Things that are counted are most or fewest; amounts are highest or lowest.
@@ -250,6 +280,7 @@ fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
     let moments: Vec<f64> = frame.column(by).filter_map(moment).map(seconds).collect();
     let (grain, years) = (grain(&moments), many_years(&moments));
     let unit = frame.fields.get(by).map_or(Unit::Plain, |field| field.unit);
+    let name = frame.fields.get(by).map_or_else(String::new, |field| words(&field.name));
     let mut out: Vec<Group> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for row in 0..frame.rows.len() {
@@ -259,9 +290,14 @@ fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
         }
         let (label, at) = match (time, moment(cell), cell.number()) {
             (true, Some(moment), _) => (moment_label(seconds(moment), grain, years), seconds(moment)),
-            (true, None, Some(year)) => (cell.plain(), year),
+            (true, None, Some(year)) if year >= 1000.0 => (cell.plain(), year),
+            (true, None, Some(part)) => (format!("{name} {}", cell.plain()), part),
             (true, None, None) => continue,
-            _ => (label(cell, unit), row as f64),
+            _ if matches!(cell, Value::Text(_)) => (label(cell, unit), row as f64),
+            (_, _, Some(_)) if !matches!(cell, Value::Bool(_)) => {
+                (capital(&format!("{name} {}", cell.plain())), row as f64)
+            }
+            _ => (format!("{name} = {}", label(cell, unit)), row as f64),
         };
         let next = out.len();
         let index = *known.entry(cell.plain()).or_insert(next);
@@ -338,7 +374,7 @@ fn one_measure(measure: &Measure<'_>, roles: &Roles, main: bool) -> Vec<Finding>
         let parts = groups(measure, category, false);
         let name = measure.frame.fields.get(category).map_or("", |field| field.name.as_str());
         if parts.len() > 1 && parts.iter().all(|group| group.value.is_finite()) {
-            out.extend(by_category(measure, parts, name));
+            out.extend(category::by_category(measure, parts, name));
             return out;
         }
     }
@@ -388,149 +424,9 @@ fn spread(measure: &Measure<'_>) -> Option<Finding> {
     )
 }
 
-/// Findings about named things: the largest, the smallest, how much a few make up, and all of them together.
-fn by_category(measure: &Measure<'_>, mut parts: Vec<Group>, column: &str) -> Vec<Finding> {
-    parts.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let rows: Vec<usize> = parts.iter().flat_map(|part| part.rows.iter().copied()).collect();
-    let total: f64 = parts.iter().map(|part| part.value).sum();
-    let shares =
-        measure.additive && total > 0.0 && total.is_finite() && parts.iter().all(|part| part.value >= 0.0);
-    let (Some(first), Some(second), Some(last)) = (parts.first(), parts.get(1), parts.last()) else {
-        return Vec::new();
-    };
-    if first.value == last.value {
-        let all =
-            Finding::default().say("All ").cell(&group(parts.len() as f64, 0, false), "count", &rows, column);
-        let all = all.say(&format!(" {} have the same {}: ", plural(&words(column)), measure.name()));
-        return vec![
-            all.cell(&measure.say(first.value), Measure::operation(&first.rows), &first.rows, measure.column)
-                .say("."),
-        ];
-    }
-    let mut out = vec![largest(measure, first, second, column, shares.then_some((total, rows.as_slice())))];
-    if shares && parts.len() >= 5 {
-        out.extend(concentration(measure, &parts, total, column));
-    }
-    out.push(smallest(measure, &parts, column));
-    if measure.additive && total.is_finite() {
-        out.push(whole(measure, &parts, total, &rows, column));
-    }
-    out
-}
-
 /// A column's name as words.
 fn words(column: &str) -> String {
     clean(&column.replace('_', " ")).to_lowercase()
-}
-
-fn largest(
-    measure: &Measure<'_>,
-    first: &Group,
-    second: &Group,
-    column: &str,
-    all: Option<(f64, &[usize])>,
-) -> Finding {
-    let tied = first.value == second.value;
-    let start = Finding::default().cell(&first.label, "label", &first.rows, column);
-    let start =
-        if tied { start.say(" and ").cell(&second.label, "label", &second.rows, column) } else { start };
-    let verb = if tied { "share" } else { "has" };
-    let op = Measure::operation(&first.rows);
-    let mut out = start.say(&format!(" {verb} the {} {}: ", measure.superlative(true), measure.name())).cell(
-        &measure.say(first.value),
-        op,
-        &first.rows,
-        measure.column,
-    );
-    if let Some((total, rows)) = all {
-        let share = format!("{} %", group(first.value / total * 100.0, 1, false));
-        out = out.say(if tied { " each, " } else { ", " }).cell(&share, "share", &first.rows, measure.column);
-        out =
-            out.say(" of the ").cell(&measure.say(total), "sum", rows, measure.column).say(" in this table");
-    }
-    if !tied {
-        out = out.say("; next is ").cell(&second.label, "label", &second.rows, column).say(" with ");
-        out = out.cell(
-            &measure.say(second.value),
-            Measure::operation(&second.rows),
-            &second.rows,
-            measure.column,
-        );
-    }
-    out.say(".")
-}
-
-fn smallest(measure: &Measure<'_>, parts: &[Group], column: &str) -> Finding {
-    let lowest = parts.last().map_or(0.0, |part| part.value);
-    let ties: Vec<&Group> = parts.iter().filter(|part| part.value == lowest).collect();
-    let (Some(first), Some(last)) = (parts.first(), ties.first()) else { return Finding::default() };
-    let op = Measure::operation(&last.rows);
-    if ties.len() > 1 {
-        let rows: Vec<usize> = ties.iter().flat_map(|part| part.rows.iter().copied()).collect();
-        let start = Finding::default().cell(&group(ties.len() as f64, 0, false), "count", &rows, column);
-        let start = start.say(&format!(
-            " {} share the {} {}: ",
-            plural(&words(column)),
-            measure.superlative(false),
-            measure.name()
-        ));
-        return start.cell(&measure.say(lowest), op, &last.rows, measure.column).say(".");
-    }
-    let out = Finding::default().cell(&last.label, "label", &last.rows, column);
-    let out = out.say(&format!(" has the {} {}: ", measure.superlative(false), measure.name())).cell(
-        &measure.say(lowest),
-        op,
-        &last.rows,
-        measure.column,
-    );
-    let ratio = first.value / lowest;
-    if lowest > 0.0 && ratio >= 1.5 && ratio < 1e6 {
-        let rows: Vec<usize> = first.rows.iter().chain(&last.rows).copied().collect();
-        let text = group(ratio, if ratio < 10.0 { 1 } else { 0 }, false);
-        return out
-            .say("; the highest is ")
-            .cell(&text, "ratio", &rows, measure.column)
-            .say(" times as much.");
-    }
-    out.say(".")
-}
-
-/// Do a few make up most of it?
-fn concentration(measure: &Measure<'_>, parts: &[Group], total: f64, column: &str) -> Option<Finding> {
-    let mut sum = 0.0;
-    let needed = parts.iter().position(|part| {
-        sum += part.value;
-        sum >= 0.8 * total
-    })? + 1;
-    let few = if needed * 2 <= parts.len() { needed } else { 3 };
-    let rows: Vec<usize> = parts.iter().take(few).flat_map(|part| part.rows.iter().copied()).collect();
-    let all: Vec<usize> = parts.iter().flat_map(|part| part.rows.iter().copied()).collect();
-    let part: f64 = parts.iter().take(few).map(|part| part.value).sum();
-    if few < 2 {
-        return None;
-    }
-    Some(
-        Finding::default()
-            .say("The top ")
-            .cell(&few.to_string(), "count", &rows, column)
-            .say(" of ")
-            .cell(&group(parts.len() as f64, 0, false), "count", &all, column)
-            .say(&format!(" {} make up ", plural(&words(column))))
-            .cell(&format!("{} %", group(part / total * 100.0, 1, false)), "share", &rows, measure.column)
-            .say(&format!(" of {}.", measure.name())),
-    )
-}
-
-fn whole(measure: &Measure<'_>, parts: &[Group], total: f64, rows: &[usize], column: &str) -> Finding {
-    let mean = total / parts.len() as f64;
-    Finding::default()
-        .say("The ")
-        .cell(&group(parts.len() as f64, 0, false), "count", rows, column)
-        .say(&format!(" {} add up to ", plural(&words(column))))
-        .cell(&measure.say(total), "sum", rows, measure.column)
-        .say(&format!(" in {}, on average ", measure.name()))
-        .cell(&measure.say(mean), "mean", rows, measure.column)
-        .say(" each.")
 }
 
 #[cfg(test)]

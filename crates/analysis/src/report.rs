@@ -6,7 +6,8 @@
 mod html;
 mod text;
 
-use crate::frame::{Frame, Kind, Value, group, show};
+use crate::chart::Dress;
+use crate::frame::{Frame, Kind, Value, group};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -93,17 +94,21 @@ fn duration(ms: u64) -> String {
 }
 
 /// A cell as text, not endless.
-fn cell_text(frame: &Frame, row: usize, column: usize) -> String {
-    let unit = frame.fields.get(column).map_or_else(Default::default, |field| field.unit);
+fn cell_text(frame: &Frame, row: usize, column: usize, dress: Dress) -> String {
     let value = frame.cell(row, column);
     let text = match value {
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         value if value.is_null() => "–".to_owned(),
-        other => show(other, unit),
+        other => dress.show(other),
     };
     let short: String = text.chars().take(MOST_LETTERS).collect();
     if short.len() < text.len() { format!("{short}…") } else { short }
+}
+
+/// How the numbers of each column are written.
+fn dresses(frame: &Frame) -> Vec<Dress> {
+    (0..frame.fields.len()).map(|column| Dress::of(frame, column)).collect()
 }
 
 /// Are the cells of a column numbers, which stand at the right?
@@ -118,18 +123,28 @@ fn cut_note(frame: &Frame) -> Option<String> {
     (count > MOST_ROWS).then(|| note(count))
 }
 
-/// Escapes text so that Markdown shows it as it is, on one line.
+/// Escapes text so that Markdown shows it as it is, on one line. Only what would be markup where it stands is
+/// escaped, so that the text is still pleasant to read without a viewer.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.trim().chars() {
+    let text = text.trim();
+    let mut before = ' ';
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        let next = letters.peek().copied().unwrap_or(' ');
+        let start = out.is_empty();
         match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => out.extend(['\\', c]),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
+            '_' if before.is_alphanumeric() && next.is_alphanumeric() => out.push(c),
+            '_' => out.extend(['\\', c]),
+            '#' | '>' if start => out.extend(['\\', c]),
+            '-' | '+' if start && next == ' ' => out.extend(['\\', c]),
+            '<' if next.is_alphabetic() || matches!(next, '/' | '!' | '?') => out.push_str("&lt;"),
+            '&' if next.is_alphanumeric() || next == '#' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
+        before = c;
     }
     out
 }
@@ -151,7 +166,7 @@ fn list(out: &mut String, heading: &str, items: &[String], ordered: bool) {
 #[must_use]
 pub fn markdown(input: &ReportInput<'_>) -> String {
     let mut out = format!("# {}\n\n", plain(&input.title));
-    if !input.question.trim().is_empty() {
+    if !input.question.trim().is_empty() && input.question.trim() != input.title.trim() {
         let _ = writeln!(out, "> **Question:** {}\n", plain(&input.question));
     }
     let mut facts = Vec::new();
@@ -223,9 +238,10 @@ fn table(out: &mut String, frame: &Frame, title: &str) {
         out.push_str(if is_right(field.kind) { "| ---: " } else { "| --- " });
     }
     out.push_str("|\n");
+    let dresses = dresses(frame);
     for row in 0..frame.rows.len().min(MOST_ROWS) {
-        for column in 0..frame.fields.len() {
-            let _ = write!(out, "| {} ", plain(&cell_text(frame, row, column)));
+        for (column, dress) in dresses.iter().enumerate() {
+            let _ = write!(out, "| {} ", plain(&cell_text(frame, row, column, *dress)));
         }
         out.push_str("|\n");
     }

@@ -9,7 +9,7 @@ use super::draw::{
 };
 use super::lines::thinned;
 use super::svg::{AXIS, Area, GRID, INK, OTHER, SOFT, Type, colour, fit, width};
-use super::{ChartError, ChartKind, Spec};
+use super::{ChartError, ChartKind, Spec, time};
 use crate::frame::Frame;
 
 const MOST_BARS: usize = 20;
@@ -31,6 +31,7 @@ struct Bar {
 pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.limit_series(MOST_SERIES, spec.series.as_deref().unwrap_or("series"));
+    show_gaps(&mut plot);
     if plot.along == Along::Words {
         let most = if plot.series.len() > 2 && spec.kind != ChartKind::StackedBar { 12 } else { MOST_BARS };
         plot.limit_slots(most, &spec.x);
@@ -38,6 +39,30 @@ pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
         order(&mut plot, spec);
     }
     Ok(plot)
+}
+
+/// Bars stand at even distances, so a month without a row needs its empty place; where most places would be empty,
+/// the chart says that they are left out.
+fn show_gaps(plot: &mut Plot) {
+    let Along::Time(grain) = plot.along else { return };
+    let given: Vec<f64> = plot.slots.iter().map(|slot| slot.at).collect();
+    let all = time::regular(&given, grain, MOST_MOMENTS).filter(|all| all.len() <= given.len() * 2);
+    let Some(all) = all else {
+        if given.len() > 2 && grain >= time::Grain::Day {
+            plot.notes.push(format!("{} without rows left out", data::plural(time::label_text(grain))));
+        }
+        return;
+    };
+    let years = time::many_years(&given);
+    let places: Vec<Option<usize>> = all.iter().map(|at| given.iter().position(|here| here == at)).collect();
+    if places.iter().flatten().count() < given.len() || all.len() == given.len() {
+        return;
+    }
+    let slot = |at: &f64| data::Slot { label: time::label(*at, grain, years), at: *at, other: false };
+    plot.slots = all.iter().map(slot).collect();
+    for series in &mut plot.series {
+        series.values = places.iter().map(|place| place.and_then(|place| series.value(place))).collect();
+    }
 }
 
 /// Leaves the bar of all others out when it would make the rest too small to compare, and says so.
@@ -57,7 +82,7 @@ pub(super) fn bars(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     if plot.slots.len() > MOST_MOMENTS {
         return super::lines::lines(&Spec { kind: ChartKind::Area, ..spec.clone() }, frame);
     }
-    let bars = lay(&plot, spec.kind == ChartKind::StackedBar);
+    let bars = lay(&plot, stacked(spec, &plot));
     let (low, high) = data::range(bars.iter().flat_map(|b| [b.from, b.to])).unwrap_or((0.0, 0.0));
     let mut page = Page::new(spec, &plot.notes);
     if plot.series.len() > 1 {
@@ -89,6 +114,11 @@ fn order(plot: &mut Plot, spec: &Spec) {
     order.sort_by(|a, b| sum(*b).total_cmp(&sum(*a)));
     order.extend(named..plot.slots.len());
     plot.reorder(&order);
+}
+
+/// Are the bars on top of each other? Averages never are, whatever was asked for.
+fn stacked(spec: &Spec, plot: &Plot) -> bool {
+    spec.kind == ChartKind::StackedBar && plot.series.len() > 1 && plot.stacks()
 }
 
 /// Where every bar goes.
@@ -136,8 +166,22 @@ fn labels(plot: &Plot, bars: &[Bar], room: f64) -> Option<Vec<String>> {
     (fits && bars.len() <= 40).then_some(texts)
 }
 
+/// What the bars on top of each other add up to, when nothing is below zero: the slot, the sum and its text.
+fn totals(spec: &Spec, plot: &Plot, low: f64, room: f64) -> Vec<(usize, f64, String)> {
+    if !stacked(spec, plot) || low < 0.0 || !plot.additive {
+        return Vec::new();
+    }
+    let sum = |slot: usize| (slot, plot.weight(slot), short(plot.weight(slot), plot.unit));
+    let sums: Vec<(usize, f64, String)> =
+        (0..plot.slots.len()).map(sum).filter(|(_, sum, _)| *sum > 0.0).collect();
+    let fits = sums.iter().all(|(_, _, text)| width(text, 11.0) + 6.0 <= room);
+    if fits { sums } else { Vec::new() }
+}
+
 /// Upright bars.
 fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high: f64) -> String {
+    // Numbers under bars below zero need room above the labels of the axis.
+    let low = if low < 0.0 { low - 0.06 * (high - low) } else { low };
     let (scale, ticks) = vertical(low, high, true, plot.whole, plot.unit);
     page.axis_name(&measure_name(spec));
     let area = Area {
@@ -152,7 +196,7 @@ fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high:
     let slim = (120.0 / slot_width).min(1.0);
     let x = |slot: usize, side: f64| area.left + (slot as f64 + 0.5 + (side - 0.5) * slim) * slot_width;
     let y = |value: f64| area.bottom - scale.share(value) * area.height();
-    let single = spec.kind != ChartKind::StackedBar || plot.series.len() == 1;
+    let single = !stacked(spec, plot);
     let thickness = bars.first().map_or(0.0, |bar| (bar.side.1 - bar.side.0) * slim * slot_width);
     let texts = if single {
         labels(plot, bars, thickness.max(if plot.series.len() == 1 { slot_width } else { 0.0 }))
@@ -167,6 +211,9 @@ fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high:
             page.canvas.text((a.0 + b.0) / 2.0, above, text, Type::new(11.0, INK).middle());
         }
     }
+    for (slot, sum, text) in totals(spec, plot, low, slot_width) {
+        page.canvas.text(x(slot, 0.5), y(sum) - 5.0, &text, Type::new(11.0, INK).middle());
+    }
     page.canvas.line((area.left, y(0.0)), (area.right, y(0.0)), AXIS, 1.0);
     let places = (plot.slots.iter().enumerate()).map(|(slot, s)| (x(slot, 0.5), s.label.clone())).collect();
     let foot = page.bottom(&area, &thinned(places, area.width()));
@@ -176,13 +223,15 @@ fn stand(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high:
 
 /// Lying bars, with the names at the left and the page as tall as it needs to be.
 fn lie(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high: f64) -> String {
-    let stacked = spec.kind == ChartKind::StackedBar && plot.series.len() > 1;
+    let stacked = stacked(spec, plot);
     let per_slot =
         if stacked || plot.series.len() == 1 { 26.0 } else { 8.0 + 13.0 * plot.series.len() as f64 };
     let names: Vec<String> = plot.slots.iter().map(|slot| fit(&slot.label, SMALL, 230.0)).collect();
     let texts = if stacked { None } else { labels(plot, bars, 90.0) };
     let widest = |texts: &[String]| texts.iter().map(|text| width(text, 11.0)).fold(0.0, f64::max) + 8.0;
-    let text_room = texts.as_deref().map_or(12.0, widest);
+    let totals = totals(spec, plot, low, 90.0);
+    let sums: Vec<String> = totals.iter().map(|(_, _, text)| text.clone()).collect();
+    let text_room = texts.as_deref().map_or_else(|| widest(&sums).max(12.0), widest);
     let left_text = if low < 0.0 { text_room } else { 0.0 };
     page.axis_name(&heading(spec.x_title.as_ref(), &spec.x));
     let top = page.top + 2.0;
@@ -208,6 +257,9 @@ fn lie(mut page: Page, spec: &Spec, plot: &Plot, bars: &[Bar], low: f64, high: f
             let (at, style) = if bar.value < 0.0 { (b.0 - 5.0, style.end()) } else { (b.0 + 5.0, style) };
             page.canvas.text(at, (a.1 + b.1) / 2.0 + 4.0, text, style);
         }
+    }
+    for (slot, sum, text) in &totals {
+        page.canvas.text(x(*sum) + 5.0, y(*slot, 0.5) + 4.0, text, Type::new(11.0, SOFT));
     }
     page.canvas.line((x(0.0), area.top), (x(0.0), area.bottom), AXIS, 1.0);
     let foot = page.bottom(&area, &thinned(places, area.width()));

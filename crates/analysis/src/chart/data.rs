@@ -53,27 +53,25 @@ pub(super) struct Plot {
     pub unit: Unit,
     pub whole: bool,
     pub additive: bool,
+    /// How many series were put into one before there was room for each.
+    pub merged: usize,
     pub notes: Vec<String>,
 }
 
 /// May the numbers of a column be added up? Shares, averages and the like may not.
 #[must_use]
 pub fn additive(field: &Field) -> bool {
-    const PARTS: [&str; 20] = [
+    const NEVER: [&str; 16] = [
         "avg",
         "average",
         "mean",
         "median",
         "rate",
         "ratio",
-        "min",
-        "max",
-        "minimum",
-        "maximum",
         "percent",
+        "percentage",
         "pct",
         "share",
-        "price",
         "per",
         "score",
         "index",
@@ -81,11 +79,15 @@ pub fn additive(field: &Field) -> bool {
         "variance",
         "percentile",
     ];
+    // One of a row cannot be added to that of another, but a sum of them can.
+    const SINGLE: [&str; 5] = ["price", "min", "max", "minimum", "maximum"];
+    const SUMS: [&str; 4] = ["sum", "total", "count", "subtotal"];
     if matches!(field.unit, Unit::Share | Unit::Percent | Unit::Year) {
         return false;
     }
     let name = field.name.to_lowercase();
-    !name.split(|c: char| !c.is_alphanumeric()).any(|word| PARTS.contains(&word))
+    let has = |words: &[&str]| name.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word));
+    !has(&NEVER) && (!has(&SINGLE) || has(&SUMS))
 }
 
 /// Where a column stands, or which ones there are.
@@ -116,6 +118,9 @@ pub(super) fn measures(spec: &Spec, frame: &Frame) -> Result<Vec<usize>, ChartEr
         }
         out.push(at);
     }
+    // One axis has one unit: money and counts on it would be misread.
+    let first = out.first().map(|at| dimension(unit(frame, *at)));
+    out.retain(|at| Some(dimension(unit(frame, *at))) == first);
     if frame.rows.is_empty() {
         return Err(ChartError::NothingToDraw { reason: "the table has no rows".to_owned() });
     }
@@ -125,6 +130,16 @@ pub(super) fn measures(spec: &Spec, frame: &Frame) -> Result<Vec<usize>, ChartEr
         });
     }
     Ok(out)
+}
+
+/// What a unit measures: numbers of different dimensions do not share an axis.
+fn dimension(unit: Unit) -> (u8, Option<char>) {
+    match unit {
+        Unit::Plain | Unit::Year => (0, None),
+        Unit::Currency(sign) => (1, Some(sign)),
+        Unit::Share => (2, None),
+        Unit::Percent => (3, None),
+    }
 }
 
 /// The unit of a column; whole numbers that are called a year are years.
@@ -210,7 +225,7 @@ pub(super) fn plot(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut places = Places::new(frame, x);
     let mut names: Vec<String> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    let mut cells: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
+    let mut cells = Cells::new();
     for row in 0..frame.rows.len() {
         let Some(slot) = places.place(frame.cell(row, x)) else {
             places.left_out += 1;
@@ -229,19 +244,24 @@ pub(super) fn plot(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
             }
         }
     }
+    let merged = merge(&mut names, places.slots.len(), &mut cells);
     let adds = ys.iter().all(|y| frame.fields.get(*y).is_some_and(additive));
     let mut plot = Plot {
         along: places.along,
-        series: fill(names, places.slots.len(), &cells, adds),
+        series: fill(names, places.slots.len(), &cells, adds, merged),
         slots: places.slots,
         unit: ys.first().map_or(Unit::Plain, |y| unit(frame, *y)),
         whole: ys.iter().all(|y| whole(frame, *y)),
         additive: adds,
+        merged,
         notes: Vec::new(),
     };
     if cells.values().any(|(_, count)| *count > 1) {
         let how = if adds { "added up" } else { "averaged" };
         plot.notes.push(format!("rows with the same {} {how}", clean(&spec.x)));
+    }
+    if ys.len() < spec.y.len() {
+        plot.notes.push("columns with another unit are not drawn".to_owned());
     }
     if places.left_out > 0 {
         plot.notes.push(format!("{} without {} left out", rows(places.left_out), clean(&spec.x)));
@@ -267,16 +287,43 @@ fn series_name(frame: &Frame, row: usize, y: usize, split: Option<usize>, many: 
     }
 }
 
-fn fill(
-    names: Vec<String>,
-    slots: usize,
-    cells: &HashMap<(usize, usize), (f64, usize)>,
-    adds: bool,
-) -> Vec<Series> {
+type Cells = HashMap<(usize, usize), (f64, usize)>;
+
+/// A table of every series over every slot must fit into memory: when it would not, all but the largest series become
+/// one, which comes last. Gives back how many those are.
+fn merge(names: &mut Vec<String>, slots: usize, cells: &mut Cells) -> usize {
+    const MOST_CELLS: usize = 1_000_000;
+    let keep = (MOST_CELLS / slots.max(1)).max(40);
+    if names.len() <= keep {
+        return 0;
+    }
+    let mut weights: Vec<(usize, f64)> = (0..names.len()).map(|index| (index, 0.0)).collect();
+    for ((series, _), (value, _)) in cells.iter() {
+        if let Some((_, weight)) = weights.get_mut(*series) {
+            *weight += value.abs();
+        }
+    }
+    weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let places: HashMap<usize, usize> =
+        weights.iter().take(keep).enumerate().map(|(to, (from, _))| (*from, to)).collect();
+    let mut sparse = Cells::new();
+    for ((series, slot), (value, count)) in cells.drain() {
+        let cell = sparse.entry((places.get(&series).copied().unwrap_or(keep), slot)).or_insert((0.0, 0));
+        *cell = (sane(cell.0 + value).unwrap_or(value), cell.1 + count);
+    }
+    *cells = sparse;
+    let merged = names.len() - keep;
+    *names = weights.iter().take(keep).filter_map(|(from, _)| names.get(*from).cloned()).collect();
+    names.push(String::new());
+    merged
+}
+
+fn fill(names: Vec<String>, slots: usize, cells: &Cells, adds: bool, merged: usize) -> Vec<Series> {
     let value = |cell: &(f64, usize)| if adds { cell.0 } else { cell.0 / cell.1.max(1) as f64 };
+    let last = names.len().saturating_sub(1);
     let series = |(index, name)| {
         let values = (0..slots).map(|slot| cells.get(&(index, slot)).map(value)).collect();
-        Series { name, values, other: false }
+        Series { name, values, other: merged > 0 && index == last }
     };
     names.into_iter().enumerate().map(series).collect()
 }
@@ -344,21 +391,24 @@ impl Plot {
 
     /// Keeps the largest series; what is left becomes one, if its numbers may be added.
     pub(super) fn limit_series(&mut self, most: usize, what: &str) {
-        let count = self.series.len();
+        let count = self.series.iter().filter(|series| !series.other).count() + self.merged;
         if count <= most || most < 2 {
             return;
         }
         let keep = if self.additive { most - 1 } else { most };
-        let mut order: Vec<usize> = (0..count).collect();
+        let mut order: Vec<usize> = (0..self.series.len()).collect();
         let weights: Vec<f64> = self.series.iter().map(Series::weight).collect();
-        let weight = |index: &usize| weights.get(*index).copied().unwrap_or(0.0);
+        // What was put into one before is no series of its own, however large.
+        let other = |index: &usize| self.series.get(*index).is_some_and(|series| series.other);
+        let weight =
+            |index: &usize| if other(index) { -1.0 } else { weights.get(*index).copied().unwrap_or(0.0) };
         order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
         let rest = order.split_off(keep);
         order.sort_unstable();
         let other: Vec<&Series> = rest.iter().filter_map(|index| self.series.get(*index)).collect();
         let values =
             (0..self.slots.len()).map(|slot| add(other.iter().filter_map(|s| s.value(slot)))).collect();
-        let name = format!("Other ({})", group(rest.len() as f64, 0, false));
+        let name = format!("Other ({})", group((count - keep) as f64, 0, false));
         let mut kept: Vec<Series> =
             order.iter().filter_map(|index| self.series.get(*index).cloned()).collect();
         if self.additive {
@@ -370,6 +420,11 @@ impl Plot {
             group(count as f64, 0, false),
             plural(&clean(what))
         ));
+    }
+
+    /// May the series stand on top of each other? Parts of a whole may, averages may not.
+    pub(super) fn stacks(&self) -> bool {
+        self.additive || matches!(self.unit, Unit::Share | Unit::Percent)
     }
 
     /// The smallest and the largest value.
@@ -422,7 +477,7 @@ pub(super) fn ordinal(label: &str) -> bool {
     NAMES.contains(&lower.as_str())
         || WHOLE.contains(&lower.as_str())
         || counted
-        || lower.starts_with(|c: char| c.is_ascii_digit() || c == '<' || c == '>')
+        || lower.trim_start_matches(['<', '>', '=', ' ', '€', '$']).starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The plural of a column's name, for plain English words; anything else is left as it is.

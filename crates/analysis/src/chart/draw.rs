@@ -115,7 +115,7 @@ pub(super) fn series_colour(series: &Series, index: usize) -> &'static str {
 }
 
 /// The first letter large.
-pub(super) fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -25,8 +25,9 @@ pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
 pub(super) fn lines(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     let mut plot = prepare(spec, frame)?;
     let (low, high) = plot.range().unwrap_or((0.0, 0.0));
-    let filled = spec.kind == ChartKind::Area;
-    let stacked = filled && plot.series.len() > 1 && low >= 0.0;
+    let stacked = spec.kind == ChartKind::Area && plot.series.len() > 1 && low >= 0.0 && plot.stacks();
+    // Areas that cannot be stacked would hide each other, so they are drawn as lines.
+    let filled = spec.kind == ChartKind::Area && (stacked || plot.series.len() == 1);
     let (low, high) = if stacked { (0.0, tallest(&plot)) } else { (low, high) };
     let zero = filled || low <= 0.0 || low < 0.6 * high || low == high;
     let (scale, labels) = vertical(low, high, zero, plot.whole, plot.unit);
@@ -96,7 +97,14 @@ fn ticks_along(page: &mut Page, area: &Area, plot: &Plot) -> f64 {
     let places: Vec<(f64, String)> = if by_slot {
         let fitted =
             |label: &str| fit(label, SMALL, (area.width() / plot.slots.len().max(1) as f64).max(64.0));
-        plot.slots.iter().enumerate().map(|(slot, s)| (x(share(plot, slot)), fitted(&s.label))).collect()
+        // Measuring thousands of names that cannot all be shown would only take time.
+        let every = plot.slots.len().div_ceil(400).max(1);
+        plot.slots
+            .iter()
+            .enumerate()
+            .step_by(every)
+            .map(|(slot, s)| (x(share(plot, slot)), fitted(&s.label)))
+            .collect()
     } else {
         let ticks = match plot.along {
             Along::Time(grain) => time::ticks(low, high, grain, (area.width() / 78.0) as usize),
@@ -284,24 +292,7 @@ pub(super) fn scatter(spec: &Spec, frame: &Frame) -> Result<String, ChartError> 
             reason: format!("no row has both {} and {}", spec.x, spec.y.join(", ")),
         });
     };
-    let mut notes = Vec::new();
-    if missing > 0 {
-        notes.push(format!("{} with an empty value left out", data::rows(missing)));
-    }
-    if series.len() > MOST_SERIES {
-        notes.push(format!(
-            "colours for {} of {} values",
-            MOST_SERIES - 1,
-            group(series.len() as f64, 0, false)
-        ));
-        series.truncate(MOST_SERIES - 1);
-        series.push(Series { name: "Other".to_owned(), values: Vec::new(), other: true });
-    }
-    if dots.len() > MOST_DOTS {
-        let (every, all) = (dots.len().div_ceil(MOST_DOTS), group(dots.len() as f64, 0, false));
-        dots = dots.into_iter().step_by(every).collect();
-        notes.push(format!("{} of {all} points shown, evenly picked", group(dots.len() as f64, 0, false)));
-    }
+    let notes = thin_out(&mut dots, &mut series, missing);
     let unit = ys.first().map_or(Unit::Plain, |y| data::unit(frame, *y));
     let near = |(low, high): (f64, f64)| low >= 0.0 && low < 0.5 * high;
     let whole = ys.iter().all(|y| data::whole(frame, *y));
@@ -336,6 +327,29 @@ pub(super) fn scatter(spec: &Spec, frame: &Frame) -> Result<String, ChartError> 
         page.canvas.circle(at, radius, ink, if dots.len() > 60 { 0.55 } else { 0.8 }, "");
     }
     Ok(page.finish(HEIGHT))
+}
+
+/// Cuts series and dots to what can be seen, and says so.
+fn thin_out(dots: &mut Vec<Dot>, series: &mut Vec<Series>, missing: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if missing > 0 {
+        notes.push(format!("{} with an empty value left out", data::rows(missing)));
+    }
+    if series.len() > MOST_SERIES {
+        notes.push(format!(
+            "colours for {} of {} values",
+            MOST_SERIES - 1,
+            group(series.len() as f64, 0, false)
+        ));
+        series.truncate(MOST_SERIES - 1);
+        series.push(Series { name: "Other".to_owned(), values: Vec::new(), other: true });
+    }
+    if dots.len() > MOST_DOTS {
+        let (every, all) = (dots.len().div_ceil(MOST_DOTS), group(dots.len() as f64, 0, false));
+        *dots = std::mem::take(dots).into_iter().step_by(every).collect();
+        notes.push(format!("{} of {all} points shown, evenly picked", group(dots.len() as f64, 0, false)));
+    }
+    notes
 }
 
 /// The horizontal axis of a scatter chart: with ticks, grid and name. Gives back its ends.

@@ -27,7 +27,7 @@ fn shade(value: f64, low: f64, high: f64) -> ((f64, f64, f64), bool) {
     };
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let mix = |a: f64, b: f64| a + (b - a) * share;
-    ((mix(PALE.0, end.0), mix(PALE.1, end.1), mix(PALE.2, end.2)), share > 0.5)
+    ((mix(PALE.0, end.0), mix(PALE.1, end.1), mix(PALE.2, end.2)), share > 0.6)
 }
 
 fn hex((red, green, blue): (f64, f64, f64)) -> String {

@@ -7,6 +7,7 @@ mod axis;
 mod bars;
 mod data;
 mod draw;
+mod dress;
 mod lines;
 mod map;
 mod spread;
@@ -19,9 +20,13 @@ use crate::frame::Frame;
 use serde::{Deserialize, Serialize};
 
 pub use data::{additive, plural};
+pub(crate) use draw::capital;
+pub(crate) use dress::Dress;
 pub(crate) use svg::clean;
 pub use terminal::terminal;
-pub(crate) use time::{grain, label as moment_label, label_text, many_years, moment, seconds};
+pub(crate) use time::{
+    at as moment_at, grain, label as moment_label, label_text, many_years, moment, seconds,
+};
 
 /// What kind of chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,18 +151,23 @@ impl std::error::Error for ChartError {}
 /// # Errors
 /// When a column is not there or holds nothing that can be drawn.
 pub fn draw(spec: &Spec, frame: &Frame) -> Result<Drawn, ChartError> {
-    let svg = match spec.kind {
-        ChartKind::Line | ChartKind::Area => lines::lines(spec, frame)?,
-        ChartKind::Bar | ChartKind::GroupedBar | ChartKind::StackedBar => bars::bars(spec, frame)?,
-        ChartKind::Scatter => lines::scatter(spec, frame)?,
-        ChartKind::Histogram => spread::histogram(spec, frame)?,
-        ChartKind::Box => spread::boxes(spec, frame)?,
-        ChartKind::Heatmap => map::heatmap(spec, frame)?,
-        ChartKind::Pie => map::pie(spec, frame)?,
-    };
+    let svg = drawing(spec, frame)?;
     let png = png(&svg)?;
     let vega_lite = vega::document(spec, frame)?;
     Ok(Drawn { svg, png, vega_lite })
+}
+
+/// The drawing alone.
+fn drawing(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
+    match spec.kind {
+        ChartKind::Line | ChartKind::Area => lines::lines(spec, frame),
+        ChartKind::Bar | ChartKind::GroupedBar | ChartKind::StackedBar => bars::bars(spec, frame),
+        ChartKind::Scatter => lines::scatter(spec, frame),
+        ChartKind::Histogram => spread::histogram(spec, frame),
+        ChartKind::Box => spread::boxes(spec, frame),
+        ChartKind::Heatmap => map::heatmap(spec, frame),
+        ChartKind::Pie => map::pie(spec, frame),
+    }
 }
 
 /// Twice the size of the drawing. The only font at hand has no bold face, so bold text gets a thin outline instead;
@@ -167,6 +177,14 @@ fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
     let svg = svg.replace(" font-weight=\"700\"", &bold);
     charts_rs::svg_to_png_with_size(&svg, Some(draw::WIDTH as u32 * 2), None)
         .map_err(|error| ChartError::Raster { reason: error.to_string() })
+}
+
+/// Adds a font for pictures, for scripts that the built-in one does not have. SVG takes its fonts from the reader.
+///
+/// # Errors
+/// When the bytes are no font.
+pub fn add_font(bytes: &[u8]) -> Result<(), ChartError> {
+    charts_rs::add_fonts(&[bytes]).map_err(|error| ChartError::Raster { reason: error.to_string() })
 }
 
 #[cfg(test)]

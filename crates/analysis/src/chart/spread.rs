@@ -13,46 +13,67 @@ use std::collections::HashMap;
 
 const MOST_BOXES: usize = 16;
 
-/// The bins of a histogram: where the first starts, how wide each is, and how many values are in them.
+/// The bins of a histogram: their edges, one more than bins, and how many values are in each.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bins {
-    pub start: f64,
-    pub step: f64,
+    edges: Vec<f64>,
     pub counts: Vec<usize>,
 }
 
-/// Round bins by the rule of Freedman and Diaconis, between 5 and 40 of them.
-pub(super) fn bins(values: &[f64], whole: bool) -> Option<Bins> {
+impl Bins {
+    /// Counts the values between edges; the last edge belongs to the last bin.
+    fn count(edges: Vec<f64>, values: &[f64]) -> Self {
+        let mut counts = vec![0; edges.len().saturating_sub(1)];
+        let last = counts.len().saturating_sub(1);
+        // What lies on an edge up to rounding belongs above it.
+        let slack =
+            edges.windows(2).find_map(|pair| Some((pair.last()? - pair.first()?) * 1e-9)).unwrap_or(0.0);
+        for value in values {
+            let bin = edges.partition_point(|edge| *edge <= value + slack).saturating_sub(1).min(last);
+            if let Some(slot) = counts.get_mut(bin) {
+                *slot += 1;
+            }
+        }
+        Self { edges, counts }
+    }
+
+    /// Where a bin starts; after the last one, where that ends.
+    pub(super) fn edge(&self, bin: usize) -> f64 {
+        self.edges.get(bin).or(self.edges.last()).copied().unwrap_or(0.0)
+    }
+
+    /// How wide a bin of numbers is.
+    pub(super) fn step(&self) -> f64 {
+        self.edge(1) - self.edge(0)
+    }
+}
+
+/// The bins for a column: whole days, weeks or months for moments, round numbers for anything else.
+pub(super) fn bins(values: &[f64], whole: bool, along: Along) -> Option<Bins> {
+    if matches!(along, Along::Time(_)) {
+        let (low, high) = data::range(values.iter().copied())?;
+        return Some(Bins::count(time::edges(low, high, 30), values));
+    }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (low, high) = (*sorted.first()?, *sorted.last()?);
-    let spread = quantile(&sorted, 0.75) - quantile(&sorted, 0.25);
     let span = high - low;
     if span <= low.abs().max(high.abs()) * 1e-9 {
         let step = if low == 0.0 { 1.0 } else { round_step(low.abs() * 0.1) };
-        return Some(Bins {
-            start: (low / step).floor() * step - step,
-            step,
-            counts: vec![0, sorted.len(), 0],
-        });
+        let start = (low / step).floor() * step;
+        return Some(Bins::count(vec![start - step, start, start + step, start + 2.0 * step], values));
     }
-    // The rule of Sturges keeps a flat spread from ending in a handful of wide bins.
+    // The rule of Freedman and Diaconis; that of Sturges keeps a flat spread from ending in a handful of wide bins.
+    let spread = quantile(&sorted, 0.75) - quantile(&sorted, 0.25);
     let count = sorted.len() as f64;
     let wanted = (2.0 * spread / count.cbrt()).min(span / (count.log2() + 1.0));
-    let mut step = round_step(wanted.clamp(span / 40.0, span / 5.0));
+    let mut step = round_step((wanted * 0.75).clamp(span / 40.0, span / 5.0));
     if whole {
         step = step.max(1.0).ceil();
     }
-    let start = (low / step + 1e-9).floor() * step;
-    let count = (((high - start) / step).floor() as usize + 1).min(64);
-    let mut counts = vec![0; count];
-    for value in &sorted {
-        let bin = (((value - start) / step + 1e-9).floor().max(0.0) as usize).min(count - 1);
-        if let Some(slot) = counts.get_mut(bin) {
-            *slot += 1;
-        }
-    }
-    Some(Bins { start, step, counts })
+    let start = (low / step + 1e-9).floor();
+    let bins = ((high / step - start).floor() as usize + 1).min(64);
+    Some(Bins::count((0..=bins).map(|bin| (start + bin as f64) * step).collect(), values))
 }
 
 /// A quantile of sorted numbers, linear between neighbours.
@@ -93,7 +114,7 @@ pub(super) fn histogram(spec: &Spec, frame: &Frame) -> Result<String, ChartError
     let (at, along, values) = measured(spec, frame)?;
     let whole = data::whole(frame, at) && !matches!(along, Along::Time(_));
     let nothing = || ChartError::NothingToDraw { reason: format!("\"{}\" has no values", spec.x) };
-    let bins = bins(&values, whole).ok_or_else(nothing)?;
+    let bins = bins(&values, whole, along).ok_or_else(nothing)?;
     let name = frame.fields.get(at).map_or("", |f| f.name.as_str());
     let mut notes = vec![data::rows(values.len())];
     let empty = frame.rows.len() - values.len();
@@ -104,41 +125,47 @@ pub(super) fn histogram(spec: &Spec, frame: &Frame) -> Result<String, ChartError
     let highest = bins.counts.iter().max().copied().unwrap_or(0) as f64;
     let (scale, labels) = vertical(0.0, highest, true, true, Unit::Plain);
     page.axis_name(spec.y_title.as_deref().unwrap_or("Number of rows"));
-    let area = Area {
-        left: MARGIN + gutter(&labels),
-        top: page.top + 4.0,
-        right: WIDTH - MARGIN - 10.0,
-        bottom: HEIGHT - 58.0,
-    };
+    let (left, right) = (MARGIN + gutter(&labels), WIDTH - MARGIN - 10.0);
+    let area = Area { left, top: page.top + 4.0, right, bottom: HEIGHT - 58.0 };
     page.side(&area, &scale, &labels);
-    let each = area.width() / bins.counts.len().max(1) as f64;
     let unit = data::unit(frame, at);
-    let edge = |bin: usize| bins.start + bin as f64 * bins.step;
-    let grain = if let Along::Time(_) = along { time::Grain::Day } else { time::Grain::Year };
-    let say =
-        |v: f64| if matches!(along, Along::Time(_)) { time::label(v, grain, true) } else { short(v, unit) };
-    for (bin, count) in bins.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let (left, right) = (area.left + bin as f64 * each, area.left + (bin + 1) as f64 * each);
-        let y = area.bottom - scale.share(*count as f64) * area.height();
-        let tip = format!("{} to {}: {}", say(edge(bin)), say(edge(bin + 1)), data::rows(*count));
-        let gap = if each > 6.0 { 0.75 } else { 0.2 };
-        page.canvas.rect((left + gap, y), (right - gap, area.bottom), colour(0), &tip);
-    }
-    page.canvas.line((area.left, area.bottom), (area.right, area.bottom), AXIS, 1.0);
-    let (low, high) = (edge(0), edge(bins.counts.len()));
-    let ticks: Vec<(f64, String)> = match along {
-        Along::Time(_) => time::ticks(low, high, time::Grain::Day, 9),
-        _ => {
-            let scale = Scale::tight(low, high, 9, whole);
-            let labels = scale.labels(unit);
-            scale.ticks.into_iter().zip(labels).collect()
-        }
+    columns(&mut page, &area, &bins, &scale, (along, unit));
+    let (low, high) = (bins.edge(0), bins.edge(bins.counts.len()));
+    let ticks: Vec<(f64, String)> = if let Along::Time(_) = along {
+        time::ticks(low, high, time::Grain::Day, 9)
+    } else {
+        let scale = Scale::tight(low, high, 9, whole);
+        let labels = scale.labels(unit);
+        scale.ticks.into_iter().zip(labels).collect()
     };
-    let places =
-        ticks.into_iter().map(|(v, l)| (area.left + (v - low) / (high - low) * area.width(), l)).collect();
+    let x = |value: f64| area.left + (value - low) / (high - low) * area.width();
+    let places = ticks.into_iter().map(|(value, label)| (x(value), label)).collect();
     let foot = page.bottom(&area, &thinned(places, area.width()));
     page.foot(&area, foot, &heading(spec.x_title.as_ref(), name));
     Ok(page.finish(HEIGHT))
+}
+
+/// The columns of a histogram.
+fn columns(page: &mut Page, area: &Area, bins: &Bins, scale: &Scale, (along, unit): (Along, Unit)) {
+    let (low, high) = (bins.edge(0), bins.edge(bins.counts.len()));
+    let x = |bin: usize| area.left + (bins.edge(bin) - low) / (high - low) * area.width();
+    let gap = if area.width() / bins.counts.len().max(1) as f64 > 6.0 { 0.75 } else { 0.2 };
+    for (bin, count) in bins.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let y = area.bottom - scale.share(*count as f64) * area.height();
+        let (from, to) = (edge_text(bins.edge(bin), along, unit), edge_text(bins.edge(bin + 1), along, unit));
+        let tip = format!("{from} to {to}: {}", data::rows(*count));
+        page.canvas.rect((x(bin) + gap, y), (x(bin + 1) - gap, area.bottom), colour(0), &tip);
+    }
+    page.canvas.line((area.left, area.bottom), (area.right, area.bottom), AXIS, 1.0);
+}
+
+/// An edge of a bin for people.
+pub(super) fn edge_text(value: f64, along: Along, unit: Unit) -> String {
+    match along {
+        Along::Time(grain) if grain < time::Grain::Day => time::label(value, grain, true),
+        Along::Time(_) => time::label(value, time::Grain::Day, true),
+        _ => short(value, unit),
+    }
 }
 
 /// Five numbers and what lies outside of them.
@@ -289,13 +316,23 @@ mod tests {
             vec![0.0],
             (0..999).map(f64::from).collect(),
         ] {
-            let bins = bins(&values, false).unwrap();
+            let bins = bins(&values, false, Along::Words).unwrap();
             assert_eq!(bins.counts.iter().sum::<usize>(), values.len(), "{bins:?}");
             assert!(bins.counts.len() <= 64);
         }
-        assert_eq!(bins(&[], false), None);
-        let whole = bins(&[1.0, 2.0, 3.0, 3.0], true).unwrap();
-        assert_eq!((whole.start, whole.step, whole.counts), (1.0, 1.0, vec![1, 1, 2]));
+        assert_eq!(bins(&[], false, Along::Words), None);
+        let whole = bins(&[1.0, 2.0, 3.0, 3.0], true, Along::Words).unwrap();
+        assert_eq!((whole.edges, whole.counts), (vec![1.0, 2.0, 3.0, 4.0], vec![1, 1, 2]));
+    }
+
+    #[test]
+    fn moments_are_counted_by_calendar() {
+        let day = |m, d| time::seconds(chrono::NaiveDate::from_ymd_opt(2021, m, d).unwrap().into());
+        let values = [day(1, 1), day(1, 31), day(2, 1), day(12, 31)];
+        let bins = bins(&values, false, Along::Time(time::Grain::Day)).unwrap();
+        assert_eq!(bins.counts.iter().sum::<usize>(), 4);
+        assert!(bins.edge(0) <= values[0] && bins.edge(bins.counts.len()) > values[3]);
+        assert!(bins.counts.len() <= 32, "{}", bins.counts.len());
     }
 
     #[test]

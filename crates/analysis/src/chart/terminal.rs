@@ -6,7 +6,7 @@ use super::axis::{Scale, sane, short};
 use super::data::{Along, Plot, Series};
 use super::draw::capital;
 use super::svg::clean;
-use super::{ChartKind, Spec, bars, data, lines, map, spread, time};
+use super::{ChartKind, Spec, bars, data, lines, map, spread};
 use crate::frame::{Frame, Unit};
 use std::fmt::Write as _;
 
@@ -54,16 +54,15 @@ pub fn terminal(spec: &Spec, frame: &Frame, width: usize, colour: bool) -> Optio
 fn histogram(spec: &Spec, frame: &Frame) -> Option<Plot> {
     let (at, along, values) = spread::measured(spec, frame).ok()?;
     let timed = matches!(along, Along::Time(_));
-    let bins = spread::bins(&values, data::whole(frame, at) && !timed)?;
+    let bins = spread::bins(&values, data::whole(frame, at) && !timed, along)?;
     let unit = data::unit(frame, at);
     // A terminal has few lines, so neighbours share one.
     let every = bins.counts.len().div_ceil(16).max(1);
-    let say = |v: f64| if timed { time::label(v, time::Grain::Day, true) } else { short(v, unit) };
+    let say = |bin: usize| spread::edge_text(bins.edge(bin), along, unit);
     let counts: Vec<f64> = bins.counts.chunks(every).map(|part| part.iter().sum::<usize>() as f64).collect();
     let slot = |bin: usize| {
-        let from = bins.start + (bin * every) as f64 * bins.step;
-        let label = format!("{} to {}", say(from), say(from + every as f64 * bins.step));
-        data::Slot { label, at: from, other: false }
+        let label = format!("{} to {}", say(bin * every), say((bin + 1) * every));
+        data::Slot { label, at: bins.edge(bin * every), other: false }
     };
     Some(Plot {
         along,
@@ -76,6 +75,7 @@ fn histogram(spec: &Spec, frame: &Frame) -> Option<Plot> {
         unit: Unit::Plain,
         whole: true,
         additive: true,
+        merged: 0,
         notes: Vec::new(),
     })
 }

@@ -111,6 +111,36 @@ pub(crate) fn many_years(seconds: &[f64]) -> bool {
     years.any(|year| Some(year) != first)
 }
 
+/// All places from the first to the last moment at the distance that the moments keep, when there are not too many.
+pub(crate) fn regular(seconds: &[f64], grain: Grain, most: usize) -> Option<Vec<f64>> {
+    let (first, last) = (*seconds.first()?, *seconds.last()?);
+    let weekly = seconds.iter().all(|s| (s - first) % 604_800.0 == 0.0);
+    let step = match grain {
+        Grain::Minute => return None,
+        Grain::Hour => Step::Minutes(60),
+        Grain::Day => Step::Days(if weekly { 7 } else { 1 }),
+        Grain::Month => Step::Months(1),
+        Grain::Quarter => Step::Months(3),
+        Grain::Year => Step::Months(12),
+    };
+    let mut out = vec![first];
+    let mut count = 1_u32;
+    while *out.last()? < last {
+        if out.len() >= most {
+            return None;
+        }
+        out.push(match step {
+            Step::Minutes(minutes) => first + f64::from(count) * minutes as f64 * 60.0,
+            Step::Days(days) => first + f64::from(count) * days as f64 * 86_400.0,
+            Step::Months(months) => at(first)
+                .checked_add_months(chrono::Months::new(count.checked_mul(u32::try_from(months).ok()?)?))
+                .map(self::seconds)?,
+        });
+        count += 1;
+    }
+    Some(out)
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Minutes(i64),
@@ -162,6 +192,24 @@ pub(crate) fn ticks(low: f64, high: f64, grain: Grain, most: usize) -> Vec<(f64,
         .map_or(Step::Months(120_000), |(step, _)| *step);
     let many = at(low).year() != at(high).year();
     boundaries(low, high, step).into_iter().map(|s| (s, tick_label(s, step, grain, many))).collect()
+}
+
+/// Edges on the calendar that enclose two moments: hours, days, weeks, months or years, at most about `most`.
+pub(crate) fn edges(low: f64, high: f64, most: usize) -> Vec<f64> {
+    let span = (high - low).max(1.0);
+    let daily = low % 86_400.0 == 0.0 && high % 86_400.0 == 0.0;
+    let finest = if daily { 86_400.0 } else { 60.0 };
+    let (step, size) = STEPS
+        .iter()
+        .find(|(_, size)| *size >= finest && span / size <= most as f64)
+        .copied()
+        .unwrap_or((Step::Months(12_000), 3.156e10));
+    let all = boundaries(low - size * 1.1, high + size * 1.1, step);
+    let first = all.partition_point(|edge| *edge <= low).saturating_sub(1);
+    let last = all.partition_point(|edge| *edge <= high);
+    let edges: Vec<f64> = all.into_iter().skip(first).take(last + 1 - first).collect();
+    // Beyond the calendar there are no boundaries, but there are still two ends.
+    if edges.len() < 2 { vec![low, high.max(low + 1.0)] } else { edges }
 }
 
 fn boundaries(low: f64, high: f64, step: Step) -> Vec<f64> {
@@ -230,6 +278,15 @@ mod tests {
         assert_eq!(moment(&Value::Text("2021-Q3".into())).map(seconds), Some(day(2021, 7, 1)));
         assert_eq!(moment(&Value::Text("2021-13".into())), None);
         assert_eq!(moment(&Value::Text("é21-Q3".into())), None);
+    }
+
+    #[test]
+    fn missing_months_are_found() {
+        let given = [day(2021, 1, 1), day(2021, 2, 1), day(2021, 5, 1)];
+        assert_eq!(regular(&given, Grain::Month, 100).unwrap().len(), 5);
+        assert_eq!(regular(&given, Grain::Month, 3), None);
+        let weeks = [day(2021, 1, 4), day(2021, 1, 11), day(2021, 1, 25)];
+        assert_eq!(regular(&weeks, Grain::Day, 100).unwrap().len(), 4);
     }
 
     #[test]

@@ -77,8 +77,13 @@ fn series(spec: &Spec, plot: &Plot) -> Parts {
     );
     let ordinal = bars || plot.along == Along::Words;
     let mut values = Vec::new();
+    let every = (plot.series.len() * plot.slots.len()).div_ceil(MOST_ROWS).max(1);
+    let mut notes = plot.notes.clone();
+    if every > 1 {
+        notes.push(format!("one of every {every} points"));
+    }
     for series in &plot.series {
-        for (slot, place) in plot.slots.iter().enumerate() {
+        for (slot, place) in plot.slots.iter().enumerate().step_by(every) {
             let x: Json = match plot.along {
                 _ if ordinal => place.label.as_str().into(),
                 Along::Time(_) => iso(place.at),
@@ -118,7 +123,7 @@ fn series(spec: &Spec, plot: &Plot) -> Parts {
             encoding = with(encoding, json!({ "xOffset": offset }));
         }
     }
-    (values, mark, encoding, plot.notes.clone())
+    (values, mark, encoding, notes)
 }
 
 fn pie(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
@@ -138,11 +143,11 @@ fn histogram(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
     let (at, along, numbers) = spread::measured(spec, frame)?;
     let timed = matches!(along, Along::Time(_));
     let whole = data::whole(frame, at) && !timed;
-    let Some(bins) = spread::bins(&numbers, whole) else {
+    let Some(bins) = spread::bins(&numbers, whole, along) else {
         return Err(ChartError::NothingToDraw { reason: format!("\"{}\" has no values", spec.x) });
     };
     let edge = |bin: usize| {
-        let value = bins.start + bin as f64 * bins.step;
+        let value = bins.edge(bin);
         if timed { iso(value) } else { value.into() }
     };
     let bar = |(bin, count): (usize, &usize)| json!({ "x": edge(bin), "end": edge(bin + 1), "y": count });
@@ -153,7 +158,7 @@ fn histogram(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
         json!({ "field": "x", "type": "temporal", "title": title })
     } else {
         let more =
-            json!({ "field": "x", "type": "quantitative", "bin": { "binned": true, "step": bins.step } });
+            json!({ "field": "x", "type": "quantitative", "bin": { "binned": true, "step": bins.step() } });
         with(axis(data::unit(frame, at), &title), more)
     };
     let y = json!({ "field": "y", "type": "quantitative", "title": spec.y_title.as_deref().unwrap_or("Number of rows") });

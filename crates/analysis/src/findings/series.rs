@@ -4,28 +4,30 @@
 
 use super::trend::trend;
 use super::{Finding, Group, Measure, percent, plural, words};
-use crate::chart::{grain, label_text, moment};
+use crate::chart::{grain, label_text, moment, moment_at, seconds};
 use crate::frame::group;
 use std::collections::HashMap;
 
 /// The word for one place in time.
 struct Period {
-    one: &'static str,
+    one: String,
     before: &'static str,
 }
 
 fn period(measure: &Measure<'_>, times: &[Group], column: &str) -> Period {
     let at = measure.frame.position(column);
-    let years = !at.is_some_and(|at| measure.frame.column(at).any(|value| moment(value).is_some()));
+    let moments = at.is_some_and(|at| measure.frame.column(at).any(|value| moment(value).is_some()));
     let seconds: Vec<f64> = times.iter().map(|group| group.at).collect();
     let weekly = seconds.windows(2).all(|pair| matches!(pair, [a, b] if (b - a) % 604_800.0 == 0.0));
-    let one = if years { "year" } else { label_text(grain(&seconds)) };
-    match one {
-        "day" if weekly => Period { one: "week", before: "on" },
-        "day" => Period { one, before: "on" },
-        "hour" | "minute" => Period { one: "moment", before: "at" },
-        _ => Period { one, before: "in" },
-    }
+    let (one, before) = match label_text(grain(&seconds)) {
+        _ if !moments && times.iter().all(|group| group.at >= 1000.0) => ("year", "in"),
+        _ if !moments => return Period { one: words(column), before: "in" },
+        "day" if weekly => ("week", "on"),
+        "day" => ("day", "on"),
+        "hour" | "minute" => ("moment", "at"),
+        word => (word, "in"),
+    };
+    Period { one: one.to_owned(), before }
 }
 
 /// Change, trend, extremes, the largest step and the total of a series.
@@ -39,6 +41,7 @@ pub(super) fn over_time(
     let mut out = Vec::new();
     out.extend(first_to_last(measure, times, column, &period));
     out.extend(direction(measure, times, &period));
+    out.extend(a_year_before(measure, times, column, &period));
     out.extend(extremes(measure, times, column, &period));
     if times.len() > 2 {
         out.extend(largest_step(measure, times, column));
@@ -100,17 +103,37 @@ fn direction(measure: &Measure<'_>, times: &[Group], period: &Period) -> Option<
         start
             .say("Mann-Kendall test over ")
             .cell(&group(times.len() as f64, 0, false), "count", &rows, measure.column)
-            .say(&format!(" {}, ", plural(period.one)))
+            .say(&format!(" {}, ", plural(&period.one)))
             .cell(&chance, "p_value", &rows, measure.column)
             .say(")."),
     )
 }
 
+/// The last place in time against the same one a year before, when both are there and it says something new.
+fn a_year_before(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) -> Option<Finding> {
+    if !matches!(period.one.as_str(), "month" | "quarter") {
+        return None;
+    }
+    let last = times.last()?;
+    let before = moment_at(last.at).checked_sub_months(chrono::Months::new(12)).map(seconds)?;
+    let same = times.iter().skip(1).find(|group| group.at == before)?;
+    let op = Measure::operation(&same.rows);
+    let start = Finding::default().say(&format!("Compared with the same {} a year before (", period.one));
+    let start = start.cell(&same.label, "label", &same.rows, column).say(": ");
+    let start = start.cell(&measure.say(same.value), op, &same.rows, measure.column).say("), ");
+    let start = start.cell(&last.label, "label", &last.rows, column).say(" is ");
+    if same.value == last.value {
+        return Some(start.say("the same."));
+    }
+    Some(moved(start, measure, same, last).say("."))
+}
+
 fn extremes(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) -> Option<Finding> {
     let high = times.iter().max_by(|a, b| a.value.total_cmp(&b.value).then(b.at.total_cmp(&a.at)))?;
     let low = times.iter().min_by(|a, b| a.value.total_cmp(&b.value).then(a.at.total_cmp(&b.at)))?;
-    // Of two places in time, the change has said it all.
-    if times.len() < 3 || high.value == low.value {
+    // When the ends are the extremes, the change from first to last has said it all.
+    let ends = [times.first()?.at, times.last()?.at];
+    if high.value == low.value || ends.contains(&high.at) && ends.contains(&low.at) {
         return None;
     }
     let value = |finding: Finding, best: &Group| {
@@ -128,7 +151,7 @@ fn extremes(measure: &Measure<'_>, times: &[Group], column: &str, period: &Perio
         }
         let rows: Vec<usize> = ties.iter().skip(1).flat_map(|group| group.rows.iter().copied()).collect();
         let others = ties.len() - 1;
-        let name = if others == 1 { period.one.to_owned() } else { plural(period.one) };
+        let name = if others == 1 { period.one.clone() } else { plural(&period.one) };
         finding.say(" and ").cell(&others.to_string(), "count", &rows, column).say(&format!(" other {name}"))
     };
     let start = Finding::default().say(&format!("{} peaked at ", measure.title()));
@@ -163,7 +186,7 @@ fn total(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) 
         Finding::default()
             .say(&format!("The total of {} over ", measure.name()))
             .cell(&group(times.len() as f64, 0, false), "count", &rows, column)
-            .say(&format!(" {} is ", plural(period.one)))
+            .say(&format!(" {} is ", plural(&period.one)))
             .cell(&measure.say(total), "sum", &rows, measure.column)
             .say(", on average ")
             .cell(&measure.say(total / times.len() as f64), "mean", &rows, measure.column)

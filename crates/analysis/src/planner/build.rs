@@ -47,7 +47,7 @@ fn plain(sketch: &Sketch, more: &[Condition], schema: &Schema) -> Option<Query> 
     let joins = joins::tree(schema.catalogue, &head, &unique)?;
     let mut conditions: Vec<Condition> = sketch.filters.iter().chain(more).cloned().collect();
     for absent in &sketch.absent {
-        conditions.push(missing(absent, schema)?);
+        conditions.push(missing_value(sketch, absent, schema).or_else(|| missing(absent, schema))?);
     }
     if let Some((by, down, within)) = &sketch.per_group {
         conditions.push(extreme(by, *down, within)?);
@@ -56,10 +56,11 @@ fn plain(sketch: &Sketch, more: &[Condition], schema: &Schema) -> Option<Query> 
     let mut group = sketch.groups.clone();
     for entity in &sketch.entities {
         let table = schema.catalogue.tables.iter().position(|table| &table.name == entity)?;
-        let key = schema.key(table).or_else(|| schema.display(table)).and_then(|place| column_expr(schema, place));
+        let named = sketch.targets.iter().any(|target| !has_aggregate(&target.expr));
+        let key = schema.key(table).or_else(|| schema.display(table).filter(|_| !named)).and_then(|place| column_expr(schema, place));
         group.extend(key);
     }
-    if !group.is_empty() {
+    if !group.is_empty() || !sketch.entities.is_empty() {
         for target in &sketch.targets {
             if !has_aggregate(&target.expr) && !group.contains(&target.expr) && target.expr != Expr::Star {
                 group.push(target.expr.clone());
@@ -114,6 +115,25 @@ pub(super) fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
 pub(super) fn column_expr(schema: &Schema, place: Place) -> Option<Expr> {
     let table = schema.table(place.table)?;
     Some(Expr::Column(table.name.clone(), table.columns.get(place.column)?.name.clone()))
+}
+
+/// "countries without …": when the answer shows a value that many things share, none of them may have a partner.
+fn missing_value(sketch: &Sketch, absent: &Absent, schema: &Schema) -> Option<Condition> {
+    let [target] = sketch.targets.as_slice() else { return None };
+    let Expr::Column(table, name) = &target.expr else { return None };
+    let position = schema.catalogue.tables.iter().position(|known| known.name == *table && *table == absent.entity)?;
+    let column = schema.table(position)?.columns.iter().position(|known| known.name == *name)?;
+    let place = Place { table: position, column };
+    let shared = schema.column(place).is_some_and(|column| column.distinct * 3 < column.seen * 2) && !schema.is_key(place) && schema.display(position) != Some(place);
+    if !shared || !absent.by_value || absent.conditions.is_empty() {
+        return None;
+    }
+    let joins = joins::tree(schema.catalogue, &absent.entity, &absent.tables)?;
+    let mut conditions = absent.conditions.clone();
+    conditions.push(Condition::Not(Box::new(Condition::IsNull(target.expr.clone()))));
+    let items = vec![Item { expr: target.expr.clone(), name: "value".to_owned() }];
+    let query = Query { items, table: absent.entity.clone(), alias: absent.entity.clone(), joins, filter: all(conditions), ..Query::default() };
+    Some(Condition::InQuery(target.expr.clone(), Box::new(query), true))
 }
 
 /// Not one of the rows that exist.

@@ -7,7 +7,30 @@ use super::lexicon::Key;
 use super::reader::Reader;
 use super::{Intent, Named, Outcome, Reading};
 
+/// The day that "last month" counts from: today, or the last day of data that ended well before.
+pub(super) fn anchor(catalogue: &crate::catalogue::Catalogue, today: chrono::NaiveDate) -> chrono::NaiveDate {
+    let columns = catalogue.tables.iter().flat_map(|table| &table.columns).filter(|column| column.kind.is_time());
+    match columns.filter_map(|column| super::filters::date_of(&column.max)).max() {
+        Some(last) if (today - last).num_days() > 45 => last,
+        _ => today,
+    }
+}
+
 impl Reader<'_> {
+    /// States it when a relative time was counted from the end of the data.
+    pub(super) fn note_anchor(&mut self) {
+        if self.anchored && self.marks.iter().any(|mark| mark.time.as_ref().is_some_and(|when| when.relative || when.yearless)) {
+            let day = self.today;
+            self.assumptions.push(format!("The data ends on {day}: relative times are counted from there."));
+        }
+    }
+
+    /// An open request about everything there is: no word in it that could mean something else.
+    pub(super) fn asks_about_all(&self) -> bool {
+        let unknown = self.marks.iter().filter(|mark| mark.unknown() && !mark.used && super::targets::grain_word(&mark.text).is_none()).count();
+        unknown == 0 && self.marks.iter().any(|mark| mark.used)
+    }
+
     /// Does any word tie to the data?
     pub(super) fn links_anything(&self) -> bool {
         self.marks.iter().any(|mark| mark.column_quality() >= 0.4 || mark.table_quality() >= 0.55 || mark.values.iter().any(|value| value.quality > 0.5 && (!value.part || value.quality > 0.75)))
@@ -28,10 +51,14 @@ impl Reader<'_> {
     /// Builds the query and says how sure it is.
     pub(super) fn finish(mut self, question: &str) -> Outcome {
         let query = build(&self.sketch, self.schema);
-        let Some(query) = query else {
-            self.doubt(0.1);
-            return self.unanswerable();
-        };
+        // Tables that cannot be reached were perhaps only words.
+        let query = query.or_else(|| {
+            self.doubt(0.3);
+            self.sketch.also.clear();
+            build(&self.sketch, self.schema)
+        });
+        let Some(query) = query else { return self.unanswerable() };
+        self.note_anchor();
         let confidence = self.confidence();
         let name = Named { name: "answer".to_owned(), title: question.trim().to_owned(), query };
         Outcome::Read(Reading {

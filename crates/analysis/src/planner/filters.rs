@@ -14,7 +14,12 @@ impl Reader<'_> {
     /// "above average age", "weight smaller than the average": a comparison with an aggregate of the column itself.
     pub(super) fn against_average(&mut self) {
         for at in 0..self.marks.len() {
-            let Some(Key::Agg(aggregate @ (Aggregate::Average | Aggregate::Min | Aggregate::Max | Aggregate::Median))) = self.key(at) else { continue };
+            let aggregate = match self.key(at) {
+                Some(Key::Agg(aggregate @ (Aggregate::Average | Aggregate::Min | Aggregate::Max | Aggregate::Median))) => aggregate,
+                Some(Key::Super(true, ANY)) => Aggregate::Max,
+                Some(Key::Super(false, ANY)) => Aggregate::Min,
+                _ => continue,
+            };
             let Some(before) = self.previous(at, |key| matches!(key, Key::Than | Key::Of)) else { continue };
             let (compare, middle) = match self.key(before) {
                 Some(Key::Cmp(compare, _)) => (compare, None),
@@ -41,7 +46,7 @@ impl Reader<'_> {
                 ..Query::default()
             };
             let condition = Condition::Compare(expr, compare, Expr::Scalar(Box::new(inner)));
-            self.found.push(Found { at, place, condition, equal: false, negated: false });
+            self.found.push(Found { at, place, condition, equal: false, negated: false, rows: None });
             let earlier = earlier.filter(|near| self.resolve(*near) == Some(place));
             for used in [Some(at), Some(op), middle, after, earlier].into_iter().flatten() {
                 self.take(used);
@@ -61,6 +66,25 @@ impl Reader<'_> {
             if self.between(at) || self.compared(at) {
                 continue;
             }
+        }
+    }
+
+    /// "stock below reorder level": two columns compared.
+    pub(super) fn column_pairs(&mut self) {
+        for at in 0..self.marks.len() {
+            let Some(Key::Cmp(compare, _)) = self.key(at).filter(|_| !self.mark(at).is_some_and(|mark| mark.used)) else { continue };
+            let before = self.previous(at, |key| matches!(key, Key::Is | Key::Clause)).filter(|place| self.is_column(*place) && !self.mark(*place).is_some_and(|mark| mark.used));
+            let after = self.next(at, |key| matches!(key, Key::Than | Key::Of)).filter(|place| self.is_column(*place) && !self.mark(*place).is_some_and(|mark| mark.used));
+            let numbered = self.next(at, |key| matches!(key, Key::Than | Key::Of | Key::Is)).is_none_or(|place| self.mark(place).is_some_and(|mark| mark.number.is_some()));
+            let (Some(before), Some(after), false) = (before, after, numbered) else { continue };
+            let later = (after + 1..(after + 4).min(self.marks.len())).any(|place| self.mark(place).is_some_and(|mark| mark.number.is_some()));
+            let (Some(left), Some(right)) = (self.resolve(before), self.resolve(after)) else { continue };
+            if later || left == right || !self.schema.is_measure(left) || !self.schema.is_measure(right) {
+                continue;
+            }
+            let condition = Condition::Compare(self.expr(left), compare, self.expr(right));
+            self.found.push(Found { at, place: left, condition, equal: false, negated: false, rows: None });
+            [before, at, after].into_iter().for_each(|used| self.take(used));
         }
     }
 
@@ -85,7 +109,7 @@ impl Reader<'_> {
             }
             _ => return false,
         };
-        self.found.push(Found { at, place, condition, equal: false, negated: false });
+        self.found.push(Found { at, place, condition, equal: false, negated: false, rows: None });
         [before, at, at + 2].into_iter().for_each(|used| self.take(used));
         true
     }
@@ -129,7 +153,8 @@ impl Reader<'_> {
             self.take(start);
         }
         self.take(at);
-        self.found.push(Found { at, place, condition, equal: compare == Compare::Equal, negated: false });
+        let rows = self.mark(at).and_then(|mark| mark.values.iter().find(|link| link.place == place)).map(|link| link.count).filter(|_| compare == Compare::Equal);
+        self.found.push(Found { at, place, condition, equal: compare == Compare::Equal, negated: false, rows });
         self.note_parameter(place, at, compare);
         true
     }
@@ -137,13 +162,18 @@ impl Reader<'_> {
     /// "at least 3 pets": a count of rows of a table that the thing asked for has.
     fn having(&mut self, at: usize, start: usize, compare: Compare, explicit: bool) -> bool {
         let Some(number) = self.mark(at).and_then(|mark| mark.number).filter(|_| explicit || self.key(start.wrapping_sub(1)) == Some(Key::Is)) else { return false };
+        if matches!(self.mark(at).map(|mark| mark.text.to_lowercase()).as_deref(), Some("once" | "twice")) {
+            return self.having_times(at, start, compare, number);
+        }
         let Some(next) = self.next(at, |key| matches!(key, Key::Distinct | Key::OrMore | Key::OrLess)) else { return false };
         // "3 car models": the last of two nouns is what is counted.
         let next = if self.is_table(next) && self.is_table(next + 1) { next + 1 } else { next };
-        if !self.is_table(next) {
+        let owner = self.resolve(next).filter(|place| self.is_column(next) && !self.schema.is_measure(*place) && self.schema.tables.len() > 1).map(|place| place.table);
+        let owner = owner.filter(|owner| *owner != self.entity_before(start) && super::joins::fans_out(self.schema.catalogue, &self.table_name(self.entity_before(start)), &self.table_name(*owner)));
+        if !self.is_table(next) && owner.is_none() {
             return false;
         }
-        let Some(counted) = self.table_at(next) else { return false };
+        let Some(counted) = owner.filter(|_| !self.is_table(next)).or_else(|| self.table_at(next)) else { return false };
         let before = self.named.iter().rev().find(|(place, _)| *place < start).map(|(_, table)| *table);
         let group_column = (0..start).rev().find(|place| self.is_column(*place) && !self.mark(*place).is_some_and(|mark| mark.used));
         let mut entity = before.unwrap_or(self.head);
@@ -170,6 +200,20 @@ impl Reader<'_> {
         true
     }
 
+    /// "visited more than once": rows of the table that the verb names.
+    fn having_times(&mut self, at: usize, start: usize, compare: Compare, number: f64) -> bool {
+        let Some(entity) = self.named.first().map(|(_, table)| *table) else { return false };
+        let acted = self.named.iter().map(|(_, table)| *table).find(|table| *table != entity);
+        let (entity, also) = (self.table_name(entity), acted.map(|table| self.table_name(table)));
+        self.sketch.entities.push(entity);
+        self.sketch.also.extend(also);
+        let counting = Expr::Aggregate(Aggregate::Count, vec![Expr::Star]);
+        self.sketch.having.push(Condition::Compare(counting, compare, Expr::Literal(number_literal(number))));
+        self.take(start);
+        self.take(at);
+        true
+    }
+
     fn chained(&self, at: usize) -> Option<Place> {
         let joint = at.checked_sub(1)?;
         if !matches!(self.key(joint), Some(Key::Or | Key::And)) {
@@ -177,7 +221,8 @@ impl Reader<'_> {
         }
         let next_is_own = self.next(at, |_| false).is_some_and(|next| self.is_column(next)) && self.key(at + 1).is_none();
         let last = self.found.last().filter(|found| found.at + 1 == joint && !next_is_own)?;
-        Some(last.place)
+        let elsewhere = self.mark(at).is_some_and(|mark| !mark.values.is_empty() && !mark.values.iter().any(|link| link.place == last.place));
+        Some(last.place).filter(|_| !elsewhere)
     }
 
     /// The column that a number is compared with.
@@ -185,13 +230,21 @@ impl Reader<'_> {
         let when = self.mark(at).and_then(|mark| mark.time.clone());
         let inside = (start + 1..at).find(|place| self.is_column(*place) && self.mark(*place).is_some_and(|mark| !mark.used));
         if let Some(place) = inside {
-            let column = self.resolve(place)?;
+            // "founded after the year 2008": the column that both words may mean.
+            let verb = self.previous(start, |key| matches!(key, Key::Is)).and_then(|before| self.mark(before)).filter(|mark| mark.key.is_none());
+            let shared = verb.zip(self.mark(place)).and_then(|(verb, year)| verb.columns.iter().map(|link| link.place).find(|known| year.columns.iter().any(|link| link.place == *known)));
+            let column = shared.or_else(|| self.resolve(place))?;
+            if shared.is_some()
+                && let Some(before) = self.previous(start, |key| matches!(key, Key::Is))
+            {
+                self.take(before);
+            }
             self.take(place);
             return Some(column);
         }
         let skip = |key: Key| matches!(key, Key::Is | Key::Of | Key::Everything | Key::Clause | Key::Not | Key::Both | Key::Either);
         let before = self.previous(start, skip).filter(|place| self.is_column(*place) && start - place <= 4 && self.mark(*place).is_some_and(|mark| !mark.used));
-        let next = self.next(end.unwrap_or(at), |_| false);
+        let next = self.next(end.unwrap_or(at), |key| key == Key::Is && before.is_none());
         let after = next.filter(|place| self.is_column(*place) && self.mark(*place).is_some_and(|mark| !mark.used));
         let holds = |reader: &Self, place: Option<usize>| place.and_then(|place| reader.resolve(place)).is_some_and(|column| reader.may_hold(column, at));
         let choice = match (before, after) {
@@ -407,7 +460,8 @@ impl Reader<'_> {
             let said = self.mark(at).map(|mark| mark.text.clone()).unwrap_or_default();
             self.reasoning.push(format!("“{said}” is a value of {label}"));
             self.parameters.push(super::Parameter { name: label.clone(), column: label, value: link.text.clone() });
-            self.found.push(Found { at, place: link.place, condition, equal: true, negated: false });
+            let rows = Some(link.count).filter(|_| !link.part);
+            self.found.push(Found { at, place: link.place, condition, equal: true, negated: false, rows });
         }
     }
 
@@ -435,7 +489,9 @@ impl Reader<'_> {
         let Some(before) = self.previous(at, |key| matches!(key, Key::Is | Key::Of)) else { return false };
         let Some(mark) = self.mark(at) else { return false };
         let text = mark.text.replace(' ', " ");
+        let inside = mark.quoted && mark.values.is_empty() && self.mark(at + 1).is_some_and(|mark| mark.text.eq_ignore_ascii_case("in")) && self.next(at + 1, |_| false).is_some_and(|next| self.is_column(next));
         let pattern = match self.key(before) {
+            _ if inside => format!("%{text}%"),
             Some(Key::Contains) => format!("%{text}%"),
             Some(Key::Starts) => format!("{text}%"),
             Some(Key::Ends) => format!("%{text}"),
@@ -445,12 +501,17 @@ impl Reader<'_> {
         let earlier = (0..before).rev().find(|place| self.is_column(*place) && is_text(self, *place).is_some());
         let later = (at + 1..(at + 5).min(self.marks.len())).find(|place| self.is_column(*place) && is_text(self, *place).is_some());
         let nearest = later.or(earlier);
-        let Some(place) = nearest.and_then(|place| is_text(self, place)).or_else(|| self.schema.display(self.entity_before(at))) else { return false };
+        // "a song with 'x' in its title": the column that both nouns may mean.
+        let shared = later.zip(earlier).and_then(|(later, earlier)| {
+            let (later, earlier) = (self.mark(later)?, self.mark(earlier)?);
+            later.columns.iter().map(|link| link.place).find(|place| earlier.columns.iter().any(|link| link.place == *place))
+        });
+        let Some(place) = shared.or(nearest.and_then(|place| is_text(self, place))).or_else(|| self.schema.display(self.entity_before(at))) else { return false };
         if let Some(nearest) = nearest.filter(|place| Some(*place) == later || before - place <= 3) {
             self.take(nearest);
         }
         let condition = Condition::Like(self.expr(place), pattern);
-        self.found.push(Found { at, place, condition, equal: false, negated: false });
+        self.found.push(Found { at, place, condition, equal: false, negated: false, rows: None });
         self.take(before);
         self.take(at);
         true
@@ -465,7 +526,7 @@ impl Reader<'_> {
         let Some(place) = near.and_then(|place| self.resolve(place)) else { return };
         let text = self.mark(at).map(|mark| mark.text.clone()).unwrap_or_default();
         let condition = Condition::Compare(self.expr(place), Compare::Equal, Expr::Literal(Literal::Text(text)));
-        self.found.push(Found { at, place, condition, equal: true, negated: false });
+        self.found.push(Found { at, place, condition, equal: true, negated: false, rows: None });
         near.into_iter().for_each(|near| self.take(near));
         self.take(at);
         self.doubt(0.7);
@@ -504,6 +565,11 @@ impl Reader<'_> {
         score += quality(after).unwrap_or(0.0) * 0.9;
         let anywhere = (0..self.marks.len()).filter(|place| Some(*place) != before && Some(*place) != after && *place != at).filter_map(|place| quality(Some(place))).fold(0.0, f32::max);
         score += anywhere * 0.25;
+        // "the Alton airport", "airline JetBlue": the value names the thing.
+        let names = |near: Option<usize>| near.is_some_and(|near| self.is_table(near) && self.schema.display(link.place.table) == Some(link.place) && self.table_at(near) == Some(link.place.table));
+        if names(before) || names(after.filter(|after| *after == at + 1)) {
+            score += 0.3;
+        }
         if self.names_table(link.place.table) {
             score += 0.15;
         }
@@ -530,7 +596,7 @@ impl Reader<'_> {
             let Some(near) = near else { continue };
             let Some(place) = self.resolve(near) else { continue };
             let condition = Condition::IsNull(self.expr(place));
-            self.found.push(Found { at, place, condition, equal: false, negated: false });
+            self.found.push(Found { at, place, condition, equal: false, negated: false, rows: None });
             self.take(at);
             self.take(near);
         }

@@ -19,6 +19,8 @@ pub(super) enum Lean {
     Alone,
     /// "those", "their": the same things, looked at further.
     Same,
+    /// "which of them", "only those": the same answer with fewer rows.
+    Narrow,
     /// "what about", "and …?": the same question with something exchanged.
     Instead,
     /// "also show": more of the same.
@@ -43,6 +45,9 @@ pub(super) fn lean(tokens: &[Token], marks: &[Mark], names_table: bool) -> Lean 
     if about || word(0) == "and" || has(&["instead"]) || word(0) == "now" && !names_table {
         return Lean::Instead;
     }
+    if pronoun && narrows(tokens) {
+        return Lean::Narrow;
+    }
     if pronoun {
         return Lean::Same;
     }
@@ -56,6 +61,20 @@ pub(super) fn lean(tokens: &[Token], marks: &[Mark], names_table: bool) -> Lean 
         return Lean::Same;
     }
     Lean::Alone
+}
+
+/// Does it pick some of the rows before, without naming what to show?
+fn narrows(tokens: &[Token]) -> bool {
+    let words: Vec<&str> = tokens.iter().map(|token| token.word.as_str()).filter(|word| !matches!(*word, "please" | "," | "now" | "just" | "me" | "all")).collect();
+    let back = |word: Option<&&str>| word.is_some_and(|word| matches!(*word, "those" | "these" | "them" | "ones" | "one"));
+    match words.as_slice() {
+        ["which", "of", later @ ..] => back(later.first()),
+        ["which", second, ..] => back(Some(second)),
+        ["show" | "list" | "give" | "find", "only", third, ..] => back(Some(third)),
+        ["show" | "list" | "give" | "find" | "only" | "keep", second, ..] => back(Some(second)),
+        ["of" | "among" | "from" | "out", second, rest @ ..] => (back(Some(second)) || rest.first().is_some_and(|word| back(Some(word)))) && rest.iter().any(|word| matches!(*word, "which" | "who" | "whose")),
+        _ => false,
+    }
 }
 
 /// "it", "this" and "that" point back when no noun of this question stands before them.
@@ -85,9 +104,13 @@ impl Reader<'_> {
             merged.limit = None;
         }
         self.merge_filters(&mut merged, &new, lean);
+        self.changed_number(&mut merged);
         let counts = new.targets.len() == 1 && new.targets.iter().all(|target| target.expr == Expr::Aggregate(Aggregate::Count, vec![Expr::Star]));
         let grouped = !new.groups.is_empty() || !new.entities.is_empty();
-        if !new.targets.is_empty() || grouped {
+        if lean == Lean::Narrow {
+            merged.groups.extend(new.groups.iter().filter(|_| !new.having.is_empty() || new.limit.is_some()).cloned());
+            merged.entities.extend(new.entities.iter().filter(|_| !new.having.is_empty() || new.limit.is_some()).cloned());
+        } else if !new.targets.is_empty() || grouped {
             self.merge_targets(&mut merged, &new, lean, counts, grouped);
         } else if self.asks_for_all() {
             merged.targets = vec![Target { expr: Expr::Column(merged.head.clone(), "*".to_owned()), name: "*".to_owned() }];
@@ -125,6 +148,26 @@ impl Reader<'_> {
         self.marks.iter().any(|mark| mark.key == Some(Key::Everything) && matches!(mark.text.to_lowercase().as_str(), "information" | "details" | "info"))
     }
 
+    /// "how about more than 3?": the same comparison with another number.
+    fn changed_number(&mut self, merged: &mut Sketch) {
+        let lone = (0..self.marks.len()).find(|at| self.mark(*at).is_some_and(|mark| !mark.used && mark.number.is_some() && mark.time.is_none()));
+        let Some(at) = lone else { return };
+        let Some(number) = self.mark(at).and_then(|mark| mark.number) else { return };
+        let said = (0..at).rev().find_map(|place| if let Some(Key::Cmp(compare, _)) = self.key(place) { Some((place, compare)) } else { None });
+        let inclusive = match self.key(at + 1) {
+            Some(Key::OrMore) => Some(Compare::GreaterOrEqual),
+            Some(Key::OrLess) => Some(Compare::LessOrEqual),
+            _ => None,
+        };
+        let compare = inclusive.or(said.map(|(_, compare)| compare));
+        let numeric = |condition: &&mut Condition| matches!(condition, Condition::Compare(_, _, Expr::Literal(Literal::Int(_) | Literal::Float(_))));
+        let Some(Condition::Compare(_, old, value)) = merged.having.iter_mut().rev().chain(merged.filters.iter_mut().rev()).find(numeric) else { return };
+        *old = compare.unwrap_or(*old);
+        *value = Expr::Literal(super::filters::number_literal(number));
+        self.take(at);
+        said.into_iter().for_each(|(place, _)| self.take(place));
+    }
+
     fn merge_filters(&mut self, merged: &mut Sketch, new: &Sketch, lean: Lean) {
         for condition in &new.filters {
             let column = compared(condition);
@@ -154,6 +197,16 @@ impl Reader<'_> {
 
     fn merge_targets(&mut self, merged: &mut Sketch, new: &Sketch, lean: Lean, counts: bool, grouped: bool) {
         let was_grouped = !merged.groups.is_empty() || !merged.entities.is_empty();
+        let each = self.marks.iter().any(|mark| mark.key == Some(Key::Each));
+        if counts && !grouped && each && !was_grouped {
+            // "how many for each": the things of the earlier answer are the groups.
+            merged.entities = vec![merged.head.clone()];
+            merged.targets.extend(new.targets.iter().cloned());
+            merged.order.clear();
+            merged.limit = None;
+            merged.distinct = false;
+            return;
+        }
         if counts && !grouped && lean != Lean::Also {
             let plain_rows = !was_grouped && !merged.distinct && merged.limit.is_none() && merged.both.is_none() && merged.having.is_empty();
             if plain_rows {

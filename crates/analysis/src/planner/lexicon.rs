@@ -2,6 +2,9 @@
 //!
 //! The invariant: nothing here comes from a data set. A word is listed because English uses it so.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use crate::query::{Aggregate, Compare, Grain};
 
 use super::tokens::{Token, stem};
@@ -129,6 +132,7 @@ const PHRASES: &[(&str, Key)] = &[
     ("count of", Key::NumberOf),
     ("count", Key::NumberOf),
     ("how often", Key::HowMany),
+    ("frequency", Key::NumberOf),
     ("how much", Key::HowMuch),
     ("average", Key::Agg(Aggregate::Average)),
     ("mean", Key::Agg(Aggregate::Average)),
@@ -189,6 +193,7 @@ const PHRASES: &[(&str, Key)] = &[
     ("most number of times", Key::Common(true)),
     ("least common", Key::Common(false)),
     ("least popular", Key::Common(false)),
+    ("rarest", Key::Common(false)),
     ("least frequent", Key::Common(false)),
     ("top", Key::Top(true)),
     ("bottom", Key::Top(false)),
@@ -247,6 +252,9 @@ const PHRASES: &[(&str, Key)] = &[
     ("until", Key::Cmp(Compare::LessOrEqual, TIME)),
     ("equal to", Key::Is),
     ("equals", Key::Is),
+    ("equal", Key::Is),
+    ("first", Key::Super(false, TIME)),
+    ("last", Key::Super(true, TIME)),
     ("exactly", Key::Is),
     ("or more", Key::OrMore),
     ("or above", Key::OrMore),
@@ -281,6 +289,11 @@ const PHRASES: &[(&str, Key)] = &[
     ("corresponding", Key::Filler),
     ("every", Key::Each),
     ("across", Key::Each),
+    ("across all", Key::Of),
+    ("for all the different", Key::Each),
+    ("for all different", Key::Each),
+    ("for the different", Key::Each),
+    ("for different", Key::Each),
     ("by", Key::By),
     ("order by", Key::OrderBy),
     ("ordered by", Key::OrderBy),
@@ -337,10 +350,13 @@ const PHRASES: &[(&str, Key)] = &[
     ("distinct", Key::Distinct),
     ("different", Key::Distinct),
     ("unique", Key::Distinct),
+    ("distinctive", Key::Distinct),
     ("kinds of", Key::Distinct),
     ("not", Key::Not),
     ("never", Key::Not),
     ("cannot", Key::Not),
+    ("not a single", Key::Without),
+    ("not one", Key::Without),
     ("without", Key::Without),
     ("without any", Key::Without),
     ("no", Key::Without),
@@ -574,11 +590,71 @@ const SYNONYMS: &[&[&str]] = &[
     &["student", "pupil"],
     &["vote", "voter"],
     &["partner", "teammate"],
+    &["destination", "dest", "arrive", "arrival", "land"],
+    &["source", "origin", "depart", "departure"],
 ];
 
 /// Do two stems mean about the same?
 pub(super) fn synonyms(left: &str, right: &str) -> bool {
-    SYNONYMS.iter().any(|line| line.iter().any(|word| stem(word) == left) && line.iter().any(|word| stem(word) == right))
+    static LINES: OnceLock<HashMap<String, Vec<usize>>> = OnceLock::new();
+    let lines = LINES.get_or_init(|| {
+        let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, line) in SYNONYMS.iter().enumerate() {
+            for word in *line {
+                lines.entry(stem(word)).or_default().push(place);
+            }
+        }
+        lines
+    });
+    lines.get(left).zip(lines.get(right)).is_some_and(|(left, right)| left.iter().any(|line| right.contains(line)))
+}
+
+/// Countries by the word for their people and things.
+const DEMONYMS: &[(&str, &[&str])] = &[
+    ("american", &["usa", "us", "united states", "america", "united states of america"]),
+    ("british", &["uk", "united kingdom", "great britain", "britain"]),
+    ("english", &["england"]),
+    ("scottish", &["scotland"]),
+    ("welsh", &["wales"]),
+    ("irish", &["ireland"]),
+    ("french", &["france"]),
+    ("german", &["germany"]),
+    ("italian", &["italy"]),
+    ("spanish", &["spain"]),
+    ("portuguese", &["portugal"]),
+    ("dutch", &["netherlands", "the netherlands", "holland"]),
+    ("belgian", &["belgium"]),
+    ("swiss", &["switzerland"]),
+    ("austrian", &["austria"]),
+    ("polish", &["poland"]),
+    ("czech", &["czech republic", "czechia"]),
+    ("hungarian", &["hungary"]),
+    ("greek", &["greece"]),
+    ("turkish", &["turkey"]),
+    ("russian", &["russia", "ussr", "russian federation"]),
+    ("ukrainian", &["ukraine"]),
+    ("swedish", &["sweden"]),
+    ("norwegian", &["norway"]),
+    ("danish", &["denmark"]),
+    ("finnish", &["finland"]),
+    ("chinese", &["china"]),
+    ("japanese", &["japan"]),
+    ("korean", &["korea", "south korea"]),
+    ("indian", &["india"]),
+    ("canadian", &["canada"]),
+    ("mexican", &["mexico"]),
+    ("brazilian", &["brazil"]),
+    ("argentine", &["argentina"]),
+    ("australian", &["australia"]),
+    ("egyptian", &["egypt"]),
+    ("african", &["africa"]),
+    ("asian", &["asia"]),
+    ("european", &["europe"]),
+];
+
+/// The countries that an adjective stands for.
+pub(super) fn demonym(word: &str) -> Option<&'static [&'static str]> {
+    DEMONYMS.iter().find(|(known, _)| *known == word).map(|(_, countries)| *countries)
 }
 
 /// Short forms in names, written out.

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::lexicon::{Key, is_filler, phrase};
+use super::lexicon::{Key, demonym, is_filler, phrase};
 use super::schema::{Place, Schema, fit};
 use super::time::{When, read_times};
 use super::tokens::{Spans, Token, squash};
@@ -225,7 +225,7 @@ fn match_words(tokens: &[Token], start: usize, words: &[(String, f32)]) -> Vec<(
             }
         } else if offset == 0 {
             break;
-        } else if token.is_sign() && token.word != "," || matches!(token.word.as_str(), "of" | "the" | "a" | "s" | "in" | "and" | "for" | "by" | "to" | "per" | "it" | "'") {
+        } else if token.is_sign() && token.word != "," || matches!(token.word.as_str(), "of" | "the" | "a" | "s" | "'") || words.len() > 2 && matches!(token.word.as_str(), "and" | "for" | "by" | "to" | "per" | "in") {
             gap += 1;
             if gap > 3 {
                 break;
@@ -242,6 +242,8 @@ fn link_tables(tokens: &[Token], schema: &Schema, found: &mut Found) {
         let bridge = schema.bridge.get(table).copied().unwrap_or(false);
         for start in 0..tokens.len() {
             for (span, quality) in match_words(tokens, start, words) {
+                // The head noun alone names the table well enough: "makers" of a table of car makers.
+                let quality = if (0.45..0.95).contains(&quality) { 0.45 + 0.55 * quality } else { quality };
                 let quality = if bridge { quality * 0.6 } else { quality };
                 if quality >= 0.55 {
                     let links = &mut found.entry(span).or_default().tables;
@@ -285,7 +287,7 @@ fn value_quality(tokens: &[Token], span: (usize, usize), value: &str) -> f32 {
     let known = phrase(tokens, span.0).is_some() || is_filler(&first.word);
     match (known, first.capital) {
         (true, true) => 0.75,
-        (true, false) => 0.2,
+        (true, false) => 0.0,
         (false, _) if first.word.chars().count() == 1 => 0.5,
         _ => 0.97,
     }
@@ -334,9 +336,31 @@ fn partial_values(words: &[&Token], schema: &Schema) -> Vec<ValueLink> {
             }
         }
     }
+    if let [only] = words {
+        found.extend(gender(&only.word, schema));
+    }
     let top = found.iter().map(|link| link.quality).fold(0.0, f32::max);
     found.retain(|link| link.quality >= top - 0.05);
     if found.len() > 40 { Vec::new() } else { found }
+}
+
+/// "female students" where the data says F.
+fn gender(word: &str, schema: &Schema) -> Vec<ValueLink> {
+    let letter = match word {
+        "female" | "females" | "woman" | "women" | "girl" | "girls" => "f",
+        "male" | "males" | "man" | "men" | "boy" | "boys" => "m",
+        _ => return Vec::new(),
+    };
+    let mut found = Vec::new();
+    for place in schema.places() {
+        let Some(column) = schema.column(place).filter(|column| column.values.len() <= 4) else { continue };
+        let both = ["f", "m"].iter().all(|wanted| column.values.iter().any(|(value, _)| value.eq_ignore_ascii_case(wanted)));
+        let named = schema.has_stem(place, &["sex", "gender"]);
+        for (value, count) in column.values.iter().filter(|(value, _)| (both || named) && value.eq_ignore_ascii_case(letter)) {
+            found.push(ValueLink { place, text: value.clone(), quality: 0.95, part: false, count: *count });
+        }
+    }
+    found
 }
 
 fn partial_quality(said: &str, words: &[&Token], lower: &str) -> f32 {
@@ -353,6 +377,11 @@ fn partial_quality(said: &str, words: &[&Token], lower: &str) -> f32 {
         if lower == initials || lower.len() == initials.len() + 1 && lower.starts_with(&initials) {
             return 0.7;
         }
+    }
+    if let [only] = words
+        && demonym(&only.word).is_some_and(|countries| countries.contains(&lower))
+    {
+        return 0.9;
     }
     if let [only] = words
         && other >= 4

@@ -35,6 +35,25 @@ pub(super) fn measures(schema: &Schema, table: usize) -> Vec<(Place, f32)> {
 }
 
 impl Reader<'_> {
+    /// Does the table's name stand for an amount, as "sales" does?
+    pub(super) fn stands_for_amount(&self, table: usize) -> Option<Place> {
+        let named = self.schema.tables.get(table)?.iter().any(|(word, weight)| *weight > 0.4 && ["sale", "revenue", "order", "purchase", "transaction", "payment", "invoice", "expense"].iter().any(|known| super::tokens::stem(known) == *word));
+        measures(self.schema, table).first().filter(|(_, score)| *score > 1.0 && named).map(|(place, _)| *place)
+    }
+
+    /// The total of what a table is about, or how many rows it has.
+    pub(super) fn main_target(&mut self, table: usize) {
+        match measures(self.schema, table).first().copied().filter(|(_, score)| *score > 1.0) {
+            Some((place, _)) => {
+                self.add_aggregate(crate::query::Aggregate::Sum, place);
+                let label = self.label(place);
+                let name = self.table_name(table);
+                self.assumptions.push(format!("“{name}” is measured by the total of {label}."));
+            }
+            None => self.add_count(Some(table)),
+        }
+    }
+
     /// The number a table is about.
     pub(super) fn main_measure(&self, table: usize) -> Option<Place> {
         measures(self.schema, table).first().map(|(place, _)| *place)

@@ -2,6 +2,7 @@
 //!
 //! The invariant: the same question over the same catalogue gives the same outcome, and a reading says how sure it is.
 
+mod analysis;
 mod assemble;
 mod build;
 mod confidence;
@@ -156,12 +157,14 @@ pub enum Outcome {
 pub fn read(question: &str, catalogue: &Catalogue, earlier: Option<&Reading>, today: NaiveDate, meaning: &dyn Meaning) -> Outcome {
     let schema = schema::Schema::new(catalogue);
     let (tokens, quoted) = tokens::tokenize(question);
-    let mut marks = link::marks(&tokens, &quoted, &schema, today);
+    let anchor = confidence::anchor(catalogue, today);
+    let mut marks = link::marks(&tokens, &quoted, &schema, anchor);
     link::link_leftovers(&mut marks, &tokens, &schema);
     let mut reader = reader::Reader {
         schema: &schema,
         meaning,
-        today,
+        today: anchor,
+        anchored: anchor != today,
         marks,
         head: 0,
         named: Vec::new(),
@@ -170,6 +173,7 @@ pub fn read(question: &str, catalogue: &Catalogue, earlier: Option<&Reading>, to
         assumptions: Vec::new(),
         reasoning: Vec::new(),
         parameters: Vec::new(),
+        kept: None,
         trust: 1.0,
     };
     if let Some(before) = earlier {
@@ -178,7 +182,15 @@ pub fn read(question: &str, catalogue: &Catalogue, earlier: Option<&Reading>, to
         let lean = follow::lean(&tokens, &reader.marks, names_table);
         if lean != follow::Lean::Alone {
             reader.assemble_follow(&before.sketch, lean);
-            return reader.finish(question);
+            let again = matches!(before.intent, Intent::Overview | Intent::Trend) && lean == follow::Lean::Instead && reader.sketch.targets == before.sketch.targets;
+            return if again { reader.analyse(before.intent, question) } else { reader.finish(question) };
+        }
+    }
+    if let Some((intent, used)) = analysis::intent(&reader.marks) {
+        used.into_iter().for_each(|place| reader.take(place));
+        if reader.links_anything() || reader.asks_about_all() {
+            reader.assemble_parts();
+            return reader.analyse(intent, question);
         }
     }
     if !reader.links_anything() {

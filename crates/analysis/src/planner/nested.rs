@@ -79,7 +79,8 @@ impl Reader<'_> {
             let foreign_value = inside.iter().filter_map(|place| self.found.get(*place)).map(|found| found.place.table).find(|table| *table != entity);
             let many = |table: usize| joins::fans_out(self.schema.catalogue, &self.table_name(entity), &self.table_name(table));
             let direct = inside.iter().filter_map(|place| self.found.get(*place)).any(|found| found.place.table == entity);
-            match foreign_table.or(foreign_value).filter(|table| !direct && many(*table)) {
+            let acted = if inside.is_empty() && foreign_table.is_none() { self.acted_table(at, end, entity) } else { None };
+            match foreign_table.or(foreign_value).or(acted).filter(|table| !direct && many(*table)) {
                 Some(table) => self.absent(at, end, entity, table, &inside),
                 None if !inside.is_empty() => {
                     self.take(at);
@@ -98,6 +99,16 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+
+    /// "never bought anything": the table whose rows tell of the act.
+    fn acted_table(&self, at: usize, end: usize, entity: usize) -> Option<usize> {
+        let name = self.table_name(entity);
+        let many = |table: &usize| *table != entity && joins::fans_out(self.schema.catalogue, &name, &self.table_name(*table)) && joins::steps(self.schema.catalogue, &name, &self.table_name(*table)) == Some(1);
+        let verb = (at..end).filter_map(|place| self.mark(place)).flat_map(|mark| mark.columns.iter()).map(|link| link.place.table).find(many);
+        let anything = (at..end).any(|place| self.mark(place).is_some_and(|mark| matches!(mark.text.to_lowercase().as_str(), "anything" | "any" | "nothing")));
+        let rows = |table: &usize| self.schema.table(*table).and_then(|table| table.rows).unwrap_or(0);
+        verb.or_else(|| (0..self.schema.tables.len()).filter(|table| anything && many(table)).max_by_key(rows))
     }
 
     /// Where the reach of a negation ends.
@@ -141,7 +152,8 @@ impl Reader<'_> {
         // Tables that were only named to say what is missing do not join.
         self.named.retain(|(place, known)| !((at..end).contains(place) && *known != entity));
         self.reasoning.push(format!("looked for {} without {}", self.table_name(entity), names.join(", ")));
-        self.sketch.absent.push(Absent { entity: self.table_name(entity), tables: names, conditions });
+        let by_value = !self.named.iter().any(|(_, known)| *known == entity);
+        self.sketch.absent.push(Absent { entity: self.table_name(entity), tables: names, conditions, by_value });
     }
 }
 

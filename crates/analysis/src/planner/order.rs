@@ -31,12 +31,15 @@ pub(super) enum By {
     Count(usize),
     /// How often a value of this column occurs.
     Common(Place),
+    /// A total over many rows.
+    Measure(Expr),
 }
 
 impl Reader<'_> {
     /// Finds superlatives and "top n".
     pub(super) fn extremes(&mut self) -> Vec<Extreme> {
         let mut found = Vec::new();
+        let mut pending = None;
         for at in 0..self.marks.len() {
             let Some(mark) = self.mark(at).filter(|mark| !mark.used) else { continue };
             let (down, hint, common, top) = match mark.key {
@@ -46,9 +49,18 @@ impl Reader<'_> {
                 Some(Key::Agg(aggregate @ (Aggregate::Max | Aggregate::Min))) if self.after_with(at) => (aggregate == Aggregate::Max, ANY, false, false),
                 _ => continue,
             };
-            let limit = self.said_limit(at);
+            let limit = self.said_limit(at).or(pending.take());
+            if top && (at + 1..(at + 4).min(self.marks.len())).find(|place| self.mark(*place).is_some_and(|mark| mark.number.is_none() && mark.key != Some(Key::Filler))).is_some_and(|next| matches!(self.key(next), Some(Key::Super(..) | Key::Common(_)))) {
+                pending = limit;
+                self.take(at);
+                continue;
+            }
             let hint = self.age_is_year(hint, at);
             let by = if top { self.top_by(at) } else if common { self.common_by(at) } else { self.extreme_by(at, hint) };
+            if top && by.is_none() {
+                pending = limit;
+                self.take(at);
+            }
             let Some(by) = by else { continue };
             let down = self.turned(down, mark_hint(hint), &by);
             self.take(at);
@@ -104,6 +116,13 @@ impl Reader<'_> {
 
     /// What an aggregate, a count or a column at a mark measures.
     fn measured(&mut self, at: usize) -> Option<By> {
+        if self.mark(at).is_some_and(super::link::Mark::unknown)
+            && let Some((expr, table)) = self.profit()
+        {
+            self.head = table;
+            self.assumptions.push("Profit is the amount less the cost.".to_owned());
+            return Some(By::Measure(expr));
+        }
         match self.key(at) {
             Some(Key::Agg(aggregate)) => {
                 let next = self.next(at, |key| matches!(key, Key::Of))?;
@@ -122,6 +141,12 @@ impl Reader<'_> {
                 self.take(at);
                 Some(By::Column(place))
             }
+            None if self.is_table(at) && self.table_at(at).is_some_and(|table| self.stands_for_amount(table).is_some()) => {
+                let place = self.table_at(at).and_then(|table| self.stands_for_amount(table))?;
+                self.take(at);
+                self.head = place.table;
+                Some(By::Measure(Expr::Aggregate(Aggregate::Sum, vec![self.expr(place)])))
+            }
             None if self.is_table(at) => {
                 let place = self.resolve(at).filter(|place| self.schema.is_measure(*place))?;
                 self.take(at);
@@ -132,6 +157,8 @@ impl Reader<'_> {
     }
 
     fn counted(&mut self, at: usize) -> Option<By> {
+        let weak = self.mark(at).is_some_and(|mark| mark.unknown() || self.is_column(at) && mark.column_quality() < 0.6);
+        let at = if weak && self.is_table(at + 1) { at + 1 } else { at };
         if self.is_table(at) {
             let table = self.table_at(at)?;
             self.take(at);
@@ -148,7 +175,11 @@ impl Reader<'_> {
     fn common_by(&mut self, at: usize) -> Option<By> {
         let times = self.mark(at).is_some_and(|mark| mark.text.ends_with("times"));
         let next = self.next(at, |key| matches!(key, Key::Of)).filter(|_| !times);
-        let Some(next) = next else {
+        let Some(next) = next.filter(|next| self.is_column(*next) || self.is_table(*next)) else {
+            let asked = (0..at).find(|place| self.is_column(*place) && !self.mark(*place).is_some_and(|mark| mark.used)).and_then(|place| self.resolve(place));
+            if let Some(place) = asked.filter(|place| self.named.len() < 2 && !self.schema.is_measure(*place)) {
+                return Some(By::Common(place));
+            }
             let entity = self.named.first().map(|(_, table)| *table)?;
             return self.named.iter().rev().map(|(_, table)| *table).find(|table| *table != entity).map(By::Count);
         };
@@ -172,7 +203,14 @@ impl Reader<'_> {
                     }
                 }
                 None if self.is_column(next) && !self.mark(next).is_some_and(|mark| mark.used) => {
+                    // Of several nouns in a row the last one counts: "one time bonus".
+                    let next = if self.is_column(next + 1) && self.mark(next).is_some_and(|mark| mark.column_quality() < 0.6) { next + 1 } else { next };
                     let place = self.resolve(next)?;
+                    let many = self.mark(at).is_some_and(|mark| matches!(mark.text.to_lowercase().as_str(), "most" | "fewest"));
+                    if many && self.mark(next).is_some_and(|mark| mark.column_quality() < 0.75) && !self.schema.is_measure(place) && place.table != self.head {
+                        self.take(next);
+                        return Some(By::Count(place.table));
+                    }
                     if self.orderable(place) {
                         self.take(next);
                         return Some(By::Column(place));
@@ -197,9 +235,19 @@ impl Reader<'_> {
                         return Some(By::Column(place));
                     }
                     let table = self.table_at(next)?;
-                    if Some(table) != self.named.first().map(|(_, table)| *table) || self.named.len() == 1 && self.named.first().is_some_and(|(place, _)| *place == next) && next > at {
+                    let counted = self.mark(at).is_some_and(|mark| matches!(mark.text.to_lowercase().as_str(), "most" | "fewest"));
+                    if let Some(place) = self.stands_for_amount(table).filter(|_| !counted) {
+                        self.take(next);
+                        self.head = table;
+                        return Some(By::Measure(Expr::Aggregate(Aggregate::Sum, vec![self.expr(place)])));
+                    }
+                    let only = self.named.iter().all(|(place, known)| *known == table && *place > at);
+                    if Some(table) != self.named.first().map(|(_, table)| *table) || only {
                         return self.counted(next);
                     }
+                }
+                None if self.mark(next).is_some_and(super::link::Mark::unknown) && matches!(self.mark(next).map(|mark| mark.text.to_lowercase()).as_deref(), Some("profit" | "margin" | "profits" | "margins" | "profitable")) => {
+                    return self.measured(next);
                 }
                 None => {
                     // "most highly rated episodes": the word after is a verb or adverb that names a column.
@@ -227,7 +275,14 @@ impl Reader<'_> {
         if !self.mark(at).is_some_and(super::link::Mark::unknown) {
             return None;
         }
-        let next = self.next(at, |_| false).filter(|place| self.is_column(*place))?;
+        let said: Vec<char> = self.mark(at)?.text.to_lowercase().chars().collect();
+        let alike = |place: &Place| self.schema.columns.get(place.table).and_then(|columns| columns.get(place.column)).is_some_and(|words| words.iter().any(|(word, _)| word.chars().zip(&said).take_while(|(a, b)| a == *b).count() >= 5));
+        let near = self.next(at, |_| false);
+        let table = near.and_then(|near| self.table_at(near)).unwrap_or(self.head);
+        if let Some(place) = self.schema.places().find(|place| place.table == table && alike(place) && self.schema.is_measure(*place)) {
+            return Some(place);
+        }
+        let next = near.filter(|place| self.is_column(*place))?;
         let place = self.resolve(next).filter(|place| self.orderable(*place))?;
         self.take(next);
         Some(place)
@@ -240,6 +295,7 @@ impl Reader<'_> {
         let mut alphabetical = false;
         for at in 0..self.marks.len() {
             match self.key(at).filter(|_| !self.mark(at).is_some_and(|mark| mark.used)) {
+                Some(Key::OrderBy) if start.is_some_and(|start| matches!(self.key(start), Some(Key::By | Key::OrderBy))) => {}
                 Some(Key::OrderBy) => {
                     // "sort names by age": what counts stands behind "by".
                     let by = (at + 1..self.marks.len()).find(|place| self.key(*place) == Some(Key::By));
@@ -270,6 +326,7 @@ impl Reader<'_> {
             match mark.key {
                 Some(Key::Of | Key::Filler | Key::By | Key::And | Key::Desc | Key::Asc | Key::OrderBy | Key::Alphabetical | Key::Is | Key::Each | Key::Clause) => {}
                 Some(Key::Super(first_down, _)) => either = first_down,
+                Some(Key::Ask) => break,
                 Some(Key::Agg(_) | Key::NumberOf) if !found => {
                     let by = self.measured(at);
                     if let Some(expr) = by.and_then(|by| self.by_expr(&by)) {
@@ -318,6 +375,7 @@ impl Reader<'_> {
         Some(match by {
             By::Column(place) => self.expr(*place),
             By::Aggregate(aggregate, place) => Expr::Aggregate(*aggregate, vec![self.expr(*place)]),
+            By::Measure(expr) => expr.clone(),
             By::Count(_) | By::Common(_) => Expr::Aggregate(Aggregate::Count, vec![Expr::Star]),
         })
     }

@@ -29,6 +29,11 @@ pub(super) struct Schema<'a> {
 const GENERIC: [&str; 12] = ["data", "list", "table", "info", "name", "detail", "tbl", "dim", "fact", "record", "information", "log"];
 const SMALL: [&str; 14] = ["of", "the", "in", "s", "a", "an", "and", "for", "to", "by", "at", "on", "is", "has"];
 
+/// A word that says nothing about what a table holds.
+fn is_generic(word: &str) -> bool {
+    GENERIC.iter().any(|known| stem(known) == stem(word))
+}
+
 impl<'a> Schema<'a> {
     /// Splits all names.
     pub fn new(catalogue: &'a Catalogue) -> Self {
@@ -76,10 +81,16 @@ impl<'a> Schema<'a> {
         (self.catalogue.joins.iter()).any(|join| join.from.0 == table.name && join.from.1.iter().any(|name| name == &column.name))
     }
 
+    /// Does the column refer to this very table?
+    pub fn refers_to(&self, place: Place, table: Option<usize>) -> bool {
+        let (Some(from), Some(column), Some(to)) = (self.table(place.table), self.column(place), table.and_then(|table| self.table(table))) else { return false };
+        (self.catalogue.joins.iter()).any(|join| join.from.0 == from.name && join.to.0 == to.name && join.from.1.iter().any(|name| name == &column.name))
+    }
+
     /// Is the column (part of) the key of its table, or named like one?
     pub fn is_key(&self, place: Place) -> bool {
         let (Some(table), Some(column)) = (self.table(place.table), self.column(place)) else { return false };
-        table.primary_key.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) || looks_like_id(&column.name)
+        table.primary_key.len() == 1 && table.primary_key.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) || looks_like_id(&column.name)
     }
 
     /// Numbers that mean something when summed or averaged: not keys.
@@ -166,10 +177,10 @@ pub(super) fn looks_like_id(name: &str) -> bool {
 
 fn table_words(table: &Table) -> Words {
     let names: Vec<String> = name_words(&table.label);
-    let last = names.iter().rposition(|word| !GENERIC.contains(&stem(word).as_str()));
+    let last = names.iter().rposition(|word| !is_generic(word));
     (names.iter().enumerate())
         .flat_map(|(place, word)| {
-            let weight = if GENERIC.contains(&stem(word).as_str()) || SMALL.contains(&word.as_str()) {
+            let weight = if is_generic(word) || SMALL.contains(&word.as_str()) {
                 0.15
             } else if Some(place) == last {
                 1.0
@@ -235,8 +246,10 @@ pub(super) fn fit(token: &Token, name: &str) -> f32 {
         return 0.85;
     }
     if synonyms(&token.stem, name) {
-        return 0.75;
+        return 0.63;
     }
     let prefix = shorter >= 4 && (token.stem.starts_with(name) || name.starts_with(&token.stem)) && shorter * 10 >= length.max(other) * 6;
-    if prefix { 0.7 } else { 0.0 }
+    // A short form in a name: "dest" for "destination".
+    let short = other >= 4 && token.word.starts_with(name) && length > other + 2;
+    if prefix { 0.7 } else if short { 0.6 } else { 0.0 }
 }

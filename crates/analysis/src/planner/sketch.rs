@@ -15,6 +15,9 @@ pub struct Absent {
     pub tables: Vec<String>,
     /// What the missing rows would fulfil.
     pub conditions: Vec<Condition>,
+    /// The question names a value that things share, not the things: "countries without …".
+    #[serde(default)]
+    pub by_value: bool,
 }
 
 /// One column of the answer.

@@ -29,7 +29,7 @@ impl Reader<'_> {
         self.add(Expr::Aggregate(aggregate, vec![self.expr(place)]), name);
     }
 
-    fn add_count(&mut self, table: Option<usize>) {
+    pub(super) fn add_count(&mut self, table: Option<usize>) {
         let name = table.map_or_else(|| "count".to_owned(), |table| format!("number of {}", self.table_name(table)));
         self.add(Expr::Aggregate(Aggregate::Count, vec![Expr::Star]), name);
     }
@@ -39,9 +39,21 @@ impl Reader<'_> {
         (self.marks.iter()).any(|mark| !mark.quoted && matches!(mark.key, Some(Key::HowMany | Key::NumberOf | Key::Agg(_) | Key::Share)) && (!mark.used || mark.key.is_some_and(|key| matches!(key, Key::NumberOf))))
     }
 
+    /// "which month": a part of the calendar that is asked for.
+    fn asked_grain(&mut self) {
+        for at in 0..self.marks.len() {
+            let Some(grain) = self.mark(at).filter(|mark| mark.unknown() && !mark.used).and_then(|mark| grain_word(&mark.text)) else { continue };
+            let asked = self.previous(at, |_| false).is_some_and(|before| self.key(before) == Some(Key::Ask));
+            let Some(place) = self.time_of(self.head).filter(|_| asked) else { continue };
+            self.take(at);
+            self.add_grain(grain, place);
+        }
+    }
+
     /// "for each X", "per X", "by X".
     pub(super) fn groups(&mut self, extremes: &[Extreme]) {
         let aggregate = self.wants_aggregate();
+        self.asked_grain();
         for at in 0..self.marks.len() {
             let key = self.key(at);
             let by = key == Some(Key::By);
@@ -52,7 +64,7 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            if self.mark(at).is_some_and(|mark| mark.used) || key != Some(Key::Each) && !by || !aggregate && extremes.is_empty() && !by {
+            if self.mark(at).is_some_and(|mark| mark.used) || key != Some(Key::Each) && !by || !aggregate && extremes.is_empty() && !by && !self.amount_before(at) {
                 continue;
             }
             let Some(mut next) = self.next(at, |key| matches!(key, Key::Distinct | Key::Of | Key::Everything)) else { continue };
@@ -74,6 +86,11 @@ impl Reader<'_> {
         }
     }
 
+    /// Does the name of a table that stands for an amount come before: "sales per state"?
+    fn amount_before(&self, at: usize) -> bool {
+        (0..at).any(|place| self.is_table(place) && self.table_at(place).is_some_and(|table| self.stands_for_amount(table).is_some()))
+    }
+
     fn groupable(&self, at: usize) -> bool {
         self.resolve(at).is_some_and(|place| !self.schema.is_measure(place) && !self.schema.is_key(place)) && by_list(self, at)
     }
@@ -81,12 +98,16 @@ impl Reader<'_> {
     /// "by" groups when a measure stands before it and a dimension or a part of the calendar behind it.
     fn by_groups(&self, next: usize, aggregate: bool) -> bool {
         // "owned by students": a verb before "by" tells who did it.
-        let verb = self.previous(next, |key| key == Key::By).and_then(|place| self.mark(place)).is_some_and(|mark| mark.unknown() || mark.text.ends_with("ed"));
+        let by = (0..next).rev().find(|place| self.key(*place) == Some(Key::By));
+        let verb = by.and_then(|by| by.checked_sub(1)).and_then(|place| self.mark(place)).is_some_and(|mark| mark.unknown() || mark.text.ends_with("ed") || mark.key == Some(Key::Filler) && mark.text.len() > 2);
         if verb {
             return false;
         }
         let grain = self.mark(next).is_some_and(|mark| grain_word(&mark.text).is_some());
-        let measure = (0..next).any(|place| self.is_column(place) && self.resolve(place).is_some_and(|place| self.schema.is_measure(place)));
+        let measure = (0..next).any(|place| {
+            self.is_column(place) && self.resolve(place).is_some_and(|place| self.schema.is_measure(place))
+                || self.is_table(place) && self.table_at(place).is_some_and(|table| self.stands_for_amount(table).is_some())
+        });
         let dimension = (self.is_column(next) || self.is_table(next)) && self.next(next, |_| false).is_none_or(|after| self.mark(after).is_some_and(|mark| mark.values.is_empty()));
         grain && (aggregate || measure) || dimension && (aggregate || measure) && !self.resolve(next).is_some_and(|place| self.schema.is_measure(place))
     }
@@ -163,6 +184,14 @@ impl Reader<'_> {
                     pending.push(aggregate);
                     continue;
                 }
+                Some(Key::NumberOf) if self.next(at, |_| false).is_none_or(|next| matches!(self.key(next), Some(Key::And | Key::Ask))) => {
+                    // "the name and the count".
+                    self.take(at);
+                    if !self.sketch.targets.iter().any(|target| has_aggregate(&target.expr)) {
+                        self.add_count(None);
+                    }
+                    continue;
+                }
                 Some(Key::HowMany | Key::NumberOf) => {
                     counting = Some(at);
                     continue;
@@ -177,7 +206,9 @@ impl Reader<'_> {
                     continue;
                 }
                 Some(Key::How(hint)) => {
-                    if let Some(place) = self.hinted(hint, at) {
+                    let mine = self.sketch.targets.last().and_then(|target| self.place_of(&target.expr)).map(|place| place.table);
+                    let place = mine.and_then(|table| self.hinted_in(hint, table)).or_else(|| self.hinted(hint, at));
+                    if let Some(place) = place {
                         self.take(at);
                         self.add_column(place);
                     }
@@ -187,8 +218,15 @@ impl Reader<'_> {
                 Some(_) => continue,
                 None => {}
             }
-            if self.is_modifier(at) {
+            if self.is_modifier(at) || self.is_truth(at, counting.is_some()) {
                 continue;
+            }
+            if counting.is_none() && pending.is_empty() && self.describes(at) {
+                continue;
+            }
+            if !pending.is_empty() && counting.is_some() && self.is_column(at) && self.resolve(at).is_some_and(|place| self.schema.is_measure(place)) {
+                // "maximum number of staff": the column is a number itself.
+                counting.take().into_iter().for_each(|counter| self.take(counter));
             }
             if let Some(counter) = counting {
                 if self.is_table(at) && self.is_table(at + 1) {
@@ -214,6 +252,7 @@ impl Reader<'_> {
                     self.sketch.distinct = true;
                 }
                 distinct = false;
+                let place = self.meant_measure(at, place, &pending);
                 self.column_target(at, place, &mut pending, &mut last);
             } else if self.is_table(at) && !pending.is_empty() && self.mark(at).is_some_and(|mark| !mark.columns.is_empty()) {
                 // "average orders" style: an aggregate of a measure that is called like a table.
@@ -230,22 +269,83 @@ impl Reader<'_> {
             }
         }
         self.leftover_aggregates(&pending);
-        if share {
+        if share && (!self.sketch.groups.is_empty() || self.sketch.targets.is_empty()) {
             self.share();
         }
     }
 
+    /// After the first column of the answer, further ones stand in a list; other nouns only describe the thing.
+    fn describes(&self, at: usize) -> bool {
+        if self.sketch.targets.is_empty() || !self.is_column(at) {
+            return false;
+        }
+        let ordered = self.resolve(at).map(|place| self.expr(place)).is_some_and(|expr| self.sketch.order.iter().any(|(known, _)| *known == expr));
+        let Some(before) = self.previous(at, |key| matches!(key, Key::Everything | Key::Distinct | Key::Each)) else { return false };
+        let with_their = self.key(before) == Some(Key::Clause) && self.mark(before).is_some_and(|mark| mark.text.eq_ignore_ascii_case("with")) && (before + 1..at).any(|place| self.mark(place).is_some_and(|mark| matches!(mark.text.to_lowercase().as_str(), "their" | "its" | "his" | "her")));
+        let listed = match self.key(before) {
+            Some(Key::And | Key::Ask | Key::Agg(_) | Key::HowMany | Key::NumberOf | Key::HowMuch) => true,
+            Some(Key::Is) => self.previous(before, |_| false).is_some_and(|earlier| matches!(self.key(earlier), Some(Key::Ask))),
+            None if self.mark(before).is_some_and(super::link::Mark::unknown) => self.previous(before, |_| false).is_some_and(|earlier| matches!(self.key(earlier), Some(Key::And))),
+            None => self.mark(before).is_some_and(|mark| mark.table_quality() >= 0.55) && self.previous(before, |key| matches!(key, Key::Everything | Key::Distinct | Key::Each)).is_none_or(|earlier| matches!(self.key(earlier), Some(Key::And | Key::Ask))),
+            _ => false,
+        };
+        !listed && !with_their || ordered && self.key(before) != Some(Key::And)
+    }
+
+    /// A yes/no column in a condition: "that supports X", "were returned".
+    fn is_truth(&mut self, at: usize, counting: bool) -> bool {
+        if !self.is_column(at) || self.is_table(at) {
+            return false;
+        }
+        let Some(place) = self.resolve(at) else { return false };
+        let Some(yes) = self.schema.column(place).and_then(yes_of) else { return false };
+        let before = self.previous(at, |_| false);
+        let stated = before.is_some_and(|before| matches!(self.key(before), Some(Key::Is | Key::Clause | Key::Not)) && self.previous(before, |_| false).is_none_or(|earlier| self.key(earlier) != Some(Key::Ask)) || self.mark(before).is_some_and(super::link::Mark::unknown));
+        if !(stated && (counting || !self.sketch.targets.is_empty() || self.named.iter().any(|(mark, _)| *mark < at)) || counting && stated) {
+            return false;
+        }
+        let negated = before.is_some_and(|before| self.key(before) == Some(Key::Not));
+        let compare = if negated { crate::query::Compare::NotEqual } else { crate::query::Compare::Equal };
+        let condition = crate::query::Condition::Compare(self.expr(place), compare, Expr::Literal(yes));
+        self.sketch.filters.push(condition);
+        self.take(at);
+        before.filter(|_| negated).into_iter().for_each(|before| self.take(before));
+        true
+    }
+
     /// A noun that only says which column or table is meant: "maker full name", "for the models with".
     fn is_modifier(&self, at: usize) -> bool {
+        let next = at + 1;
+        if self.is_column(next) && self.is_column(at) && self.mark(at).is_some_and(|mark| mark.table_quality() >= 0.55) && !self.mark(next).is_some_and(|mark| mark.used) {
+            return true;
+        }
+        let weak = self.mark(at).is_some_and(|mark| mark.column_quality() < 0.6);
+        if weak && self.is_column(at) && self.is_table(next) && !self.mark(next).is_some_and(|mark| mark.used) {
+            return true;
+        }
+        if weak && self.is_column(at) && self.is_column(next) && self.mark(next).is_some_and(|mark| !mark.used && mark.column_quality() > 0.6) {
+            return true;
+        }
         if !self.is_table(at) {
             return false;
         }
-        let next = at + 1;
-        if self.is_column(next) && self.is_column(at) && !self.mark(next).is_some_and(|mark| mark.used) {
-            return true;
-        }
         let before = self.previous(at, |key| matches!(key, Key::Everything | Key::Distinct));
         self.is_column(at) && before.is_some_and(|before| self.key(before) == Some(Key::Of)) && (!self.sketch.targets.is_empty() || before.is_some_and(|before| self.previous(before, |_| false).is_some_and(|earlier| self.is_column(earlier))))
+    }
+
+    /// "average order value": an average of keys or dates is never meant, the amount of the row is.
+    fn meant_measure(&mut self, at: usize, place: Place, pending: &[Aggregate]) -> Place {
+        let summed = pending.iter().any(|aggregate| matches!(aggregate, Aggregate::Average | Aggregate::Sum | Aggregate::Median));
+        let weak = self.mark(at).is_some_and(|mark| mark.column_quality() < 0.9) && (self.schema.is_key(place) || self.schema.refers(place) || self.schema.column(place).is_some_and(|column| column.kind.is_time()));
+        match self.main_measure(place.table).filter(|_| summed && weak) {
+            Some(measure) => {
+                let (said, label) = (self.mark(at).map(|mark| mark.text.clone()).unwrap_or_default(), self.label(measure));
+                self.assumptions.push(format!("“{said}” is measured by {label}."));
+                self.doubt(0.9);
+                measure
+            }
+            None => place,
+        }
     }
 
     fn column_target(&mut self, at: usize, place: Place, pending: &mut Vec<Aggregate>, last: &mut Vec<Aggregate>) {
@@ -297,13 +397,23 @@ impl Reader<'_> {
             return false;
         }
         let Some(place) = self.resolve(at) else { return false };
+        if let Some(table) = self.table_at(at).filter(|table| self.schema.refers_to(place, Some(*table)) && !distinct) {
+            [counter, at].into_iter().for_each(|used| self.take(used));
+            self.count_table(table);
+            return true;
+        }
         let named = self.key(counter) == Some(Key::NumberOf);
-        let numeric = self.schema.is_measure(place) && !self.schema.is_year(place);
+        let written = self.schema.column(place).is_some_and(|column| column.kind == Kind::Text && super::reader::numbers_as_text(column) && column.values.iter().take(20).all(|(value, _)| value.len() < 8));
+        let numeric = (self.schema.is_measure(place) || written) && !self.schema.is_year(place);
         [counter, at].into_iter().for_each(|used| self.take(used));
-        if numeric && !distinct && !named {
+        let attribute = self.schema.tables.len() > 1 && self.schema.column(place).is_some_and(|column| column.distinct * 2 < column.seen) && !self.schema.is_key(place);
+        if numeric && !distinct && !named && self.additive_or_counted(place) && !self.found.iter().any(|found| found.rows == Some(1)) && self.schema.tables.len() > 1 {
+            self.add_aggregate(Aggregate::Sum, place);
+            self.doubt(0.9);
+        } else if numeric && !distinct && !named {
             self.add_column(place);
             self.doubt(0.93);
-        } else if distinct || self.named.iter().any(|_| true) && !self.schema.is_key(place) && self.found.is_empty() && !named {
+        } else if distinct || attribute && !named || self.named.iter().any(|_| true) && !self.schema.is_key(place) && self.found.is_empty() && !named {
             self.add_aggregate(Aggregate::CountDistinct, place);
         } else {
             self.add_aggregate(Aggregate::Count, place);
@@ -312,6 +422,11 @@ impl Reader<'_> {
             }
         }
         true
+    }
+
+    /// Numbers that count things, so that a sum of them counts too.
+    fn additive_or_counted(&self, place: Place) -> bool {
+        self.additive(place) || self.schema.column(place).is_some_and(|column| column.kind == Kind::Integer) && self.schema.has_stem(place, &["population", "number", "people", "staff", "attendance", "visitor", "ticket", "passenger", "employee", "student"])
     }
 
     fn count_table(&mut self, table: usize) {
@@ -329,7 +444,7 @@ impl Reader<'_> {
         }
         let lone = self.sketch.targets.iter().position(|target| matches!(&target.expr, Expr::Column(..)));
         let measure = self.sketch.targets.get(lone.unwrap_or(usize::MAX)).and_then(|target| self.place_of(&target.expr)).filter(|place| self.schema.is_measure(*place));
-        let place = measure.or_else(|| self.main_measure(self.head));
+        let place = measure.or(self.kept).or_else(|| self.main_measure(self.head));
         for aggregate in pending {
             match place {
                 Some(place) => self.add_aggregate(*aggregate, place),
@@ -353,7 +468,13 @@ impl Reader<'_> {
         let measure = match (position, numeric) {
             (Some(place), _) => self.sketch.targets.remove(place).expr,
             (None, Some(place)) => Expr::Aggregate(Aggregate::Sum, vec![self.sketch.targets.remove(place).expr]),
-            (None, None) => Expr::Aggregate(Aggregate::Count, vec![Expr::Star]),
+            (None, None) => {
+                let table = self.named.first().map_or(self.head, |(_, table)| *table);
+                match self.stands_for_amount(table) {
+                    Some(place) => Expr::Aggregate(Aggregate::Sum, vec![self.expr(place)]),
+                    None => Expr::Aggregate(Aggregate::Count, vec![Expr::Star]),
+                }
+            }
         };
         self.add(measure.clone(), "total".to_owned());
         self.add(Expr::ShareOfTotal(Box::new(measure)), "share".to_owned());
@@ -374,6 +495,25 @@ impl Reader<'_> {
             match &extreme.by {
                 By::Column(place) if self.sketch.targets.is_empty() && extreme.limit.is_none() && !self.asks_for_thing(extreme.at) => {
                     self.add_aggregate(if extreme.down { Aggregate::Max } else { Aggregate::Min }, *place);
+                    continue;
+                }
+                By::Measure(aggregated) => {
+                    self.group_dimension(extreme.at);
+                    let shown = matches!(aggregated, Expr::Arithmetic(..)).then(|| Target { expr: aggregated.clone(), name: "profit".to_owned() });
+                    self.sketch.targets.extend(shown);
+                }
+                By::Column(place) if self.marks.iter().any(|mark| mark.key == Some(Key::HowMuch)) && extreme.limit.is_none() && self.sketch.groups.is_empty() && !self.shows_measure() => {
+                    self.sketch.targets.clear();
+                    self.add_aggregate(if extreme.down { Aggregate::Max } else { Aggregate::Min }, *place);
+                    continue;
+                }
+                By::Column(place) if self.summed_extreme(*place) => {
+                    let total = Expr::Aggregate(Aggregate::Sum, vec![self.expr(*place)]);
+                    let label = self.label(*place);
+                    self.assumptions.push(format!("Compared the total of {label}."));
+                    self.group_dimension(extreme.at);
+                    self.sketch.order.push((total, extreme.down));
+                    self.sketch.limit = Some(extreme.limit.unwrap_or(1));
                     continue;
                 }
                 By::Column(place) if !self.sketch.groups.is_empty() && self.sketch.targets.iter().all(|target| has_aggregate(&target.expr)) && extreme.limit.is_none() => {
@@ -420,6 +560,38 @@ impl Reader<'_> {
         }
     }
 
+    /// "which state has the highest amount": the total of many rows is meant.
+    fn summed_extreme(&self, place: Place) -> bool {
+        let calendar = self.sketch.groups.iter().any(|group| matches!(group, Expr::Truncate(..)));
+        let first = self.sketch.targets.first().and_then(|target| self.place_of(&target.expr));
+        let split = first.is_some_and(|first| {
+            first.table == place.table && !self.schema.is_measure(first) && self.schema.column(first).is_some_and(|column| column.seen > 0 && column.distinct * 5 < column.seen)
+        });
+        self.additive(place) && (calendar || split && self.sketch.targets.len() == 1 && !self.sketch.distinct)
+    }
+
+    /// Groups by the thing that a total is compared for.
+    fn group_dimension(&mut self, at: usize) {
+        if !self.sketch.groups.is_empty() || !self.sketch.entities.is_empty() {
+            return;
+        }
+        let first = self.sketch.targets.iter().find_map(|target| self.place_of(&target.expr).filter(|place| !self.schema.is_measure(*place)));
+        let noun = (0..self.marks.len()).filter(|place| *place != at && self.is_column(*place)).find_map(|place| self.resolve(place).filter(|place| !self.schema.is_measure(*place)));
+        let place = first.or(noun).or_else(|| self.named.first().and_then(|(_, table)| self.schema.display(*table)));
+        let Some(place) = place else { return };
+        // The same column in the table that is summed saves a join.
+        let own = self.schema.places().find(|other| other.table == self.head && self.label(*other).eq_ignore_ascii_case(&self.label(place)));
+        let place = own.unwrap_or(place);
+        let group = self.expr(place);
+        self.sketch.targets.retain(|target| target.expr == group);
+        self.add_column(place);
+        self.sketch.groups.push(group);
+    }
+
+    fn shows_measure(&self) -> bool {
+        self.sketch.targets.iter().filter_map(|target| self.place_of(&target.expr)).any(|place| self.schema.is_measure(place))
+    }
+
     fn all_aggregates(&self) -> bool {
         !self.sketch.targets.is_empty() && self.sketch.targets.iter().all(|target| has_aggregate(&target.expr))
     }
@@ -461,7 +633,10 @@ impl Reader<'_> {
     fn asks_for_thing(&self, at: usize) -> bool {
         let noun = (0..at).any(|place| self.is_table(place));
         let who = (0..self.marks.len()).any(|place| matches!(self.key(place), Some(Key::Who | Key::Where | Key::When)));
-        let next_table = self.next(at, |key| matches!(key, Key::Of)).is_some_and(|next| self.is_table(next) && !self.is_column(next));
+        let next_table = self.next(at, |key| matches!(key, Key::Of)).is_some_and(|next| {
+            let next = if self.mark(next).is_some_and(super::link::Mark::unknown) { next + 1 } else { next };
+            self.is_table(next) && !self.is_column(next)
+        });
         noun || who || next_table
     }
 
@@ -498,6 +673,14 @@ impl Reader<'_> {
         if !self.sketch.targets.is_empty() {
             return;
         }
+        if !self.sketch.groups.is_empty() && self.sketch.having.is_empty() {
+            let compared = self.sketch.order.iter().find(|(expr, _)| has_aggregate(expr)).map(|(expr, _)| expr.clone());
+            match compared {
+                Some(expr) => self.add(expr, "total".to_owned()),
+                None => self.main_target(self.head),
+            }
+            return;
+        }
         let key = |wanted: Key| self.marks.iter().any(|mark| mark.key == Some(wanted));
         let entity = self.named.first().map_or(self.head, |(_, table)| *table);
         let by_type = if key(Key::Who) {
@@ -505,7 +688,7 @@ impl Reader<'_> {
         } else if key(Key::When) {
             self.typed_column(&["date", "year", "time", "when", "season", "day"], &[])
         } else if key(Key::Where) {
-            self.typed_column(&["location", "place", "city", "country", "venue", "state", "address", "site"], &[])
+            self.typed_column(&["location", "place", "city", "venue", "hometown", "country", "state", "address", "site", "ground", "stadium", "arena", "region"], &[])
         } else {
             None
         };
@@ -582,6 +765,19 @@ impl Reader<'_> {
         }
         Some(place)
     }
+}
+
+/// How a yes/no column says yes.
+fn yes_of(column: &crate::catalogue::Column) -> Option<crate::query::Literal> {
+    use crate::query::Literal;
+    if column.kind == Kind::Boolean {
+        return Some(Literal::Bool(true));
+    }
+    let truth = |value: &str| matches!(value.to_lowercase().as_str(), "yes" | "no" | "true" | "false" | "y" | "n" | "t" | "f");
+    if column.values.is_empty() || column.values.len() > 3 || !column.values.iter().all(|(value, _)| truth(value)) {
+        return None;
+    }
+    column.values.iter().map(|(value, _)| value).find(|value| matches!(value.to_lowercase().as_str(), "yes" | "true" | "y" | "t")).map(|value| Literal::Text(value.clone()))
 }
 
 fn by_list(reader: &Reader, at: usize) -> bool {

@@ -28,6 +28,17 @@ impl When {
         Self { from, to, grain, relative: false, yearless: false }
     }
 
+    /// A span by its days, said as exactly as it can be.
+    pub fn span(from: NaiveDate, to: NaiveDate) -> Self {
+        let grain = match months_between(from, to) {
+            Some(12) if from.month() == 1 => Grain::Year,
+            Some(3) if from.month0() % 3 == 0 => Grain::Quarter,
+            Some(1) => Grain::Month,
+            _ => Grain::Day,
+        };
+        Self::new(from, to, grain)
+    }
+
     /// The span of the same length before this one.
     pub fn before(&self) -> Option<Self> {
         let months = months_between(self.from, self.to);

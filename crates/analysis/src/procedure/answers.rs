@@ -30,6 +30,9 @@ pub fn word(measure: &Measure) -> String {
         Measure::Kurtosis(_) => "kurtosis",
         Measure::Quantile(share) => return format!("{:.0}th percentile", share * 100.0),
         Measure::Iqr => "interquartile range",
+        Measure::Variation => "coefficient of variation",
+        Measure::Strongest(_, true) => "most correlated column",
+        Measure::Strongest(_, false) => "strongest correlation",
         Measure::Outliers(_) => "outliers",
         Measure::OutlierShare(_) => "outlier percentage",
         Measure::OutlierValues(..) => "outlying values",
@@ -42,6 +45,13 @@ pub fn word(measure: &Measure) -> String {
         Measure::BestValue(..) => "extreme over groups",
         Measure::BestColumn(..) => "column at the extreme",
         Measure::PerGroup(_, inner) => return format!("{} by group", word(inner)),
+        Measure::Difference(_, a, b, inner) => {
+            return format!("difference of the {} between {a} and {b}", word(inner));
+        }
+        Measure::TopShare(_) => "share of the largest group",
+        Measure::Last => "last value",
+        Measure::First => "first value",
+        Measure::Covariance => "covariance",
         Measure::Width => "columns",
         Measure::Judgement(_) => "judgement",
         Measure::Fixed(_) => "note",
@@ -56,7 +66,10 @@ fn named_measures(context: &Context) -> Vec<Measure> {
         (&["mean", "average", "averages", "means"], Measure::Mean),
         (&["median", "medians"], Measure::Median),
         (&["mode"], Measure::Mode),
-        (&["standard deviation", "std", "standard deviations", "std dev", "stddev"], Measure::Std(population)),
+        (
+            &["standard deviation", "std", "standard deviations", "std dev", "stddev"],
+            Measure::Std(population),
+        ),
         (&["variance"], Measure::Variance(population)),
         (&["minimum", "min"], Measure::Min),
         (&["maximum", "max"], Measure::Max),
@@ -77,19 +90,48 @@ fn is_analysis(context: &Context, measures: &[Measure]) -> bool {
     let shape = measures.iter().any(|m| {
         matches!(
             m,
-            Measure::Median | Measure::Std(_) | Measure::Variance(_) | Measure::Skewness(_) | Measure::Kurtosis(_) | Measure::Quantile(_) | Measure::Iqr | Measure::Mode
+            Measure::Median
+                | Measure::Std(_)
+                | Measure::Variance(_)
+                | Measure::Skewness(_)
+                | Measure::Kurtosis(_)
+                | Measure::Quantile(_)
+                | Measure::Iqr
+                | Measure::Mode
         )
     });
     shape
         || has_any(
             words,
             &[
-                "correlat*", "outlier*", "regression", "t test", "anova", "chi square*", "normal distribution", "normally distributed",
-                "normality", "shapiro*", "kolmogorov*", "impute", "imput*", "standardiz*", "normaliz*", "z score*", "iqr", "mann whitney*",
-                "significant difference", "p value", "levene*", "kruskal*", "missing values",
+                "correlat*",
+                "outlier*",
+                "regression",
+                "t test",
+                "anova",
+                "chi square*",
+                "normal distribution",
+                "normally distributed",
+                "normality",
+                "shapiro*",
+                "kolmogorov*",
+                "impute",
+                "imput*",
+                "standardiz*",
+                "normaliz*",
+                "z score*",
+                "iqr",
+                "mann whitney*",
+                "significant difference",
+                "p value",
+                "levene*",
+                "kruskal*",
+                "missing values",
             ],
-        )
-        || context.steps.iter().any(|s| matches!(s, Step::Derive { formula, .. } if !matches!(formula, super::types::Formula::DatePart(..))) || matches!(s, Step::Bin { .. }))
+        ) || context.steps.iter().any(|s| {
+        matches!(s, Step::Derive { formula, .. } if !matches!(formula, super::types::Formula::DatePart(..)))
+            || matches!(s, Step::Bin { .. })
+    })
 }
 
 /// Reads a request that has no template.
@@ -104,7 +146,11 @@ pub fn without_template(context: &mut Context) -> Option<Procedure> {
     let mut sure: f64 = 0.95;
     let after = context.steps.len();
     let mut ask = |name: String, measure: Measure, columns: Vec<String>, after: usize| {
-        answers.push(Asked { name, template: false, parts: vec![Part { measure, columns, conditions: Vec::new(), after, decimals: places }] });
+        answers.push(Asked {
+            name,
+            template: false,
+            parts: vec![Part { measure, columns, conditions: Vec::new(), after, decimals: places }],
+        });
     };
     let words = context.words.clone();
     if has_any(&words, &["correlat*", "pearson*", "spearman*", "kendall*"]) {
@@ -112,28 +158,54 @@ pub fn without_template(context: &mut Context) -> Option<Procedure> {
         sure = sure.min(more);
         let test = context.correlation();
         let between = columns.join(" and ");
-        ask(format!("correlation of {between}"), Measure::Test(test, Give::Statistic), columns.clone(), after);
+        ask(
+            format!("correlation of {between}"),
+            Measure::Test(test, Give::Statistic),
+            columns.clone(),
+            after,
+        );
         ask(format!("p-value of the correlation of {between}"), Measure::Test(test, Give::P), columns, after);
-    } else if let Some(test) = context.group_test().or_else(|| has_any(&words, &["significant difference", "significantly different", "differ significantly"]).then_some(super::types::Test::Welch)) {
+    } else if let Some(test) = context.group_test().or_else(|| {
+        has_any(&words, &["significant difference", "significantly different", "differ significantly"])
+            .then_some(super::types::Test::Welch)
+    }) {
         let (columns, more) = super::choose::group_pair(context, &slot, test)?;
         sure = sure.min(more);
         let of = columns.join(" by ");
         ask(format!("test statistic of {of}"), Measure::Test(test, Give::Statistic), columns.clone(), after);
         ask(format!("p-value of {of}"), Measure::Test(test, Give::P), columns, after);
-    } else if has_any(&words, &["normal distribution", "normally distributed", "normality"]) || context.normality().is_some() {
+    } else if has_any(&words, &["normal distribution", "normally distributed", "normality"])
+        || context.normality().is_some()
+    {
         let test = context.normality().unwrap_or(super::types::Test::Shapiro);
         let (column, more) = super::choose::target(context, &slot)?;
         sure = sure.min(more);
-        ask(format!("{test:?} statistic of {column}"), Measure::Test(test, Give::Statistic), vec![column.clone()], after);
+        ask(
+            format!("{test:?} statistic of {column}"),
+            Measure::Test(test, Give::Statistic),
+            vec![column.clone()],
+            after,
+        );
         ask(format!("{test:?} p-value of {column}"), Measure::Test(test, Give::P), vec![column], after);
-    } else if has_any(&words, &["outlier*"]) && measures.iter().all(|m| matches!(m, Measure::Iqr | Measure::Quantile(_) | Measure::Range)) {
+    } else if has_any(&words, &["outlier*"])
+        && measures.iter().all(|m| matches!(m, Measure::Iqr | Measure::Quantile(_) | Measure::Range))
+    {
         let (column, more) = super::choose::target(context, &slot)?;
         sure = sure.min(more);
         let rule = context.outlier_rule();
-        let before = context.steps.iter().position(|s| matches!(s, Step::RemoveOutliers { .. })).unwrap_or(after);
+        let before =
+            context.steps.iter().position(|s| matches!(s, Step::RemoveOutliers { .. })).unwrap_or(after);
         ask(format!("outliers in {column}"), Measure::Outliers(rule), vec![column.clone()], before);
-        ask(format!("outlying values of {column}"), Measure::OutlierValues(rule, column.clone()), vec![column], before);
-    } else if measures.is_empty() && has_any(&words, &["missing values", "missing"]) && context.steps.is_empty() {
+        ask(
+            format!("outlying values of {column}"),
+            Measure::OutlierValues(rule, column.clone()),
+            vec![column],
+            before,
+        );
+    } else if measures.is_empty()
+        && has_any(&words, &["missing values", "missing"])
+        && context.steps.is_empty()
+    {
         ask("missing values".into(), Measure::MissingByColumn, Vec::new(), after);
     } else if !measures.is_empty() {
         let (column, more) = super::choose::target(context, &slot)?;
@@ -152,5 +224,11 @@ pub fn without_template(context: &mut Context) -> Option<Procedure> {
     }
     let reasoning = answers.iter().map(|a| a.name.clone()).collect();
     let confidence = sure * super::caution::factor(context);
-    Some(Procedure { steps: context.steps.clone(), answers, confidence, assumptions: context.assumptions.clone(), reasoning })
+    Some(Procedure {
+        steps: context.steps.clone(),
+        answers,
+        confidence,
+        assumptions: context.assumptions.clone(),
+        reasoning,
+    })
 }

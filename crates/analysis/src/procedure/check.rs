@@ -1,3 +1,231 @@
 //! Tests of reading and running on small made-up tables.
 
+use super::numbers::numeric;
 use super::*;
+use crate::frame::{Field, Frame, Kind, Value};
+
+/// Ten shops with a size, sales, a town and a kind.
+fn shops() -> Frame {
+    let fields = vec![
+        Field::new("Shop ID", Kind::Integer),
+        Field::new("Town", Kind::Text),
+        Field::new("FloorArea", Kind::Integer),
+        Field::new("weekly_sales", Kind::Number),
+        Field::new("Staff", Kind::Integer),
+        Field::new("opened", Kind::Text),
+    ];
+    let data = [
+        (1, "Bonn", 10, Some(11.0), 2, "2019-01-05"),
+        (2, "Bonn", 20, Some(19.0), 3, "2019-02-05"),
+        (3, "Kiel", 30, Some(33.0), 2, "2019-02-09"),
+        (4, "Kiel", 40, Some(38.0), 5, "2020-02-05"),
+        (5, "Bonn", 50, None, 4, "2020-03-05"),
+        (6, "Kiel", 60, Some(61.0), 6, "2020-03-06"),
+        (7, "Bonn", 70, Some(69.0), 7, "2020-03-07"),
+        (8, "Kiel", 80, Some(84.0), 6, "2020-05-05"),
+        (9, "Bonn", 90, Some(90.0), 9, "2020-06-05"),
+        (10, "Kiel", 100, Some(400.0), 9, "2020-06-08"),
+    ];
+    let rows = data
+        .iter()
+        .map(|(id, town, area, sales, staff, opened)| {
+            vec![
+                Value::Int(*id),
+                Value::Text((*town).into()),
+                Value::Int(*area),
+                sales.map_or(Value::Null, Value::Float),
+                Value::Int(*staff),
+                Value::Text((*opened).into()),
+            ]
+        })
+        .collect();
+    Frame { name: "shops".into(), fields, rows }
+}
+
+/// The filled template of a request.
+fn answer(text: &str) -> String {
+    let procedure = read(text, &shops()).expect("is read");
+    run(&procedure, shops()).expect("runs").text
+}
+
+/// The number of the only or named answer.
+fn value(text: &str, name: &str) -> f64 {
+    let procedure = read(text, &shops()).expect("is read");
+    let report = run(&procedure, shops()).expect("runs");
+    let found = report
+        .values
+        .iter()
+        .find(|(n, _)| n == name)
+        .unwrap_or_else(|| panic!("{name} in {:?}", report.values));
+    numeric(&found.1).unwrap()
+}
+
+#[test]
+fn mean_and_deviation_with_a_template() {
+    let text = "Calculate the mean and standard deviation of the weekly sales.\n@mean_sales[mean] @std_sales[std] where \"mean\" and \"std\" are rounded to two decimal places.";
+    assert_eq!(answer(text), "@mean_sales[89.44]\n@std_sales[119.71]");
+    let population =
+        text.replace("the weekly", "the weekly sales (use the population standard deviation) of weekly");
+    assert!(answer(&population).contains("@std_sales[112.87]"), "{}", answer(&population));
+}
+
+#[test]
+fn the_template_may_come_first() {
+    let text = "@median_area[median] where \"median\" is rounded to one decimal place.\nWhat is the median floor area?";
+    assert_eq!(answer(text), "@median_area[55.0]");
+}
+
+#[test]
+fn a_new_column_is_made_and_correlated() {
+    let text = "Create a new column called \"Effort\" as the sum of FloorArea and Staff. Then calculate the Pearson correlation coefficient between Effort and FloorArea.\n@r[r_value] where \"r_value\" is rounded to three decimal places.";
+    let procedure = read(text, &shops()).unwrap();
+    assert!(
+        matches!(&procedure.steps[0], Step::Derive { name, formula: Formula::Sum(parts) } if name == "Effort" && parts.len() == 2)
+    );
+    assert_eq!(answer(text), "@r[1.000]");
+}
+
+#[test]
+fn formulas_in_signs_and_words() {
+    let formula = |text: &str| match &read(text, &shops()).unwrap().steps[0] {
+        Step::Derive { formula, .. } => formula.clone(),
+        other => panic!("{other:?}"),
+    };
+    let column = |name: &str| Box::new(Formula::Column(name.into()));
+    let tail = "\nCalculate its mean.\n@mean[mean]";
+    let ratio = Formula::Operation('/', column("weekly_sales"), column("FloorArea"));
+    assert_eq!(
+        formula(&format!("Create a new feature 'density' by dividing weekly_sales by FloorArea.{tail}")),
+        ratio
+    );
+    assert_eq!(formula(&format!("Create a new feature 'density' as weekly_sales / FloorArea.{tail}")), ratio);
+    let less = Formula::Operation('-', column("weekly_sales"), column("FloorArea"));
+    assert_eq!(
+        formula(&format!("Create a new column 'x' by subtracting FloorArea from weekly_sales.{tail}")),
+        less
+    );
+    assert_eq!(
+        formula(&format!(
+            "Add a new column 'x', the percentage change in weekly_sales from the previous day.{tail}"
+        )),
+        Formula::Change("weekly_sales".into(), true)
+    );
+    let twelve = Formula::Operation('*', column("Staff"), Box::new(Formula::Number(12.0)));
+    assert_eq!(formula(&format!("Create a new column 'x' that is Staff multiplied by 12.{tail}")), twelve);
+}
+
+#[test]
+fn outliers_by_both_methods() {
+    let iqr = "How many outliers are in the weekly_sales column? Use the IQR method.\n@outlier_count[count] where \"count\" is an integer.";
+    assert_eq!(answer(iqr), "@outlier_count[1]");
+    let z = "How many outliers are in the weekly_sales column by the Z-score method with a threshold of 3?\n@outlier_count[count]";
+    assert_eq!(answer(z), "@outlier_count[0]");
+    let removed = "Identify and remove outliers in weekly_sales with the IQR method. Then calculate the new mean.\n@removed_outliers[count] @mean_after[mean] where \"mean\" is rounded to two decimal places.";
+    assert_eq!(answer(removed), "@removed_outliers[1]\n@mean_after[50.62]");
+}
+
+#[test]
+fn groups_in_the_names_of_slots() {
+    let text = "Calculate the mean weekly sales for each town.\n@mean_sales_bonn[m] @mean_sales_kiel[m] where \"m\" is rounded to two decimal places.";
+    assert_eq!(answer(text), "@mean_sales_bonn[47.25]\n@mean_sales_kiel[123.20]");
+    let best = "Which town has the highest average weekly sales?\n@town[town_name] @highest_average[avg] where \"avg\" is rounded to one decimal place.";
+    assert_eq!(answer(best), "@town[Kiel]\n@highest_average[123.2]");
+}
+
+#[test]
+fn filters_by_value_and_by_number() {
+    let town = "What is the mean floor area of the shops in the \"Kiel\" town?\n@mean_area[mean]";
+    assert_eq!(answer(town), "@mean_area[62]");
+    let number = "What is the median FloorArea of shops whose Staff is greater than 5?\n@median_area[m]";
+    assert_eq!(answer(number), "@median_area[80]");
+    let share = "What percentage of the shops have Town equal to \"Bonn\"?\n@bonn_percentage[p] where \"p\" is a number between 0 and 100, rounded to one decimal place.";
+    assert_eq!(answer(share), "@bonn_percentage[50.0]");
+}
+
+#[test]
+fn missing_cells() {
+    let count = "How many missing values does weekly_sales have?\n@missing_count[n]";
+    assert_eq!(answer(count), "@missing_count[1]");
+    let filled = "Fill the missing values in weekly_sales with 0, then calculate the mean.\n@mean_sales[mean] where \"mean\" is rounded to one decimal place.";
+    assert_eq!(answer(filled), "@mean_sales[80.5]");
+}
+
+#[test]
+fn classes_with_ranges() {
+    let text = "Categorize the FloorArea into 'small' (below 35), 'middle' (35 to 75) and 'large' (above 75). How many shops are in each class?\n@small_count[n] @middle_count[n] @large_count[n]";
+    assert_eq!(answer(text), "@small_count[3]\n@middle_count[4]\n@large_count[3]");
+}
+
+#[test]
+fn words_are_chosen_by_the_stated_rules() {
+    let text = "Is there a correlation between FloorArea and Staff?\nCompute the Pearson coefficient. Consider it strong if the absolute value of r is greater than or equal to 0.7 and weak otherwise.\n@strength[strength] where \"strength\" can be \"strong\" or \"weak\".";
+    assert_eq!(answer(text), "@strength[strong]");
+    let normal = "Use the Shapiro-Wilk test with alpha 0.05 to check whether weekly_sales is normal.\n@p_value[p] @is_normal[yes/no] where \"p\" is rounded to four decimal places.";
+    assert_eq!(answer(normal), "@p_value[0.0001]\n@is_normal[no]");
+}
+
+#[test]
+fn months_from_dates() {
+    let text = "Extract the month from the opened column. In which month were the most shops opened?\n@month[month] @count[count]";
+    assert_eq!(answer(text), "@month[2]\n@count[3]");
+}
+
+#[test]
+fn questions_without_a_template() {
+    assert!(
+        (value("What is the correlation between FloorArea and Staff?", "correlation of FloorArea and Staff")
+            - 0.944_4)
+            .abs()
+            < 1e-3
+    );
+    assert_eq!(
+        value("Identify outliers in the weekly_sales column by the IQR method", "outliers in weekly_sales"),
+        1.0
+    );
+    let procedure = read("mean, median, std of weekly sales for each town", &shops()).unwrap();
+    let report = run(&procedure, shops()).unwrap();
+    assert_eq!(report.tables.len(), 1);
+    assert_eq!((report.tables[0].rows.len(), report.tables[0].fields.len()), (2, 4));
+    let p = value(
+        "Is there a significant difference in weekly_sales between the towns (t-test)?",
+        "p-value of weekly_sales by Town",
+    );
+    assert!(p > 0.2 && p < 0.5, "{p}");
+}
+
+#[test]
+fn plain_lookups_are_left_to_a_query() {
+    for text in [
+        "How many shops are in Bonn?",
+        "Show the total sales by town",
+        "list all shops",
+        "Which town has the most shops?",
+        "",
+        "average sales per town",
+    ] {
+        assert!(read(text, &shops()).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn a_procedure_survives_json() {
+    let text = "Create a new column called \"Effort\" as the sum of FloorArea and Staff and remove outliers in Effort with the IQR method. Calculate the mean of Effort.\n@mean[m]";
+    let procedure = read(text, &shops()).unwrap();
+    let copy: Procedure = serde_json::from_str(&serde_json::to_string(&procedure).unwrap()).unwrap();
+    assert_eq!(procedure, copy);
+}
+
+#[test]
+fn a_missing_column_is_an_error_not_a_panic() {
+    let part = Part {
+        measure: Measure::Mean,
+        columns: vec!["nothing".into()],
+        conditions: Vec::new(),
+        after: 0,
+        decimals: None,
+    };
+    let asked = Asked { name: "x".into(), template: true, parts: vec![part] };
+    let procedure = Procedure { answers: vec![asked], ..Procedure::default() };
+    assert!(run(&procedure, shops()).is_err());
+    assert!(run(&procedure, Frame::default()).is_err());
+}

@@ -11,7 +11,9 @@ use super::words::{has_any, is_filler, name_words, stem, tokens};
 pub fn target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
     let by_name = named_columns(context, &slot.name.replace('_', " "), 0.45);
     let grouping: Vec<String> = conditions(context, slot).into_iter().map(|c| c.column).collect();
-    let usable = |column: &String| !grouping.contains(column) && (!context.groups.contains(column) || by_name.len() == 1);
+    let usable = |column: &String| {
+        !grouping.contains(column) && (!context.groups.contains(column) || by_name.len() == 1)
+    };
     if let Some((column, score)) = by_name.iter().find(|(c, _)| usable(c) && context.is_numeric(c)) {
         return Some((column.clone(), 0.9 + 0.1 * score));
     }
@@ -36,11 +38,15 @@ fn named_columns(context: &Context, text: &str, least: f64) -> Vec<(String, f64)
 
 /// The column of the text that shares a telling word with the name of the slot ("mean_dem" and `per_dem`).
 fn shared_word(context: &Context, slot: &Slot) -> Option<String> {
-    let words: Vec<String> = name_words(&slot.name).iter().filter(|w| !is_filler(w) && w.len() >= 3).map(|w| stem(w)).collect();
+    let words: Vec<String> =
+        name_words(&slot.name).iter().filter(|w| !is_filler(w) && w.len() >= 3).map(|w| stem(w)).collect();
     let mut candidates: Vec<(&str, usize, f64)> = Vec::new();
     for mention in context.mentions.iter().filter(|m| m.score >= 0.4 && context.is_numeric(&m.column)) {
-        let own: Vec<String> = name_words(&mention.column).iter().map(|w| stem(w)).collect();
-        let hits = words.iter().filter(|w| own.contains(w) && want(w, context).is_none()).count();
+        let own: Vec<String> = context.lexicon.words_of(&mention.column).iter().map(|w| stem(w)).collect();
+        let hits = words
+            .iter()
+            .filter(|w| own.iter().any(|o| o.starts_with(w.as_str())) && want(w, context).is_none())
+            .count();
         if hits > 0 && !candidates.iter().any(|(c, _, _)| *c == mention.column) {
             candidates.push((&mention.column, hits, mention.score));
         }
@@ -57,14 +63,21 @@ fn shared_word(context: &Context, slot: &Slot) -> Option<String> {
 #[must_use]
 pub fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
     let about = named_columns(context, &slot.about, 0.7);
-    if let Some((column, score)) = about.iter().find(|(c, _)| context.is_numeric(c) && !context.groups.contains(c)) {
+    if let Some((column, score)) =
+        about.iter().find(|(c, _)| context.is_numeric(c) && !context.groups.contains(c))
+    {
         return Some((column.clone(), 0.85 + 0.1 * score));
     }
-    let numeric_new = context.derived.iter().rev().find(|d| context.is_numeric(d) && !context.groups.contains(d) && !is_date_part(context, d));
+    let numeric_new = context
+        .derived
+        .iter()
+        .rev()
+        .find(|d| context.is_numeric(d) && !context.groups.contains(d) && !is_date_part(context, d));
     if let Some(column) = numeric_new {
         return Some((column.clone(), 0.9));
     }
-    let filtered: Vec<&str> = super::slots::filter_conditions(&context.steps).iter().map(|c| c.column.as_str()).collect();
+    let filtered: Vec<&str> =
+        super::slots::filter_conditions(&context.steps).iter().map(|c| c.column.as_str()).collect();
     let mut scores: Vec<(String, f64)> = Vec::new();
     for (place, mention) in context.mentions.iter().enumerate() {
         if mention.score < 0.4 || !context.is_numeric(&mention.column) {
@@ -88,21 +101,38 @@ pub fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
     }
     scores.sort_by(|a, b| b.1.total_cmp(&a.1));
     match scores.as_slice() {
-        [] => context.mentions.iter().filter(|m| m.score >= 0.4).max_by(|a, b| a.score.total_cmp(&b.score)).map(|m| (m.column.clone(), 0.6)),
+        [] => context
+            .mentions
+            .iter()
+            .filter(|m| m.score >= 0.4)
+            .max_by(|a, b| a.score.total_cmp(&b.score))
+            .map(|m| (m.column.clone(), 0.5)),
         [(column, score)] => Some((column.clone(), (0.6 + 0.4 * score).min(1.0))),
-        [(column, first), (_, second), ..] => Some((column.clone(), if first - second >= 0.3 { 0.9 } else { 0.7 })),
+        [(column, first), (_, second), ..] => {
+            Some((column.clone(), if first - second >= 0.3 { 0.9 } else { 0.7 }))
+        }
     }
 }
 
 /// Does the column only number or date the rows?
 pub fn is_axis(context: &Context, name: &str) -> bool {
     let words = name_words(name);
-    let named = words.iter().any(|w| ["year", "date", "id", "index", "time", "timestamp", "datetime", "unnamed"].contains(&w.as_str()));
-    named || context.frame.position(name).and_then(|p| context.frame.fields.get(p)).is_some_and(|f| f.kind.is_time())
+    let last = words.last().map_or("", String::as_str);
+    let named = ["year", "date", "id", "index", "timestamp", "datetime"].contains(&last)
+        || name == "time"
+        || words.first().is_some_and(|w| w == "unnamed");
+    named
+        || context
+            .frame
+            .position(name)
+            .and_then(|p| context.frame.fields.get(p))
+            .is_some_and(|f| f.kind.is_time())
 }
 
 fn is_date_part(context: &Context, name: &str) -> bool {
-    context.steps.iter().any(|s| matches!(s, Step::Derive { name: n, formula: super::types::Formula::DatePart(..) } if n == name))
+    context.steps.iter().any(
+        |s| matches!(s, Step::Derive { name: n, formula: super::types::Formula::DatePart(..) } if n == name),
+    )
 }
 
 /// The columns of the sentences that ask for the same thing as the slot.
@@ -112,7 +142,11 @@ fn stat_sentence_columns(context: &Context, slot: &Slot) -> Vec<String> {
     for range in &context.sentences {
         let words = context.sentence(range);
         let outliers = matches!(wanted, Want::OutlierCount | Want::OutlierShare | Want::OutlierList);
-        let fits = if outliers { has_any(&words, &["outlier*"]) } else { want(&words, context).as_ref() == Some(&wanted) };
+        let fits = if outliers {
+            has_any(&words, &["outlier*"])
+        } else {
+            want(&words, context).as_ref() == Some(&wanted)
+        };
         if fits {
             found.extend(context.within(range).iter().map(|m| m.column.clone()));
         }
@@ -138,8 +172,27 @@ pub fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)> {
     let mut best: Option<(f64, Vec<String>)> = None;
     for range in &context.sentences {
         let words = context.sentence(range);
-        let telling = has_any(&words, &["correlation", "correlate*", "relationship", "pearson*", "spearman*", "association", "relation"]);
-        let between = context.tokens.iter().enumerate().skip(range.start).take(range.len()).filter(|(_, t)| t.lower == "between").map(|(p, _)| p).last();
+        let telling = has_any(
+            &words,
+            &[
+                "correlation",
+                "correlate*",
+                "relationship",
+                "pearson*",
+                "spearman*",
+                "association",
+                "relation",
+            ],
+        );
+        let between = context
+            .tokens
+            .iter()
+            .enumerate()
+            .skip(range.start)
+            .take(range.len())
+            .filter(|(_, t)| t.lower == "between")
+            .map(|(p, _)| p)
+            .next_back();
         let mut mentions = context.within(range);
         if let Some(place) = between.filter(|_| telling) {
             let later: Vec<_> = mentions.iter().copied().filter(|m| m.start > place).collect();
@@ -168,13 +221,10 @@ pub fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)> {
     }
     if let [one] = named.as_slice() {
         // One side is in the name of the slot; the other is what the text pairs it with.
-        let other = context
-            .derived
-            .iter()
-            .rev()
-            .find(|d| *d != one && context.is_numeric(d))
-            .cloned()
-            .or_else(|| best.as_ref().and_then(|(_, columns)| columns.iter().find(|c| *c != one).cloned()));
+        let other =
+            context.derived.iter().rev().find(|d| *d != one && context.is_numeric(d)).cloned().or_else(
+                || best.as_ref().and_then(|(_, columns)| columns.iter().find(|c| *c != one).cloned()),
+            );
         if let Some(other) = other.filter(|_| best.as_ref().is_none_or(|(_, c)| !c.contains(one))) {
             return Some((vec![one.clone(), other], 0.85));
         }
@@ -195,8 +245,13 @@ pub fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)> {
 fn beyond_and(context: &Context, range: &std::ops::Range<usize>, first: &str) -> Option<String> {
     let mentions = context.within(range);
     let own = mentions.iter().find(|m| m.column == first)?;
-    let and = (own.end..range.end).find(|p| context.tokens.get(*p).is_some_and(|t| ["and", "with", "versus"].contains(&t.lower.as_str())))?;
-    mentions.iter().find(|m| m.start > and && m.column != first && context.is_numeric(&m.column)).map(|m| m.column.clone())
+    let and = (own.end..range.end).find(|p| {
+        context.tokens.get(*p).is_some_and(|t| ["and", "with", "versus"].contains(&t.lower.as_str()))
+    })?;
+    mentions
+        .iter()
+        .find(|m| m.start > and && m.column != first && context.is_numeric(&m.column))
+        .map(|m| m.column.clone())
 }
 
 /// The best named column that the new one is not made of.
@@ -209,7 +264,9 @@ fn last_strong(context: &Context, fresh: &str) -> Option<String> {
     context
         .mentions
         .iter()
-        .filter(|m| m.column != fresh && m.score >= 0.4 && !inside(&m.column) && context.is_numeric(&m.column))
+        .filter(|m| {
+            m.column != fresh && m.score >= 0.4 && !inside(&m.column) && context.is_numeric(&m.column)
+        })
         .max_by(|a, b| a.score.total_cmp(&b.score))
         .map(|m| m.column.clone())
 }
@@ -234,15 +291,63 @@ pub fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(Vec<Str
         .iter()
         .find(|g| few(g))
         .cloned()
-        .or_else(|| columns.iter().filter(|(c, _)| few(c) && !context.is_numeric(c)).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(c, _)| c.clone()))
-        .or_else(|| columns.iter().filter(|(c, _)| context.lexicon.values_of(c).len() == 2).map(|(c, _)| c.clone()).next())
+        .or_else(|| {
+            columns
+                .iter()
+                .filter(|(c, _)| few(c) && !context.is_numeric(c))
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+                .map(|(c, _)| c.clone())
+        })
+        .or_else(|| {
+            columns
+                .iter()
+                .filter(|(c, _)| context.lexicon.values_of(c).len() == 2)
+                .map(|(c, _)| c.clone())
+                .next()
+        })
         .or_else(|| context.lexicon.values(&context.tokens).into_iter().map(|v| v.column).find(|c| few(c)));
     let measured = target(context, slot).filter(|(c, _)| Some(c) != group.as_ref());
     if let (Some(group), Some((measured, sure))) = (group, measured) {
-        return Some((vec![measured, group], 0.9 * sure));
+        let mut columns = vec![measured, group.clone()];
+        // Two groups named in the text are compared in that order.
+        let named: Vec<String> = super::prepare::unique(
+            context
+                .lexicon
+                .values(&context.tokens)
+                .into_iter()
+                .filter(|v| v.column == group)
+                .map(|v| v.value)
+                .collect(),
+        );
+        if named.len() == 2 && two_groups(test) {
+            columns.extend(named);
+        } else if two_groups(test) && context.lexicon.values_of(&group).len() != 2 {
+            return None;
+        }
+        return Some((columns, 0.9 * sure));
     }
-    let numeric: Vec<String> = columns.into_iter().filter(|(c, s)| *s >= 0.7 && context.is_numeric(c)).map(|(c, _)| c).collect();
+    let numeric: Vec<String> =
+        columns.into_iter().filter(|(c, s)| *s >= 0.7 && context.is_numeric(c)).map(|(c, _)| c).collect();
     (numeric.len() >= 2).then_some((numeric, 0.7))
+}
+
+/// Two values of one column that the text names, in its order.
+#[must_use]
+pub fn two_values(context: &Context) -> Option<(String, String, String)> {
+    let found = context.lexicon.values(&context.tokens);
+    for column in super::prepare::unique(found.iter().map(|v| v.column.clone()).collect()) {
+        let values = super::prepare::unique(
+            found.iter().filter(|v| v.column == column).map(|v| v.value.clone()).collect(),
+        );
+        if let [first, second] = values.as_slice() {
+            return Some((column, first.clone(), second.clone()));
+        }
+    }
+    None
+}
+
+fn two_groups(test: Test) -> bool {
+    matches!(test, Test::Student | Test::Welch | Test::ZTest | Test::MannWhitney)
 }
 
 /// The rows a slot is about, from values in its name: "mean_age_male_class1".
@@ -253,8 +358,17 @@ pub fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
     let mut found: Vec<Condition> = Vec::new();
     let mut columns: Vec<String> = context.groups.clone();
     columns.extend(context.derived.iter().filter(|d| !context.is_numeric(d)).cloned());
-    columns.extend(context.mentions.iter().filter(|m| m.score >= 0.4 && !context.is_numeric(&m.column)).map(|m| m.column.clone()));
+    columns.extend(
+        context
+            .mentions
+            .iter()
+            .filter(|m| m.score >= 0.4 && !context.is_numeric(&m.column))
+            .map(|m| m.column.clone()),
+    );
     columns.extend(context.lexicon.values(&context.tokens).into_iter().map(|v| v.column));
+    let flags =
+        context.mentions.iter().filter(|m| m.score >= 0.4 && flag_values(context, &m.column).is_some());
+    columns.extend(flags.map(|m| m.column.clone()));
     for column in super::prepare::unique(columns) {
         let values = context.lexicon.values_of(&column);
         let group = context.groups.contains(&column);
@@ -264,13 +378,23 @@ pub fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
             let numeric = own.iter().all(|w| w.chars().all(|c| c.is_ascii_digit()));
             let short = own.iter().map(String::len).sum::<usize>() < 3;
             let column_words = name_words(&column);
-            let is_name = context.frame.fields.iter().any(|f| f.name.eq_ignore_ascii_case(value)) || want(&own.join(" "), context).is_some();
-            if own.is_empty() || is_name && !context.derived.contains(&column) || (numeric || short) && !group {
+            let is_name = context.frame.fields.iter().any(|f| f.name.eq_ignore_ascii_case(value))
+                || want(&own.join(" "), context).is_some();
+            if own.is_empty()
+                || context.is_numeric(&column) && !group
+                || is_name && !context.derived.contains(&column)
+                || (numeric || short && !beside(context, &column, value)) && !group
+            {
                 continue;
             }
             let fits = stems.windows(own.len()).enumerate().any(|(place, window)| {
                 let beside = place.checked_sub(1).and_then(|p| words.get(p));
-                window == own.as_slice() && (!numeric || beside.is_some_and(|w| column_words.iter().any(|c| c.contains(w.as_str()) || w.contains(c.as_str()))))
+                window == own.as_slice()
+                    && (!numeric
+                        || own.iter().all(|w| w.len() >= 4) && group
+                        || beside.is_some_and(|w| {
+                            column_words.iter().any(|c| c.contains(w.as_str()) || w.contains(c.as_str()))
+                        }))
             });
             let length = own.iter().map(String::len).sum();
             if fits && best.is_none_or(|(top, _)| length > top) {
@@ -279,25 +403,64 @@ pub fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
         }
         if let Some((_, value)) = best {
             found.push(Condition { column, is: Compare::Equal, value: value.clone() });
-        } else if group && let Some(condition) = yes_no(context, &column, &words) {
+        } else if let Some(condition) = yes_no(context, &column, &words, group) {
             found.push(condition);
         }
     }
     found
 }
 
-/// A group of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the slot.
-fn yes_no(context: &Context, column: &str, words: &[String]) -> Option<Condition> {
+/// Does the text set the column to this value: "Attrition = No"?
+fn beside(context: &Context, column: &str, value: &str) -> bool {
+    context
+        .mentions
+        .iter()
+        .filter(|m| m.column == column && m.score >= 0.6)
+        .any(|m| context.tokens.iter().skip(m.end).take(3).any(|t| t.text == value))
+}
+
+/// A column of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the slot. A column that does
+/// not group needs the other slot beside it, so that the mean of a flag is not mistaken for a filter by it.
+fn yes_no(context: &Context, column: &str, words: &[String], group: bool) -> Option<Condition> {
+    let (low, high) = flag_values(context, column)?;
+    let denied = denies(context, column, words)?;
+    let counterpart = context
+        .request
+        .slots
+        .iter()
+        .filter_map(|slot| denies(context, column, &name_words(&slot.name)))
+        .any(|other| other != denied);
+    (group || counterpart).then(|| Condition {
+        column: column.to_owned(),
+        is: Compare::Equal,
+        value: if denied { low } else { high },
+    })
+}
+
+/// The low and the high value of a column that holds only yes and no.
+#[must_use]
+pub fn flag_values(context: &Context, column: &str) -> Option<(String, String)> {
     let values: Vec<String> = context.lexicon.values_of(column).iter().map(|v| v.to_lowercase()).collect();
     let [low, high] = values.as_slice() else { return None };
-    if !(["0", "false", "no"].contains(&low.as_str()) && ["1", "true", "yes"].contains(&high.as_str())) {
-        return None;
-    }
-    let shared = name_words(column).iter().any(|w| w.len() >= 4 && words.iter().any(|v| stem(v).starts_with(&stem(w).chars().take(5).collect::<String>())));
-    if !shared {
-        return None;
-    }
-    let denied = words.iter().any(|w| ["not", "non", "no", "without", "un"].contains(&w.as_str()));
-    let value = if denied { low } else { high };
-    Some(Condition { column: column.to_owned(), is: Compare::Equal, value: value.clone() })
+    let flags = ["0", "false", "no"].contains(&low.as_str()) && ["1", "true", "yes"].contains(&high.as_str());
+    flags.then(|| (low.clone(), high.clone()))
+}
+
+/// Does a name deny the column ("nonsmoker"), affirm it ("smoker"), or not speak of it?
+fn denies(context: &Context, column: &str, words: &[String]) -> Option<bool> {
+    let own: Vec<String> =
+        context.lexicon.words_of(column).iter().filter(|w| w.len() >= 4).map(|w| stem(w)).collect();
+    let about = |word: &str| {
+        let word = stem(word);
+        own.iter().any(|o| {
+            word.len() >= 4
+                && (o.starts_with(&word) || word.starts_with(&o.chars().take(6).collect::<String>()))
+        })
+    };
+    let prefixed = words.iter().any(|w| {
+        w.strip_prefix("non").or(w.strip_prefix("un")).is_some_and(|rest| rest.len() >= 4 && about(rest))
+    });
+    let denied =
+        prefixed || words.iter().any(|w| ["not", "non", "no", "without", "un"].contains(&w.as_str()));
+    (prefixed || words.iter().any(|w| about(w))).then_some(denied)
 }

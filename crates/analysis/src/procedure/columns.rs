@@ -56,9 +56,9 @@ pub struct Lexicon {
 /// Words that are also names of statistics or of everyday things; alone, in other case, they are weak evidence.
 fn is_common(word: &str) -> bool {
     const COMMON: [&str; 30] = [
-        "count", "date", "time", "value", "values", "number", "type", "class", "name", "mean", "median", "mode", "range", "high",
-        "low", "open", "close", "text", "id", "index", "rank", "total", "average", "score", "category", "full", "result", "data",
-        "source", "title",
+        "count", "date", "time", "value", "values", "number", "type", "class", "name", "mean", "median",
+        "mode", "range", "high", "low", "open", "close", "text", "id", "index", "rank", "total", "average",
+        "score", "category", "full", "result", "data", "source", "title",
     ];
     COMMON.contains(&word)
 }
@@ -70,6 +70,12 @@ impl Lexicon {
         let mut lexicon = Self { columns: Vec::new(), uses: BTreeMap::new(), values: BTreeMap::new() };
         for (place, field) in frame.fields.iter().enumerate() {
             lexicon.add(&field.name);
+            // A unit in brackets is rarely spoken: "sepal length" for `sepal length (cm)`.
+            if let Some((bare, _)) =
+                field.name.split_once(['(', '[']).filter(|(bare, _)| !bare.trim().is_empty())
+            {
+                lexicon.alias(&field.name, &name_words(bare));
+            }
             if let Some(values) = distinct(frame, place, field.kind) {
                 lexicon.values.insert(field.name.clone(), values);
             }
@@ -83,13 +89,40 @@ impl Lexicon {
             return;
         }
         let raw = name_words(name);
-        let stems: Vec<String> =
-            raw.iter().map(|w| expand(w)).filter(|w| !is_filler(w)).map(stem).collect();
+        let stems: Vec<String> = raw.iter().map(|w| expand(w)).filter(|w| !is_filler(w)).map(stem).collect();
         for word in stems.iter().collect::<BTreeSet<_>>() {
             *self.uses.entry(word.clone()).or_default() += 1;
         }
-        let names_id = raw.iter().any(|w| ["id", "ids", "key", "code", "uuid", "index"].contains(&w.as_str()));
+        let names_id =
+            raw.iter().any(|w| ["id", "ids", "key", "code", "uuid", "index"].contains(&w.as_str()));
         self.columns.push(Known { name: name.to_owned(), key: key(name), stems, raw, names_id });
+    }
+
+    /// Adds another name of a column: "atmospheric temperature" for `AT`.
+    pub fn alias(&mut self, column: &str, words: &[String]) {
+        let stems: Vec<String> = words.iter().map(|w| stem(expand(w))).collect();
+        let known = self.columns.iter().any(|k| k.name == column && k.stems == stems);
+        if stems.is_empty() || known {
+            return;
+        }
+        for word in stems.iter().collect::<BTreeSet<_>>() {
+            if !self.columns.iter().any(|k| k.name == column && k.stems.contains(word)) {
+                *self.uses.entry(word.clone()).or_default() += 1;
+            }
+        }
+        self.columns.push(Known {
+            name: column.to_owned(),
+            key: words.concat(),
+            stems,
+            raw: words.to_vec(),
+            names_id: false,
+        });
+    }
+
+    /// All words under which a column is known.
+    #[must_use]
+    pub fn words_of(&self, column: &str) -> Vec<String> {
+        self.columns.iter().filter(|k| k.name == column).flat_map(|k| k.raw.iter().cloned()).collect()
     }
 
     /// Adds the labels of a column that a step will create.
@@ -117,7 +150,8 @@ impl Lexicon {
         }
         let mut kept = keep_best(found);
         // A column named beyond doubt somewhere is also meant where its name is used as a plain word.
-        let sure: BTreeSet<String> = kept.iter().filter(|m| m.score >= 0.9).map(|m| m.column.clone()).collect();
+        let sure: BTreeSet<String> =
+            kept.iter().filter(|m| m.score >= 0.9).map(|m| m.column.clone()).collect();
         for mention in kept.iter_mut().filter(|m| m.score < 0.6 && sure.contains(&m.column)) {
             mention.score = 0.6;
         }
@@ -182,7 +216,12 @@ impl Lexicon {
             let score = if known.names_id && matched.len() < all.len() {
                 // "passengers" does not speak of the column that numbers them.
                 0.0
-            } else if !telling.is_empty() && telling.len() < all.len() && telling.iter().all(|s| matched.contains(**s)) {
+            } else if matched.len() == all.len() && all.len() > 1 {
+                0.78
+            } else if !telling.is_empty()
+                && telling.len() < all.len()
+                && telling.iter().all(|s| matched.contains(**s))
+            {
                 0.7
             } else if matched.len() == all.len() {
                 // A single common word in other case is hardly evidence.
@@ -197,7 +236,8 @@ impl Lexicon {
     }
 
     fn partial(&self, matched: &BTreeSet<&String>, all: &BTreeSet<&String>, first: &str) -> f64 {
-        let unique = matched.iter().filter(|s| self.uses.get(**s) == Some(&1) && s.chars().count() >= 3).count();
+        let unique =
+            matched.iter().filter(|s| self.uses.get(**s) == Some(&1) && s.chars().count() >= 3).count();
         if unique == 0 || (matched.len() == 1 && (is_common(first) || is_statistic(first))) {
             return 0.0;
         }
@@ -217,8 +257,12 @@ impl Lexicon {
             .collect();
         for known in &self.columns {
             let begins = words.first().filter(|(_, w)| {
-                known.raw.len() == 1 && known.key.len() >= 4 && !is_common(&known.key) && w.starts_with(&known.key)
-                    && w.len() > known.key.len() + 2 && w.len() <= known.key.len() + 7
+                known.raw.len() == 1
+                    && known.key.len() >= 4
+                    && !is_common(&known.key)
+                    && w.starts_with(&known.key)
+                    && w.len() > known.key.len() + 2
+                    && w.len() <= known.key.len() + 7
             });
             if let Some((place, _)) = begins {
                 found.push(Mention { column: known.name.clone(), start, end: place + 1, score: 0.45 });
@@ -227,10 +271,11 @@ impl Lexicon {
                 if let Some(end) = joined_prefixes(&known.key, &words) {
                     found.push(Mention { column: known.name.clone(), start, end, score: 0.6 });
                 }
-            } else if known.raw.len() >= 2 && known.raw.iter().all(|w| w.len() >= 3) {
-                if let Some(end) = word_prefixes(&known.raw, &words) {
-                    found.push(Mention { column: known.name.clone(), start, end, score: 0.5 });
-                }
+            } else if known.raw.len() >= 2
+                && known.raw.iter().all(|w| w.len() >= 3)
+                && let Some(end) = word_prefixes(&known.raw, &words)
+            {
+                found.push(Mention { column: known.name.clone(), start, end, score: 0.5 });
             }
         }
     }
@@ -241,12 +286,12 @@ impl Lexicon {
         let mut found: Vec<ValueMention> = Vec::new();
         for (column, values) in &self.values {
             for value in values {
-                let wanted: Vec<String> =
-                    name_or_words(value).iter().map(|w| stem(w)).collect();
+                let wanted: Vec<String> = name_or_words(value).iter().map(|w| stem(w)).collect();
                 if wanted.is_empty() || wanted.iter().map(String::len).sum::<usize>() == 0 {
                     continue;
                 }
-                let places: Vec<usize> = (0..tokens.len()).filter(|p| tokens.get(*p).is_some_and(|t| t.word)).collect();
+                let places: Vec<usize> =
+                    (0..tokens.len()).filter(|p| tokens.get(*p).is_some_and(|t| t.word)).collect();
                 for window in places.windows(wanted.len()) {
                     let stems = window.iter().filter_map(|p| tokens.get(*p)).map(|t| t.stem.as_str());
                     let (Some(first), Some(last)) = (window.first(), window.last()) else { continue };
@@ -254,10 +299,19 @@ impl Lexicon {
                         continue;
                     }
                     let quoted = quoted_whole(tokens, *first, *last);
-                    let plain_value = value.chars().count() >= 3 && !is_filler(&value.to_lowercase());
+                    let exact = tokens.get(*first).is_some_and(|t| t.text == *value)
+                        && value.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
+                    let plain_value = value.chars().count() >= 3 && !is_filler(&value.to_lowercase())
+                        || value.chars().count() == 2 && exact;
                     if quoted || (plain_value && !value.chars().all(|c| c.is_ascii_digit() || c == '.')) {
                         let (start, end) = (*first, last + 1);
-                        found.push(ValueMention { column: column.clone(), value: value.clone(), start, end, quoted });
+                        found.push(ValueMention {
+                            column: column.clone(),
+                            value: value.clone(),
+                            start,
+                            end,
+                            quoted,
+                        });
                     }
                 }
             }
@@ -273,11 +327,25 @@ fn name_or_words(value: &str) -> Vec<String> {
 
 /// The same by stem: words of a name that may be left out.
 fn is_statistic_stem(word: &str) -> bool {
-    ["number", "averag", "percent", "indicator", "minimum", "maximum", "row", "total", "valu", "column"].contains(&word)
+    ["number", "averag", "percent", "indicator", "minimum", "maximum", "row", "total", "valu", "column"]
+        .contains(&word)
 }
 
 fn is_statistic(word: &str) -> bool {
-    ["number", "average", "percent", "percentage", "rate", "minimum", "maximum", "row", "difference", "ratio", "level"].contains(&word)
+    [
+        "number",
+        "average",
+        "percent",
+        "percentage",
+        "rate",
+        "minimum",
+        "maximum",
+        "row",
+        "difference",
+        "ratio",
+        "level",
+    ]
+    .contains(&word)
 }
 
 /// The distinct values of a column with few of them, as text.
@@ -305,7 +373,8 @@ fn distinct(frame: &Frame, column: usize, kind: Kind) -> Option<Vec<String>> {
 fn exact_score(known: &Known, tokens: &[Token], span: (usize, usize), written: &str) -> Option<f64> {
     let (start, end) = span;
     let quoted = quoted_whole(tokens, start, end - 1);
-    let same = written == known.name || written.trim_matches(|c: char| !c.is_alphanumeric()) == known.name.trim();
+    let same =
+        written == known.name || written.trim_matches(|c: char| !c.is_alphanumeric()) == known.name.trim();
     let lower = known.key.as_str();
     if quoted {
         return Some(if same { 1.0 } else { 0.95 });
@@ -313,10 +382,30 @@ fn exact_score(known: &Known, tokens: &[Token], span: (usize, usize), written: &
     let capitals = known.name.chars().any(char::is_uppercase) && !known.name.chars().any(char::is_lowercase);
     if lower.chars().count() <= 2 || is_filler(lower) {
         let sole = lower.chars().count() == 1 && !known.name.chars().any(char::is_uppercase);
-        return (same && !sole && (capitals || !is_filler(lower) && known.name.chars().any(char::is_uppercase))).then_some(0.75);
+        let called = |place: Option<usize>| {
+            place
+                .and_then(|p| tokens.get(p))
+                .is_some_and(|t| ["column", "columns", "feature", "variable"].contains(&t.lower.as_str()))
+        };
+        if same
+            && (called(start.checked_sub(1))
+                || called(Some(end))
+                || lower.chars().any(|c| c.is_ascii_digit()))
+            && !is_filler(lower)
+        {
+            return Some(0.9);
+        }
+        return (same
+            && !sole
+            && (capitals || !is_filler(lower) && known.name.chars().any(char::is_uppercase)))
+        .then_some(0.75);
     }
     if same {
-        return Some(if is_common(lower) && known.name.chars().all(|c| !c.is_uppercase()) { 0.45 } else { 0.98 });
+        return Some(if is_common(lower) && known.name.chars().all(|c| !c.is_uppercase()) {
+            0.45
+        } else {
+            0.98
+        });
     }
     Some(if is_common(lower) { 0.3 } else { 0.9 })
 }
@@ -408,7 +497,12 @@ mod check {
     }
 
     fn found(names: &[&str], text: &str) -> Vec<String> {
-        lexicon(names).mentions(&tokens(text)).into_iter().filter(|m| m.score >= 0.4).map(|m| m.column).collect()
+        lexicon(names)
+            .mentions(&tokens(text))
+            .into_iter()
+            .filter(|m| m.score >= 0.4)
+            .map(|m| m.column)
+            .collect()
     }
 
     #[test]
@@ -416,8 +510,17 @@ mod check {
         assert_eq!(found(&["WINDSPEED", "AT"], "the mean wind speed at noon"), ["WINDSPEED"]);
         assert_eq!(found(&["Pclass", "Fare"], "passenger class and the fare paid"), ["Pclass", "Fare"]);
         assert_eq!(found(&["row m/z", "row ID"], "Is the \"row m/z\" column normal?"), ["row m/z"]);
-        assert_eq!(found(&["avg. num. agents talking ", "avg. wait time "], "average number of agents talking"), ["avg. num. agents talking "]);
-        assert_eq!(found(&["number_of_doubles", "number_of_hits"], "doubles hit by a player"), ["number_of_doubles", "number_of_hits"]);
-        assert_eq!(found(&["per_dem", "per_gop"], "percentage of votes received by the Democratic party"), ["per_dem"]);
+        assert_eq!(
+            found(&["avg. num. agents talking ", "avg. wait time "], "average number of agents talking"),
+            ["avg. num. agents talking "]
+        );
+        assert_eq!(
+            found(&["number_of_doubles", "number_of_hits"], "doubles hit by a player"),
+            ["number_of_doubles", "number_of_hits"]
+        );
+        assert_eq!(
+            found(&["per_dem", "per_gop"], "percentage of votes received by the Democratic party"),
+            ["per_dem"]
+        );
     }
 }

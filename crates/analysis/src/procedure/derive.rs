@@ -8,15 +8,71 @@ use super::words::{Token, has_any};
 use std::ops::Range;
 
 /// The new columns a sentence asks for.
-pub fn read_derived(context: &Context, range: &Range<usize>) -> Vec<Step> {
+pub fn read_derived(context: &Context, range: &Range<usize>, only_named: bool) -> Vec<Step> {
     let words = context.sentence(range);
-    let makes = has_any(&words, &["creat*", "generat*", "add", "construct*", "introduc*", "deriv*"]);
-    let thing = has_any(&words, &["column", "feature", "variable", "attribute", "columns", "features"]);
-    if !makes || !thing || has_any(&words, &["categoriz*", "categoris*", "categor*", "new dataframe", "classif*"]) {
+    let makes = has_any(
+        &words,
+        &[
+            "stor*",
+            "column called",
+            "column named",
+            "feature called",
+            "feature named",
+            "new variable",
+            "creat*",
+            "generat*",
+            "add",
+            "construct*",
+            "introduc*",
+            "deriv*",
+        ],
+    );
+    let thing = has_any(
+        &words,
+        &[
+            "store it as",
+            "save it as",
+            "call it",
+            "column",
+            "feature",
+            "variable",
+            "attribute",
+            "columns",
+            "features",
+        ],
+    );
+    if has_any(&words, &["rolling", "moving average"]) && context.derived.is_empty() {
+        let name = new_name(context, range).unwrap_or_else(|| "rolling_mean".into());
+        let formula = read_formula(context, range, Some(&name));
+        return formula.map(|formula| Step::Derive { name, formula }).into_iter().collect();
+    }
+    if lengthy(&words) && context.derived.is_empty() && !(makes && thing) {
+        let formula = read_formula(context, range, None);
+        return formula.map(|formula| Step::Derive { name: "length".into(), formula }).into_iter().collect();
+    }
+    let makes = makes
+        || has_any(&words, &["new column", "new feature", "new variable"])
+            && new_name(context, range).is_some();
+    let changes = has_any(
+        &words,
+        &["daily return", "daily returns", "percentage change", "percent change", "pct change"],
+    );
+    let works = has_any(&words, &["calculat*", "comput*"]);
+    if changes && works && !(makes && thing) && context.derived.is_empty() {
+        let formula = read_formula(context, range, None);
+        let change = formula.filter(|f| matches!(f, Formula::Change(..)));
+        return change.map(|formula| Step::Derive { name: "change".into(), formula }).into_iter().collect();
+    }
+    if !makes
+        || !thing
+        || has_any(&words, &["categoriz*", "categoris*", "categor*", "new dataframe", "classif*"])
+    {
         return Vec::new();
     }
     let name = new_name(context, range);
-    if name.as_ref().is_some_and(|n| context.derived.contains(n)) || (name.is_none() && !context.derived.is_empty()) {
+    if name.as_ref().is_some_and(|n| context.derived.contains(n))
+        || (name.is_none() && (only_named || !context.derived.is_empty()))
+    {
         return Vec::new();
     }
     // The formula may stand in the same sentence or in a later one that names the column or is about calculating.
@@ -25,7 +81,10 @@ pub fn read_derived(context: &Context, range: &Range<usize>) -> Vec<Step> {
         let later = context.sentences.iter().filter(|r| r.start != range.start);
         formula = later
             .clone()
-            .filter(|r| name.as_ref().is_some_and(|n| mentions_name(context, r, n)) || calculates(&context.sentence(r)))
+            .filter(|r| {
+                name.as_ref().is_some_and(|n| mentions_name(context, r, n))
+                    || calculates(&context.sentence(r))
+            })
             .find_map(|r| read_formula(context, r, name.as_deref()));
     }
     let Some(formula) = formula else { return Vec::new() };
@@ -33,12 +92,30 @@ pub fn read_derived(context: &Context, range: &Range<usize>) -> Vec<Step> {
 }
 
 fn calculates(words: &str) -> bool {
-    has_any(words, &["calculate*", "comput*", "defined as", "sum of", "ratio", "difference", "subtract*", "divid*", "add", "represents"])
+    has_any(
+        words,
+        &[
+            "calculate*",
+            "comput*",
+            "defined as",
+            "sum of",
+            "ratio",
+            "difference",
+            "subtract*",
+            "divid*",
+            "add",
+            "represents",
+        ],
+    )
 }
 
 fn mentions_name(context: &Context, range: &Range<usize>, name: &str) -> bool {
     let wanted = super::words::key(name);
-    let text: String = context.tokens.get(range.clone()).map(|t| t.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect()).unwrap_or_default();
+    let text: String = context
+        .tokens
+        .get(range.clone())
+        .map(|t| t.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect())
+        .unwrap_or_default();
     text.contains(&wanted)
 }
 
@@ -49,7 +126,10 @@ fn new_name(context: &Context, range: &Range<usize>) -> Option<String> {
     let mut after_mark = false;
     let mut place = 0;
     while let Some(token) = tokens.get(place) {
-        if ["called", "named", "column", "feature", "variable", "as", "attribute", "new"].contains(&token.lower.as_str()) && token.quote == 0 {
+        if ["called", "named", "column", "feature", "variable", "as", "attribute", "new"]
+            .contains(&token.lower.as_str())
+            && token.quote == 0
+        {
             after_mark = true;
             place += 1;
             continue;
@@ -99,14 +179,37 @@ fn joined(tokens: &[Token], start: usize) -> String {
 pub fn read_formula(context: &Context, range: &Range<usize>, own: Option<&str>) -> Option<Formula> {
     let tokens = context.tokens.get(range.clone())?;
     let words = context.sentence(range);
-    let mentions: Vec<&Mention> =
-        context.within(range).into_iter().filter(|m| context.is_numeric(&m.column) || lengthy(&words)).filter(|m| own.is_none_or(|own| m.column != own && !inside_name(context, m, own))).collect();
+    let mentions: Vec<&Mention> = context
+        .within(range)
+        .into_iter()
+        .filter(|m| context.is_numeric(&m.column) != lengthy(&words))
+        .filter(|m| own.is_none_or(|own| m.column != own && !inside_name(context, m, own)))
+        .collect();
     let names = unique(mentions.iter().map(|m| m.column.clone()).collect());
     let first = names.first()?;
     if lengthy(&words) {
-        return Some(Formula::Length(first.clone(), has_any(&words, &["non space", "without spaces", "excluding spaces"])));
+        return Some(Formula::Length(
+            first.clone(),
+            has_any(&words, &["non space", "without spaces", "excluding spaces"]),
+        ));
     }
-    if has_any(&words, &["previous day", "previous row", "pct change", "percentage change", "percent change", "daily return", "previous close", "day to day", "prior day"]) {
+    if has_any(
+        &words,
+        &[
+            "previous day",
+            "previous row",
+            "pct change",
+            "percentage change",
+            "percent change",
+            "daily return",
+            "previous close",
+            "day to day",
+            "prior day",
+            "day over day",
+            "month over month",
+            "year over year",
+        ],
+    ) {
         let percent = has_any(&words, &["percentage", "percent", "pct", "return", "returns"]);
         return Some(Formula::Change(first.clone(), percent));
     }
@@ -122,7 +225,10 @@ pub fn read_formula(context: &Context, range: &Range<usize>, own: Option<&str>) 
 
 /// Does the sentence speak of the length of texts?
 fn lengthy(words: &str) -> bool {
-    has_any(words, &["character count", "number of characters", "length of the", "text length", "count of characters"])
+    has_any(
+        words,
+        &["character count", "number of characters", "length of the", "text length", "count of characters"],
+    )
 }
 
 /// Is the mention only a part of the quoted name of the new column?
@@ -135,14 +241,35 @@ fn inside_name(context: &Context, mention: &Mention, own: &str) -> bool {
     super::words::key(&quoted(&context.tokens, start)) == super::words::key(own)
 }
 
-fn verbal(words: &str, names: &[String], context: &Context, range: &Range<usize>, mentions: &[&Mention]) -> Option<Formula> {
-    let (first, second) = (names.first()?, names.get(1)?);
+fn verbal(
+    words: &str,
+    names: &[String],
+    context: &Context,
+    range: &Range<usize>,
+    mentions: &[&Mention],
+) -> Option<Formula> {
+    let first = names.first()?;
+    let Some(second) = names.get(1) else { return scaled(words, first, context, range) };
     let column = |name: &String| Box::new(Formula::Column(name.clone()));
     let place_of = |mark: &str| {
-        context.tokens.iter().enumerate().skip(range.start).take(range.len()).find(|(_, t)| t.lower.starts_with(mark)).map(|(p, _)| p)
+        context
+            .tokens
+            .iter()
+            .enumerate()
+            .skip(range.start)
+            .take(range.len())
+            .find(|(_, t)| t.lower.starts_with(mark))
+            .map(|(p, _)| p)
     };
     if let Some(place) = place_of("subtract") {
-        let from = context.tokens.iter().enumerate().skip(place).take(range.end - place).find(|(_, t)| t.lower == "from").map(|(p, _)| p);
+        let from = context
+            .tokens
+            .iter()
+            .enumerate()
+            .skip(place)
+            .take(range.end - place)
+            .find(|(_, t)| t.lower == "from")
+            .map(|(p, _)| p);
         let after: Vec<&&Mention> = mentions.iter().filter(|m| m.start > place).collect();
         if let (Some(from), [a, .., b]) = (from, after.as_slice())
             && a.start < from
@@ -153,22 +280,53 @@ fn verbal(words: &str, names: &[String], context: &Context, range: &Range<usize>
         return Some(Formula::Operation('-', column(first), column(second)));
     }
     let percent = |formula: Formula| {
-        if has_any(words, &["percentage", "percent"]) { Formula::Operation('*', Box::new(formula), Box::new(Formula::Number(100.0))) } else { formula }
+        if has_any(words, &["percentage", "percent"]) {
+            Formula::Operation('*', Box::new(formula), Box::new(Formula::Number(100.0)))
+        } else {
+            formula
+        }
     };
     if has_any(words, &["ratio", "divided", "dividing", "divide", "as a percentage of", "percentage of"]) {
         return Some(percent(Formula::Operation('/', column(first), column(second))));
     }
-    if has_any(words, &["product of", "multiply*", "multiplied"]) {
+    if has_any(words, &["product of", "multiply*", "multiplied", "times"]) {
         return Some(Formula::Operation('*', column(first), column(second)));
     }
     if has_any(words, &["difference", "minus", "subtraction"]) {
         let difference = Formula::Operation('-', column(first), column(second));
-        return Some(if has_any(words, &["absolute difference"]) { Formula::Absolute(Box::new(difference)) } else { difference });
+        return Some(if has_any(words, &["absolute difference"]) {
+            Formula::Absolute(Box::new(difference))
+        } else {
+            difference
+        });
     }
-    if has_any(words, &["sum", "summing", "adding", "sums", "combin*", "total", "add"]) {
+    if has_any(words, &["sum", "summing", "adding", "sums", "combin*", "total of", "total number", "add"]) {
         return Some(Formula::Sum(names.to_vec()));
     }
     has_any(words, &["average", "mean", "averaging"]).then(|| Formula::Mean(names.to_vec()))
+}
+
+/// One column and a fixed number: "MonthlyIncome multiplied by 12".
+fn scaled(words: &str, column: &str, context: &Context, range: &Range<usize>) -> Option<Formula> {
+    let sign = if has_any(words, &["multipl*", "times", "product"]) {
+        '*'
+    } else if has_any(words, &["divid*"]) {
+        '/'
+    } else if has_any(words, &["subtract*", "minus"]) {
+        '-'
+    } else if has_any(words, &["adding", "plus"]) {
+        '+'
+    } else if has_any(words, &["logarithm", "log"]) {
+        return Some(Formula::Log(Box::new(Formula::Column(column.to_owned()))));
+    } else {
+        return None;
+    };
+    let number = context.tokens.get(range.clone())?.iter().rev().find_map(Token::number)?;
+    Some(Formula::Operation(
+        sign,
+        Box::new(Formula::Column(column.to_owned())),
+        Box::new(Formula::Number(number)),
+    ))
 }
 
 /// A part of a written formula.
@@ -206,9 +364,21 @@ fn symbolic(context: &Context, range: &Range<usize>, mentions: &[&Mention]) -> O
         }
         place += 1;
     }
-    let columns = |run: &[Symbol]| run.iter().filter(|s| matches!(s, Symbol::Atom(Formula::Column(_)))).count();
-    let best = runs.iter().filter(|run| columns(run) >= 2 && run.iter().any(|s| matches!(s, Symbol::Sign(_)))).max_by_key(|run| columns(run))?;
+    let single = names_count(mentions) == 1;
+    let columns =
+        |run: &[Symbol]| run.iter().filter(|s| matches!(s, Symbol::Atom(Formula::Column(_)))).count();
+    let best = runs
+        .iter()
+        .filter(|run| {
+            (columns(run) >= 2 || single && columns(run) == 1 && run.len() >= 3)
+                && run.iter().any(|s| matches!(s, Symbol::Sign(_)))
+        })
+        .max_by_key(|run| columns(run))?;
     parse(&balanced(best))
+}
+
+fn names_count(mentions: &[&Mention]) -> usize {
+    unique(mentions.iter().map(|m| m.column.clone()).collect()).len()
 }
 
 fn add(runs: &mut Vec<Vec<Symbol>>, symbol: Option<Symbol>) {

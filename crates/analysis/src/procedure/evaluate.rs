@@ -31,7 +31,8 @@ pub fn evaluate(measure: &Measure, frame: &Frame, columns: &[String]) -> Result<
         Measure::MissingColumns(words) => Ok(Value::Text(missing_columns(frame, *words))),
         Measure::Unique => {
             let place = position(frame, first)?;
-            let values: BTreeSet<String> = frame.column(place).filter(|v| !v.is_null()).map(written).collect();
+            let values: BTreeSet<String> =
+                frame.column(place).filter(|v| !v.is_null()).map(written).collect();
             Ok(Value::Int(values.len() as i64))
         }
         Measure::Share(_) => Err("a share needs its conditions".into()),
@@ -43,25 +44,68 @@ pub fn evaluate(measure: &Measure, frame: &Frame, columns: &[String]) -> Result<
             Ok(Value::Float(if *give == Give::P { found.p } else { found.statistic }))
         }
         Measure::Model(model) => fit_and_judge(model, frame),
+        Measure::Strongest(test, name) => strongest(frame, first, *test, *name),
         Measure::At(largest, shown) => at_extreme(frame, first, *largest, shown),
         Measure::OutlierValues(rule, shown) => outlier_values(frame, first, *rule, shown),
-        Measure::BestGroup(by, inner, largest) => best_group(frame, by, inner, columns, *largest).map(|(key, _)| key),
+        Measure::BestGroup(by, inner, largest) => {
+            best_group(frame, by, inner, columns, *largest).map(|(key, _)| key)
+        }
         Measure::BestKey(by, inner, largest, place) => {
             let (key, _) = best_group(frame, by, inner, columns, *largest)?;
             let part = written(&key).split(", ").nth(*place).map(str::to_owned);
             Ok(Value::Text(part.unwrap_or_default()))
         }
-        Measure::BestValue(by, inner, largest) => best_group(frame, by, inner, columns, *largest).map(|(_, value)| value),
+        Measure::BestValue(by, inner, largest) => {
+            best_group(frame, by, inner, columns, *largest).map(|(_, value)| value)
+        }
         Measure::BestColumn(inner, largest) => best_column(frame, inner, columns, *largest),
         Measure::PerGroup(by, inner) => grouped(frame, by, inner, columns),
+        Measure::Difference(by, first, second, inner) => {
+            let groups = split_by(frame, std::slice::from_ref(by));
+            let of = |value: &String| {
+                let part =
+                    groups.iter().find(|(key, _)| key.iter().any(|k| written(k).eq_ignore_ascii_case(value)));
+                let (_, part) = part.ok_or_else(|| format!("There is no {value} in {by}."))?;
+                evaluate(inner, part, columns)?
+                    .number()
+                    .ok_or_else(|| "There is no number to compare.".to_owned())
+            };
+            Ok(Value::Float(of(first)? - of(second)?))
+        }
+        Measure::TopShare(by) => {
+            let (_, count) = best_group(frame, by, &Measure::Count, &[], true)?;
+            Ok(Value::Float(count.number().unwrap_or(0.0) * 100.0 / frame.rows.len().max(1) as f64))
+        }
+        Measure::Last | Measure::First => {
+            let place = position(frame, first)?;
+            let mut cells = frame.column(place).filter(|v| !v.is_null());
+            let cell = if *measure == Measure::Last { cells.last() } else { cells.next() };
+            cell.cloned().ok_or_else(|| format!("{first} is empty."))
+        }
+        Measure::Covariance => {
+            let found = finding(Test::Pearson, frame, columns)?.statistic;
+            let rows = complete(frame, columns).unwrap_or_default();
+            let spread = |place: usize| {
+                describe::std(&rows.iter().filter_map(|r| r.get(place).copied()).collect::<Vec<_>>(), 1)
+            };
+            let (Some(x), Some(y)) = (spread(0), spread(1)) else {
+                return Err("There are too few numbers.".into());
+            };
+            Ok(Value::Float(found * x * y))
+        }
         Measure::Judgement(judgement) => judge(judgement, frame, columns),
-        Measure::Min | Measure::Max if is_time(frame, first) => extreme_time(frame, first, matches!(measure, Measure::Max)),
+        Measure::Min | Measure::Max if is_time(frame, first) => {
+            extreme_time(frame, first, matches!(measure, Measure::Max))
+        }
         _ => {
-            let numbers = column_numbers(frame, first).ok_or_else(|| format!("There is no column {first}."))?;
+            let numbers =
+                column_numbers(frame, first).ok_or_else(|| format!("There is no column {first}."))?;
             let whole = position(frame, first)
                 .is_ok_and(|p| frame.column(p).all(|v| matches!(v, Value::Int(_) | Value::Null)));
-            let value = of_numbers(measure, &numbers).ok_or_else(|| format!("{first} has too few numbers."))?;
-            let exact = matches!(measure, Measure::Min | Measure::Max | Measure::Sum | Measure::Range) && whole;
+            let value =
+                of_numbers(measure, &numbers).ok_or_else(|| format!("{first} has too few numbers."))?;
+            let exact =
+                matches!(measure, Measure::Min | Measure::Max | Measure::Sum | Measure::Range) && whole;
             let counts = matches!(measure, Measure::Outliers(_));
             Ok(if exact || counts { Value::Int(value as i64) } else { Value::Float(value) })
         }
@@ -82,12 +126,19 @@ pub fn of_numbers(measure: &Measure, numbers: &[f64]) -> Option<f64> {
         Measure::Range => Some(describe::max(numbers)? - describe::min(numbers)?),
         Measure::Sum => Some(numbers.iter().sum()),
         Measure::Quantile(share) => describe::quantile(numbers, *share),
+        Measure::Variation => {
+            Some(describe::std(numbers, 1)? / describe::mean(numbers).filter(|m| *m != 0.0)?)
+        }
         Measure::Iqr => Some(describe::quantile(numbers, 0.75)? - describe::quantile(numbers, 0.25)?),
         Measure::Skewness(shape) => skewness(numbers, *shape),
         Measure::Kurtosis(Shape::Corrected) => describe::kurtosis(numbers),
         Measure::Kurtosis(_) => describe::kurtosis_plain(numbers),
+        // Where there are no numbers at all, there are no outliers either.
+        Measure::Outliers(_) if numbers.is_empty() => Some(0.0),
         Measure::Outliers(rule) => Some(outlying(numbers, *rule)? as f64),
-        Measure::OutlierShare(rule) => Some(outlying(numbers, *rule)? as f64 * 100.0 / numbers.len().max(1) as f64),
+        Measure::OutlierShare(rule) => {
+            Some(outlying(numbers, *rule)? as f64 * 100.0 / numbers.len().max(1) as f64)
+        }
         Measure::WithoutOutliers(rule, inner) => {
             let limits = fences(*rule, numbers)?;
             let kept: Vec<f64> = numbers.iter().copied().filter(|n| !outside(*n, limits)).collect();
@@ -147,7 +198,9 @@ fn missing_by_column(frame: &Frame) -> String {
         .fields
         .iter()
         .enumerate()
-        .map(|(place, field)| format!("'{}': {}", field.name.trim(), frame.column(place).filter(|v| v.is_null()).count()))
+        .map(|(place, field)| {
+            format!("'{}': {}", field.name.trim(), frame.column(place).filter(|v| v.is_null()).count())
+        })
         .collect();
     format!("{{{}}}", pairs.join(", "))
 }
@@ -158,7 +211,8 @@ fn missing_columns(frame: &Frame, words_only: bool) -> String {
         .iter()
         .enumerate()
         .filter(|(place, field)| {
-            frame.column(*place).any(Value::is_null) && (!words_only || matches!(field.kind, Kind::Text | Kind::Boolean) || field.kind.is_time())
+            frame.column(*place).any(Value::is_null)
+                && (!words_only || matches!(field.kind, Kind::Text | Kind::Boolean) || field.kind.is_time())
         })
         .map(|(_, field)| field.name.trim())
         .collect();
@@ -174,7 +228,8 @@ fn at_extreme(frame: &Frame, name: &str, largest: bool, shown: &str) -> Result<V
     let mut found: Vec<&Value> = Vec::new();
     for row in 0..frame.rows.len() {
         let value = frame.cell(row, shown);
-        if numeric(frame.cell(row, place)) == Some(limit) && !found.iter().any(|v| v.plain() == value.plain()) {
+        if numeric(frame.cell(row, place)) == Some(limit) && !found.iter().any(|v| v.plain() == value.plain())
+        {
             found.push(value);
         }
     }
@@ -202,7 +257,8 @@ pub fn finding(test: Test, frame: &Frame, columns: &[String]) -> Result<Finding,
     let found = match test {
         Test::Pearson | Test::Spearman | Test::Kendall | Test::Paired => {
             let rows = complete(frame, columns).filter(|_| columns.len() == 2).ok_or_else(nothing)?;
-            let (x, y): (Vec<f64>, Vec<f64>) = rows.iter().filter_map(|row| Some((*row.first()?, *row.get(1)?))).unzip();
+            let (x, y): (Vec<f64>, Vec<f64>) =
+                rows.iter().filter_map(|row| Some((*row.first()?, *row.get(1)?))).unzip();
             match test {
                 Test::Pearson => correlate::pearson(&x, &y),
                 Test::Spearman => correlate::spearman(&x, &y),
@@ -210,7 +266,12 @@ pub fn finding(test: Test, frame: &Frame, columns: &[String]) -> Result<Finding,
                 _ => tests::t_paired(&x, &y),
             }
         }
-        Test::Shapiro | Test::Kolmogorov | Test::KolmogorovStandard | Test::DAgostino | Test::Anderson | Test::JarqueBera => {
+        Test::Shapiro
+        | Test::Kolmogorov
+        | Test::KolmogorovStandard
+        | Test::DAgostino
+        | Test::Anderson
+        | Test::JarqueBera => {
             let x = column_numbers(frame, columns.first().map_or("", String::as_str)).ok_or_else(nothing)?;
             match test {
                 Test::Shapiro => normality::shapiro_wilk(&x),
@@ -239,8 +300,33 @@ pub fn finding(test: Test, frame: &Frame, columns: &[String]) -> Result<Finding,
     found.ok_or_else(nothing)
 }
 
+/// The numeric column that correlates most with this one, or that correlation.
+fn strongest(frame: &Frame, first: &str, test: Test, name: bool) -> Result<Value, String> {
+    let mut best: Option<(f64, String)> = None;
+    for field in frame.fields.iter().filter(|f| f.kind.is_number() && f.name != first) {
+        let columns = [first.to_owned(), field.name.clone()];
+        let Ok(found) = finding(test, frame, &columns) else { continue };
+        if best.as_ref().is_none_or(|(top, _)| found.statistic.abs() > top.abs()) {
+            best = Some((found.statistic, field.name.trim().to_owned()));
+        }
+    }
+    let (r, column) = best.ok_or("No column correlates.")?;
+    Ok(if name { Value::Text(column) } else { Value::Float(r) })
+}
+
 /// The groups a test compares: the numbers of the first column by the second, or the columns themselves.
 fn test_groups(frame: &Frame, columns: &[String]) -> Option<Vec<Vec<f64>>> {
+    // Behind the two columns may stand the values of the groups, in the order in which they are compared.
+    if let [measured, by, values @ ..] = columns
+        && !values.is_empty()
+        && values.iter().all(|v| frame.position(v).is_none())
+    {
+        let groups = split_by(frame, std::slice::from_ref(by));
+        let of = |value: &String| {
+            groups.iter().find(|(key, _)| key.iter().any(|k| written(k).eq_ignore_ascii_case(value)))
+        };
+        return values.iter().map(|value| column_numbers(&of(value)?.1, measured)).collect();
+    }
     let last = columns.last()?;
     let groups = split_by(frame, std::slice::from_ref(last));
     let classes = frame.position(last).and_then(|p| frame.fields.get(p)).is_some_and(|f| !f.kind.is_number());

@@ -15,7 +15,9 @@ pub fn compute(formula: &Formula, frame: &Frame) -> Result<Vec<Value>, String> {
             let place = find(frame, column)?;
             Ok(frame.column(place).cloned().collect())
         }
-        other => Ok(numbers(other, frame)?.into_iter().map(|n| n.map_or(Value::Null, Value::Float)).collect()),
+        other => {
+            Ok(numbers(other, frame)?.into_iter().map(|n| n.map_or(Value::Null, Value::Float)).collect())
+        }
     }
 }
 
@@ -37,7 +39,8 @@ fn numbers(formula: &Formula, frame: &Frame) -> Result<Vec<Option<f64>>, String>
             let divisor = if matches!(formula, Formula::Mean(_)) { names.len() as f64 } else { 1.0 };
             (0..frame.rows.len())
                 .map(|row| {
-                    let cells: Option<Vec<f64>> = columns.iter().map(|c| c.get(row).copied().flatten()).collect();
+                    let cells: Option<Vec<f64>> =
+                        columns.iter().map(|c| c.get(row).copied().flatten()).collect();
                     cells.map(|cells| cells.iter().sum::<f64>() / divisor)
                 })
                 .collect()
@@ -73,7 +76,9 @@ fn numbers(formula: &Formula, frame: &Frame) -> Result<Vec<Option<f64>>, String>
             };
             frame.column(place).map(length).collect()
         }
-        Formula::Log(inner) => numbers(inner, frame)?.into_iter().map(|n| n.filter(|n| *n > 0.0).map(f64::ln)).collect(),
+        Formula::Log(inner) => {
+            numbers(inner, frame)?.into_iter().map(|n| n.filter(|n| *n > 0.0).map(f64::ln)).collect()
+        }
         Formula::Absolute(inner) => numbers(inner, frame)?.into_iter().map(|n| n.map(f64::abs)).collect(),
         Formula::DatePart(name, part) => {
             let place = find(frame, name)?;

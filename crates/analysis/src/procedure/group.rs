@@ -19,7 +19,10 @@ pub fn split_by(frame: &Frame, by: &[String]) -> Vec<(Vec<Value>, Frame)> {
         }
         let text: Vec<String> = key.iter().map(written).collect();
         let place = *seen.entry(text).or_insert_with(|| {
-            groups.push((key.clone(), Frame { name: frame.name.clone(), fields: frame.fields.clone(), rows: Vec::new() }));
+            groups.push((
+                key.clone(),
+                Frame { name: frame.name.clone(), fields: frame.fields.clone(), rows: Vec::new() },
+            ));
             groups.len() - 1
         });
         if let Some((_, part)) = groups.get_mut(place) {
@@ -68,10 +71,18 @@ pub fn best_group(
 }
 
 /// The column with the largest or smallest measure.
-pub fn best_column(frame: &Frame, inner: &Measure, columns: &[String], largest: bool) -> Result<Value, String> {
+pub fn best_column(
+    frame: &Frame,
+    inner: &Measure,
+    columns: &[String],
+    largest: bool,
+) -> Result<Value, String> {
     let mut best: Option<(f64, String)> = None;
     for column in columns {
-        let Some(number) = evaluate(inner, frame, std::slice::from_ref(column)).ok().and_then(|v| v.number()) else { continue };
+        let Some(number) = evaluate(inner, frame, std::slice::from_ref(column)).ok().and_then(|v| v.number())
+        else {
+            continue;
+        };
         if best.as_ref().is_none_or(|(top, _)| if largest { number > *top } else { number < *top }) {
             best = Some((number, column.trim().to_owned()));
         }

@@ -23,7 +23,7 @@ pub fn judge(judgement: &Judgement, frame: &Frame, columns: &[String]) -> Result
             Quantity::Size => statistic.abs(),
         };
         match bound.is {
-            Compare::Equal => value == bound.limit,
+            Compare::Equal | Compare::OneOf => value == bound.limit,
             Compare::Different => value != bound.limit,
             Compare::Less => value < bound.limit,
             Compare::AtMost => value <= bound.limit,

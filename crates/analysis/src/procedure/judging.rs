@@ -11,16 +11,36 @@ use super::words::{Token, has_any, name_words, sentences, tokens};
 #[must_use]
 pub fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
     let (of, columns, sure) = basis(context, slot)?;
-    let mut parts: Vec<&[Token]> = context.sentences.iter().filter_map(|r| context.tokens.get(r.clone())).collect();
+    let mut parts: Vec<&[Token]> =
+        context.sentences.iter().filter_map(|r| context.tokens.get(r.clone())).collect();
     let about = tokens(&slot.about);
     parts.extend(sentences(&about).into_iter().filter_map(|r| about.get(r)));
     let mut rules = read_rules(&parts, &slot.choices, context.alpha);
     let with_p = matches!(of, Measure::Test(..));
     rules.rules.retain(|rule| with_p || rule.when.iter().flatten().all(|b| b.quantity != Quantity::P));
-    let labels: std::collections::BTreeSet<&String> = rules.rules.iter().map(|r| &r.label).chain(&rules.otherwise).collect();
-    let stated = labels.len() >= 2;
+    let labels: std::collections::BTreeSet<&String> =
+        rules.rules.iter().map(|r| &r.label).chain(&rules.otherwise).collect();
+    let stated = labels.len() >= 2 || (labels.len() == 1 && slot.choices.len() == 2);
     if !stated {
         rules = usual(&of, &slot.choices, context.alpha, &context.words)?;
+    }
+    if rules.rules.iter().all(|r| Some(&r.label) == rules.otherwise.as_ref()) {
+        rules.otherwise = None;
+    }
+    // One word without a rule is the word for all other cases.
+    let without: Vec<&String> =
+        slot.choices.iter().filter(|c| !rules.rules.iter().any(|r| r.label == **c)).collect();
+    if let ([one], None) = (without.as_slice(), &rules.otherwise) {
+        rules.otherwise = Some((*one).clone());
+    }
+    if !stated
+        && matches!(of, Measure::Test(super::types::Test::Levene, _))
+        && has_any(&name_words(&slot.name).join(" "), &["equal", "homogen*", "same"])
+    {
+        for rule in &mut rules.rules {
+            rule.when =
+                vec![vec![Bound { quantity: Quantity::P, is: Compare::AtLeast, limit: context.alpha }]];
+        }
     }
     let judgement = Judgement { of, rules: rules.rules, otherwise: rules.otherwise };
     Some((Measure::Judgement(Box::new(judgement)), columns, sure * if stated { 0.98 } else { 0.9 }))
@@ -32,11 +52,15 @@ fn basis(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> 
     let words = &context.words;
     let correlates = has_any(words, &["correlation", "pearson*", "spearman*"]);
     let normal = has_any(&text, &["normal*", "not_normal", "non normal", "distribution", "distributed"]);
-    if has_any(&text, &["skew*", "symmetric"]) || (has_any(words, &["skewness"]) && context.normality().is_none() && !correlates) {
+    if has_any(&text, &["skew*", "symmetric"])
+        || (has_any(words, &["skewness"]) && context.normality().is_none() && !correlates)
+    {
         let (column, sure) = target(context, slot)?;
         return Some((Measure::Skewness(context.shape()), vec![column], sure));
     }
-    if let Some(test) = context.normality().filter(|_| normal || !correlates && context.group_test().is_none()) {
+    if let Some(test) =
+        context.normality().filter(|_| normal || !correlates && context.group_test().is_none())
+    {
         let (column, sure) = target(context, slot)?;
         return Some((Measure::Test(test, Give::P), vec![column], sure));
     }
@@ -59,13 +83,28 @@ fn basis(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> 
 fn usual(of: &Measure, choices: &[String], alpha: f64, words: &str) -> Option<Rules> {
     let lower: Vec<String> = choices.iter().map(|c| c.to_lowercase()).collect();
     let bound = |quantity, is, limit| vec![vec![Bound { quantity, is, limit }]];
-    let find = |phrases: &[&str]| choices.iter().zip(&lower).find(|(_, l)| phrases.iter().any(|p| l.starts_with(p))).map(|(c, _)| c.clone());
-    if let (Some(plus), Some(minus)) = (find(&["positiv", "right", "skewed_right", "skewed right"]), find(&["negativ", "left", "skewed_left", "skewed left"])) {
+    let find = |phrases: &[&str]| {
+        choices
+            .iter()
+            .zip(&lower)
+            .find(|(_, l)| phrases.iter().any(|p| l.starts_with(p)))
+            .map(|(c, _)| c.clone())
+    };
+    if let (Some(plus), Some(minus)) = (
+        find(&["positiv", "right", "skewed_right", "skewed right"]),
+        find(&["negativ", "left", "skewed_left", "skewed left"]),
+    ) {
         let rules = vec![
             Rule { label: plus, when: bound(Quantity::Statistic, Compare::More, 0.0) },
             Rule { label: minus, when: bound(Quantity::Statistic, Compare::Less, 0.0) },
         ];
         return Some(Rules { rules, otherwise: find(&["no", "zero", "symm", "neutral"]) });
+    }
+    if let (Some(reject), Some(keep)) =
+        (find(&["reject"]), find(&["fail", "accept", "retain", "do not", "not reject"]))
+    {
+        let rules = vec![Rule { label: reject, when: bound(Quantity::P, Compare::Less, alpha) }];
+        return Some(Rules { rules, otherwise: Some(keep) });
     }
     let (yes, no) = polar(choices)?;
     let normality = matches!(
@@ -98,11 +137,14 @@ fn polar(choices: &[String]) -> Option<(String, String)> {
     let [first, second] = choices else { return None };
     let denies = |c: &str| {
         let words = name_words(c);
-        words.iter().any(|w| ["not", "no", "non", "false", "none", "insignificant", "nonnormal"].contains(&w.as_str()))
+        words.iter().any(|w| {
+            ["not", "no", "non", "false", "none", "insignificant", "nonnormal"].contains(&w.as_str())
+        })
     };
     match (denies(first), denies(second)) {
         (false, true) => Some((first.clone(), second.clone())),
         (true, false) => Some((second.clone(), first.clone())),
-        _ => label_of("is", choices, true).map(|yes| (yes.clone(), choices.iter().find(|c| **c != yes).cloned().unwrap_or_default())),
+        _ => label_of("is", choices, true)
+            .map(|yes| (yes.clone(), choices.iter().find(|c| **c != yes).cloned().unwrap_or_default())),
     }
 }

@@ -4,9 +4,9 @@
 //! query answers better. `run` carries them out. Nothing is guessed silently: what had to be assumed is listed.
 
 mod answers;
+mod bins;
 mod caution;
 mod choose;
-mod bins;
 mod columns;
 mod derive;
 mod evaluate;

@@ -38,7 +38,11 @@ pub fn fit_and_judge(model: &Model, frame: &Frame) -> Result<Value, String> {
     }))
 }
 
-fn classify(model: &Model, train: &(Vec<Vec<f64>>, Vec<f64>), test: &(Vec<Vec<f64>>, Vec<f64>)) -> Result<Value, String> {
+fn classify(
+    model: &Model,
+    train: &(Vec<Vec<f64>>, Vec<f64>),
+    test: &(Vec<Vec<f64>>, Vec<f64>),
+) -> Result<Value, String> {
     let truth: Vec<bool> = train.1.iter().map(|y| *y > 0.5).collect();
     let weights = logistic::fit(&train.0, &truth, false).ok_or("The model cannot be fitted.")?;
     if model.give == Quality::Slope {
@@ -67,7 +71,11 @@ fn table(model: &Model, frame: &Frame) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
     let mut truth = Vec::new();
     for row in 0..frame.rows.len() {
         let aim = frame.cell(row, target);
-        let aim = if target_words.is_empty() { numeric(aim) } else { target_words.iter().position(|w| *w == written(aim)).map(|p| p as f64) };
+        let aim = if target_words.is_empty() {
+            numeric(aim)
+        } else {
+            target_words.iter().position(|w| *w == written(aim)).map(|p| p as f64)
+        };
         let mut line = Vec::new();
         let mut whole = true;
         for (place, classes) in places.iter().zip(&classes) {

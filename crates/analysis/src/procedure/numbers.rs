@@ -59,22 +59,39 @@ pub fn moment(value: &Value) -> Option<NaiveDateTime> {
 #[must_use]
 pub fn parse_moment(text: &str) -> Option<NaiveDateTime> {
     const MOMENTS: [&str; 12] = [
-        "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M", "%m/%d/%Y %H:%M:%S",
-        "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%b %d %Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f", "%Y%m%d_%H%M%S", "%d/%m/%Y %H:%M",
+        "%Y-%m-%d %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%S",
+        "%Y-%m-%dT%H:%M:%SZ",
+        "%Y-%m-%d %H:%M",
+        "%m/%d/%Y %H:%M:%S",
+        "%m/%d/%Y %H:%M",
+        "%m/%d/%Y %I:%M:%S %p",
+        "%b %d %Y %I:%M:%S %p",
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y%m%d_%H%M%S",
+        "%d/%m/%Y %H:%M",
     ];
     const DAYS: [&str; 11] = [
-        "%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d-%b-%y", "%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%B %d, %Y", "%d/%m/%Y", "%d.%m.%Y",
+        "%Y-%m-%d",
+        "%Y/%m/%d",
+        "%m/%d/%Y",
+        "%d-%b-%y",
+        "%d-%b-%Y",
+        "%d %b %Y",
+        "%b %d, %Y",
+        "%B %d, %Y",
+        "%d/%m/%Y",
+        "%d.%m.%Y",
         "%m/%d/%y",
     ];
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.len() < 6 || text.len() > 32 || !text.contains(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    MOMENTS
-        .iter()
-        .find_map(|form| NaiveDateTime::parse_from_str(&text, form).ok())
-        .or_else(|| DAYS.iter().find_map(|form| NaiveDate::parse_from_str(&text, form).ok()?.and_hms_opt(0, 0, 0)))
+    MOMENTS.iter().find_map(|form| NaiveDateTime::parse_from_str(&text, form).ok()).or_else(|| {
+        DAYS.iter().find_map(|form| NaiveDate::parse_from_str(&text, form).ok()?.and_hms_opt(0, 0, 0))
+    })
 }
 
 /// A part of a moment.
@@ -103,7 +120,9 @@ pub fn column_numbers(frame: &Frame, name: &str) -> Option<Vec<f64>> {
 pub fn complete(frame: &Frame, names: &[String]) -> Option<Vec<Vec<f64>>> {
     let places: Option<Vec<usize>> = names.iter().map(|n| frame.position(n)).collect();
     let places = places?;
-    let row = |row: usize| places.iter().map(|place| numeric(frame.cell(row, *place))).collect::<Option<Vec<f64>>>();
+    let row = |row: usize| {
+        places.iter().map(|place| numeric(frame.cell(row, *place))).collect::<Option<Vec<f64>>>()
+    };
     Some((0..frame.rows.len()).filter_map(row).collect())
 }
 
@@ -133,6 +152,10 @@ fn holds(value: &Value, condition: &Condition) -> bool {
     if value.is_null() {
         return false;
     }
+    if condition.is == Compare::OneOf {
+        let own = written(value).to_lowercase();
+        return condition.value.split('|').any(|v| v.trim().to_lowercase() == own);
+    }
     let order = match (numeric(value), text_number(&condition.value)) {
         (Some(a), Some(b)) => a.partial_cmp(&b),
         _ => match (moment(value), parse_moment(&condition.value)) {
@@ -142,7 +165,7 @@ fn holds(value: &Value, condition: &Condition) -> bool {
     };
     let Some(order) = order else { return false };
     match condition.is {
-        Compare::Equal => order.is_eq(),
+        Compare::Equal | Compare::OneOf => order.is_eq(),
         Compare::Different => order.is_ne(),
         Compare::Less => order.is_lt(),
         Compare::AtMost => order.is_le(),
@@ -154,8 +177,12 @@ fn holds(value: &Value, condition: &Condition) -> bool {
 /// The frame with only the rows that meet all conditions.
 #[must_use]
 pub fn filtered(frame: &Frame, conditions: &[Condition]) -> Frame {
-    let rows =
-        frame.rows.iter().enumerate().filter(|(place, _)| meets(frame, *place, conditions)).map(|(_, row)| row.clone());
+    let rows = frame
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| meets(frame, *place, conditions))
+        .map(|(_, row)| row.clone());
     Frame { name: frame.name.clone(), fields: frame.fields.clone(), rows: rows.collect() }
 }
 

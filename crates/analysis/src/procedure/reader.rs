@@ -42,7 +42,11 @@ impl<'a> Context<'a> {
     fn new(text: &str, frame: &'a Frame) -> Self {
         let request = cut(text);
         let tokens = tokens(&request.body);
-        let lexicon = Lexicon::new(frame);
+        let mut lexicon = Lexicon::new(frame);
+        let mentions = lexicon.mentions(&tokens);
+        for (column, words) in aliases(&tokens, &mentions) {
+            lexicon.alias(&column, &words);
+        }
         let mentions = lexicon.mentions(&tokens);
         let words = plain(&tokens);
         let sentences = sentences(&tokens);
@@ -77,7 +81,10 @@ impl<'a> Context<'a> {
     /// The mentions inside a stretch of tokens, weak ones left out.
     #[must_use]
     pub fn within(&self, range: &Range<usize>) -> Vec<&Mention> {
-        self.mentions.iter().filter(|m| m.score >= 0.4 && m.start >= range.start && m.end <= range.end).collect()
+        self.mentions
+            .iter()
+            .filter(|m| m.score >= 0.4 && m.start >= range.start && m.end <= range.end)
+            .collect()
     }
 
     /// Is the column one of numbers, or of text that is numbers?
@@ -91,8 +98,13 @@ impl<'a> Context<'a> {
         if field.kind.is_number() {
             return true;
         }
-        let cells: Vec<bool> =
-            self.frame.column(place).filter(|v| !v.is_null()).take(60).map(|v| super::numbers::numeric(v).is_some()).collect();
+        let cells: Vec<bool> = self
+            .frame
+            .column(place)
+            .filter(|v| !v.is_null())
+            .take(60)
+            .map(|v| super::numbers::numeric(v).is_some())
+            .collect();
         let numbers = cells.iter().filter(|n| **n).count();
         field.kind == Kind::Text && numbers > 0 && numbers * 10 >= cells.len() * 8
     }
@@ -100,11 +112,25 @@ impl<'a> Context<'a> {
     /// The rule for outliers that the text states, or the usual one.
     #[must_use]
     pub fn outlier_rule(&self) -> Outlier {
-        let z = has_any(&self.words, &["z score", "z scores", "zscore", "zscores", "standard deviations from", "standard deviations away", "std from"]);
+        let z = has_any(
+            &self.words,
+            &[
+                "z score",
+                "z scores",
+                "zscore",
+                "zscores",
+                "standard deviations from",
+                "standard deviations away",
+                "std from",
+            ],
+        );
         let iqr = has_any(&self.words, &["iqr", "interquartile", "inter quartile", "q3", "third quartile"]);
         if z && !iqr || (z && first(&self.words, "z score") < first(&self.words, "iqr")) {
             let sample = has_any(&self.words, &["sample standard deviation"]);
-            return Outlier::ZScore(prepare::threshold(&self.tokens, &["threshold", "score", "deviations"]).unwrap_or(3.0), sample);
+            return Outlier::ZScore(
+                prepare::threshold(&self.tokens, &["threshold", "score", "deviations"]).unwrap_or(3.0),
+                sample,
+            );
         }
         Outlier::Iqr(prepare::iqr_factor(&self.tokens).unwrap_or(1.5))
     }
@@ -112,8 +138,18 @@ impl<'a> Context<'a> {
     /// Is the deviation that of a whole population?
     #[must_use]
     pub fn population(&self) -> bool {
-        has_any(&self.words, &["population standard deviation", "population variance", "population std", "ddof 0", "np std", "numpy std", "pstdev"])
-            && !has(&self.words, "not the population")
+        has_any(
+            &self.words,
+            &[
+                "population standard deviation",
+                "population variance",
+                "population std",
+                "ddof 0",
+                "np std",
+                "numpy std",
+                "pstdev",
+            ],
+        ) && !has(&self.words, "not the population")
     }
 
     /// The form of skewness and kurtosis.
@@ -176,7 +212,8 @@ impl<'a> Context<'a> {
         } else if has_any(words, &["t test", "ttest", "t tests", "ttest ind", "student s t", "t statistic"]) {
             Some(if has(words, "paired") {
                 Test::Paired
-            } else if has_any(words, &["welch*", "unequal variance", "unequal variances", "equal var false"]) {
+            } else if has_any(words, &["welch*", "unequal variance", "unequal variances", "equal var false"])
+            {
                 Test::Welch
             } else {
                 Test::Student
@@ -187,6 +224,38 @@ impl<'a> Context<'a> {
             None
         }
     }
+}
+
+/// Other names that the text gives to columns: the words before a column in brackets, "wind speed (WS)".
+fn aliases(tokens: &[Token], mentions: &[Mention]) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for mention in mentions.iter().filter(|m| m.score >= 0.7) {
+        let opens = mention
+            .start
+            .checked_sub(1)
+            .filter(|p| tokens.get(*p).is_some_and(|t| t.text == "(" || t.text == "."));
+        let closes = tokens.get(mention.end).is_some_and(|t| t.text == ")");
+        let Some(mut place) = opens.filter(|_| closes) else { continue };
+        if tokens.get(place).is_some_and(|t| t.text == ".") {
+            place = place.saturating_sub(1);
+        }
+        let words: Vec<String> = tokens
+            .iter()
+            .take(place)
+            .rev()
+            .take_while(|t| t.word && !super::words::is_filler(&t.lower))
+            .take(3)
+            .map(|t| t.lower.clone())
+            .filter(|w| {
+                !["mean", "average", "column", "median", "calculate", "columns", "values", "value"]
+                    .contains(&w.as_str())
+            })
+            .collect();
+        if !words.is_empty() {
+            found.push((mention.column.clone(), words.into_iter().rev().collect()));
+        }
+    }
+    found
 }
 
 fn first(text: &str, phrase: &str) -> usize {

@@ -47,7 +47,9 @@ fn pair(pieces: &[Piece], choices: &[String], found: &mut Rules) {
         Piece::Condition(_) => None,
     });
     let label_first = first_words.is_some_and(|words| {
-        !words.trim_start().starts_with("if ") && words.trim() != "if" && label_of(words, choices, false).is_some()
+        !words.trim_start().starts_with("if ")
+            && words.trim() != "if"
+            && label_of(words, choices, false).is_some()
     });
     for (place, piece) in pieces.iter().enumerate() {
         let Piece::Condition(when) = piece else { continue };
@@ -62,8 +64,13 @@ fn pair(pieces: &[Piece], choices: &[String], found: &mut Rules) {
         }
     }
     if label_first && let Some(Piece::Words(words)) = pieces.last() {
-        let (_, other) = split_otherwise(words);
-        if let Some(label) = other.and_then(|words| label_of(words, choices, true)) {
+        // "strong if ..., and weak otherwise" as well as "strong if ..., otherwise weak".
+        let (own, other) = split_otherwise(words);
+        let named = other.and_then(|words| {
+            let after = label_of(words, choices, true).filter(|_| words.chars().any(char::is_alphanumeric));
+            after.or_else(|| label_of(own, choices, false))
+        });
+        if let Some(label) = named {
             found.otherwise = Some(label);
         }
     }
@@ -87,20 +94,35 @@ fn add(rules: &mut Vec<Rule>, label: String, when: &[Vec<Bound>]) {
 
 /// Is a word a negation?
 fn negates(word: &str) -> bool {
-    ["not", "no", "non", "none", "never", "without", "false", "isn", "doesn", "insignificant", "t"].contains(&word)
+    ["not", "no", "non", "none", "never", "without", "false", "isn", "doesn", "insignificant", "t"]
+        .contains(&word)
         && word != "t"
 }
 
 fn negative(words: &str) -> bool {
-    let words = words.replace("fail to reject", "keep").replace("failed to reject", "keep").replace("cannot reject", "keep");
+    let words = words
+        .replace("fail to reject", "keep")
+        .replace("failed to reject", "keep")
+        .replace("cannot reject", "keep");
     words.split(' ').any(negates) || has_any(&words, &["reject the null", "rejected", "insignificant"])
 }
 
 /// The label a stretch of words names. With `loose`, negation alone may decide.
 #[must_use]
 pub fn label_of(words: &str, choices: &[String], loose: bool) -> Option<String> {
-    let words = words.replace("non normal", "not normal").replace("nonnormal", "not normal").replace("non linear", "nonlinear");
-    let stems: Vec<String> = words.split(' ').map(|w| light(w)).collect();
+    let words = words
+        .replace("non normal", "not normal")
+        .replace("nonnormal", "not normal")
+        .replace("non linear", "nonlinear");
+    // Yes, no, true and false stand for themselves.
+    let literal = choices.iter().find(|c| {
+        let choice = c.to_lowercase();
+        ["yes", "no", "true", "false"].contains(&choice.as_str()) && words.split(' ').any(|w| w == choice)
+    });
+    if let Some(choice) = literal {
+        return Some(choice.clone());
+    }
+    let stems: Vec<String> = words.split(' ').map(light).collect();
     let denied = negative(&words);
     let mut best: Option<(f64, &String)> = None;
     for choice in choices {
@@ -133,7 +155,10 @@ fn yes_or_no(choices: &[String], denied: bool) -> Option<String> {
 
 fn choice_words(choice: &str) -> Vec<String> {
     let words = super::words::name_words(choice).join(" ");
-    let words = words.replace("non normal", "not normal").replace("nonnormal", "not normal").replace("non linear", "nonlinear");
+    let words = words
+        .replace("non normal", "not normal")
+        .replace("nonnormal", "not normal")
+        .replace("non linear", "nonlinear");
     words.split(' ').map(str::to_owned).collect()
 }
 
@@ -162,7 +187,9 @@ fn cut(sentence: &[Token], alpha: f64) -> Vec<Piece> {
                 quantity = Quantity::Size;
                 since_size = 0;
             }
-            "r" | "skewness" | "coefficient" | "kurtosis" | "correlation" | "statistic" | "skew" if since_size > 6 => {
+            "r" | "skewness" | "coefficient" | "kurtosis" | "correlation" | "statistic" | "skew"
+                if since_size > 6 =>
+            {
                 quantity = Quantity::Statistic;
             }
             _ => {}
@@ -211,8 +238,25 @@ fn cut(sentence: &[Token], alpha: f64) -> Vec<Piece> {
 /// Words that only join two conditions.
 fn is_link(word: &str) -> bool {
     [
-        "and", "or", "the", "p", "value", "absolute", "of", "r", "is", "it", "if", "its", "correlation", "coefficient", "abs",
-        "pvalue", "are", "magnitude", "skewness",
+        "and",
+        "or",
+        "the",
+        "p",
+        "value",
+        "absolute",
+        "of",
+        "r",
+        "is",
+        "it",
+        "if",
+        "its",
+        "correlation",
+        "coefficient",
+        "abs",
+        "pvalue",
+        "are",
+        "magnitude",
+        "skewness",
     ]
     .contains(&word)
 }
@@ -220,7 +264,10 @@ fn is_link(word: &str) -> bool {
 /// A comparison that starts here: its bounds, and the number of tokens used.
 fn comparison(tokens: &[Token], start: usize, alpha: f64) -> Option<(Vec<(Compare, f64)>, usize)> {
     let word = |place: usize| tokens.get(start + place).map_or("", |t| t.lower.as_str());
-    if word(0) == "between" || word(0) == "within" || (word(0) == "from" && number(tokens, start + 1, alpha).is_some()) {
+    if word(0) == "between"
+        || word(0) == "within"
+        || (word(0) == "from" && number(tokens, start + 1, alpha).is_some())
+    {
         let mut place = 1;
         while ["the", "range", "of"].contains(&word(place)) {
             place += 1;
@@ -234,7 +281,9 @@ fn comparison(tokens: &[Token], start: usize, alpha: f64) -> Option<(Vec<(Compar
         return Some((vec![(Compare::AtLeast, low), (Compare::AtMost, high)], place + 1 + used));
     }
     let (is, mut used) = operator(tokens, start)?;
-    while ["than", "to", "the", "of", "or", "equal", "alpha", "level"].contains(&word(used)) && number(tokens, start + used, alpha).is_none() {
+    while ["than", "to", "the", "of", "or", "equal", "alpha", "level"].contains(&word(used))
+        && number(tokens, start + used, alpha).is_none()
+    {
         used += 1;
     }
     let (limit, more) = number(tokens, start + used, alpha)?;
@@ -244,12 +293,15 @@ fn comparison(tokens: &[Token], start: usize, alpha: f64) -> Option<(Vec<(Compar
 fn operator(tokens: &[Token], start: usize) -> Option<(Compare, usize)> {
     let word = |place: usize| tokens.get(start + place).map_or("", |t| t.lower.as_str());
     let equal_follows = |place: usize| {
-        (word(place) == "or" && word(place + 1) == "equal" || word(place) == "than" && word(place + 1) == "or" && word(place + 2) == "equal")
+        (word(place) == "or" && word(place + 1) == "equal"
+            || word(place) == "than" && word(place + 1) == "or" && word(place + 2) == "equal")
             .then(|| if word(place) == "or" { place + 2 } else { place + 3 })
     };
     let (strict, loose) = match word(0) {
         "less" | "below" | "under" | "smaller" | "lower" | "<" => (Compare::Less, Compare::AtMost),
-        "greater" | "above" | "over" | "more" | "higher" | "exceeds" | "larger" | ">" | "bigger" => (Compare::More, Compare::AtLeast),
+        "greater" | "above" | "over" | "more" | "higher" | "exceeds" | "larger" | ">" | "bigger" => {
+            (Compare::More, Compare::AtLeast)
+        }
         "≥" => return Some((Compare::AtLeast, 1)),
         "≤" => return Some((Compare::AtMost, 1)),
         "at" if word(1) == "least" => return Some((Compare::AtLeast, 2)),
@@ -257,7 +309,9 @@ fn operator(tokens: &[Token], start: usize) -> Option<(Compare, usize)> {
         "equals" => return Some((Compare::Equal, 1)),
         "equal" if word(1) == "to" => return Some((Compare::Equal, 2)),
         "=" => return Some((Compare::Equal, if word(1) == "=" { 2 } else { 1 })),
-        "is" if tokens.get(start + 1).is_some_and(|t| t.number().is_some()) => return Some((Compare::Equal, 1)),
+        "is" if tokens.get(start + 1).is_some_and(|t| t.number().is_some()) => {
+            return Some((Compare::Equal, 1));
+        }
         _ => return None,
     };
     if word(1) == "=" {
@@ -308,7 +362,7 @@ mod check {
                 Compare::AtMost => v <= b.limit,
                 Compare::More => v > b.limit,
                 Compare::AtLeast => v >= b.limit,
-                Compare::Equal => v == b.limit,
+                Compare::Equal | Compare::OneOf => v == b.limit,
                 Compare::Different => v != b.limit,
             }
         };
@@ -335,6 +389,19 @@ mod check {
         );
         assert_eq!(pick(&found, 0.0, 0.01).as_deref(), Some("not normal"));
         assert_eq!(pick(&found, 0.0, 0.2).as_deref(), Some("normal"));
+    }
+
+    #[test]
+    fn otherwise_on_either_side() {
+        for text in [
+            "It is strong if |r| > 0.7 and weak otherwise.",
+            "It is strong if |r| > 0.7, otherwise weak.",
+            "If |r| > 0.7 it is strong. Otherwise it is weak.",
+        ] {
+            let found = rules(text, &["strong", "weak"]);
+            assert_eq!(pick(&found, -0.9, 0.0).as_deref(), Some("strong"), "{text}");
+            assert_eq!(pick(&found, 0.2, 0.0).as_deref(), Some("weak"), "{text}");
+        }
     }
 
     #[test]

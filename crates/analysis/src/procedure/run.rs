@@ -41,7 +41,11 @@ pub fn run(procedure: &Procedure, frame: Frame) -> Result<Report, String> {
     for asked in &procedure.answers {
         match answer(asked, &stages) {
             Ok((value, text)) => {
-                lines.push(if asked.template { format!("@{}[{text}]", asked.name) } else { format!("{}: {text}", asked.name) });
+                lines.push(if asked.template {
+                    format!("@{}[{text}]", asked.name)
+                } else {
+                    format!("{}: {text}", asked.name)
+                });
                 report.values.push((asked.name.clone(), value));
             }
             Err(reason) => failures.push(format!("{}: {reason}", asked.name)),
@@ -77,7 +81,9 @@ fn answer(asked: &Asked, stages: &[Frame]) -> Result<(Value, String), String> {
 
 /// Rounds the numbers of a list of outlying values.
 fn round_list(measure: &Measure, value: Value, decimals: Option<usize>) -> Value {
-    let (Measure::OutlierValues(..), Value::Text(text), Some(places)) = (measure, &value, decimals) else { return value };
+    let (Measure::OutlierValues(..), Value::Text(text), Some(places)) = (measure, &value, decimals) else {
+        return value;
+    };
     let round = |item: &str| match item.parse::<f64>() {
         Ok(number) if item.contains('.') => format!("{number:.places$}"),
         _ => item.to_owned(),
@@ -114,11 +120,15 @@ fn table(frame: &Frame, what: &[Measure], columns: &[String], by: &[String]) -> 
             Field::new(name.clone(), kind)
         })
         .collect();
-    let pairs: Vec<(&Measure, &String)> = what.iter().flat_map(|m| columns.iter().map(move |c| (m, c))).collect();
-    fields.extend(pairs.iter().map(|(m, c)| Field::new(format!("{} of {c}", super::answers::word(m)), Kind::Number)));
+    let pairs: Vec<(&Measure, &String)> =
+        what.iter().flat_map(|m| columns.iter().map(move |c| (m, c))).collect();
+    fields.extend(
+        pairs.iter().map(|(m, c)| Field::new(format!("{} of {c}", super::answers::word(m)), Kind::Number)),
+    );
     let mut rows = Vec::new();
     for (key, part) in groups {
-        let cells = pairs.iter().map(|(m, c)| evaluate(m, &part, std::slice::from_ref(*c)).unwrap_or(Value::Null));
+        let cells =
+            pairs.iter().map(|(m, c)| evaluate(m, &part, std::slice::from_ref(*c)).unwrap_or(Value::Null));
         rows.push(key.into_iter().chain(cells).collect());
     }
     Ok(Frame { name: "statistics".into(), fields, rows })

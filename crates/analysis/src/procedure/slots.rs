@@ -42,12 +42,29 @@ pub fn with_template(context: &mut Context) -> Option<Procedure> {
         }
         for sure in &parts {
             confidence = confidence.min(sure.sure);
-            reasoning.push(format!("{}: {} of {}", slot.name, super::answers::word(&sure.part.measure), sure.part.columns.join(" and ")));
+            reasoning.push(format!(
+                "{}: {} of {}",
+                slot.name,
+                super::answers::word(&sure.part.measure),
+                sure.part.columns.join(" and ")
+            ));
         }
-        answers.push(Asked { name: slot.name.clone(), template: true, parts: parts.into_iter().map(|s| s.part).collect() });
+        answers.push(Asked {
+            name: slot.name.clone(),
+            template: true,
+            parts: parts.into_iter().map(|s| s.part).collect(),
+        });
     }
     if answers.is_empty() {
         return None;
+    }
+    // Two slots with the same reading: at least one of them was not understood.
+    let twice = answers
+        .iter()
+        .enumerate()
+        .any(|(place, a)| answers.iter().skip(place + 1).any(|b: &Asked| a.parts == b.parts));
+    if twice {
+        confidence *= 0.6;
     }
     Some(Procedure {
         steps: context.steps.clone(),
@@ -62,7 +79,9 @@ pub fn with_template(context: &mut Context) -> Option<Procedure> {
 fn several(slot: &Slot) -> bool {
     let short = |holder: &String| {
         let words = name_words(holder);
-        (1..=5).contains(&words.len()) && !holder.to_lowercase().contains("round") && !holder.contains(['.', '…', ':'])
+        (1..=5).contains(&words.len())
+            && !holder.to_lowercase().contains("round")
+            && !holder.contains(['.', '…', ':'])
     };
     let numbered = slot.holders.iter().all(|h| h.ends_with(|c: char| c.is_ascii_digit()));
     slot.holders.len() > 1 && slot.holders.iter().all(short) && !numbered
@@ -103,18 +122,36 @@ fn without_columns(context: &Context, name: &str) -> String {
     kept.join(" ")
 }
 
-fn read_slot(context: &mut Context, slot: &Slot, holder: Option<&String>, best: Option<&Superlative>) -> Option<Sure> {
+fn read_slot(
+    context: &mut Context,
+    slot: &Slot,
+    holder: Option<&String>,
+    best: Option<&Superlative>,
+) -> Option<Sure> {
     let (name, holders, _) = slot_words(slot, holder);
-    let decimals = if slot.whole { None } else { slot.decimals };
+    let own = holder.and_then(|h| slot.holders.iter().position(|o| o == h)).and_then(|p| slot.abouts.get(p));
+    let decimals = match own {
+        Some(about) => super::template::decimals(about)
+            .or(slot.decimals.filter(|_| !about.to_lowercase().contains("integer"))),
+        None if slot.whole => None,
+        None => slot.decimals,
+    };
     let conditions = conditions(context, slot);
-    let after = stage(context, &format!("{name} {holders}"));
+    let after = stage(context, &format!("{name} {holders}"), &slot.about.to_lowercase());
     let make = |measure: Measure, columns: Vec<String>, sure: f64| {
-        let decimals = if matches!(measure, Measure::Outliers(_) | Measure::Count | Measure::Missing) { None } else { decimals };
+        let decimals = if matches!(measure, Measure::Outliers(_) | Measure::Count | Measure::Missing) {
+            None
+        } else {
+            decimals
+        };
         Some(Sure { part: Part { measure, columns, conditions: conditions.clone(), after, decimals }, sure })
     };
     if slot.choices.len() >= 2 {
         let (measure, columns, sure) = judgement(context, slot)?;
         return Some(Sure { part: Part { measure, columns, conditions, after, decimals: None }, sure });
+    }
+    if let Some((measure, columns, sure)) = strongest(context, &name) {
+        return make(measure, columns, sure);
     }
     if let Some(best) = best
         && let Some((measure, columns, sure)) = best.answer(context, slot, holder)
@@ -130,12 +167,73 @@ fn read_slot(context: &mut Context, slot: &Slot, holder: Option<&String>, best: 
     {
         return make(measure, columns, sure);
     }
+    if want == Want::Share {
+        return share(context, slot, conditions, decimals);
+    }
     by_want(context, slot, want, sure).and_then(|(measure, columns, sure)| make(measure, columns, sure))
+}
+
+/// A share of rows: those that the slot names, or those that the text filters, of all rows before that filter.
+fn share(
+    context: &Context,
+    slot: &Slot,
+    conditions: Vec<Condition>,
+    decimals: Option<usize>,
+) -> Option<Sure> {
+    let text = format!("{} {}", name_words(&slot.name).join(" "), slot.about.to_lowercase());
+    let percent = has_any(&text, &["percentage", "percent", "100", "rate", "pct"])
+        || has_any(&context.words, &["percentage", "percent"]);
+    let percent = percent && !has_any(&text, &["proportion", "between 0 and 1", "fraction"]);
+    let filter = context.steps.iter().position(|s| matches!(s, Step::Filter { .. }));
+    let (conditions, after, sure) = match (conditions.is_empty(), filter) {
+        (false, place) => (conditions, place.unwrap_or(context.steps.len()), 0.8),
+        (true, Some(place)) => (filter_conditions(&context.steps).into_iter().cloned().collect(), place, 0.8),
+        (true, None) => return None,
+    };
+    Some(Sure {
+        part: Part { measure: Measure::Share(percent), columns: Vec::new(), conditions, after, decimals },
+        sure,
+    })
+}
+
+/// "Which column has the strongest correlation with X?": the name, or the correlation.
+fn strongest(context: &Context, name: &str) -> Option<(Measure, Vec<String>, f64)> {
+    let asks = has_any(
+        &context.words,
+        &[
+            "strongest correlation",
+            "highest correlation",
+            "most correlated",
+            "most strongly correlated",
+            "highest absolute correlation",
+        ],
+    );
+    let of_many = has_any(
+        &context.words,
+        &[
+            "which column",
+            "which feature",
+            "which variable",
+            "which of the",
+            "which numeric",
+            "which attribute",
+        ],
+    );
+    let with = context.tokens.iter().enumerate().find(|(_, t)| t.lower.starts_with("correlat"))?.0;
+    let target = context
+        .mentions
+        .iter()
+        .find(|m| m.start > with && m.score >= 0.6 && context.is_numeric(&m.column))?;
+    (asks && of_many).then(|| {
+        let value = has_any(name, &["correlation", "coefficient", "corr", "r", "value"]);
+        (Measure::Strongest(context.correlation(), !value), vec![target.column.clone()], 0.78)
+    })
 }
 
 /// A slot that asks for a value of every group or column: `{'a': x, 'b': y}`.
 fn dictionary(context: &Context, slot: &Slot, want: &Want) -> Option<(Measure, Vec<String>, f64)> {
-    if *want == Want::MissingColumns || matches!(want, Want::Of(Measure::Missing | Measure::MissingByColumn)) {
+    if *want == Want::MissingColumns || matches!(want, Want::Of(Measure::Missing | Measure::MissingByColumn))
+    {
         return Some((Measure::MissingByColumn, Vec::new(), 0.85));
     }
     let Want::Of(measure) = want else { return None };
@@ -156,6 +254,16 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
         },
         Want::Of(measure) => {
             let (column, more) = target(context, slot)?;
+            if has_any(&name_words(&slot.name).join(" "), &["difference", "diff", "gap"])
+                && !has_any(&column.to_lowercase(), &["diff*"])
+            {
+                let (by, first, second) = super::choose::two_values(context)?;
+                return Some((
+                    Measure::Difference(by, first, second, Box::new(measure)),
+                    vec![column],
+                    0.8 * more,
+                ));
+            }
             Some((measure, vec![column], sure * more))
         }
         Want::P | Want::TestStatistic => {
@@ -166,9 +274,17 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
             let (columns, more) = pair(context, slot)?;
             Some((Measure::Test(context.correlation(), Give::Statistic), columns, sure * more))
         }
+        Want::Covariance => {
+            let (columns, more) = pair(context, slot)?;
+            Some((Measure::Covariance, columns, sure * more))
+        }
         Want::OutlierCount | Want::OutlierShare => {
             let (column, more) = target(context, slot)?;
-            let measure = if want == Want::OutlierCount { Measure::Outliers(rule) } else { Measure::OutlierShare(rule) };
+            let measure = if want == Want::OutlierCount {
+                Measure::Outliers(rule)
+            } else {
+                Measure::OutlierShare(rule)
+            };
             Some((measure, vec![column], sure * more))
         }
         Want::OutlierList => outlier_list(context, slot, rule, sure),
@@ -181,10 +297,7 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
             let split = model.split.is_some();
             Some((Measure::Model(model), Vec::new(), if split { 0.7 } else { 0.6 }))
         }
-        Want::Share => {
-            let percent = has_any(&format!("{} {}", name_words(&slot.name).join(" "), slot.about.to_lowercase()), &["percentage", "percent", "100"]);
-            Some((Measure::Share(percent), Vec::new(), 0.7))
-        }
+        Want::Share => None,
         Want::Extreme(largest) => {
             let (column, more) = target(context, slot)?;
             Some((if largest { Measure::Max } else { Measure::Min }, vec![column], sure * more * 0.9))
@@ -195,7 +308,9 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
             Some((measure, vec![column], sure * more * 0.9))
         }
         Want::Count => {
-            if has_any(&context.words, &["outlier*"]) && !has_any(&slot.about.to_lowercase(), &["row", "rows", "record*"]) {
+            if has_any(&context.words, &["outlier*"])
+                && !has_any(&slot.about.to_lowercase(), &["row", "rows", "record*"])
+            {
                 let (column, more) = target(context, slot)?;
                 return Some((Measure::Outliers(rule), vec![column], 0.8 * more));
             }
@@ -222,10 +337,17 @@ fn tested(context: &Context, slot: &Slot, give: Give) -> Option<(Measure, Vec<St
     None
 }
 
-fn outlier_list(context: &Context, slot: &Slot, rule: Outlier, sure: f64) -> Option<(Measure, Vec<String>, f64)> {
+fn outlier_list(
+    context: &Context,
+    slot: &Slot,
+    rule: Outlier,
+    sure: f64,
+) -> Option<(Measure, Vec<String>, f64)> {
     let (column, more) = super::choose::body_target(context, &Slot::default())?;
     let name = name_words(&slot.name).join(" ");
-    if has_any(&name, &["values", "value"]) && !has_any(&name, &["id", "ids", "identifiers", "names", "dates"]) {
+    if has_any(&name, &["values", "value"])
+        && !has_any(&name, &["id", "ids", "identifiers", "names", "dates"])
+    {
         return Some((Measure::OutlierValues(rule, column.clone()), vec![column], sure * more * 0.8));
     }
     let about = format!("{} {} {}", slot.name.replace('_', " "), slot.raw.replace('_', " "), slot.about);
@@ -240,15 +362,19 @@ fn outlier_list(context: &Context, slot: &Slot, rule: Outlier, sure: f64) -> Opt
 }
 
 /// After how many steps the slot is measured: a count of outliers before they are removed, "before" at the start.
-fn stage(context: &Context, words: &str) -> usize {
+fn stage(context: &Context, words: &str, about: &str) -> usize {
     let all = context.steps.len();
     if has_any(words, &["before", "pre", "original", "initial", "raw"]) {
         return 0;
     }
     let early = |step: &Step| match step {
-        Step::RemoveOutliers { .. } => has_any(words, &["outlier", "outliers", "removed"]) && !has_any(words, &["without", "after", "mean", "std", "average", "median"]),
+        Step::FillMissing { .. } | Step::DropMissing { .. } => has_any(words, &["missing"]),
+        Step::RemoveOutliers { .. } => {
+            has_any(words, &["outlier", "outliers", "removed"])
+                && !has_any(words, &["without", "after", "mean", "std", "average", "median"])
+        }
         Step::Normalise { unless_normal: Some(_), .. } => has_any(words, &["p", "pvalue", "normal"]),
-        Step::Normalise { .. } => has_any(words, &["min", "max", "mode"]),
+        Step::Normalise { .. } => has_any(about, &["before"]) || has_any(words, &["mode"]),
         _ => false,
     };
     context.steps.iter().position(early).unwrap_or(all)
@@ -257,5 +383,9 @@ fn stage(context: &Context, words: &str) -> usize {
 /// The filter conditions among the steps, for whoever needs them.
 #[must_use]
 pub fn filter_conditions(steps: &[Step]) -> Vec<&Condition> {
-    steps.iter().filter_map(|s| if let Step::Filter { conditions } = s { Some(conditions) } else { None }).flatten().collect()
+    steps
+        .iter()
+        .filter_map(|s| if let Step::Filter { conditions } = s { Some(conditions) } else { None })
+        .flatten()
+        .collect()
 }

@@ -38,16 +38,24 @@ pub fn apply(step: &Step, mut frame: Frame, notes: &mut Vec<String>) -> Result<F
         }
         Step::DropDuplicates => {
             let mut seen = HashSet::new();
-            frame.rows.retain(|row| seen.insert(row.iter().map(Value::plain).collect::<Vec<_>>().join("\u{1}")));
+            frame
+                .rows
+                .retain(|row| seen.insert(row.iter().map(Value::plain).collect::<Vec<_>>().join("\u{1}")));
             notes.push(format!("{} repeated rows dropped.", before - frame.rows.len()));
         }
-        Step::RemoveOutliers { column, rule, replace } => remove_outliers(&mut frame, column, *rule, *replace, notes)?,
+        Step::RemoveOutliers { column, rule, replace } => {
+            remove_outliers(&mut frame, column, *rule, *replace, notes)?;
+        }
         Step::Normalise { columns, how, unless_normal } => {
             for place in places(&frame, columns)? {
                 rescale(&mut frame, place, *how, *unless_normal, notes);
             }
         }
         Step::Encode { column } => encode(&mut frame, column)?,
+        Step::Top { column, count, largest } => {
+            sort(&mut frame, column, *largest)?;
+            frame.rows.truncate(*count);
+        }
         Step::Sort { column, descending } => sort(&mut frame, column, *descending)?,
         Step::Statistic { .. } => {}
     }
@@ -65,7 +73,13 @@ fn places(frame: &Frame, columns: &[String]) -> Result<Vec<usize>, String> {
 pub fn put(frame: &mut Frame, name: &str, cells: Vec<Value>) {
     let words = cells.iter().any(|v| matches!(v, Value::Text(_)));
     let whole = cells.iter().all(|v| matches!(v, Value::Int(_) | Value::Null));
-    let kind = if words { Kind::Text } else if whole { Kind::Integer } else { Kind::Number };
+    let kind = if words {
+        Kind::Text
+    } else if whole {
+        Kind::Integer
+    } else {
+        Kind::Number
+    };
     match frame.position(name) {
         Some(place) => {
             if let Some(field) = frame.fields.get_mut(place) {
@@ -87,7 +101,9 @@ pub fn put(frame: &mut Frame, name: &str, cells: Vec<Value>) {
 fn binned(frame: &Frame, column: &str, bins: &[Bin], quantiles: bool) -> Result<Vec<Value>, String> {
     let numbers = column_numbers(frame, column).ok_or_else(|| format!("There is no column {column}."))?;
     let place = frame.position(column).unwrap_or_default();
-    let bound = |limit: Option<f64>| if quantiles { limit.and_then(|share| quantile(&numbers, share)) } else { limit };
+    let bound = |limit: Option<f64>| {
+        if quantiles { limit.and_then(|share| quantile(&numbers, share)) } else { limit }
+    };
     let inside = |bin: &Bin, number: f64| {
         bound(bin.low).is_none_or(|low| number > low || (bin.low_inside && number == low))
             && bound(bin.high).is_none_or(|high| number < high || (bin.high_inside && number == high))
@@ -134,7 +150,11 @@ fn carry(frame: &mut Frame, place: usize, backward: bool) {
             }
         }
     };
-    if backward { frame.rows.iter_mut().rev().for_each(&mut visit) } else { frame.rows.iter_mut().for_each(&mut visit) }
+    if backward {
+        frame.rows.iter_mut().rev().for_each(&mut visit);
+    } else {
+        frame.rows.iter_mut().for_each(&mut visit);
+    }
 }
 
 /// The most frequent text of a column; the first in order of the alphabet when several are.
@@ -166,12 +186,14 @@ fn remove_outliers(
 ) -> Result<(), String> {
     let place = frame.position(column).ok_or_else(|| format!("There is no column {column}."))?;
     let numbers: Vec<f64> = frame.column(place).filter_map(numeric).collect();
-    let limits = fences(rule, &numbers).ok_or_else(|| format!("{column} has too few numbers for outliers."))?;
+    let limits =
+        fences(rule, &numbers).ok_or_else(|| format!("{column} has too few numbers for outliers."))?;
     let before = frame.rows.len();
     if replace {
         let centre = mean(&numbers).map_or(Value::Null, Value::Float);
         for row in &mut frame.rows {
-            if let Some(cell) = row.get_mut(place).filter(|v| numeric(v).is_some_and(|n| outside(n, limits))) {
+            if let Some(cell) = row.get_mut(place).filter(|v| numeric(v).is_some_and(|n| outside(n, limits)))
+            {
                 *cell = centre.clone();
             }
         }
@@ -182,7 +204,13 @@ fn remove_outliers(
     Ok(())
 }
 
-fn rescale(frame: &mut Frame, place: usize, how: Scale, unless: Option<(Test, f64)>, notes: &mut Vec<String>) {
+fn rescale(
+    frame: &mut Frame,
+    place: usize,
+    how: Scale,
+    unless: Option<(Test, f64)>,
+    notes: &mut Vec<String>,
+) {
     let numbers: Vec<f64> = frame.column(place).filter_map(numeric).collect();
     let name = frame.fields.get(place).map(|f| f.name.clone()).unwrap_or_default();
     if let Some((test, level)) = unless
@@ -191,7 +219,9 @@ fn rescale(frame: &mut Frame, place: usize, how: Scale, unless: Option<(Test, f6
         notes.push(format!("{name} is normally distributed already and was left as it is."));
         return;
     }
-    let (Some(low), Some(high), Some(centre)) = (min(&numbers), max(&numbers), mean(&numbers)) else { return };
+    let (Some(low), Some(high), Some(centre)) = (min(&numbers), max(&numbers), mean(&numbers)) else {
+        return;
+    };
     let spread = std(&numbers, 0).unwrap_or(1.0);
     let change = |x: f64| match how {
         Scale::MinMax => (x - low) / (high - low),
@@ -223,7 +253,13 @@ fn encode(frame: &mut Frame, column: &str) -> Result<(), String> {
     words.dedup();
     let cells = frame
         .column(place)
-        .map(|v| if v.is_null() { Value::Null } else { words.binary_search(&written(v)).map_or(Value::Null, |p| Value::Int(p as i64)) })
+        .map(|v| {
+            if v.is_null() {
+                Value::Null
+            } else {
+                words.binary_search(&written(v)).map_or(Value::Null, |p| Value::Int(p as i64))
+            }
+        })
         .collect();
     put(frame, column, cells);
     Ok(())

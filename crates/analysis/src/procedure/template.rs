@@ -21,6 +21,8 @@ pub struct Slot {
     pub decimals: Option<usize>,
     /// Is it described as a whole number?
     pub whole: bool,
+    /// What is said about each placeholder.
+    pub abouts: Vec<String>,
 }
 
 /// A text cut into its template and the rest.
@@ -73,8 +75,7 @@ fn parse(text: &str) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('@') {
-        let name: String =
-            after.chars().take_while(|c| c.is_alphanumeric() || "_-. ".contains(*c)).collect();
+        let name: String = after.chars().take_while(|c| c.is_alphanumeric() || "_-. ".contains(*c)).collect();
         let tail = after.get(name.len()..).unwrap_or_default();
         rest = after;
         let Some(inner) = tail.strip_prefix('[') else { continue };
@@ -98,7 +99,8 @@ fn parse(text: &str) -> Vec<Slot> {
         if slots.iter().any(|slot| slot.name == name) {
             continue;
         }
-        let holders = raw.split(',').map(|h| h.trim().trim_matches(['"', '\'', '“', '”']).to_owned()).collect();
+        let holders =
+            raw.split(',').map(|h| h.trim().trim_matches(['"', '\'', '“', '”']).to_owned()).collect();
         slots.push(Slot { name, holders, raw: raw.trim().to_owned(), ..Slot::default() });
     }
     slots
@@ -126,12 +128,22 @@ fn describe(slots: &mut [Slot], format: &str, body: &str) {
             about.extend(pieces.iter().map(String::as_str));
         }
         slot.about = about.join("\n");
+        let of = |holder: &String| {
+            let holder = holder.to_lowercase();
+            let own = pieces.iter().filter(|p| contains_word(&p.to_lowercase(), &holder));
+            own.cloned().collect::<Vec<_>>().join("\n")
+        };
+        slot.abouts = slot.holders.iter().map(of).collect();
         slot.choices = choices(&slot.about, &every);
         if slot.choices.len() < 2 && slot.raw.contains('/') && slot.holders.len() == 1 {
-            slot.choices = slot.raw.split('/').map(|c| c.trim().trim_matches(['"', '\'']).to_owned()).collect();
+            slot.choices =
+                slot.raw.split('/').map(|c| c.trim().trim_matches(['"', '\'']).to_owned()).collect();
         }
         let lower = format!("{} {}", slot.raw, slot.about).to_lowercase();
-        slot.decimals = decimals(&slot.raw).or_else(|| decimals(&slot.about)).or_else(|| decimals(body)).or_else(|| decimals(format));
+        slot.decimals = decimals(&slot.raw)
+            .or_else(|| decimals(&slot.about))
+            .or_else(|| decimals(body))
+            .or_else(|| decimals(format));
         slot.whole = lower.contains("integer") || lower.contains("whole number");
         if slot.choices.len() < 2 && lower.contains("boolean") {
             slot.choices = vec!["True".into(), "False".into()];
@@ -142,7 +154,8 @@ fn describe(slots: &mut [Slot], format: &str, body: &str) {
 fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(start, _)| {
         let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
-        edge(text.get(..start).and_then(|t| t.chars().next_back())) && edge(text.get(start + word.len()..).and_then(|t| t.chars().next()))
+        edge(text.get(..start).and_then(|t| t.chars().next_back()))
+            && edge(text.get(start + word.len()..).and_then(|t| t.chars().next()))
     })
 }
 
@@ -172,21 +185,34 @@ fn without_slots(format: &str) -> String {
 
 /// Sentences and clauses of a description.
 fn pieces(text: &str) -> Vec<String> {
-    let marked = text.replace(". ", ".\n").replace("; ", "\n").replace(" where ", "\nwhere ").replace(" Where ", "\nwhere ");
+    let marked = text
+        .replace(". ", ".\n")
+        .replace("; ", "\n")
+        .replace(" where ", "\nwhere ")
+        .replace(" Where ", "\nwhere ");
     marked.lines().map(|l| l.trim().to_owned()).filter(|l| l.chars().any(char::is_alphanumeric)).collect()
 }
 
 /// Cuts a description where it turns to the next placeholder; placeholders named together share what follows.
 fn by_holder(piece: &str, every: &[String]) -> Vec<String> {
     let mut marks: Vec<(usize, usize)> = Vec::new();
-    for holder in every.iter().filter(|h| !h.is_empty() && h.chars().count() > 1) {
+    for holder in every.iter().filter(|h| !h.is_empty()) {
         for (start, _) in piece.match_indices(holder.as_str()) {
             let end = start + holder.len();
             let before = piece.get(..start).and_then(|t| t.chars().next_back()).unwrap_or(' ');
             let after = piece.get(end..).unwrap_or_default();
             let quoted = "\"'“‘".contains(before) && after.starts_with(['"', '\'', '”', '’']);
-            let says = [" is ", " are ", " should ", " represents", " refers"].iter().any(|w| after.starts_with(w));
-            if quoted || (says && !before.is_alphanumeric() && before != '_') {
+            let says =
+                [" is ", " are ", " should ", " represents", " refers"].iter().any(|w| after.starts_with(w));
+            if quoted {
+                let mark = after.chars().next().map_or(0, char::len_utf8);
+                marks.push((start - before.len_utf8(), end + mark));
+            } else if (says && holder.chars().count() > 1
+                || after.starts_with(" is rounded")
+                || after.starts_with(" has "))
+                && !before.is_alphanumeric()
+                && before != '_'
+            {
                 marks.push((start, end));
             }
         }
@@ -200,11 +226,13 @@ fn by_holder(piece: &str, every: &[String]) -> Vec<String> {
     let mut names = String::new();
     for (place, (start, end)) in marks.iter().enumerate() {
         let next = marks.get(place + 1).map_or(piece.len(), |(s, _)| *s);
-        names.push_str(piece.get(start.saturating_sub(1)..(*end + 1).min(piece.len())).unwrap_or_default());
+        names.push_str(piece.get(*start..*end).unwrap_or_default());
         names.push(' ');
         let text = piece.get(*end..next).unwrap_or_default();
         let words = text.chars().filter(|c| c.is_alphanumeric()).count();
-        let joins = text.trim_matches(|c: char| !c.is_alphanumeric()).eq_ignore_ascii_case("and") || words == 0 || text.trim_matches(|c: char| !c.is_alphanumeric()).eq_ignore_ascii_case("or");
+        let joins = text.trim_matches(|c: char| !c.is_alphanumeric()).eq_ignore_ascii_case("and")
+            || words == 0
+            || text.trim_matches(|c: char| !c.is_alphanumeric()).eq_ignore_ascii_case("or");
         if !joins || place + 1 == marks.len() {
             parts.push(format!("{names}{text}"));
             names.clear();
@@ -216,7 +244,21 @@ fn by_holder(piece: &str, every: &[String]) -> Vec<String> {
 /// The words a value may take: quoted words of a description that are not the placeholder itself.
 fn choices(about: &str, own: &[String]) -> Vec<String> {
     let lower = about.to_lowercase();
-    if !["either", "can be", "could be", "or \"", "or '", "should be \"", "boolean", "exact values", "must be", "one of"].iter().any(|w| lower.contains(w)) {
+    if ![
+        "either",
+        "can be",
+        "could be",
+        "or \"",
+        "or '",
+        "should be \"",
+        "boolean",
+        "exact values",
+        "must be",
+        "one of",
+    ]
+    .iter()
+    .any(|w| lower.contains(w))
+    {
         return Vec::new();
     }
     let mut found: Vec<String> = Vec::new();

@@ -20,6 +20,8 @@ pub enum Compare {
     More,
     /// Above or equal.
     AtLeast,
+    /// One of several, which stand with `|` between them.
+    OneOf,
 }
 
 /// A condition on the rows.
@@ -204,6 +206,15 @@ pub enum Step {
         /// The column.
         column: String,
     },
+    /// Keeps the rows with the largest or smallest values.
+    Top {
+        /// The column.
+        column: String,
+        /// How many.
+        count: usize,
+        /// The largest, not the smallest.
+        largest: bool,
+    },
     /// Orders the rows.
     Sort {
         /// The column.
@@ -369,6 +380,10 @@ pub enum Measure {
     Quantile(f64),
     /// The interquartile range.
     Iqr,
+    /// The deviation over the mean.
+    Variation,
+    /// The name of the numeric column that correlates most with this one (or the correlation, when the flag is not set).
+    Strongest(Test, bool),
     /// The number of outliers.
     Outliers(Outlier),
     /// The share of outliers in percent.
@@ -391,8 +406,18 @@ pub enum Measure {
     BestValue(Vec<String>, Box<Measure>, bool),
     /// The column with the largest (true) or smallest measure.
     BestColumn(Box<Measure>, bool),
+    /// The share of rows in the largest group, in percent.
+    TopShare(Vec<String>),
+    /// The last value.
+    Last,
+    /// The first value.
+    First,
+    /// The sample covariance of two columns.
+    Covariance,
     /// The measure for every group, as a list of pairs.
     PerGroup(Vec<String>, Box<Measure>),
+    /// The measure of the first group less that of the second: the column and its two values.
+    Difference(String, String, String, Box<Measure>),
     /// The number of rows after all steps.
     Rows,
     /// The number of columns after all steps.

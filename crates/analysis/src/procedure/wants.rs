@@ -29,6 +29,8 @@ pub enum Want {
     Share,
     /// The largest or smallest of something, perhaps where it stands.
     Extreme(bool),
+    /// The covariance of two columns.
+    Covariance,
     /// A number of rows.
     Count,
     /// A sum.
@@ -36,9 +38,11 @@ pub enum Want {
 }
 
 /// The words for the largest.
-pub const LARGEST: [&str; 10] = ["highest", "largest", "maximum", "max", "most", "greatest", "biggest", "top", "best", "peak"];
+pub const LARGEST: [&str; 10] =
+    ["highest", "largest", "maximum", "max", "most", "greatest", "biggest", "top", "best", "peak"];
 /// The words for the smallest.
-pub const SMALLEST: [&str; 9] = ["lowest", "smallest", "minimum", "min", "least", "fewest", "worst", "bottom", "minimal"];
+pub const SMALLEST: [&str; 9] =
+    ["lowest", "smallest", "minimum", "min", "least", "fewest", "worst", "bottom", "minimal"];
 
 /// What some words ask for. The order matters: the more telling words come first.
 #[must_use]
@@ -46,11 +50,24 @@ pub fn want(words: &str, context: &Context) -> Option<Want> {
     let any = |phrases: &[&str]| has_any(words, phrases);
     let population = context.population();
     let of = |measure: Measure| Some(Want::Of(measure));
-    if any(&["p value", "pvalue", "p val", "pval", "p values"]) {
+    if any(&["covariance", "cov"]) {
+        return Some(Want::Covariance);
+    }
+    if any(&["last", "latest", "final"]) && !any(&["last name", "last year"]) {
+        return of(Measure::Last);
+    }
+    if any(&["p value", "pvalue", "p val", "pval", "p values"]) || words == "p" || words.ends_with(" p") {
         return Some(Want::P);
     }
+    let bounded = any(&["above", "below", "over", "under", "greater", "less", "more than", "exceeding"]);
+    if bounded && any(&["count", "number", "num", "how many"]) && !any(&["outlier*"]) {
+        return Some(Want::Count);
+    }
     let centre = simple(words, population);
-    if any(&["outlier*"]) && !any(&["without", "after", "no outlier*", "removal", "excluding", "clean*", "before"]) && !matches!(centre, Some(Measure::Mean | Measure::Median | Measure::Std(_))) {
+    if any(&["outlier*"])
+        && !any(&["without", "after", "no outlier*", "removal", "excluding", "clean*", "before"])
+        && !matches!(centre, Some(Measure::Mean | Measure::Median | Measure::Std(_)))
+    {
         return Some(outliers(words));
     }
     if any(&["missing", "null", "nulls", "nan"]) {
@@ -59,7 +76,10 @@ pub fn want(words: &str, context: &Context) -> Option<Want> {
     if let Some(want) = model(words, context) {
         return Some(want);
     }
-    if any(&["corr", "correlation", "correlations", "pearson", "spearman", "kendall", "rho", "tau"]) || words == "r" || any(&["r value", "correlation coefficient"]) {
+    if any(&["corr", "correlation", "correlations", "pearson", "spearman", "kendall", "rho", "tau"])
+        || words == "r"
+        || any(&["r value", "correlation coefficient"])
+    {
         return Some(Want::Correlation);
     }
     if any(&["coefficient"]) && has_any(&context.words, &["correlation", "pearson*"]) {
@@ -71,7 +91,24 @@ pub fn want(words: &str, context: &Context) -> Option<Want> {
     if any(&["kurt", "kurtosis"]) {
         return of(Measure::Kurtosis(context.shape()));
     }
-    if any(&["t statistic", "f statistic", "test statistic", "statistic", "chi square", "chi2", "t stat", "f stat", "u statistic", "t value", "f value", "ks statistic"]) {
+    if any(&[
+        "t statistic",
+        "f statistic",
+        "test statistic",
+        "statistic",
+        "chi square",
+        "chi2",
+        "chi 2",
+        "stat",
+        "tau",
+        "chi",
+        "t stat",
+        "f stat",
+        "u statistic",
+        "t value",
+        "f value",
+        "ks statistic",
+    ]) {
         return Some(Want::TestStatistic);
     }
     if let Some(measure) = centre {
@@ -98,13 +135,23 @@ pub fn want(words: &str, context: &Context) -> Option<Want> {
 /// Centre and spread of one column.
 fn simple(words: &str, population: bool) -> Option<Measure> {
     let any = |phrases: &[&str]| has_any(words, phrases);
-    if any(&["std", "stddev", "std dev", "standard deviation", "stdev", "sd", "deviation", "std deviation", "standard dev"]) {
+    if any(&[
+        "std",
+        "stddev",
+        "std dev",
+        "standard deviation",
+        "stdev",
+        "sd",
+        "deviation",
+        "std deviation",
+        "standard dev",
+    ]) {
         return Some(Measure::Std(population));
     }
     if any(&["variance", "var"]) {
         return Some(Measure::Variance(population));
     }
-    if any(&["median"]) {
+    if any(&["median", "q2", "q 2", "second quartile"]) {
         return Some(Measure::Median);
     }
     if any(&["mode", "most frequent", "most common"]) {
@@ -119,10 +166,33 @@ fn simple(words: &str, population: bool) -> Option<Measure> {
     if any(&["q3", "q 3", "third quartile", "75th percentile", "upper quartile"]) {
         return Some(Measure::Quantile(0.75));
     }
+    if any(&["coefficient of variation", "cv"]) {
+        return Some(Measure::Variation);
+    }
+    if let Some(share) = percentile(words) {
+        return Some(Measure::Quantile(share));
+    }
     if any(&["mean", "average", "avg", "averages", "means"]) {
         return Some(Measure::Mean);
     }
     any(&["range"]).then_some(Measure::Range)
+}
+
+/// "90th percentile", "percentile 90", "p95".
+fn percentile(words: &str) -> Option<f64> {
+    let list: Vec<&str> = words.split(' ').collect();
+    let place = list.iter().position(|w| w.starts_with("percentile") || *w == "quantile")?;
+    let number = |word: &&str| {
+        word.trim_end_matches("th")
+            .trim_end_matches("st")
+            .trim_end_matches("nd")
+            .trim_end_matches("rd")
+            .parse::<f64>()
+            .ok()
+    };
+    let near = [place.checked_sub(1), place.checked_sub(2), Some(place + 1)];
+    let found = near.into_iter().flatten().filter_map(|p| list.get(p)).find_map(number)?;
+    (found > 0.0 && found < 100.0).then(|| if found < 1.0 { found } else { found / 100.0 })
 }
 
 fn outliers(words: &str) -> Want {
@@ -130,7 +200,10 @@ fn outliers(words: &str) -> Want {
         Want::OutlierShare
     } else if has_any(words, &["count", "number", "num", "total", "how many", "counts"]) {
         Want::OutlierCount
-    } else if has_any(words, &["list", "ids", "values", "value", "years", "dates", "indices", "index", "names", "identifiers"]) {
+    } else if has_any(
+        words,
+        &["list", "ids", "values", "value", "years", "dates", "indices", "index", "names", "identifiers"],
+    ) {
         Want::OutlierList
     } else {
         Want::OutlierCount

@@ -54,7 +54,8 @@ pub fn tokens(text: &str) -> Vec<Token> {
         let mut end = place;
         if c.is_alphanumeric() {
             let numeric = c.is_ascii_digit();
-            while get(end).is_alphanumeric() || (numeric && get(end) == '.' && get(end + 1).is_ascii_digit()) {
+            while get(end).is_alphanumeric() || (numeric && get(end) == '.' && get(end + 1).is_ascii_digit())
+            {
                 end += 1;
             }
         } else {
@@ -138,9 +139,19 @@ pub fn stem(word: &str) -> String {
         .or_else(|| cut("sses", 2).map(|rest| rest + "ss"))
         .or_else(|| cut("ing", 3))
         .or_else(|| cut("ed", 3))
-        .or_else(|| if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") { None } else { cut("s", 3) })
+        .or_else(|| {
+            if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
+                None
+            } else {
+                cut("s", 3)
+            }
+        })
         .unwrap_or_else(|| word.to_owned());
-    let base = if base.chars().count() > 3 { base.strip_suffix('e').map_or(base.clone(), str::to_owned) } else { base };
+    let base = if base.chars().count() > 3 {
+        base.strip_suffix('e').map_or(base.clone(), str::to_owned)
+    } else {
+        base
+    };
     let mut characters = base.chars().rev();
     let (last, before) = (characters.next(), characters.next());
     let doubled = last == before && last.is_some_and(|c| !"aeiouls".contains(c)) && base != word;
@@ -156,7 +167,8 @@ pub fn name_words(name: &str) -> Vec<String> {
     for (place, c) in characters.iter().enumerate() {
         let before = place.checked_sub(1).and_then(|p| characters.get(p)).copied().unwrap_or(' ');
         let after = characters.get(place + 1).copied().unwrap_or(' ');
-        let camel = c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && after.is_lowercase()));
+        let camel =
+            c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && after.is_lowercase()));
         let digit = c.is_ascii_digit() != before.is_ascii_digit() && before.is_alphanumeric();
         if (!c.is_alphanumeric() || camel || digit) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
@@ -181,9 +193,11 @@ pub fn key(name: &str) -> String {
 #[must_use]
 pub fn small_number(word: &str) -> Option<usize> {
     const WORDS: [&str; 13] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
     ];
-    let word = word.trim_end_matches("st").trim_end_matches("nd").trim_end_matches("rd").trim_end_matches("th");
+    let word =
+        word.trim_end_matches("st").trim_end_matches("nd").trim_end_matches("rd").trim_end_matches("th");
     WORDS.iter().position(|w| *w == word).or_else(|| word.parse().ok().filter(|n| *n <= 100))
 }
 
@@ -191,10 +205,11 @@ pub fn small_number(word: &str) -> Option<usize> {
 #[must_use]
 pub fn is_filler(word: &str) -> bool {
     const FILLERS: [&str; 58] = [
-        "a", "an", "the", "of", "in", "on", "for", "by", "to", "and", "or", "is", "are", "was", "were", "be", "with", "from",
-        "at", "as", "it", "its", "this", "that", "these", "those", "each", "all", "any", "there", "their", "they", "which",
-        "what", "how", "if", "then", "than", "not", "no", "do", "does", "per", "who", "whose", "where", "when", "has", "have",
-        "had", "into", "between", "using", "use", "both", "only", "we", "i",
+        "a", "an", "the", "of", "in", "on", "for", "by", "to", "and", "or", "is", "are", "was", "were", "be",
+        "with", "from", "at", "as", "it", "its", "this", "that", "these", "those", "each", "all", "any",
+        "there", "their", "they", "which", "what", "how", "if", "then", "than", "not", "no", "do", "does",
+        "per", "who", "whose", "where", "when", "has", "have", "had", "into", "between", "using", "use",
+        "both", "only", "we", "i",
     ];
     FILLERS.contains(&word)
 }
@@ -234,10 +249,13 @@ pub fn sentences(tokens: &[Token]) -> Vec<std::ops::Range<usize>> {
         });
         let ends = match token.text.as_str() {
             "\n" | "?" | "!" | ";" => true,
-            "." => !short && token.quote == 0 && next.is_none_or(|n| n.spaced || n.text == "\n") && start < place,
+            "." => {
+                !short && token.quote == 0 && next.is_none_or(|n| n.spaced || n.text == "\n") && start < place
+            }
             _ => false,
         };
-        let list_number = token.text == "." && before.is_some_and(|b| b.number().is_some()) && place == start + 1;
+        let list_number =
+            token.text == "." && before.is_some_and(|b| b.number().is_some()) && place == start + 1;
         if ends && !list_number {
             if tokens.get(start..place).is_some_and(|part| part.iter().any(|t| t.word)) {
                 found.push(start..place);
@@ -270,8 +288,12 @@ pub fn has(text: &str, phrase: &str) -> bool {
     let open = phrase.ends_with('*');
     let phrase = phrase.trim_end_matches('*');
     text.match_indices(phrase).any(|(start, _)| {
-        let before = text.get(..start).and_then(|t| t.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
-        let after = text.get(start + phrase.len()..).and_then(|t| t.chars().next()).is_none_or(|c| !c.is_alphanumeric());
+        let before =
+            text.get(..start).and_then(|t| t.chars().next_back()).is_none_or(|c| !c.is_alphanumeric());
+        let after = text
+            .get(start + phrase.len()..)
+            .and_then(|t| t.chars().next())
+            .is_none_or(|c| !c.is_alphanumeric());
         before && (open || after)
     })
 }

@@ -3,7 +3,7 @@
 //! Invariant: all text goes through [`escape`], and a drawing is only taken in when it has nothing but shapes and text.
 
 use super::text::{Block, Piece, blocks, pieces};
-use super::{MOST_ROWS, ReportInput, cell_text, cut_note, duration, is_right};
+use super::{MOST_ROWS, ReportInput, cell_text, cut_note, dresses, duration, is_right};
 use crate::frame::Frame;
 use std::fmt::Write as _;
 
@@ -206,11 +206,12 @@ fn table(out: &mut String, frame: &Frame, title: &str, index: usize) {
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&field.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
+    let dresses = dresses(frame);
     for row in 0..frame.rows.len().min(MOST_ROWS) {
         out.push_str("<tr>");
-        for (column, field) in frame.fields.iter().enumerate() {
+        for (column, (field, dress)) in frame.fields.iter().zip(&dresses).enumerate() {
             let class = if is_right(field.kind) { " class=\"r\"" } else { " dir=\"auto\"" };
-            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column)));
+            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *dress)));
         }
         out.push_str("</tr>\n");
     }

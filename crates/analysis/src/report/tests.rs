@@ -55,11 +55,21 @@ fn markdown_keeps_tables_whole() {
     let text = markdown(&input(&frame));
     assert!(!text.contains("<script") && !text.contains("<i>"));
     let row = text.lines().find(|line| line.contains("€1,000.50")).unwrap();
-    assert_eq!(row, "| &lt;i&gt;1&lt;/i&gt; \\| x | €1,000.50 |");
+    assert_eq!(row, "| &lt;i>1&lt;/i> \\| x | €1,000.50 |");
     assert!(text.contains("| --- | ---: |"));
     assert!(text.contains("(chart%201%29.png)"));
     assert!(text.contains("````sql\nSELECT '```' -- <b>\n````"));
     assert!(text.contains("- one\n- `a<b`"));
+}
+
+#[test]
+fn markdown_escapes_only_what_is_markup() {
+    assert_eq!(plain("order_details.csv: p < 0.001 & x"), "order_details.csv: p < 0.001 & x");
+    assert_eq!(plain("_a_ *b* <b> &amp; # c"), "\\_a\\_ \\*b\\* &lt;b> &amp;amp; # c");
+    assert_eq!(plain("# head"), "\\# head");
+    assert_eq!(plain("- item\n> quote"), "\\- item > quote");
+    let same = ReportInput { title: "Why?".into(), question: "Why?".into(), ..Default::default() };
+    assert_eq!(markdown(&same).matches("Why?").count(), 1);
 }
 
 #[test]

@@ -15,7 +15,9 @@ pub fn anderson_darling(numbers: &[f64]) -> Option<Finding> {
         .iter()
         .zip(scores.iter().rev())
         .enumerate()
-        .map(|(place, (low, high))| (2.0 * place as f64 + 1.0) * (normal_cdf(*low).ln() + normal_upper(*high).ln()))
+        .map(|(place, (low, high))| {
+            (2.0 * place as f64 + 1.0) * (normal_cdf(*low).ln() + normal_upper(*high).ln())
+        })
         .sum();
     let statistic = -n - sum / n;
     let a = statistic * (1.0 + 0.75 / n + 2.25 / (n * n));

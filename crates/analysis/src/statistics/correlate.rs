@@ -75,7 +75,8 @@ pub fn kendall(x: &[f64], y: &[f64]) -> Option<Finding> {
     let (mut concordant, mut discordant) = (0.0, 0.0);
     for i in 0..count {
         for j in 0..i {
-            let product = (at(x, i) - at(x, j)).total_cmp(&0.0) as i32 * (at(y, i) - at(y, j)).total_cmp(&0.0) as i32;
+            let product =
+                (at(x, i) - at(x, j)).total_cmp(&0.0) as i32 * (at(y, i) - at(y, j)).total_cmp(&0.0) as i32;
             let tied = at(x, i) == at(x, j) || at(y, i) == at(y, j);
             match product {
                 _ if tied => {}

@@ -79,6 +79,9 @@ mod check {
         let x: Vec<Vec<f64>> = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0].iter().map(|v| vec![*v]).collect();
         let y = [false, false, true, false, true, false, true, true];
         let weights = fit(&x, &y, true).unwrap();
-        assert!((at(&weights, 0) - 0.365_897_68).abs() < 1e-3 && (at(&weights, 1) + 0.539_897_47).abs() < 1e-3, "{weights:?}");
+        assert!(
+            (at(&weights, 0) - 0.365_897_68).abs() < 1e-3 && (at(&weights, 1) + 0.539_897_47).abs() < 1e-3,
+            "{weights:?}"
+        );
     }
 }

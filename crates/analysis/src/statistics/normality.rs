@@ -18,7 +18,8 @@ fn shapiro_weights(count: usize) -> Vec<f64> {
         return vec![0.5_f64.sqrt()];
     }
     let n = count as f64;
-    let scores: Vec<f64> = (1..=count / 2).map(|i| normal_quantile((i as f64 - 0.375) / (n + 0.25))).collect();
+    let scores: Vec<f64> =
+        (1..=count / 2).map(|i| normal_quantile((i as f64 - 0.375) / (n + 0.25))).collect();
     let squares = 2.0 * scores.iter().map(|m| m * m).sum::<f64>();
     let root = 1.0 / n.sqrt();
     let (m1, m2) = (at(&scores, 0), at(&scores, 1));
@@ -48,7 +49,8 @@ pub fn shapiro_wilk(numbers: &[f64]) -> Option<Finding> {
     let squares: f64 = ordered.iter().map(|x| (x - centre) * (x - centre)).sum();
     (squares > 0.0).then_some(())?;
     let weights = shapiro_weights(count);
-    let sum: f64 = weights.iter().zip(ordered.iter().rev().zip(&ordered)).map(|(a, (high, low))| a * (high - low)).sum();
+    let sum: f64 =
+        weights.iter().zip(ordered.iter().rev().zip(&ordered)).map(|(a, (high, low))| a * (high - low)).sum();
     let w = (sum * sum / squares).min(1.0);
     Some(Finding { statistic: w, p: shapiro_p(w, count), freedom: count as f64 })
 }
@@ -106,7 +108,9 @@ pub fn kolmogorov_smirnov_two(x: &[f64], y: &[f64]) -> Option<Finding> {
         return None;
     }
     let (x, y) = (sorted(x), sorted(y));
-    let share = |numbers: &[f64], at_most: f64| numbers.partition_point(|v| *v <= at_most) as f64 / numbers.len() as f64;
+    let share = |numbers: &[f64], at_most: f64| {
+        numbers.partition_point(|v| *v <= at_most) as f64 / numbers.len() as f64
+    };
     let gap = x.iter().chain(&y).map(|v| (share(&x, *v) - share(&y, *v)).abs()).fold(0.0, f64::max);
     let size = (x.len() as f64 * y.len() as f64 / (x.len() + y.len()) as f64).sqrt();
     Some(Finding { statistic: gap, p: kolmogorov_limit(size * gap), freedom: size })
@@ -167,7 +171,8 @@ fn kolmogorov_exact(gap: f64, count: usize) -> f64 {
         // Divided by the factorial of the distance from the upper diagonal.
         (1..=(row + 1 - column)).fold(value, |v, i| v / i as f64)
     };
-    let matrix: Vec<Vec<f64>> = (0..size).map(|row| (0..size).map(|column| entry(row, column)).collect()).collect();
+    let matrix: Vec<Vec<f64>> =
+        (0..size).map(|row| (0..size).map(|column| entry(row, column)).collect()).collect();
     let (power, scale) = matrix_power(&matrix, count);
     let middle = power.get(k - 1).map_or(f64::NAN, |row| at(row, k - 1));
     let log = middle.ln() + scale + (1..=count).map(|i| (i as f64 / n).ln()).sum::<f64>();
@@ -233,8 +238,7 @@ fn kurtosis_z(numbers: &[f64]) -> Option<f64> {
     let n = numbers.len() as f64;
     let b2 = kurtosis_plain(numbers)? + 3.0;
     let expected = 3.0 * (n - 1.0) / (n + 1.0);
-    let variance =
-        24.0 * n * (n - 2.0) * (n - 3.0) / ((n + 1.0) * (n + 1.0) * (n + 3.0) * (n + 5.0));
+    let variance = 24.0 * n * (n - 2.0) * (n - 3.0) / ((n + 1.0) * (n + 1.0) * (n + 3.0) * (n + 5.0));
     let x = (b2 - expected) / variance.sqrt();
     let root = 6.0 * (n * n - 5.0 * n + 2.0) / ((n + 7.0) * (n + 9.0))
         * (6.0 * (n + 3.0) * (n + 5.0) / (n * (n - 2.0) * (n - 3.0))).sqrt();
@@ -257,8 +261,8 @@ mod check {
     use super::*;
 
     const X: [f64; 20] = [
-        148.0, 154.0, 158.0, 160.0, 161.0, 162.0, 166.0, 170.0, 182.0, 195.0, 236.0, 150.5, 155.0, 171.2, 168.4, 163.3,
-        159.9, 180.1, 177.7, 165.0,
+        148.0, 154.0, 158.0, 160.0, 161.0, 162.0, 166.0, 170.0, 182.0, 195.0, 236.0, 150.5, 155.0, 171.2,
+        168.4, 163.3, 159.9, 180.1, 177.7, 165.0,
     ];
 
     fn near(found: Option<Finding>, statistic: f64, p: f64, slack: f64) {
@@ -275,8 +279,9 @@ mod check {
         near(kolmogorov_smirnov_fitted(&X), 0.208_162_018_481_473_1, 0.307_189_160_340_036_85, 1e-9);
         near(dagostino(&X), 24.618_786_173_252_275, 4.509_189_706_184_065e-6, 1e-9);
         near(jarque_bera(&X), 36.840_057_829_682_415, 1.000_652_041_597_919_6e-8, 1e-9);
-        let many: Vec<f64> =
-            (0..1000).map(|i| f64::from((i * 7919) % 1000) / 1000.0 + 0.3 * f64::from((i * 31) % 17)).collect();
+        let many: Vec<f64> = (0..1000)
+            .map(|i| f64::from((i * 7919) % 1000) / 1000.0 + 0.3 * f64::from((i * 31) % 17))
+            .collect();
         near(shapiro_wilk(&many), 0.965_885_021_927_743_2, 1.485_008_316_011_442_5e-14, 1e-7);
         near(kolmogorov_smirnov_fitted(&many), 0.056_247_536_824_074_46, 0.003_430_659_033_457_37, 1e-5);
         let shapiro: Vec<f64> = X.iter().copied().take(11).collect();

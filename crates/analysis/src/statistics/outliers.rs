@@ -35,6 +35,9 @@ mod check {
         assert_eq!(iqr_fences(&numbers, 1.5), Some((-1.0, 7.0)));
         assert!(outside(100.0, (-1.0, 7.0)) && !outside(7.0, (-1.0, 7.0)));
         let (low, high) = z_fences(&numbers, 1.0, 0).unwrap();
-        assert!((low - (22.0 - 39.012_818_406_262_32)).abs() < 1e-9 && (high - 61.012_818_406_262_32).abs() < 1e-9);
+        assert!(
+            (low - (22.0 - 39.012_818_406_262_32)).abs() < 1e-9
+                && (high - 61.012_818_406_262_32).abs() < 1e-9
+        );
     }
 }

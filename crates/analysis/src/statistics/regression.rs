@@ -69,7 +69,8 @@ pub fn least_squares(features: &[Vec<f64>], target: &[f64]) -> Option<Fit> {
     if rows != target.len() || rows < 2 || width == 0 {
         return None;
     }
-    let columns: Vec<Vec<f64>> = (0..width).map(|c| features.iter().map(|row| at(row, c)).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..width).map(|c| features.iter().map(|row| at(row, c)).collect()).collect();
     let centres: Vec<f64> = columns.iter().filter_map(|column| mean(column)).collect();
     let scales: Vec<f64> =
         columns.iter().map(|column| std(column, 0).filter(|s| *s > 0.0).unwrap_or(1.0)).collect();
@@ -90,7 +91,12 @@ pub fn least_squares(features: &[Vec<f64>], target: &[f64]) -> Option<Fit> {
     finish(features, target, (intercept, coefficients), (&inverse, &scales))
 }
 
-fn finish(features: &[Vec<f64>], target: &[f64], line: (f64, Vec<f64>), spread: (&[Vec<f64>], &[f64])) -> Option<Fit> {
+fn finish(
+    features: &[Vec<f64>],
+    target: &[f64],
+    line: (f64, Vec<f64>),
+    spread: (&[Vec<f64>], &[f64]),
+) -> Option<Fit> {
     let (intercept, coefficients) = line;
     let nothing = Finding { statistic: f64::NAN, p: f64::NAN, freedom: f64::NAN };
     let mut fit = Fit {
@@ -127,7 +133,9 @@ fn invert(matrix: &[Vec<f64>], tiny: f64) -> Vec<Vec<f64>> {
     let mut work: Vec<Vec<f64>> = matrix
         .iter()
         .enumerate()
-        .map(|(place, row)| row.iter().copied().chain((0..size).map(|c| f64::from(u8::from(c == place)))).collect())
+        .map(|(place, row)| {
+            row.iter().copied().chain((0..size).map(|c| f64::from(u8::from(c == place)))).collect()
+        })
         .collect();
     let mut dropped = vec![false; size];
     for pivot in 0..size {
@@ -168,8 +176,10 @@ mod check {
 
     #[test]
     fn agrees_with_statsmodels() {
-        let x: Vec<Vec<f64>> =
-            [(1.0, 2.0), (2.0, 1.0), (3.0, 5.0), (4.0, 3.0), (5.0, 8.0), (6.0, 2.5)].iter().map(|(a, b)| vec![*a, *b]).collect();
+        let x: Vec<Vec<f64>> = [(1.0, 2.0), (2.0, 1.0), (3.0, 5.0), (4.0, 3.0), (5.0, 8.0), (6.0, 2.5)]
+            .iter()
+            .map(|(a, b)| vec![*a, *b])
+            .collect();
         let y = [3.1, 3.9, 8.2, 7.1, 13.5, 9.0];
         let fit = least_squares(&x, &y).unwrap();
         let expected = [
@@ -181,7 +191,15 @@ mod check {
             0.002_163_506_130_207_153,
             0.001_085_279_799_166_003_3,
         ];
-        let found = [fit.intercept, at(&fit.coefficients, 0), at(&fit.coefficients, 1), fit.r_squared, fit.mse, at(&fit.p_values, 0), at(&fit.p_values, 1)];
+        let found = [
+            fit.intercept,
+            at(&fit.coefficients, 0),
+            at(&fit.coefficients, 1),
+            fit.r_squared,
+            fit.mse,
+            at(&fit.p_values, 0),
+            at(&fit.p_values, 1),
+        ];
         assert_eq!(expected.len(), found.len());
         for (left, right) in found.iter().zip(expected) {
             assert!((left - right).abs() < 1e-9, "{left} is not {right}");

@@ -102,7 +102,8 @@ fn u_upper(n: usize, m: usize, least: usize) -> f64 {
                 .map(|u| {
                     let with_first = u.checked_sub(second).and_then(|v| next.get(first - 1)?.get(v)).copied();
                     let with_second = table.get(first).and_then(|row| row.get(u)).copied();
-                    (with_first.unwrap_or(0.0) * first as f64 + with_second.unwrap_or(0.0) * second as f64) / total
+                    (with_first.unwrap_or(0.0) * first as f64 + with_second.unwrap_or(0.0) * second as f64)
+                        / total
                 })
                 .collect();
             if let Some(slot) = next.get_mut(first) {
@@ -224,8 +225,16 @@ mod check {
         near(mann_whitney(&X, &Y), 11.0, 0.031_118_881_118_881_12);
         let more: Vec<f64> = Y.iter().copied().chain([4.4, 4.4]).collect();
         near(mann_whitney(&X.repeat(3), &more.repeat(3)), 162.0, 0.000_453_793_053_857_584_76);
-        near(chi_square(&[vec![10.0, 20.0, 30.0], vec![6.0, 9.0, 17.0]]), 0.271_574_651_504_035_04, 0.873_028_283_380_073);
-        near(chi_square(&[vec![10.0, 20.0], vec![16.0, 9.0]]), 3.988_229_442_970_822_3, 0.045_819_187_660_261_05);
+        near(
+            chi_square(&[vec![10.0, 20.0, 30.0], vec![6.0, 9.0, 17.0]]),
+            0.271_574_651_504_035_04,
+            0.873_028_283_380_073,
+        );
+        near(
+            chi_square(&[vec![10.0, 20.0], vec![16.0, 9.0]]),
+            3.988_229_442_970_822_3,
+            0.045_819_187_660_261_05,
+        );
         let groups = [X.to_vec(), Y.to_vec(), Z.to_vec()];
         near(anova(&groups), 2.752_700_882_227_53, 0.089_160_367_781_964_76);
         near(levene(&groups), 0.387_334_093_471_353_95, 0.684_103_421_484_285_2);

@@ -115,9 +115,9 @@ fn file_name(title: &str) -> String {
 
 fn report_input<'a>(ask: &Ask, answer: &'a Answer, bench: &Workbench, record: &Record<'_>, pictures: &[PathBuf], reports: &Path) -> ReportInput<'a> {
     let confidence = match answer.confidence {
-        Certainty::High => report::Confidence::High,
-        Certainty::Medium => report::Confidence::Medium,
-        Certainty::Low => report::Confidence::Low,
+        Certainty::High => report::Level::High,
+        Certainty::Medium => report::Level::Medium,
+        Certainty::Low => report::Level::Low,
     };
     let relative = |path: &Path| {
         let up = reports.ancestors().skip(1).position(|ancestor| path.starts_with(ancestor));
@@ -145,7 +145,7 @@ fn report_input<'a>(ask: &Ask, answer: &'a Answer, bench: &Workbench, record: &R
         charts: charts.collect(),
         sources: answer.sources.iter().map(|source| (source.name.clone(), format!("{} ({})", source.tables.join(", "), source.location))).collect(),
         queries: answer.sql.iter().map(|run| (run.title.clone(), run.sql.clone())).collect(),
-        confidence: Some(confidence),
+        confidence: Some(report::Confidence { level: confidence, reasons: Vec::new() }),
         proof: vec![
             ("Request".to_owned(), record.task.to_string()),
             ("Plan".to_owned(), answer.response.plan_ref.map(|plan| plan.to_string()).unwrap_or_default()),

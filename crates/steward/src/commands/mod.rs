@@ -22,7 +22,7 @@ use steward_store::Scope;
 #[derive(Parser)]
 #[command(name = "steward", version, about, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:
-  steward ask "total sales by month in 2021" --data sales.csv
+  steward ask 'total sales by month in 2021' --data sales.csv
   steward profile sales.csv             what is in a file
   steward init                          set up ~/.steward
   steward doctor                        check everything and say how to fix it
