@@ -121,6 +121,30 @@ pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
         if time && frame.fields.get(index).is_some_and(|field| field.kind == Kind::Text) {
             parse_times(frame, index);
         }
+        if matches!(item.expr, Expr::Truncate(..)) {
+            days_only(frame, index);
+        }
+    }
+}
+
+/// Moments that are all midnight are days: a month begins on a day, not at an hour.
+fn days_only(frame: &mut Frame, index: usize) {
+    let midnight = |cell: &Value| match cell {
+        Value::Time(time) => time.time() == chrono::NaiveTime::MIN,
+        other => other.is_null(),
+    };
+    if !frame.column(index).all(midnight) {
+        return;
+    }
+    for row in &mut frame.rows {
+        if let Some(cell) = row.get_mut(index)
+            && let Value::Time(time) = cell
+        {
+            *cell = Value::Date(time.date());
+        }
+    }
+    if let Some(field) = frame.fields.get_mut(index).filter(|field| field.kind == Kind::Timestamp) {
+        field.kind = Kind::Date;
     }
 }
 

@@ -210,8 +210,8 @@ impl Reader<'_> {
         let days = from.zip(to).map_or(365, |(from, to)| (to - from).num_days());
         match days {
             0..=45 => Grain::Day,
-            46..=120 => Grain::Week,
-            121..=2200 => Grain::Month,
+            46..=62 => Grain::Week,
+            63..=2200 => Grain::Month,
             _ => Grain::Year,
         }
     }

@@ -82,7 +82,7 @@ pub(super) async fn carry_out(
     let plan_id = plan.plan_id;
     record.change(Change::PutPlan(plan.with(|plan| plan.status = PlanStatus::Completed)?));
     let done = Done { steps: done, plan: plan_id, elapsed: record.elapsed().saturating_sub(began) };
-    let mut answer = compose(ask, bench, &work, done, record);
+    let mut answer = compose(bench, &work, done, record);
     artifacts::write(house, ask, &mut answer, bench, record)?;
     if answer.response.status == steward_domain::ResponseStatus::Completed {
         recipe::learn(house, ask, &work, bench, &answer, record)?;

@@ -36,7 +36,6 @@ pub(super) struct Work {
     pub(super) assumptions: Vec<String>,
     pub(super) reasoning: Vec<String>,
     pub(super) reading: Option<Reading>,
-    pub(super) procedure: Option<Procedure>,
     pub(super) recipe: Option<RecipeId>,
     /// Loads the encoder meanwhile.
     pub(super) warming: Option<Arc<tokio::task::JoinHandle<()>>>,
@@ -186,7 +185,6 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
         confidence: procedure.confidence,
         assumptions: procedure.assumptions.clone(),
         reasoning: procedure.reasoning.clone(),
-        procedure: Some(procedure),
         ..Work::default()
     }
 }

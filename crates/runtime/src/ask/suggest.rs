@@ -9,16 +9,18 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     let Some(query) = reading.queries.first().map(|named| &named.query) else { return Vec::new() };
     let Some(table) = catalogue.table(&query.table) else { return Vec::new() };
     let measure = (query.items.iter())
-        .find_map(|item| column_of(&item.expr).and_then(|name| table.column(name)).filter(|column| column.kind.is_number()))
+        .find_map(|item| column_of(&item.expr).and_then(|name| table.column(name)).filter(|column| is_measure(column)))
         .or_else(|| table.columns.iter().find(|column| is_measure(column)));
-    let grouped: Vec<&str> = query.group.iter().filter_map(column_of).collect();
+    let mut used: Vec<String> = query.group.iter().filter_map(column_of).map(str::to_owned).collect();
+    used.extend(reading.parameters.iter().map(|parameter| parameter.column.rsplit('.').next().unwrap_or_default().to_owned()));
+    used.extend(reading.queries.iter().flat_map(|named| &named.query.group).filter_map(column_of).map(str::to_owned));
     let what = measure.map_or_else(|| format!("number of {}", table.label), |column| format!("total {}", column.label.replace('_', " ")));
     let mut questions = Vec::new();
     let over_time = query.group.iter().any(|expr| matches!(expr, Expr::Truncate(..) | Expr::Part(..)));
     if !over_time && table.columns.iter().any(|column| column.kind.is_time()) {
         questions.push(format!("{} by month", capital(&what)));
     }
-    for column in dimensions(table).into_iter().filter(|column| !grouped.contains(&column.name.as_str())).take(2) {
+    for column in dimensions(table).into_iter().filter(|column| !used.contains(&column.name)).take(2) {
         questions.push(format!("{} by {}", capital(&what), column.label.replace('_', " ")));
     }
     if questions.len() < 3 && measure.is_none() && !filtered(query) {
@@ -34,7 +36,8 @@ fn filtered(query: &Query) -> bool {
 
 fn is_measure(column: &Column) -> bool {
     let name = column.name.to_lowercase();
-    column.kind.is_number() && !name.ends_with("id") && !name.contains("year") && column.distinct > 10
+    let counted = ["amount", "total", "sales", "revenue", "price", "cost", "value"].iter().any(|word| name.contains(word));
+    column.kind.is_number() && !name.ends_with("id") && !name.contains("year") && (counted || column.distinct > 20)
 }
 
 /// Columns with few values: what things are counted by.
