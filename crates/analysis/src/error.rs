@@ -34,8 +34,10 @@ pub enum Error {
     Chart(String),
     #[error("the arguments of {tool} are wrong: {detail}")]
     Arguments { tool: &'static str, detail: String },
-    #[error("{what}: {detail}")]
-    Output { what: String, detail: String },
+    #[error(
+        "{table} has more than {rows} rows, too many to be fetched and joined with other sources. Ask its database alone, or narrow it in a view"
+    )]
+    TooManyRows { table: String, rows: usize },
 }
 
 impl Error {
@@ -98,7 +100,7 @@ impl Coded for Error {
             Self::Denied(denied) => denied.code(),
             Self::Chart(_) => "ANA008",
             Self::Arguments { .. } => "ANA009",
-            Self::Output { .. } => "ANA010",
+            Self::TooManyRows { .. } => "ANA010",
         }
     }
 
@@ -106,7 +108,7 @@ impl Coded for Error {
         match self {
             Self::Server(error) => error.class(),
             Self::Denied(denied) => denied.class(),
-            Self::Database { .. } | Self::Timeout { .. } | Self::Output { .. } => ErrorClass::Transient,
+            Self::Database { .. } | Self::Timeout { .. } => ErrorClass::Transient,
             _ => ErrorClass::User,
         }
     }

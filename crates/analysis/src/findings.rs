@@ -190,8 +190,8 @@ impl<'a> Measure<'a> {
         let field = frame.fields.get(at)?;
         // A number reads like its cell in the table, where `5` and `5.00` differ.
         let whole = frame.column(at).all(|value| !matches!(value, Value::Float(_)));
-        let known = frame.numbers(at).len();
-        (known > 0).then_some(Self {
+        let known = frame.numbers(at).iter().any(|number| number.abs() < 1e150);
+        known.then_some(Self {
             frame,
             at,
             column: &field.name,
@@ -242,7 +242,8 @@ impl<'a> Measure<'a> {
     }
 
     fn number(&self, row: usize) -> Option<f64> {
-        self.frame.cell(row, self.at).number()
+        // Beyond this a sum of a few may be infinite; no measured quantity is that large.
+        self.frame.cell(row, self.at).number().filter(|number| number.abs() < 1e150)
     }
 
     /// The number of some rows together; none when they may not be added up.
@@ -285,17 +286,18 @@ fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
     let mut known: HashMap<String, usize> = HashMap::new();
     for row in 0..frame.rows.len() {
         let cell = frame.cell(row, by);
-        if measure.number(row).is_none() || cell.is_null() {
+        let nameless = cell.is_null() || matches!(cell, Value::Float(n) if !n.is_finite());
+        if measure.number(row).is_none() || nameless {
             continue;
         }
         let (label, at) = match (time, moment(cell), cell.number()) {
             (true, Some(moment), _) => (moment_label(seconds(moment), grain, years), seconds(moment)),
             (true, None, Some(year)) if year >= 1000.0 => (cell.plain(), year),
-            (true, None, Some(part)) => (format!("{name} {}", cell.plain()), part),
+            (true, None, Some(part)) => (format!("{name} {}", label(cell, Unit::Year)), part),
             (true, None, None) => continue,
             _ if matches!(cell, Value::Text(_)) => (label(cell, unit), row as f64),
             (_, _, Some(_)) if !matches!(cell, Value::Bool(_)) => {
-                (capital(&format!("{name} {}", cell.plain())), row as f64)
+                (capital(&format!("{name} {}", label(cell, Unit::Year))), row as f64)
             }
             _ => (format!("{name} = {}", label(cell, unit)), row as f64),
         };
@@ -403,6 +405,16 @@ fn spread(measure: &Measure<'_>) -> Option<Finding> {
     let (low, high) = (*rows.iter().min_by(by_size)?, *rows.iter().max_by(by_size)?);
     if rows.len() < 2 {
         return None;
+    }
+    if measure.number(low) == measure.number(high) {
+        let all = Finding::default().say("All ").cell(
+            &group(rows.len() as f64, 0, false),
+            "count",
+            &rows,
+            measure.column,
+        );
+        let all = all.say(&format!(" rows have the same {}: ", measure.name()));
+        return Some(all.cell(&measure.say(measure.number(low)?), "value", &[low], measure.column).say("."));
     }
     let mut numbers: Vec<f64> = rows.iter().filter_map(|row| measure.number(*row)).collect();
     let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;

@@ -22,19 +22,43 @@ pub enum Dialect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum Aggregate { Count, CountDistinct, Sum, Average, Min, Max, Median, StdDev, Correlation }
+pub enum Aggregate {
+    Count,
+    CountDistinct,
+    Sum,
+    Average,
+    Min,
+    Max,
+    Median,
+    StdDev,
+    Correlation,
+}
 
 /// A part of the calendar that a time is cut to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum Grain { Day, Week, Month, Quarter, Year }
+pub enum Grain {
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
 
 /// A literal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum Literal { Null, Bool(bool), Int(i64), Float(f64), Text(String), Date(chrono::NaiveDate), Time(chrono::NaiveDateTime) }
+pub enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    Date(chrono::NaiveDate),
+    Time(chrono::NaiveDateTime),
+}
 
 /// Something with a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,7 +90,14 @@ pub enum Expr {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum Compare { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual }
+pub enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,7 +149,11 @@ pub struct Joined {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum SetOperation { Union, Intersect, Except }
+pub enum SetOperation {
+    Union,
+    Intersect,
+    Except,
+}
 
 /// A whole query.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

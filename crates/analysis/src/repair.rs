@@ -16,6 +16,8 @@ pub struct Repaired {
     pub sql: String,
     /// What was changed, for the answer and the journal.
     pub what: String,
+    /// The result is no longer the whole of what was asked.
+    pub partial: bool,
 }
 
 /// A repair, if a rule knows one. It never gives back what it was given.
@@ -70,7 +72,7 @@ fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repai
             *token = changed.clone();
         }
     }
-    Some(Repaired { sql: text(&tokens), what: format!("{} was taken to mean {nearest}", word.value) })
+    Some(Repaired { sql: text(&tokens), what: format!("{} was taken to mean {nearest}", word.value), partial: false })
 }
 
 fn mentions(message: &str, name: &str) -> bool {
@@ -87,7 +89,7 @@ fn dialect(sql: &str) -> Option<Repaired> {
     if let Some(tokens) = tokens(&fixed) {
         fixed = text(&without_top(tokens));
     }
-    Some(Repaired { sql: fixed, what: "spellings of another SQL dialect were rewritten".to_owned() })
+    Some(Repaired { sql: fixed, what: "spellings of another SQL dialect were rewritten".to_owned(), partial: false })
 }
 
 /// `SELECT TOP 5 x` becomes `SELECT x … LIMIT 5`.
@@ -150,14 +152,14 @@ fn cast_text(sql: &str, catalogue: &Catalogue) -> Option<Repaired> {
         text.push_str(&token.to_string());
     }
     changed.dedup();
-    (!changed.is_empty()).then(|| Repaired { sql: text, what: format!("{} was read as numbers", changed.join(", ")) })
+    (!changed.is_empty()).then(|| Repaired { sql: text, what: format!("{} was read as numbers", changed.join(", ")), partial: false })
 }
 
 /// A query without a limit gets one.
 fn smaller(sql: &str) -> Option<Repaired> {
     let has_limit = tokens(sql)?.iter().any(|token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("limit")));
     let what = format!("only the first {SMALLER} rows were taken");
-    (!has_limit).then(|| Repaired { sql: format!("{} LIMIT {SMALLER}", sql.trim_end_matches([';', ' '])), what })
+    (!has_limit).then(|| Repaired { sql: format!("{} LIMIT {SMALLER}", sql.trim_end_matches([';', ' '])), what, partial: true })
 }
 
 /// Edits between two words.

@@ -363,23 +363,33 @@ impl Session {
             return Ok(());
         };
         let (Some(table), Some(room)) = (self.catalogue.tables.get(place), self.rooms.get(place)) else { return Ok(()) };
-        let columns: Vec<String> = table.columns.iter().map(|column| format!("\"{}\"", column.name.replace('"', "\"\""))).collect();
-        let from: Vec<String> = table.name.split('.').map(|part| format!("\"{}\"", part.replace('"', "\"\""))).collect();
-        let sql = format!("SELECT {} FROM {}", columns.join(", "), from.join("."));
+        if matches!(room, Room::Engine) {
+            return Ok(());
+        }
         let limit = self.options.fetch_rows;
+        let (frame, cut) = self.fetch(table, room, limit).await?;
+        if cut {
+            return Err(Error::TooManyRows { table: table.name.clone(), rows: limit });
+        }
+        self.engine.add_frame(&table.name, &frame)
+    }
+
+    /// Rows of a database's table, as they stand there.
+    async fn fetch(&self, table: &Table, room: &Room, limit: usize) -> Result<(Frame, bool)> {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let columns: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
+        let from: Vec<String> = table.name.split('.').map(quoted).collect();
+        let sql = format!("SELECT {} FROM {}", columns.join(", "), from.join("."));
         let (mut frame, cut) = match room {
-            Room::Engine => return Ok(()),
+            Room::Engine => self.engine.head(&table.name, limit).await?,
             Room::Sqlite(database) => database.query(&sql, limit).await?,
             Room::Server(server) => server.query(&sql, Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?,
         };
-        if cut {
-            return Err(Error::Memory { megabytes: self.options.memory >> 20 });
-        }
         for (field, column) in frame.fields.iter_mut().zip(&table.columns) {
             field.kind = column.kind;
         }
         crate::reader::undress_times(&mut frame);
-        self.engine.add_frame(&table.name, &frame)
+        Ok((frame, cut))
     }
 
     /// Rows of a table that only this process made, for further steps: `df.transform` works on them.
@@ -389,7 +399,10 @@ impl Session {
 
     /// The first rows of a table.
     pub async fn head(&self, table: &str, rows: usize) -> Result<(Frame, bool)> {
-        self.bring(table).await?;
-        self.engine.head(table, rows).await
+        let place = self.catalogue.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table));
+        match place.and_then(|place| self.catalogue.tables.get(place).zip(self.rooms.get(place))) {
+            Some((known, room)) if !matches!(room, Room::Engine) => self.fetch(known, room, rows).await,
+            _ => self.engine.head(table, rows).await,
+        }
     }
 }

@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 pub fn tables(query: &Query) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     visit(query, &mut |query| {
-        names.insert(query.table.clone());
+        if query.from.is_none() {
+            names.insert(query.table.clone());
+        }
         names.extend(query.joins.iter().map(|join| join.table.clone()));
     });
     names
@@ -26,6 +28,7 @@ pub(crate) fn visit(query: &Query, see: &mut dyn FnMut(&Query)) {
     let expressions = query.items.iter().map(|item| &item.expr).chain(&query.group).chain(query.order.iter().map(|(expr, _)| expr));
     expressions.for_each(|expr| in_expr(expr, &mut inner));
     inner.extend(query.set.iter().map(|(_, second)| &**second));
+    inner.extend(query.from.as_deref());
     for query in inner {
         visit(query, see);
     }
@@ -34,6 +37,10 @@ pub(crate) fn visit(query: &Query, see: &mut dyn FnMut(&Query)) {
 fn in_expr<'a>(expr: &'a Expr, found: &mut Vec<&'a Query>) {
     match expr {
         Expr::Scalar(query) => found.push(query),
+        Expr::When(condition, value) => {
+            in_condition(condition, found);
+            in_expr(value, found);
+        }
         Expr::Aggregate(_, arguments) => arguments.iter().for_each(|argument| in_expr(argument, found)),
         Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => in_expr(inner, found),
         Expr::Arithmetic(_, left, right) => [left, right].into_iter().for_each(|side| in_expr(side, found)),
@@ -51,14 +58,12 @@ fn in_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Query>) {
         Condition::In(expr, _) | Condition::Like(expr, _) | Condition::IsNull(expr) | Condition::Within(expr, ..) => in_expr(expr, found),
         Condition::All(list) | Condition::Any(list) => list.iter().for_each(|condition| in_condition(condition, found)),
         Condition::Not(inner) => in_condition(inner, found),
-        #[allow(unreachable_patterns)]
-        _ => {}
     }
 }
 
 /// Puts the columns that may be read in place of a lone `*`.
 pub fn expand_star(query: &mut Query, visible: &Catalogue) {
-    let lone = matches!(query.items.as_slice(), [Item { expr: Expr::Star, .. }]);
+    let lone = query.from.is_none() && matches!(query.items.as_slice(), [Item { expr: Expr::Star, .. }]);
     if lone && let Some(table) = visible.table(&query.table) {
         let alias = if query.alias.is_empty() { query.table.clone() } else { query.alias.clone() };
         let item = |column: &Column| Item { expr: Expr::Column(alias.clone(), column.name.clone()), name: column.name.clone() };
@@ -80,6 +85,7 @@ fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
         Expr::Column(alias, name) => column(query, catalogue, alias, name).map_or(Unit::Plain, |column| column.unit),
         Expr::Aggregate(Aggregate::Count | Aggregate::CountDistinct | Aggregate::Correlation, _) => Unit::Plain,
         Expr::Aggregate(_, arguments) => arguments.first().map_or(Unit::Plain, |argument| unit(argument, query, catalogue)),
+        Expr::When(_, value) => unit(value, query, catalogue),
         Expr::ShareOfTotal(_) => Unit::Share,
         Expr::Arithmetic('+' | '-', left, right) => {
             let (left, right) = (unit(left, query, catalogue), unit(right, query, catalogue));

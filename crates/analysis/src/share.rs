@@ -28,7 +28,7 @@ pub fn base(queries: &[Query], catalogue: &Catalogue) -> Option<(String, Query, 
     let mut alone = true;
     for query in queries {
         visit(query, &mut |query| {
-            alone &= query.table == first.table && query.joins.is_empty();
+            alone &= query.table == first.table && query.joins.is_empty() && query.from.is_none();
             collect(query, &mut columns);
         });
     }
@@ -106,6 +106,10 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
                 columns.insert(name.clone());
             }
             Expr::Aggregate(_, arguments) => arguments.iter().for_each(|argument| expr(argument, columns)),
+            Expr::When(test, value) => {
+                condition(test, columns);
+                expr(value, columns);
+            }
             Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => expr(inner, columns),
             Expr::Arithmetic(_, left, right) => {
                 expr(left, columns);
@@ -125,8 +129,6 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
             }
             Condition::All(list) | Condition::Any(list) => list.iter().for_each(|inner| condition(inner, columns)),
             Condition::Not(inner) => condition(inner, columns),
-            #[allow(unreachable_patterns)]
-            _ => {}
         }
     }
     query.items.iter().for_each(|item| expr(&item.expr, columns));
@@ -141,6 +143,10 @@ fn rename(query: &Query, from: &str) -> Query {
         match value {
             Expr::Scalar(query) => **query = rename(query, from),
             Expr::Aggregate(_, arguments) => arguments.iter_mut().for_each(|argument| in_expr(argument, from)),
+            Expr::When(test, value) => {
+                in_condition(test, from);
+                in_expr(value, from);
+            }
             Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => in_expr(inner, from),
             Expr::Arithmetic(_, left, right) => {
                 in_expr(left, from);
@@ -162,8 +168,6 @@ fn rename(query: &Query, from: &str) -> Query {
             Condition::In(inner, _) | Condition::Like(inner, _) | Condition::IsNull(inner) | Condition::Within(inner, ..) => in_expr(inner, from),
             Condition::All(list) | Condition::Any(list) => list.iter_mut().for_each(|inner| in_condition(inner, from)),
             Condition::Not(inner) => in_condition(inner, from),
-            #[allow(unreachable_patterns)]
-            _ => {}
         }
     }
     let mut renamed = query.clone();

@@ -4,7 +4,9 @@
 
 use std::fmt::Write as _;
 
-use crate::query::{Aggregate, Compare, Condition, Dialect, Expr, Grain, Joined, Literal, Query, SetOperation};
+use crate::query::{
+    Aggregate, Compare, Condition, Dialect, Expr, Grain, Joined, Literal, Query, SetOperation,
+};
 
 /// The SQL text of a query.
 #[must_use]
@@ -18,7 +20,9 @@ pub fn write(query: &Query, dialect: Dialect) -> String {
 pub fn supports(query: &Query, dialect: Dialect) -> bool {
     let lacks = |aggregate: Aggregate| match dialect {
         Dialect::DataFusion | Dialect::Postgres => false,
-        Dialect::Sqlite => matches!(aggregate, Aggregate::Median | Aggregate::StdDev | Aggregate::Correlation),
+        Dialect::Sqlite => {
+            matches!(aggregate, Aggregate::Median | Aggregate::StdDev | Aggregate::Correlation)
+        }
         Dialect::MySql => matches!(aggregate, Aggregate::Median | Aggregate::Correlation),
     };
     !aggregates(query).into_iter().any(lacks)
@@ -27,7 +31,9 @@ pub fn supports(query: &Query, dialect: Dialect) -> bool {
 /// All aggregates used anywhere in a query.
 fn aggregates(query: &Query) -> Vec<Aggregate> {
     let mut found = Vec::new();
-    let exprs = (query.items.iter().map(|item| &item.expr)).chain(&query.group).chain(query.order.iter().map(|(expr, _)| expr));
+    let exprs = (query.items.iter().map(|item| &item.expr))
+        .chain(&query.group)
+        .chain(query.order.iter().map(|(expr, _)| expr));
     for expr in exprs {
         in_expr(expr, &mut found);
     }
@@ -69,14 +75,19 @@ fn in_condition(condition: &Condition, found: &mut Vec<Aggregate>) {
             in_expr(left, found);
             in_expr(right, found);
         }
-        Condition::In(expr, _) | Condition::Like(expr, _) | Condition::IsNull(expr) | Condition::Within(expr, _, _) => {
+        Condition::In(expr, _)
+        | Condition::Like(expr, _)
+        | Condition::IsNull(expr)
+        | Condition::Within(expr, _, _) => {
             in_expr(expr, found);
         }
         Condition::InQuery(expr, query, _) => {
             in_expr(expr, found);
             found.extend(aggregates(query));
         }
-        Condition::All(all) | Condition::Any(all) => all.iter().for_each(|condition| in_condition(condition, found)),
+        Condition::All(all) | Condition::Any(all) => {
+            all.iter().for_each(|condition| in_condition(condition, found));
+        }
         Condition::Not(inner) => in_condition(inner, found),
     }
 }
@@ -114,7 +125,11 @@ impl Writer {
             Literal::Date(date) => format!("DATE '{date}'"),
             Literal::Time(time) => {
                 let time = time.format("%Y-%m-%d %H:%M:%S");
-                if self.dialect == Dialect::Sqlite { format!("'{time}'") } else { format!("TIMESTAMP '{time}'") }
+                if self.dialect == Dialect::Sqlite {
+                    format!("'{time}'")
+                } else {
+                    format!("TIMESTAMP '{time}'")
+                }
             }
         }
     }
@@ -131,13 +146,17 @@ impl Writer {
             Expr::Arithmetic('/', left, right) => {
                 format!("({} * 1.0 / nullif({}, 0))", self.expr(left), self.expr(right))
             }
-            Expr::Arithmetic(sign, left, right) => format!("({} {sign} {})", self.expr(left), self.expr(right)),
+            Expr::Arithmetic(sign, left, right) => {
+                format!("({} {sign} {})", self.expr(left), self.expr(right))
+            }
             Expr::Scalar(query) => format!("({})", self.query(query)),
             Expr::ShareOfTotal(part) => {
                 let part = self.expr(part);
                 format!("({part} * 1.0 / nullif(sum({part}) OVER (), 0))")
             }
-            Expr::When(condition, inner) => format!("CASE WHEN {} THEN {} END", self.condition(condition), self.expr(inner)),
+            Expr::When(condition, inner) => {
+                format!("CASE WHEN {} THEN {} END", self.condition(condition), self.expr(inner))
+            }
         }
     }
 
@@ -150,7 +169,9 @@ impl Writer {
             (Aggregate::Average, _) => format!("avg({inner})"),
             (Aggregate::Min, _) => format!("min({inner})"),
             (Aggregate::Max, _) => format!("max({inner})"),
-            (Aggregate::Median, Dialect::Postgres) => format!("percentile_cont(0.5) WITHIN GROUP (ORDER BY {inner})"),
+            (Aggregate::Median, Dialect::Postgres) => {
+                format!("percentile_cont(0.5) WITHIN GROUP (ORDER BY {inner})")
+            }
             (Aggregate::Median, _) => format!("median({inner})"),
             (Aggregate::StdDev, Dialect::MySql) => format!("stddev_samp({inner})"),
             (Aggregate::StdDev, _) => format!("stddev({inner})"),
@@ -166,7 +187,9 @@ impl Writer {
                 Grain::Week => format!("date({time}, 'weekday 0', '-6 days')"),
                 Grain::Month => format!("strftime('%Y-%m-01', {time})"),
                 Grain::Quarter => {
-                    format!("(strftime('%Y', {time}) || substr('-01-04-07-10', ((strftime('%m', {time}) - 1) / 3) * 3 + 1, 3) || '-01')")
+                    format!(
+                        "(strftime('%Y', {time}) || substr('-01-04-07-10', ((strftime('%m', {time}) - 1) / 3) * 3 + 1, 3) || '-01')"
+                    )
                 }
                 Grain::Year => format!("strftime('%Y-01-01', {time})"),
             },
@@ -174,7 +197,9 @@ impl Writer {
                 Grain::Day => format!("date({time})"),
                 Grain::Week => format!("date_sub(date({time}), INTERVAL weekday({time}) DAY)"),
                 Grain::Month => format!("date_format({time}, '%Y-%m-01')"),
-                Grain::Quarter => format!("makedate(year({time}), 1) + INTERVAL (quarter({time}) - 1) QUARTER"),
+                Grain::Quarter => {
+                    format!("makedate(year({time}), 1) + INTERVAL (quarter({time}) - 1) QUARTER")
+                }
                 Grain::Year => format!("date_format({time}, '%Y-01-01')"),
             },
         }
@@ -206,7 +231,12 @@ impl Writer {
             Condition::Compare(left, compare, right) => self.compare(left, *compare, right),
             Condition::In(expr, values) => self.any_of(expr, values),
             Condition::InQuery(expr, query, negated) => {
-                format!("{} {}IN ({})", self.expr(expr), if *negated { "NOT " } else { "" }, self.query(query))
+                format!(
+                    "{} {}IN ({})",
+                    self.expr(expr),
+                    if *negated { "NOT " } else { "" },
+                    self.query(query)
+                )
             }
             Condition::Like(expr, pattern) => match self.dialect {
                 Dialect::Sqlite => format!("{} LIKE {}", self.expr(expr), self.text(pattern)),
@@ -268,7 +298,9 @@ impl Writer {
 
     fn join(&self, joined: &Joined) -> String {
         let word = if joined.outer { "LEFT JOIN" } else { "JOIN" };
-        let on: Vec<String> = (joined.on.iter()).map(|(left, right)| format!("{} = {}", self.expr(left), self.expr(right))).collect();
+        let on: Vec<String> = (joined.on.iter())
+            .map(|(left, right)| format!("{} = {}", self.expr(left), self.expr(right)))
+            .collect();
         let on = if on.is_empty() { "1 = 1".to_owned() } else { on.join(" AND ") };
         format!(" {word} {} AS {} ON {on}", self.name(&joined.table), self.name(&joined.alias))
     }
@@ -284,8 +316,9 @@ impl Writer {
             let _ = write!(text, " {word} {}", self.core(other));
         }
         if !query.order.is_empty() {
-            let order: Vec<String> =
-                (query.order.iter()).map(|(expr, down)| format!("{}{}", self.expr(expr), if *down { " DESC" } else { " ASC" })).collect();
+            let order: Vec<String> = (query.order.iter())
+                .map(|(expr, down)| format!("{}{}", self.expr(expr), if *down { " DESC" } else { " ASC" }))
+                .collect();
             let _ = write!(text, " ORDER BY {}", order.join(", "));
         }
         match (query.limit, query.skip) {

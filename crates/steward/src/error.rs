@@ -17,9 +17,9 @@ impl Failure {
         Self { code, class: ErrorClass::User, message: message.into() }
     }
 
-    /// Something that policy does not allow.
-    pub(crate) fn denied(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, class: ErrorClass::Denied, message: message.into() }
+    /// What went wrong inside an answer.
+    pub(crate) fn of(code: &'static str, class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { code, class, message: message.into() }
     }
 
     /// Something that should not have happened.

@@ -37,6 +37,13 @@ impl Dress {
 
     /// A cell of the column, or a number that was computed from it.
     pub(crate) fn show(self, value: &Value) -> String {
+        // Dozens of digits are not read by anyone; whole numbers may be keys and keep theirs.
+        if let Value::Float(number) = value
+            && number.is_finite()
+            && number.abs() >= 1e18
+        {
+            return format!("{number:.3e}");
+        }
         let Some(places) = self.places else { return show(value, self.unit) };
         let Value::Float(number) = value else { return show(value, self.unit) };
         // A number that was computed (a mean, a small change) may need more places than the cells do.
@@ -87,6 +94,8 @@ mod tests {
         let field = Field::new("n", Kind::Number);
         let frame = Frame { name: String::new(), fields: vec![field], rows: vec![vec![Value::Float(3.0)]] };
         assert_eq!(Dress::of(&frame, 0).show(&Value::Float(2.5)), "2.5", "a mean keeps its fraction");
+        assert!(!Dress::of(&frame, 0).show(&Value::Int(i64::MAX)).contains('e'), "keys keep their digits");
+        assert_eq!(column(Unit::Plain, &[1e40]), ["1.000e40"]);
         assert_eq!(column(Unit::Share, &[0.5]), ["50 %"]);
     }
 }

@@ -22,9 +22,15 @@ pub(super) fn build(sketch: &Sketch, schema: &Schema) -> Option<Query> {
         None => plain(sketch, &[], schema)?,
     };
     if sketch.count_rows {
-        let item = Item { expr: Expr::Aggregate(Aggregate::Count, vec![Expr::Star]), name: "count".to_owned() };
+        let item =
+            Item { expr: Expr::Aggregate(Aggregate::Count, vec![Expr::Star]), name: "count".to_owned() };
         query.order.clear();
-        query = Query { items: vec![item], from: Some(Box::new(query)), alias: "counted".to_owned(), ..Query::default() };
+        query = Query {
+            items: vec![item],
+            from: Some(Box::new(query)),
+            alias: "counted".to_owned(),
+            ..Query::default()
+        };
     }
     Some(query)
 }
@@ -34,7 +40,8 @@ fn plain(sketch: &Sketch, more: &[Condition], schema: &Schema) -> Option<Query> 
     sketch.targets.iter().for_each(|target| tables_of(&target.expr, &mut tables));
     sketch.groups.iter().for_each(|expr| tables_of(expr, &mut tables));
     sketch.order.iter().for_each(|(expr, _)| tables_of(expr, &mut tables));
-    (sketch.filters.iter().chain(more).chain(&sketch.having)).for_each(|condition| tables_in(condition, &mut tables));
+    (sketch.filters.iter().chain(more).chain(&sketch.having))
+        .for_each(|condition| tables_in(condition, &mut tables));
     tables.extend(sketch.entities.iter().cloned());
     tables.extend(sketch.absent.iter().map(|absent| absent.entity.clone()));
     let mut unique: Vec<String> = Vec::new();
@@ -43,7 +50,11 @@ fn plain(sketch: &Sketch, more: &[Condition], schema: &Schema) -> Option<Query> 
             unique.push(table);
         }
     }
-    let head = if unique.contains(&sketch.head) || unique.is_empty() { sketch.head.clone() } else { unique.first()?.clone() };
+    let head = if unique.contains(&sketch.head) || unique.is_empty() {
+        sketch.head.clone()
+    } else {
+        unique.first()?.clone()
+    };
     let joins = joins::tree(schema.catalogue, &head, &unique)?;
     let mut conditions: Vec<Condition> = sketch.filters.iter().chain(more).cloned().collect();
     for absent in &sketch.absent {
@@ -57,7 +68,10 @@ fn plain(sketch: &Sketch, more: &[Condition], schema: &Schema) -> Option<Query> 
     for entity in &sketch.entities {
         let table = schema.catalogue.tables.iter().position(|table| &table.name == entity)?;
         let named = sketch.targets.iter().any(|target| !has_aggregate(&target.expr));
-        let key = schema.key(table).or_else(|| schema.display(table).filter(|_| !named)).and_then(|place| column_expr(schema, place));
+        let key = schema
+            .key(table)
+            .or_else(|| schema.display(table).filter(|_| !named))
+            .and_then(|place| column_expr(schema, place));
         group.extend(key);
     }
     if !group.is_empty() || !sketch.entities.is_empty() {
@@ -72,7 +86,11 @@ fn plain(sketch: &Sketch, more: &[Condition], schema: &Schema) -> Option<Query> 
             }
         }
     }
-    let items = sketch.targets.iter().map(|target| Item { expr: target.expr.clone(), name: target.name.clone() }).collect();
+    let items = sketch
+        .targets
+        .iter()
+        .map(|target| Item { expr: target.expr.clone(), name: target.name.clone() })
+        .collect();
     Some(Query {
         items,
         distinct: sketch.distinct,
@@ -121,10 +139,13 @@ pub(super) fn column_expr(schema: &Schema, place: Place) -> Option<Expr> {
 fn missing_value(sketch: &Sketch, absent: &Absent, schema: &Schema) -> Option<Condition> {
     let [target] = sketch.targets.as_slice() else { return None };
     let Expr::Column(table, name) = &target.expr else { return None };
-    let position = schema.catalogue.tables.iter().position(|known| known.name == *table && *table == absent.entity)?;
+    let position =
+        schema.catalogue.tables.iter().position(|known| known.name == *table && *table == absent.entity)?;
     let column = schema.table(position)?.columns.iter().position(|known| known.name == *name)?;
     let place = Place { table: position, column };
-    let shared = schema.column(place).is_some_and(|column| column.distinct * 3 < column.seen * 2) && !schema.is_key(place) && schema.display(position) != Some(place);
+    let shared = schema.column(place).is_some_and(|column| column.distinct * 3 < column.seen * 2)
+        && !schema.is_key(place)
+        && schema.display(position) != Some(place);
     if !shared || !absent.by_value || absent.conditions.is_empty() {
         return None;
     }
@@ -132,7 +153,14 @@ fn missing_value(sketch: &Sketch, absent: &Absent, schema: &Schema) -> Option<Co
     let mut conditions = absent.conditions.clone();
     conditions.push(Condition::Not(Box::new(Condition::IsNull(target.expr.clone()))));
     let items = vec![Item { expr: target.expr.clone(), name: "value".to_owned() }];
-    let query = Query { items, table: absent.entity.clone(), alias: absent.entity.clone(), joins, filter: all(conditions), ..Query::default() };
+    let query = Query {
+        items,
+        table: absent.entity.clone(),
+        alias: absent.entity.clone(),
+        joins,
+        filter: all(conditions),
+        ..Query::default()
+    };
     Some(Condition::InQuery(target.expr.clone(), Box::new(query), true))
 }
 
@@ -141,9 +169,15 @@ fn missing(absent: &Absent, schema: &Schema) -> Option<Condition> {
     let joined = joins::tree(schema.catalogue, &absent.entity, &absent.tables)?;
     let (first, rest) = joined.split_first()?;
     let (left, right) = first.on.first()?;
-    let (outer, inner) = if matches!(left, Expr::Column(table, _) if *table == absent.entity) { (left, right) } else { (right, left) };
+    let (outer, inner) = if matches!(left, Expr::Column(table, _) if *table == absent.entity) {
+        (left, right)
+    } else {
+        (right, left)
+    };
     let chained = rest.iter().all(|step: &Joined| {
-        step.on.iter().all(|(a, b)| ![a, b].iter().any(|side| matches!(side, Expr::Column(table, _) if *table == absent.entity)))
+        step.on.iter().all(|(a, b)| {
+            ![a, b].iter().any(|side| matches!(side, Expr::Column(table, _) if *table == absent.entity))
+        })
     });
     if !chained || absent.conditions.iter().any(|condition| mentions(condition, &absent.entity)) {
         return None;
@@ -177,7 +211,10 @@ fn extreme(by: &Expr, down: bool, within: &Expr) -> Option<Condition> {
     let inner = |name: &String| Expr::Column(alias.clone(), name.clone());
     let aggregate = if down { Aggregate::Max } else { Aggregate::Min };
     let query = Query {
-        items: vec![Item { expr: Expr::Aggregate(aggregate, vec![inner(column)]), name: "extreme".to_owned() }],
+        items: vec![Item {
+            expr: Expr::Aggregate(aggregate, vec![inner(column)]),
+            name: "extreme".to_owned(),
+        }],
         table: table.clone(),
         alias: alias.clone(),
         filter: Some(Condition::Compare(inner(group), Compare::Equal, within.clone())),
@@ -190,7 +227,10 @@ fn extreme(by: &Expr, down: bool, within: &Expr) -> Option<Condition> {
 pub(super) fn has_aggregate(expr: &Expr) -> bool {
     match expr {
         Expr::Aggregate(..) => true,
-        Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) | Expr::When(_, inner) => has_aggregate(inner),
+        Expr::Truncate(_, inner)
+        | Expr::Part(_, inner)
+        | Expr::ShareOfTotal(inner)
+        | Expr::When(_, inner) => has_aggregate(inner),
         Expr::Arithmetic(_, left, right) => has_aggregate(left) || has_aggregate(right),
         Expr::Column(..) | Expr::Literal(_) | Expr::Star | Expr::Scalar(_) => false,
     }
@@ -205,7 +245,9 @@ pub(super) fn tables_of(expr: &Expr, tables: &mut Vec<String>) {
             }
         }
         Expr::Aggregate(_, arguments) => arguments.iter().for_each(|argument| tables_of(argument, tables)),
-        Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => tables_of(inner, tables),
+        Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
+            tables_of(inner, tables);
+        }
         Expr::When(condition, inner) => {
             tables_in(condition, tables);
             tables_of(inner, tables);
@@ -225,10 +267,16 @@ pub(super) fn tables_in(condition: &Condition, tables: &mut Vec<String>) {
             tables_of(left, tables);
             tables_of(right, tables);
         }
-        Condition::In(expr, _) | Condition::InQuery(expr, _, _) | Condition::Like(expr, _) | Condition::IsNull(expr) | Condition::Within(expr, _, _) => {
+        Condition::In(expr, _)
+        | Condition::InQuery(expr, _, _)
+        | Condition::Like(expr, _)
+        | Condition::IsNull(expr)
+        | Condition::Within(expr, _, _) => {
             tables_of(expr, tables);
         }
-        Condition::All(all) | Condition::Any(all) => all.iter().for_each(|condition| tables_in(condition, tables)),
+        Condition::All(all) | Condition::Any(all) => {
+            all.iter().for_each(|condition| tables_in(condition, tables));
+        }
         Condition::Not(inner) => tables_in(inner, tables),
     }
 }

@@ -15,7 +15,9 @@ pub(super) fn tree(catalogue: &Catalogue, head: &str, tables: &[String]) -> Opti
     missing.dedup();
     while !missing.is_empty() {
         let (target, path) = (missing.iter())
-            .filter_map(|target| path(catalogue, &inside, target).map(|(cost, path)| (cost, target.clone(), path)))
+            .filter_map(|target| {
+                path(catalogue, &inside, target).map(|(cost, path)| (cost, target.clone(), path))
+            })
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, target, path)| (target, path))?;
         for step in path {
@@ -41,11 +43,18 @@ pub(super) fn steps(catalogue: &Catalogue, from: &str, to: &str) -> Option<usize
 pub(super) fn fans_out(catalogue: &Catalogue, from: &str, to: &str) -> bool {
     let Some((_, path)) = path(catalogue, &[from.to_owned()], to) else { return false };
     path.iter().any(|step| {
-        let Some((Expr::Column(left, left_column), Expr::Column(right, right_column))) = step.on.first() else { return false };
-        let (near, near_column) = if *left == step.table { (left, left_column) } else { (right, right_column) };
+        let Some((Expr::Column(left, left_column), Expr::Column(right, right_column))) = step.on.first()
+        else {
+            return false;
+        };
+        let (near, near_column) =
+            if *left == step.table { (left, left_column) } else { (right, right_column) };
         catalogue.joins.iter().any(|join| join.from.0 == *near && join.from.1.first() == Some(near_column))
     })
 }
+
+/// Tables with what it costs to reach them, and from where.
+type Reached = HashMap<String, (f64, Option<(String, Joined)>)>;
 
 fn cost(join: &Join) -> f64 {
     match join.evidence {
@@ -56,7 +65,7 @@ fn cost(join: &Join) -> f64 {
 }
 
 fn path(catalogue: &Catalogue, from: &[String], to: &str) -> Option<(f64, Vec<Joined>)> {
-    let mut best: HashMap<String, (f64, Option<(String, Joined)>)> = from.iter().map(|table| (table.clone(), (0.0, None))).collect();
+    let mut best: Reached = from.iter().map(|table| (table.clone(), (0.0, None))).collect();
     let mut open: Vec<String> = from.to_vec();
     while let Some(position) = cheapest(&open, &best) {
         let table = open.swap_remove(position);
@@ -72,7 +81,9 @@ fn path(catalogue: &Catalogue, from: &[String], to: &str) -> Option<(f64, Vec<Jo
                 let total = so_far + cost(join);
                 if best.get(&far.0).is_none_or(|(known, _)| total < *known - 1e-9) {
                     let on = (near.1.iter().zip(&far.1))
-                        .map(|(a, b)| (Expr::Column(near.0.clone(), a.clone()), Expr::Column(far.0.clone(), b.clone())))
+                        .map(|(a, b)| {
+                            (Expr::Column(near.0.clone(), a.clone()), Expr::Column(far.0.clone(), b.clone()))
+                        })
                         .collect();
                     let step = Joined { table: far.0.clone(), alias: far.0.clone(), on, outer: false };
                     best.insert(far.0.clone(), (total, Some((table.clone(), step))));
@@ -92,7 +103,7 @@ fn path(catalogue: &Catalogue, from: &[String], to: &str) -> Option<(f64, Vec<Jo
     Some((total, steps))
 }
 
-fn cheapest(open: &[String], best: &HashMap<String, (f64, Option<(String, Joined)>)>) -> Option<usize> {
+fn cheapest(open: &[String], best: &Reached) -> Option<usize> {
     let cost = |table: &String| best.get(table).map_or(f64::MAX, |(cost, _)| *cost);
     (0..open.len()).min_by(|a, b| {
         let at = |place: &usize| open.get(*place).map_or(f64::MAX, cost);

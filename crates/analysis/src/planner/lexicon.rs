@@ -2,27 +2,29 @@
 //!
 //! The invariant: nothing here comes from a data set. A word is listed because English uses it so.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
-
 use crate::query::{Aggregate, Compare, Grain};
 
-use super::tokens::{Token, stem};
+use super::tokens::Token;
 
 /// What a comparative or superlative is about: stems that a fitting column has in its name.
 pub(super) type Hint = &'static [&'static str];
 
 /// No hint.
 pub(super) const ANY: Hint = &[];
-const AGE: Hint = &["age", "birth", "born", "dob", "year", "date", "found", "launch", "open", "start", "build", "built"];
-const TIME: Hint = &["date", "year", "time", "day", "month", "created", "found", "open", "launch", "season", "when", "start"];
+const AGE: Hint =
+    &["age", "birth", "born", "dob", "year", "date", "found", "launch", "open", "start", "build", "built"];
+const TIME: Hint = &[
+    "date", "year", "time", "day", "month", "created", "found", "open", "launch", "season", "when", "start",
+];
 const WEIGHT: Hint = &["weight", "mass", "weigh"];
-const LENGTH: Hint = &["length", "duration", "distance", "long", "height", "minute", "second", "hour", "run", "time"];
+const LENGTH: Hint =
+    &["length", "duration", "distance", "long", "height", "minute", "second", "hour", "run", "time"];
 const HEIGHT: Hint = &["height", "tall", "elevation", "floor", "high"];
 const PRICE: Hint = &["price", "cost", "amount", "fee", "value", "salary"];
 const MONEY: Hint = &["worth", "salary", "income", "wealth", "earning", "money", "revenue"];
 const SPEED: Hint = &["speed", "time", "velocity", "accelerat", "lap"];
-const SIZE: Hint = &["size", "area", "capacity", "population", "square", "staff", "employe", "volume", "total"];
+const SIZE: Hint =
+    &["size", "area", "capacity", "population", "square", "staff", "employe", "volume", "total"];
 const SCORE: Hint = &["rating", "score", "rank", "point", "grade", "result"];
 const CROWD: Hint = &["population", "attendance", "visitor", "people", "capacity"];
 
@@ -331,6 +333,10 @@ const PHRASES: &[(&str, Key)] = &[
     ("newest first", Key::Desc),
     ("highest first", Key::Desc),
     ("lowest first", Key::Asc),
+    ("most first", Key::Desc),
+    ("biggest first", Key::Desc),
+    ("least first", Key::Asc),
+    ("smallest first", Key::Asc),
     ("largest first", Key::Desc),
     ("most recent first", Key::Desc),
     ("highest to lowest", Key::Desc),
@@ -484,16 +490,176 @@ const PHRASES: &[(&str, Key)] = &[
 
 /// Words that carry nothing when no column, table or value is called so.
 const FILLERS: &[&str] = &[
-    "a", "an", "the", "do", "does", "did", "done", "me", "us", "we", "you", "i", "my", "our", "please", "can", "could", "would", "there", "their",
-    "them", "they", "it", "its", "his", "her", "he", "she", "this", "these", "those", "one", "ones", "as", "so", "also", "s", "also", "just",
-    "will", "value", "values", "exist", "exists", "current", "currently", "listed", "recorded", "record", "table", "database", "data", "some",
-    "used", "use", "uses", "using", "want", "know", "see", "like", "need", "let", "then", "now", "only", "about", "given", "same", "own", "owns",
-    "belong", "belongs", "made", "make", "makes", "took", "take", "takes", "place", "happened", "happen", "held", "shown", "provide", "came", "come",
-    "comes", "went", "go", "goes", "gave", "got", "entry", "entries", "item", "items", "thing", "things", "case", "cases", "amount", "way", "such",
-    "kind", "sort", "exactly", "total", "many", "much", "well", "together", "altogether", "each", "other", "others", "more", "rows", "row", "result",
-    "results", "said", "mentioned", "out", "up", "has", "shared", "share", "who", "whats", "what's", "having", "often", "times", "time", "possible",
-    "live", "lives", "work", "works", "available", "there's", "corresponding", "occur", "occurred", "contain", "play", "played", "plays", "associated",
-    "produced", "produce", "located", "originate", "originated", "respectively", "ever", "calculate", "compute", "determine", "describe", "identify",
+    "a",
+    "an",
+    "the",
+    "do",
+    "does",
+    "did",
+    "done",
+    "me",
+    "us",
+    "we",
+    "you",
+    "i",
+    "my",
+    "our",
+    "please",
+    "can",
+    "could",
+    "would",
+    "there",
+    "their",
+    "them",
+    "they",
+    "it",
+    "its",
+    "his",
+    "her",
+    "he",
+    "she",
+    "this",
+    "these",
+    "those",
+    "one",
+    "ones",
+    "as",
+    "so",
+    "also",
+    "s",
+    "also",
+    "just",
+    "will",
+    "value",
+    "values",
+    "exist",
+    "exists",
+    "current",
+    "currently",
+    "listed",
+    "recorded",
+    "record",
+    "table",
+    "database",
+    "data",
+    "some",
+    "used",
+    "use",
+    "uses",
+    "using",
+    "want",
+    "know",
+    "see",
+    "like",
+    "need",
+    "let",
+    "then",
+    "now",
+    "only",
+    "about",
+    "given",
+    "same",
+    "own",
+    "owns",
+    "belong",
+    "belongs",
+    "made",
+    "make",
+    "makes",
+    "took",
+    "take",
+    "takes",
+    "place",
+    "happened",
+    "happen",
+    "held",
+    "shown",
+    "provide",
+    "came",
+    "come",
+    "comes",
+    "went",
+    "go",
+    "goes",
+    "gave",
+    "got",
+    "entry",
+    "entries",
+    "item",
+    "items",
+    "thing",
+    "things",
+    "case",
+    "cases",
+    "amount",
+    "way",
+    "such",
+    "kind",
+    "sort",
+    "exactly",
+    "total",
+    "many",
+    "much",
+    "well",
+    "together",
+    "altogether",
+    "each",
+    "other",
+    "others",
+    "more",
+    "rows",
+    "row",
+    "result",
+    "results",
+    "said",
+    "mentioned",
+    "out",
+    "up",
+    "has",
+    "shared",
+    "share",
+    "who",
+    "whats",
+    "what's",
+    "having",
+    "often",
+    "times",
+    "time",
+    "possible",
+    "live",
+    "lives",
+    "work",
+    "works",
+    "available",
+    "there's",
+    "corresponding",
+    "occur",
+    "occurred",
+    "contain",
+    "play",
+    "played",
+    "plays",
+    "associated",
+    "produced",
+    "produce",
+    "located",
+    "originate",
+    "originated",
+    "respectively",
+    "chart",
+    "charts",
+    "graph",
+    "graphs",
+    "plot",
+    "plots",
+    "visualize",
+    "visualise",
+    "ever",
+    "calculate",
+    "compute",
+    "determine",
+    "describe",
+    "identify",
 ];
 
 /// A word that carries nothing by itself.
@@ -517,171 +683,12 @@ pub(super) fn phrase(tokens: &[Token], start: usize) -> Option<(Key, usize)> {
             same
         });
         // "or before 2008" begins another comparison.
-        let another = first.word == "or" && length > 1 && tokens.get(start + length).is_some_and(|token| token.number.is_some());
+        let another = first.word == "or"
+            && length > 1
+            && tokens.get(start + length).is_some_and(|token| token.number.is_some());
         if fits && !another && best.is_none_or(|(_, longest)| length > longest) {
             best = Some((*key, length));
         }
     }
     best
-}
-
-/// General synonyms, by stem: words of one line may stand for each other in a column's name.
-const SYNONYMS: &[&[&str]] = &[
-    &["country", "nation", "nationality", "citizenship"],
-    &["gender", "sex"],
-    &["price", "cost", "fee"],
-    &["salary", "earn", "earning", "income", "wage", "pay"],
-    &["weight", "weigh", "heavy", "mass"],
-    &["height", "tall"],
-    &["maker", "manufactur", "manufacturer", "producer", "make"],
-    &["location", "place", "venue", "site"],
-    &["city", "town", "hometown"],
-    &["phone", "telephone", "mobile"],
-    &["email", "mail"],
-    &["job", "profession", "occupation", "position"],
-    &["employee", "staff", "worker"],
-    &["customer", "client", "buyer", "shopper"],
-    &["order", "purchas", "purchase", "buy"],
-    &["sale", "revenue", "turnover"],
-    &["amount", "revenue", "sale"],
-    &["type", "kind", "category"],
-    &["score", "point", "result"],
-    &["year", "season"],
-    &["birth", "born", "birthday"],
-    &["begin", "start", "starting"],
-    &["end", "finish"],
-    &["quantity", "unit"],
-    &["crowd", "attendance", "spectator", "audience"],
-    &["population", "inhabitant", "resident", "people"],
-    &["album", "record"],
-    &["title", "name"],
-    &["author", "writer", "written"],
-    &["director", "direct"],
-    &["home", "host"],
-    &["away", "visitor", "visit"],
-    &["rank", "position", "place", "standing"],
-    &["winner", "won", "win", "champion"],
-    &["loser", "lost", "loss", "lose"],
-    &["opponent", "against", "opposition", "rival"],
-    &["length", "duration", "long"],
-    &["area", "size", "surface"],
-    &["sport", "game", "match"],
-    &["found", "establish", "founded"],
-    &["date", "day"],
-    &["language", "speak", "spoken"],
-    &["state", "province"],
-    &["rating", "rate"],
-    &["number", "no", "num"],
-    &["code", "abbreviation"],
-    &["stock", "inventory"],
-    &["department", "dept"],
-    &["constructor", "team"],
-    &["club", "team"],
-    &["network", "channel"],
-    &["episode", "show"],
-    &["car", "vehicle", "automobile"],
-    &["school", "college", "university"],
-    &["spend", "spent", "expense", "expenditure"],
-    &["open", "opened", "opening"],
-    &["release", "releas", "publish"],
-    &["air", "aired", "broadcast"],
-    &["animal", "pet"],
-    &["teach", "teacher", "instructor"],
-    &["student", "pupil"],
-    &["vote", "voter"],
-    &["partner", "teammate"],
-    &["destination", "dest", "arrive", "arrival", "land"],
-    &["source", "origin", "depart", "departure"],
-];
-
-/// Do two stems mean about the same?
-pub(super) fn synonyms(left: &str, right: &str) -> bool {
-    static LINES: OnceLock<HashMap<String, Vec<usize>>> = OnceLock::new();
-    let lines = LINES.get_or_init(|| {
-        let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
-        for (place, line) in SYNONYMS.iter().enumerate() {
-            for word in *line {
-                lines.entry(stem(word)).or_default().push(place);
-            }
-        }
-        lines
-    });
-    lines.get(left).zip(lines.get(right)).is_some_and(|(left, right)| left.iter().any(|line| right.contains(line)))
-}
-
-/// Countries by the word for their people and things.
-const DEMONYMS: &[(&str, &[&str])] = &[
-    ("american", &["usa", "us", "united states", "america", "united states of america"]),
-    ("british", &["uk", "united kingdom", "great britain", "britain"]),
-    ("english", &["england"]),
-    ("scottish", &["scotland"]),
-    ("welsh", &["wales"]),
-    ("irish", &["ireland"]),
-    ("french", &["france"]),
-    ("german", &["germany"]),
-    ("italian", &["italy"]),
-    ("spanish", &["spain"]),
-    ("portuguese", &["portugal"]),
-    ("dutch", &["netherlands", "the netherlands", "holland"]),
-    ("belgian", &["belgium"]),
-    ("swiss", &["switzerland"]),
-    ("austrian", &["austria"]),
-    ("polish", &["poland"]),
-    ("czech", &["czech republic", "czechia"]),
-    ("hungarian", &["hungary"]),
-    ("greek", &["greece"]),
-    ("turkish", &["turkey"]),
-    ("russian", &["russia", "ussr", "russian federation"]),
-    ("ukrainian", &["ukraine"]),
-    ("swedish", &["sweden"]),
-    ("norwegian", &["norway"]),
-    ("danish", &["denmark"]),
-    ("finnish", &["finland"]),
-    ("chinese", &["china"]),
-    ("japanese", &["japan"]),
-    ("korean", &["korea", "south korea"]),
-    ("indian", &["india"]),
-    ("canadian", &["canada"]),
-    ("mexican", &["mexico"]),
-    ("brazilian", &["brazil"]),
-    ("argentine", &["argentina"]),
-    ("australian", &["australia"]),
-    ("egyptian", &["egypt"]),
-    ("african", &["africa"]),
-    ("asian", &["asia"]),
-    ("european", &["europe"]),
-];
-
-/// The countries that an adjective stands for.
-pub(super) fn demonym(word: &str) -> Option<&'static [&'static str]> {
-    DEMONYMS.iter().find(|(known, _)| *known == word).map(|(_, countries)| *countries)
-}
-
-/// Short forms in names, written out.
-pub(super) fn expand(word: &str) -> Vec<&str> {
-    match word {
-        "fname" => vec!["first", "name"],
-        "lname" => vec!["last", "name"],
-        "dob" => vec!["date", "birth"],
-        "qty" => vec!["quantity"],
-        "amt" => vec!["amount"],
-        "num" | "nbr" | "no" => vec!["number"],
-        "addr" => vec!["address"],
-        "dept" => vec!["department"],
-        "cust" => vec!["customer"],
-        "prod" => vec!["product"],
-        "avg" => vec!["average"],
-        "pct" => vec!["percent"],
-        "yr" => vec!["year"],
-        "tel" => vec!["phone"],
-        "emp" => vec!["employee"],
-        "mpg" => vec!["mpg", "mile", "gallon"],
-        "dist" => vec!["distance"],
-        "hs" => vec!["high", "school"],
-        "pos" => vec!["position"],
-        "pts" => vec!["point"],
-        "lng" => vec!["longitude"],
-        "lat" => vec!["latitude"],
-        _ => vec![word],
-    }
 }

@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::lexicon::{Key, demonym, is_filler, phrase};
+use super::lexicon::{Key, is_filler, phrase};
 use super::schema::{Place, Schema, fit};
+use super::synonyms::demonym;
 use super::time::{When, read_times};
 use super::tokens::{Spans, Token, squash};
 
@@ -48,7 +49,12 @@ pub(super) struct Mark {
 impl Mark {
     /// A content word that nothing explains.
     pub fn unknown(&self) -> bool {
-        self.key.is_none() && self.columns.is_empty() && self.tables.is_empty() && self.values.is_empty() && self.number.is_none() && self.time.is_none()
+        self.key.is_none()
+            && self.columns.is_empty()
+            && self.tables.is_empty()
+            && self.values.is_empty()
+            && self.number.is_none()
+            && self.time.is_none()
     }
 
     /// Best quality as a column.
@@ -65,7 +71,12 @@ impl Mark {
 type Found = HashMap<(usize, usize), Mark>;
 
 /// All marks of a question, in order.
-pub(super) fn marks(tokens: &[Token], quoted: &[(usize, usize)], schema: &Schema, today: chrono::NaiveDate) -> Vec<Mark> {
+pub(super) fn marks(
+    tokens: &[Token],
+    quoted: &[(usize, usize)],
+    schema: &Schema,
+    today: chrono::NaiveDate,
+) -> Vec<Mark> {
     let mut found: Found = HashMap::new();
     let spans = Spans::new(tokens, 24);
     link_columns(tokens, schema, &spans, &mut found);
@@ -78,7 +89,11 @@ pub(super) fn marks(tokens: &[Token], quoted: &[(usize, usize)], schema: &Schema
         if let Some((key, length)) = phrase(tokens, place) {
             found.entry((place, place + length)).or_default().key = Some(key);
         }
-        let ambiguous = token.word == "one" && !matches!(tokens.get(place.wrapping_sub(1)).map(|token| token.word.as_str()), Some("than" | "least" | "most" | "only" | "exactly"));
+        let ambiguous = token.word == "one"
+            && !matches!(
+                tokens.get(place.wrapping_sub(1)).map(|token| token.word.as_str()),
+                Some("than" | "least" | "most" | "only" | "exactly")
+            );
         if let Some(number) = token.number.filter(|_| !ambiguous) {
             found.entry((place, place + 1)).or_default().number = Some(number);
         }
@@ -96,22 +111,27 @@ pub(super) fn marks(tokens: &[Token], quoted: &[(usize, usize)], schema: &Schema
 /// Chooses the spans that explain the most of the question.
 fn pick(tokens: &[Token], quoted: &[(usize, usize)], found: Found) -> Vec<Mark> {
     let mut spans: Vec<((usize, usize), Mark, f32)> = (found.into_iter())
-        .filter(|((from, to), _)| !quoted.iter().any(|(start, end)| (start..end).contains(&from) && (from, to) != (start, end) || from < start && to > start))
+        .filter(|((from, to), _)| {
+            !quoted.iter().any(|(start, end)| {
+                (start..end).contains(&from) && (from, to) != (start, end) || from < start && to > start
+            })
+        })
         .map(|(span, mark)| {
             let weight = weight(tokens, span, &mark);
             (span, mark, weight)
         })
         .collect();
-    spans.sort_by(|a, b| a.0.cmp(&b.0));
+    spans.sort_by_key(|span| span.0);
     let mut best: Vec<(f32, Option<usize>)> = vec![(0.0, None); tokens.len() + 1];
     for start in (0..tokens.len()).rev() {
         let mut top = best.get(start + 1).map_or((0.0, None), |(score, _)| (*score, None));
-        for (place, ((from, to), _, weight)) in spans.iter().enumerate() {
-            if *from == start {
-                let score = weight + best.get(*to).map_or(0.0, |(score, _)| *score);
-                if score > top.0 + 1e-5 {
-                    top = (score, Some(place));
-                }
+        let first = spans.partition_point(|((from, _), _, _)| *from < start);
+        for (place, ((_, to), _, weight)) in
+            spans.iter().enumerate().skip(first).take_while(|(_, span)| span.0.0 == start)
+        {
+            let score = weight + best.get(*to).map_or(0.0, |(score, _)| *score);
+            if score > top.0 + 1e-5 {
+                top = (score, Some(place));
             }
         }
         if let Some(cell) = best.get_mut(start) {
@@ -121,8 +141,13 @@ fn pick(tokens: &[Token], quoted: &[(usize, usize)], found: Found) -> Vec<Mark> 
     let mut marks = Vec::new();
     let mut place = 0;
     while let Some(token) = tokens.get(place) {
-        if let Some((span, mark, _)) = best.get(place).and_then(|(_, choice)| *choice).and_then(|choice| spans.get(choice)) {
-            let text = (tokens.iter().skip(span.0).take(span.1 - span.0)).map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
+        if let Some((span, mark, _)) =
+            best.get(place).and_then(|(_, choice)| *choice).and_then(|choice| spans.get(choice))
+        {
+            let text = (tokens.iter().skip(span.0).take(span.1 - span.0))
+                .map(|token| token.text.as_str())
+                .collect::<Vec<_>>()
+                .join(" ");
             marks.push(Mark { from: span.0, to: span.1, text, ..mark.clone() });
             place = span.1;
             continue;
@@ -142,7 +167,10 @@ fn pick(tokens: &[Token], quoted: &[(usize, usize)], found: Found) -> Vec<Mark> 
 /// How much a span explains.
 fn weight(tokens: &[Token], span: (usize, usize), mark: &Mark) -> f32 {
     let words = tokens.iter().skip(span.0).take(span.1 - span.0).filter(|token| !token.is_sign());
-    let content = words.clone().filter(|token| !is_filler(&token.word) && !matches!(token.word.as_str(), "of" | "in" | "for" | "by")).count() as f32;
+    let content = words
+        .clone()
+        .filter(|token| !is_filler(&token.word) && !matches!(token.word.as_str(), "of" | "in" | "for" | "by"))
+        .count() as f32;
     let all = words.count() as f32;
     let long = |length: f32| length + 0.3 * (length - 1.0).max(0.0);
     let mut top = 0.0_f32;
@@ -151,8 +179,9 @@ fn weight(tokens: &[Token], span: (usize, usize), mark: &Mark) -> f32 {
     }
     let quality = mark.column_quality();
     if quality > 0.0 {
-        let whole = if quality >= 0.95 && content >= 2.0 { 1.3 } else { 1.0 };
-        top = top.max(whole * (0.5 + 0.5 * quality) * long(content.max(1.0)));
+        let (whole, length) =
+            if quality >= 0.95 && all >= 2.0 { (1.3, all) } else { (1.0, content.max(1.0)) };
+        top = top.max(whole * (0.5 + 0.5 * quality) * long(length));
     }
     let quality = mark.table_quality();
     if quality > 0.0 {
@@ -168,7 +197,18 @@ fn weight(tokens: &[Token], span: (usize, usize), mark: &Mark) -> f32 {
         top = top.max(1.0 * long(all));
     }
     if let Some(key) = mark.key {
-        let small = matches!(key, Key::Of | Key::Clause | Key::Is | Key::Filler | Key::Ask | Key::And | Key::Or | Key::To | Key::Everything);
+        let small = matches!(
+            key,
+            Key::Of
+                | Key::Clause
+                | Key::Is
+                | Key::Filler
+                | Key::Ask
+                | Key::And
+                | Key::Or
+                | Key::To
+                | Key::Everything
+        );
         top = top.max(if small { 0.3 + 0.7 * (all - 1.0) } else { 0.9 * all + 0.3 * (all - 1.0) });
     }
     top
@@ -177,7 +217,10 @@ fn weight(tokens: &[Token], span: (usize, usize), mark: &Mark) -> f32 {
 fn link_columns(tokens: &[Token], schema: &Schema, spans: &Spans, found: &mut Found) {
     for place in schema.places() {
         let Some(column) = schema.column(place) else { continue };
-        let Some(words) = schema.columns.get(place.table).and_then(|columns| columns.get(place.column)) else { continue };
+        let Some(words) = schema.columns.get(place.table).and_then(|columns| columns.get(place.column))
+        else {
+            continue;
+        };
         let mut add = |span: (usize, usize), quality: f32| {
             let links = &mut found.entry(span).or_default().columns;
             match links.iter_mut().find(|link| link.place == place) {
@@ -225,7 +268,10 @@ fn match_words(tokens: &[Token], start: usize, words: &[(String, f32)]) -> Vec<(
             }
         } else if offset == 0 {
             break;
-        } else if token.is_sign() && token.word != "," || matches!(token.word.as_str(), "of" | "the" | "a" | "s" | "'") || words.len() > 2 && matches!(token.word.as_str(), "and" | "for" | "by" | "to" | "per" | "in") {
+        } else if token.is_sign() && token.word != ","
+            || matches!(token.word.as_str(), "of" | "the" | "a" | "s" | "'")
+            || words.len() > 2 && matches!(token.word.as_str(), "and" | "for" | "by" | "to" | "per" | "in")
+        {
             gap += 1;
             if gap > 3 {
                 break;
@@ -269,7 +315,13 @@ fn link_values(tokens: &[Token], schema: &Schema, spans: &Spans, found: &mut Fou
                 let quality = value_quality(tokens, *span, value);
                 if quality > 0.0 {
                     let values = &mut found.entry(*span).or_default().values;
-                    values.push(ValueLink { place, text: value.clone(), quality, part: false, count: *count });
+                    values.push(ValueLink {
+                        place,
+                        text: value.clone(),
+                        quality,
+                        part: false,
+                        count: *count,
+                    });
                 }
             }
         }
@@ -295,6 +347,10 @@ fn value_quality(tokens: &[Token], span: (usize, usize), value: &str) -> f32 {
 
 /// Second look: words that nothing explains, as a part of a value or as a value spelled a little differently.
 pub(super) fn link_leftovers(marks: &mut Vec<Mark>, tokens: &[Token], schema: &Schema) {
+    if !marks.iter().any(Mark::unknown) {
+        return;
+    }
+    let lowered = lowered(schema);
     let mut place = 0;
     while place < marks.len() {
         let run = marks.iter().skip(place).take_while(|mark| mark.unknown() && !mark.used).count();
@@ -302,38 +358,61 @@ pub(super) fn link_leftovers(marks: &mut Vec<Mark>, tokens: &[Token], schema: &S
             place += 1;
             continue;
         }
-        let mut step = 1;
-        for length in (1..=run).rev() {
+        for length in (1..=run.min(5)).rev() {
             let (Some(first), Some(last)) = (marks.get(place), marks.get(place + length - 1)) else { break };
-            let words: Vec<&Token> = tokens.iter().skip(first.from).take(last.to - first.from).filter(|token| !token.is_sign()).collect();
-            let values = partial_values(&words, schema);
+            let words: Vec<&Token> = tokens
+                .iter()
+                .skip(first.from)
+                .take(last.to - first.from)
+                .filter(|token| !token.is_sign())
+                .collect();
+            let values = partial_values(&words, &lowered, schema);
             if !values.is_empty() {
                 let text = words.iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
                 let merged = Mark { from: first.from, to: last.to, text, values, ..Mark::default() };
                 marks.splice(place..place + length, [merged]);
-                step = 1;
                 break;
             }
         }
-        place += step;
+        place += 1;
     }
 }
 
-fn partial_values(words: &[&Token], schema: &Schema) -> Vec<ValueLink> {
+/// Every text value in lower case, made once for all words of a question.
+fn lowered<'s>(schema: &Schema<'s>) -> Vec<(Place, String, &'s str, u64)> {
+    let text = schema.places().filter_map(|place| schema.column(place).map(|column| (place, column)));
+    text.filter(|(_, column)| column.kind == crate::frame::Kind::Text)
+        .flat_map(|(place, column)| {
+            column
+                .values
+                .iter()
+                .map(move |(value, count)| (place, value.to_lowercase(), value.as_str(), *count))
+        })
+        .filter(|(_, lower, _, _)| lower.len() <= 200)
+        .collect()
+}
+
+fn partial_values(
+    words: &[&Token],
+    lowered: &[(Place, String, &str, u64)],
+    schema: &Schema,
+) -> Vec<ValueLink> {
     let letters: usize = words.iter().map(|token| token.word.len()).sum();
     if letters < 3 {
         return Vec::new();
     }
     let said = words.iter().map(|token| token.word.as_str()).collect::<Vec<_>>().join(" ");
     let mut found: Vec<ValueLink> = Vec::new();
-    for place in schema.places() {
-        let Some(column) = schema.column(place).filter(|column| column.kind == crate::frame::Kind::Text) else { continue };
-        for (value, count) in &column.values {
-            let lower = value.to_lowercase();
-            let quality = partial_quality(&said, words, &lower);
-            if quality > 0.0 {
-                found.push(ValueLink { place, text: value.clone(), quality, part: true, count: *count });
-            }
+    for (place, lower, value, count) in lowered {
+        let quality = partial_quality(&said, words, lower);
+        if quality > 0.0 {
+            found.push(ValueLink {
+                place: *place,
+                text: (*value).to_owned(),
+                quality,
+                part: true,
+                count: *count,
+            });
         }
     }
     if let [only] = words {
@@ -354,9 +433,13 @@ fn gender(word: &str, schema: &Schema) -> Vec<ValueLink> {
     let mut found = Vec::new();
     for place in schema.places() {
         let Some(column) = schema.column(place).filter(|column| column.values.len() <= 4) else { continue };
-        let both = ["f", "m"].iter().all(|wanted| column.values.iter().any(|(value, _)| value.eq_ignore_ascii_case(wanted)));
+        let both = ["f", "m"]
+            .iter()
+            .all(|wanted| column.values.iter().any(|(value, _)| value.eq_ignore_ascii_case(wanted)));
         let named = schema.has_stem(place, &["sex", "gender"]);
-        for (value, count) in column.values.iter().filter(|(value, _)| (both || named) && value.eq_ignore_ascii_case(letter)) {
+        for (value, count) in
+            column.values.iter().filter(|(value, _)| (both || named) && value.eq_ignore_ascii_case(letter))
+        {
             found.push(ValueLink { place, text: value.clone(), quality: 0.95, part: false, count: *count });
         }
     }
@@ -372,7 +455,7 @@ fn partial_quality(said: &str, words: &[&Token], lower: &str) -> f32 {
         }
     }
     // Initials: "United States" for "us" or "usa".
-    if words.len() >= 2 && other <= 4 && other >= 2 {
+    if words.len() >= 2 && (2..=4).contains(&other) {
         let initials: String = words.iter().filter_map(|token| token.word.chars().next()).collect();
         if lower == initials || lower.len() == initials.len() + 1 && lower.starts_with(&initials) {
             return 0.7;

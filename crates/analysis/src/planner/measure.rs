@@ -8,7 +8,10 @@ use super::reader::Reader;
 use super::schema::{Place, Schema};
 
 /// Stems of names of what is usually summed, the best first.
-const GOOD: [&str; 14] = ["revenue", "sale", "amount", "total", "turnover", "profit", "spent", "spend", "value", "income", "price", "quantity", "count", "score"];
+const GOOD: [&str; 18] = [
+    "revenue", "sale", "amount", "total", "turnover", "profit", "spent", "spend", "value", "income", "price",
+    "quantity", "count", "score", "stock", "unit", "visit", "hour",
+];
 
 /// The measures of a table with how likely each one is the one that matters, best first.
 pub(super) fn measures(schema: &Schema, table: usize) -> Vec<(Place, f32)> {
@@ -21,7 +24,21 @@ pub(super) fn measures(schema: &Schema, table: usize) -> Vec<(Place, f32)> {
             if let Some(rank) = GOOD.iter().position(|good| schema.has_stem(place, &[good])) {
                 score += 1.0 - 0.05 * rank as f32;
             }
-            if schema.has_stem(place, &["unit", "list", "rate", "discount", "percent", "share", "lat", "longitude", "number", "rank"]) {
+            if schema.has_stem(
+                place,
+                &[
+                    "unit",
+                    "list",
+                    "rate",
+                    "discount",
+                    "percent",
+                    "share",
+                    "lat",
+                    "longitude",
+                    "number",
+                    "rank",
+                ],
+            ) {
                 score -= 0.5;
             }
             if schema.column(place).is_some_and(|column| matches!(column.unit, Unit::Currency(_))) {
@@ -37,8 +54,16 @@ pub(super) fn measures(schema: &Schema, table: usize) -> Vec<(Place, f32)> {
 impl Reader<'_> {
     /// Does the table's name stand for an amount, as "sales" does?
     pub(super) fn stands_for_amount(&self, table: usize) -> Option<Place> {
-        let named = self.schema.tables.get(table)?.iter().any(|(word, weight)| *weight > 0.4 && ["sale", "revenue", "order", "purchase", "transaction", "payment", "invoice", "expense"].iter().any(|known| super::tokens::stem(known) == *word));
-        measures(self.schema, table).first().filter(|(_, score)| *score > 1.0 && named).map(|(place, _)| *place)
+        let named = self.schema.tables.get(table)?.iter().any(|(word, weight)| {
+            *weight > 0.4
+                && ["sale", "revenue", "order", "purchase", "transaction", "payment", "invoice", "expense"]
+                    .iter()
+                    .any(|known| super::tokens::stem(known) == *word)
+        });
+        measures(self.schema, table)
+            .first()
+            .filter(|(_, score)| *score > 1.0 && named)
+            .map(|(place, _)| *place)
     }
 
     /// The total of what a table is about, or how many rows it has.

@@ -3,11 +3,18 @@
 //! The invariant: the same question over the same catalogue gives the same outcome, and a reading says how sure it is.
 
 mod analysis;
+mod ask;
 mod assemble;
 mod build;
+mod complete;
 mod confidence;
+mod counts;
+mod defaults;
+mod extremes;
 mod filters;
 mod follow;
+mod groups;
+mod having;
 mod joins;
 mod lexicon;
 mod link;
@@ -16,12 +23,16 @@ mod measure;
 mod nested;
 mod order;
 pub mod particulars;
+mod periods;
 mod reader;
 mod schema;
 mod sketch;
+mod spread;
+mod synonyms;
 mod targets;
 mod time;
 mod tokens;
+mod values;
 
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
@@ -133,6 +144,7 @@ pub struct Choice {
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)]
 pub enum Outcome {
     /// It was read.
     Read(Reading),
@@ -154,9 +166,17 @@ pub enum Outcome {
 
 /// Reads a question.
 #[must_use]
-pub fn read(question: &str, catalogue: &Catalogue, earlier: Option<&Reading>, today: NaiveDate, meaning: &dyn Meaning) -> Outcome {
+pub fn read(
+    question: &str,
+    catalogue: &Catalogue,
+    earlier: Option<&Reading>,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Outcome {
     let schema = schema::Schema::new(catalogue);
-    let (tokens, quoted) = tokens::tokenize(question);
+    // Nobody asks in more than a page: the rest would only cost time.
+    let asked: String = question.chars().take(2_000).collect();
+    let (tokens, quoted) = tokens::tokenize(&asked);
     let anchor = confidence::anchor(catalogue, today);
     let mut marks = link::marks(&tokens, &quoted, &schema, anchor);
     link::link_leftovers(&mut marks, &tokens, &schema);
@@ -182,20 +202,31 @@ pub fn read(question: &str, catalogue: &Catalogue, earlier: Option<&Reading>, to
         let lean = follow::lean(&tokens, &reader.marks, names_table);
         if lean != follow::Lean::Alone {
             reader.assemble_follow(&before.sketch, lean);
-            let again = matches!(before.intent, Intent::Overview | Intent::Trend) && lean == follow::Lean::Instead && reader.sketch.targets == before.sketch.targets;
-            return if again { reader.analyse(before.intent, question) } else { reader.finish(question) };
+            let again = matches!(before.intent, Intent::Overview | Intent::Trend)
+                && lean == follow::Lean::Instead
+                && reader.sketch.targets == before.sketch.targets;
+            return if again { reader.analyse(before.intent) } else { reader.finish(question) };
         }
+        // In a conversation a question may lean on the one before without saying so.
+        reader.doubt(0.85);
     }
     if let Some((intent, used)) = analysis::intent(&reader.marks) {
         used.into_iter().for_each(|place| reader.take(place));
         if reader.links_anything() || reader.asks_about_all() {
             reader.assemble_parts();
-            return reader.analyse(intent, question);
+            return reader.analyse(intent);
         }
     }
     if !reader.links_anything() {
         return reader.unanswerable();
     }
     reader.assemble();
+    if let Some(ask) = reader.ambiguity(question) {
+        return ask;
+    }
     reader.finish(question)
 }
+
+#[cfg(test)]
+#[path = "planner_tests.rs"]
+mod tests;

@@ -17,7 +17,8 @@ impl Reader<'_> {
         let found = std::mem::take(&mut self.found);
         let mut groups: Vec<Vec<Found>> = Vec::new();
         for item in &found {
-            let apart = groups.last().and_then(|group| group.last()).is_none_or(|last| !self.alternative(last, item));
+            let apart =
+                groups.last().and_then(|group| group.last()).is_none_or(|last| !self.alternative(last, item));
             match groups.last_mut().filter(|_| !apart) {
                 Some(group) => group.push(item.clone()),
                 None => groups.push(vec![item.clone()]),
@@ -32,27 +33,38 @@ impl Reader<'_> {
     }
 
     /// Do two neighbouring conditions stand for "one or the other"?
-    fn alternative(&self, last: &Found, item: &Found) -> bool {
+    pub(super) fn alternative(&self, last: &Found, item: &Found) -> bool {
         let between = || last.at + 1..item.at;
         let or = between().any(|place| self.key(place) == Some(Key::Or));
         let same = last.place == item.place;
-        let clash = same && last.equal && item.equal && !last.negated && !item.negated && !self.partners(last);
-        or || clash && !self.marks.iter().any(|mark| mark.key == Some(Key::Both)) && between().all(|place| self.key(place).is_some())
+        let clash =
+            same && last.equal && item.equal && !last.negated && !item.negated && !self.partners(last);
+        or || clash
+            && !self.marks.iter().any(|mark| mark.key == Some(Key::Both))
+            && between().all(|place| self.key(place).is_some())
     }
 
     /// May one thing asked for have several rows, so that "A and B" are two of them?
-    fn partners(&self, found: &Found) -> bool {
+    pub(super) fn partners(&self, found: &Found) -> bool {
         let head = self.table_name(self.head);
-        found.place.table != self.head && joins::fans_out(self.schema.catalogue, &head, &self.table_name(found.place.table))
+        found.place.table != self.head
+            && joins::fans_out(self.schema.catalogue, &head, &self.table_name(found.place.table))
     }
 
     /// "both A and B" of the same column: two sets of rows that share the answer.
-    fn both(&mut self, groups: &mut Vec<Vec<Found>>) {
+    pub(super) fn both(&mut self, groups: &mut Vec<Vec<Found>>) {
         let said = self.marks.iter().any(|mark| mark.key == Some(Key::Both));
         for second in 1..groups.len() {
             let first = second - 1;
-            let (Some([a]), Some([b])) = (groups.get(first).map(Vec::as_slice), groups.get(second).map(Vec::as_slice)) else { continue };
-            let opposite = a.place == b.place && !a.negated && !b.negated && (a.equal && b.equal || contradict(&a.condition, &b.condition));
+            let (Some([a]), Some([b])) =
+                (groups.get(first).map(Vec::as_slice), groups.get(second).map(Vec::as_slice))
+            else {
+                continue;
+            };
+            let opposite = a.place == b.place
+                && !a.negated
+                && !b.negated
+                && (a.equal && b.equal || contradict(&a.condition, &b.condition));
             if !opposite || !(said || (a.at..b.at).any(|place| self.key(place) == Some(Key::And))) {
                 continue;
             }
@@ -66,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// What "not", "without" and "except" turn round.
-    fn negations(&mut self) {
+    pub(super) fn negations(&mut self) {
         for at in 0..self.marks.len() {
             let Some(key @ (Key::Not | Key::Without | Key::Except)) = self.key(at) else { continue };
             if self.mark(at).is_some_and(|mark| mark.used) {
@@ -74,17 +86,37 @@ impl Reader<'_> {
             }
             let end = self.scope_end(at);
             let entity = self.entity_before(at);
-            let inside: Vec<usize> = (0..self.found.len()).filter(|place| self.found.get(*place).is_some_and(|found| (at..end).contains(&found.at))).collect();
-            let foreign_table = self.named.iter().find(|(place, table)| (at..end).contains(place) && *table != entity).map(|(_, table)| *table);
-            let foreign_value = inside.iter().filter_map(|place| self.found.get(*place)).map(|found| found.place.table).find(|table| *table != entity);
-            let many = |table: usize| joins::fans_out(self.schema.catalogue, &self.table_name(entity), &self.table_name(table));
-            let direct = inside.iter().filter_map(|place| self.found.get(*place)).any(|found| found.place.table == entity);
-            let acted = if inside.is_empty() && foreign_table.is_none() { self.acted_table(at, end, entity) } else { None };
+            let inside: Vec<usize> = (0..self.found.len())
+                .filter(|place| self.found.get(*place).is_some_and(|found| (at..end).contains(&found.at)))
+                .collect();
+            let foreign_table = self
+                .named
+                .iter()
+                .find(|(place, table)| (at..end).contains(place) && *table != entity)
+                .map(|(_, table)| *table);
+            let foreign_value = inside
+                .iter()
+                .filter_map(|place| self.found.get(*place))
+                .map(|found| found.place.table)
+                .find(|table| *table != entity);
+            let many = |table: usize| {
+                joins::fans_out(self.schema.catalogue, &self.table_name(entity), &self.table_name(table))
+            };
+            let direct = inside
+                .iter()
+                .filter_map(|place| self.found.get(*place))
+                .any(|found| found.place.table == entity);
+            let acted = if inside.is_empty() && foreign_table.is_none() {
+                self.acted_table(at, end, entity)
+            } else {
+                None
+            };
             match foreign_table.or(foreign_value).or(acted).filter(|table| !direct && many(*table)) {
                 Some(table) => self.absent(at, end, entity, table, &inside),
                 None if !inside.is_empty() => {
                     self.take(at);
-                    let last = if key == Key::Not { inside.first().copied().into_iter().collect() } else { inside };
+                    let last =
+                        if key == Key::Not { inside.first().copied().into_iter().collect() } else { inside };
                     for place in last {
                         if let Some(found) = self.found.get_mut(place) {
                             found.negated = true;
@@ -102,17 +134,31 @@ impl Reader<'_> {
     }
 
     /// "never bought anything": the table whose rows tell of the act.
-    fn acted_table(&self, at: usize, end: usize, entity: usize) -> Option<usize> {
+    pub(super) fn acted_table(&self, at: usize, end: usize, entity: usize) -> Option<usize> {
         let name = self.table_name(entity);
-        let many = |table: &usize| *table != entity && joins::fans_out(self.schema.catalogue, &name, &self.table_name(*table)) && joins::steps(self.schema.catalogue, &name, &self.table_name(*table)) == Some(1);
-        let verb = (at..end).filter_map(|place| self.mark(place)).flat_map(|mark| mark.columns.iter()).map(|link| link.place.table).find(many);
-        let anything = (at..end).any(|place| self.mark(place).is_some_and(|mark| matches!(mark.text.to_lowercase().as_str(), "anything" | "any" | "nothing")));
+        let many = |table: &usize| {
+            *table != entity
+                && joins::fans_out(self.schema.catalogue, &name, &self.table_name(*table))
+                && joins::steps(self.schema.catalogue, &name, &self.table_name(*table)) == Some(1)
+        };
+        let verb = (at..end)
+            .filter_map(|place| self.mark(place))
+            .flat_map(|mark| mark.columns.iter())
+            .map(|link| link.place.table)
+            .find(many);
+        let anything = (at..end).any(|place| {
+            self.mark(place).is_some_and(|mark| {
+                matches!(mark.text.to_lowercase().as_str(), "anything" | "any" | "nothing")
+            })
+        });
         let rows = |table: &usize| self.schema.table(*table).and_then(|table| table.rows).unwrap_or(0);
-        verb.or_else(|| (0..self.schema.tables.len()).filter(|table| anything && many(table)).max_by_key(rows))
+        verb.or_else(|| {
+            (0..self.schema.tables.len()).filter(|table| anything && many(table)).max_by_key(rows)
+        })
     }
 
     /// Where the reach of a negation ends.
-    fn scope_end(&self, at: usize) -> usize {
+    pub(super) fn scope_end(&self, at: usize) -> usize {
         for place in at + 1..self.marks.len() {
             match self.key(place) {
                 Some(Key::But | Key::Who | Key::OrderBy | Key::HowMany) => return place,
@@ -128,8 +174,13 @@ impl Reader<'_> {
         self.marks.len()
     }
 
-    fn absent(&mut self, at: usize, end: usize, entity: usize, table: usize, inside: &[usize]) {
-        let mut tables: Vec<usize> = self.named.iter().filter(|(place, known)| (at..end).contains(place) && *known != entity).map(|(_, table)| *table).collect();
+    pub(super) fn absent(&mut self, at: usize, end: usize, entity: usize, table: usize, inside: &[usize]) {
+        let mut tables: Vec<usize> = self
+            .named
+            .iter()
+            .filter(|(place, known)| (at..end).contains(place) && *known != entity)
+            .map(|(_, table)| *table)
+            .collect();
         tables.push(table);
         let mut conditions = Vec::new();
         for place in inside.iter().rev() {
@@ -153,7 +204,12 @@ impl Reader<'_> {
         self.named.retain(|(place, known)| !((at..end).contains(place) && *known != entity));
         self.reasoning.push(format!("looked for {} without {}", self.table_name(entity), names.join(", ")));
         let by_value = !self.named.iter().any(|(_, known)| *known == entity);
-        self.sketch.absent.push(Absent { entity: self.table_name(entity), tables: names, conditions, by_value });
+        self.sketch.absent.push(Absent {
+            entity: self.table_name(entity),
+            tables: names,
+            conditions,
+            by_value,
+        });
     }
 }
 
@@ -161,15 +217,21 @@ impl Reader<'_> {
 pub(super) fn negate(condition: Condition) -> Condition {
     match condition {
         Condition::Compare(left, Compare::Equal, right) => Condition::Compare(left, Compare::NotEqual, right),
-        Condition::Compare(left, Compare::Greater, right) => Condition::Compare(left, Compare::LessOrEqual, right),
-        Condition::Compare(left, Compare::Less, right) => Condition::Compare(left, Compare::GreaterOrEqual, right),
+        Condition::Compare(left, Compare::Greater, right) => {
+            Condition::Compare(left, Compare::LessOrEqual, right)
+        }
+        Condition::Compare(left, Compare::Less, right) => {
+            Condition::Compare(left, Compare::GreaterOrEqual, right)
+        }
         other => Condition::Not(Box::new(other)),
     }
 }
 
 /// One of the conditions holds.
 fn either(group: Vec<Found>) -> Condition {
-    let same = group.first().is_some_and(|first| group.iter().all(|found| found.place == first.place && found.equal && !found.negated));
+    let same = group.first().is_some_and(|first| {
+        group.iter().all(|found| found.place == first.place && found.equal && !found.negated)
+    });
     if same && group.len() > 1 {
         let mut values: Vec<Literal> = Vec::new();
         let mut column = None;
@@ -184,12 +246,20 @@ fn either(group: Vec<Found>) -> Condition {
         }
     }
     let mut conditions: Vec<Condition> = group.into_iter().map(|found| found.condition).collect();
-    if conditions.len() == 1 { conditions.pop().unwrap_or(Condition::All(Vec::new())) } else { Condition::Any(conditions) }
+    if conditions.len() == 1 {
+        conditions.pop().unwrap_or(Condition::All(Vec::new()))
+    } else {
+        Condition::Any(conditions)
+    }
 }
 
 /// Can no single value fulfil both?
 fn contradict(left: &Condition, right: &Condition) -> bool {
-    let (Condition::Compare(_, first, Expr::Literal(a)), Condition::Compare(_, second, Expr::Literal(b))) = (left, right) else { return false };
+    let (Condition::Compare(_, first, Expr::Literal(a)), Condition::Compare(_, second, Expr::Literal(b))) =
+        (left, right)
+    else {
+        return false;
+    };
     let number = |literal: &Literal| match literal {
         Literal::Int(n) => Some(*n as f64),
         Literal::Float(n) => Some(*n),

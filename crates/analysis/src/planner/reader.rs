@@ -75,7 +75,8 @@ impl<'a> Reader<'a> {
 
     /// The next mark after `place` that is not a filler, within `far` marks.
     pub fn next(&self, place: usize, skip: impl Fn(Key) -> bool) -> Option<usize> {
-        (place + 1..self.marks.len()).find(|at| self.key(*at).is_none_or(|key| key != Key::Filler && !skip(key)))
+        (place + 1..self.marks.len())
+            .find(|at| self.key(*at).is_none_or(|key| key != Key::Filler && !skip(key)))
     }
 
     /// The mark before `place` that is not a filler.
@@ -85,18 +86,29 @@ impl<'a> Reader<'a> {
 
     /// Is it read as a noun of the schema: a column?
     pub fn is_column(&self, place: usize) -> bool {
-        self.mark(place).is_some_and(|mark| mark.key.is_none() && !mark.columns.is_empty() && mark.column_quality() + 0.05 >= mark.table_quality())
+        self.mark(place).is_some_and(|mark| {
+            mark.key.is_none()
+                && !mark.columns.is_empty()
+                && mark.column_quality() + 0.05 >= mark.table_quality()
+        })
     }
 
     /// Is it read as a table?
     pub fn is_table(&self, place: usize) -> bool {
-        self.mark(place).is_some_and(|mark| mark.key.is_none() && mark.table_quality() >= 0.55 && (mark.table_quality() + 0.02 >= mark.column_quality() || self.named_like_table(mark)))
+        self.mark(place).is_some_and(|mark| {
+            mark.key.is_none()
+                && mark.table_quality() >= 0.55
+                && (mark.table_quality() + 0.02 >= mark.column_quality() || self.named_like_table(mark))
+        })
     }
 
     /// A table that has a column of its own name: "models" of a list of models.
     fn named_like_table(&self, mark: &Mark) -> bool {
-        let best = mark.tables.iter().filter(|(_, quality)| *quality >= 0.6).max_by(|a, b| a.1.total_cmp(&b.1));
-        best.is_some_and(|(table, _)| mark.columns.iter().any(|link| link.place.table == *table && link.quality >= 0.95))
+        let best =
+            mark.tables.iter().filter(|(_, quality)| *quality >= 0.6).max_by(|a, b| a.1.total_cmp(&b.1));
+        best.is_some_and(|(table, _)| {
+            mark.columns.iter().any(|link| link.place.table == *table && link.quality >= 0.95)
+        })
     }
 
     /// The table a mark names.
@@ -119,7 +131,11 @@ impl<'a> Reader<'a> {
         // No table is named so far: the table of the column asked for, when only one has it.
         for mark in self.marks.iter().take(place).rev() {
             let best = mark.column_quality();
-            let mut tables = mark.columns.iter().filter(|link| mark.key.is_none() && best > 0.7 && link.quality >= best - 0.1).map(|link| link.place.table);
+            let mut tables = mark
+                .columns
+                .iter()
+                .filter(|link| mark.key.is_none() && best > 0.7 && link.quality >= best - 0.1)
+                .map(|link| link.place.table);
             if let Some(first) = tables.next()
                 && tables.all(|table| table == first)
             {
@@ -138,15 +154,22 @@ impl<'a> Reader<'a> {
             return Some(shared);
         }
         let tied = self.tied_table(place);
-        let nameless = tied.is_some_and(|table| !mark.columns.iter().any(|link| link.place.table == table && link.quality >= 0.5));
+        let nameless = tied.is_some_and(|table| {
+            !mark.columns.iter().any(|link| link.place.table == table && link.quality >= 0.5)
+        });
         if (best < 0.9 || nameless) && matches!(mark.text.to_lowercase().as_str(), "name" | "names") {
             let table = tied.unwrap_or(self.head);
-            if let Some(display) = self.schema.display(table).filter(|display| self.schema.column(*display).is_some_and(|column| column.kind == crate::frame::Kind::Text)) {
+            if let Some(display) = self.schema.display(table).filter(|display| {
+                self.schema.column(*display).is_some_and(|column| column.kind == crate::frame::Kind::Text)
+            }) {
                 return Some(display);
             }
         }
         let scored = mark.columns.iter().filter(|link| link.quality >= best - 0.36);
-        scored.map(|link| (link.quality + self.context(place, link.place), link.place)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, place)| place)
+        scored
+            .map(|link| (link.quality + self.context(place, link.place), link.place))
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
+            .map(|(_, place)| place)
     }
 
     /// "name of the song": the one column that both nouns may mean, when the second is no table.
@@ -156,10 +179,15 @@ impl<'a> Reader<'a> {
         if self.key(of) != Some(Key::Of) {
             return None;
         }
-        let later = self.next(of, |key| matches!(key, Key::Everything | Key::Distinct)).filter(|later| !self.is_table(*later))?;
+        let later = self
+            .next(of, |key| matches!(key, Key::Everything | Key::Distinct))
+            .filter(|later| !self.is_table(*later))?;
         let other = self.mark(later).filter(|other| other.key.is_none() && other.values.is_empty())?;
         let whole = other.column_quality() > 0.9;
-        mark.columns.iter().map(|link| link.place).find(|place| !whole && other.columns.iter().any(|link| link.place == *place))
+        mark.columns
+            .iter()
+            .map(|link| link.place)
+            .find(|place| !whole && other.columns.iter().any(|link| link.place == *place))
     }
 
     /// How well a column's table fits what stands around a mark.
@@ -174,7 +202,12 @@ impl<'a> Reader<'a> {
         if place.table == self.head {
             score += 0.15;
         } else {
-            let steps = super::joins::steps(self.schema.catalogue, &self.table_name(self.head), &self.table_name(place.table)).unwrap_or(6);
+            let steps = super::joins::steps(
+                self.schema.catalogue,
+                &self.table_name(self.head),
+                &self.table_name(place.table),
+            )
+            .unwrap_or(6);
             score -= 0.04 * (steps as f32 - 1.0);
         }
         if self.entity_before(at) == place.table {
@@ -188,12 +221,18 @@ impl<'a> Reader<'a> {
         if used {
             score += 0.06;
         }
-        let natural = self.schema.column(place).is_some_and(|column| column.kind == crate::frame::Kind::Text && !super::schema::looks_like_id(&column.name) && !numbers_as_text(column));
+        let natural = self.schema.column(place).is_some_and(|column| {
+            column.kind == crate::frame::Kind::Text
+                && !super::schema::looks_like_id(&column.name)
+                && !numbers_as_text(column)
+        });
         if self.schema.refers(place) && !natural {
             score -= 0.12;
         }
         let known = self.schema.table(place.table).zip(self.schema.column(place));
-        if known.is_some_and(|(table, column)| table.primary_key.len() == 1 && table.primary_key.first() == Some(&column.name)) {
+        if known.is_some_and(|(table, column)| {
+            table.primary_key.len() == 1 && table.primary_key.first() == Some(&column.name)
+        }) {
             score += 0.1;
         }
         if self.schema.bridge.get(place.table) == Some(&true) {
@@ -215,7 +254,9 @@ impl<'a> Reader<'a> {
         while let Some(mark) = self.mark(later) {
             match mark.key {
                 Some(Key::Of | Key::Each) => tied = true,
-                Some(Key::And | Key::Filler | Key::Everything | Key::Distinct | Key::Agg(_) | Key::Super(..)) => {}
+                Some(
+                    Key::And | Key::Filler | Key::Everything | Key::Distinct | Key::Agg(_) | Key::Super(..),
+                ) => {}
                 Some(Key::NumberOf | Key::HowMany) => counting = true,
                 Some(_) => return None,
                 None if counting && self.is_table(later) => counting = false,
@@ -223,7 +264,11 @@ impl<'a> Reader<'a> {
                 None if self.is_column(later) && !tied => {}
                 None if tied && self.is_column(later) => {
                     let best = mark.column_quality();
-                    let mut tables = mark.columns.iter().filter(|link| link.quality >= best - 0.1).map(|link| link.place.table);
+                    let mut tables = mark
+                        .columns
+                        .iter()
+                        .filter(|link| link.quality >= best - 0.1)
+                        .map(|link| link.place.table);
                     let first = tables.next();
                     return first.filter(|first| tables.all(|table| table == *first));
                 }
@@ -240,13 +285,35 @@ impl<'a> Reader<'a> {
         let after = self.named.iter().find(|(at, _)| *at > near && *at <= near + 3).map(|(_, table)| *table);
         // "a cat that is 3 years old": the thing that the value before stands for.
         let last_named = self.named.iter().rev().find(|(at, _)| *at < near).map(|(at, _)| *at);
-        let valued = (0..near).rev().take_while(|at| last_named.is_none_or(|named| *at > named)).find_map(|at| self.mark(at).filter(|mark| mark.key.is_none() && mark.columns.is_empty()).and_then(|mark| mark.values.first()).map(|link| link.place.table));
-        let beside = (0..self.schema.tables.len()).filter(|table| super::joins::steps(self.schema.catalogue, &self.table_name(entity), &self.table_name(*table)) == Some(1) && !super::joins::fans_out(self.schema.catalogue, &self.table_name(entity), &self.table_name(*table)));
+        let valued =
+            (0..near).rev().take_while(|at| last_named.is_none_or(|named| *at > named)).find_map(|at| {
+                self.mark(at)
+                    .filter(|mark| mark.key.is_none() && mark.columns.is_empty())
+                    .and_then(|mark| mark.values.first())
+                    .map(|link| link.place.table)
+            });
+        let beside = (0..self.schema.tables.len()).filter(|table| {
+            super::joins::steps(self.schema.catalogue, &self.table_name(entity), &self.table_name(*table))
+                == Some(1)
+                && !super::joins::fans_out(
+                    self.schema.catalogue,
+                    &self.table_name(entity),
+                    &self.table_name(*table),
+                )
+        });
         let beside: Vec<usize> = beside.collect();
         for word in hint {
-            for table in [after.or(valued).unwrap_or(entity), entity, self.head].into_iter().chain(self.named.iter().map(|(_, table)| *table)).chain(beside.iter().copied()) {
+            for table in [after.or(valued).unwrap_or(entity), entity, self.head]
+                .into_iter()
+                .chain(self.named.iter().map(|(_, table)| *table))
+                .chain(beside.iter().copied())
+            {
                 let columns = self.schema.table(table).map_or(0, |table| table.columns.len());
-                let fits = |place: &Place| self.schema.has_stem(*place, &[word]) && !self.schema.refers(*place) && self.orderable(*place);
+                let fits = |place: &Place| {
+                    self.schema.has_stem(*place, &[word])
+                        && !self.schema.refers(*place)
+                        && self.orderable(*place)
+                };
                 if let Some(place) = (0..columns).map(|column| Place { table, column }).find(fits) {
                     return Some(place);
                 }
@@ -258,13 +325,20 @@ impl<'a> Reader<'a> {
     /// The column of one table that a hint points to.
     pub fn hinted_in(&self, hint: Hint, table: usize) -> Option<Place> {
         let columns = self.schema.table(table).map_or(0, |table| table.columns.len());
-        hint.iter().find_map(|word| (0..columns).map(|column| Place { table, column }).find(|place| self.schema.has_stem(*place, &[word]) && !self.schema.refers(*place) && self.orderable(*place)))
+        hint.iter().find_map(|word| {
+            (0..columns).map(|column| Place { table, column }).find(|place| {
+                self.schema.has_stem(*place, &[word]) && !self.schema.refers(*place) && self.orderable(*place)
+            })
+        })
     }
 
     /// Can its values be compared: numbers, times, or text that writes them?
     pub fn orderable(&self, place: Place) -> bool {
         let Some(column) = self.schema.column(place) else { return false };
-        column.kind.is_number() || column.kind.is_time() || numbers_as_text(column) || self.schema.has_stem(place, &["date"])
+        column.kind.is_number()
+            || column.kind.is_time()
+            || numbers_as_text(column)
+            || self.schema.has_stem(place, &["date"])
     }
 
     /// The expression of a column.
@@ -285,6 +359,13 @@ impl<'a> Reader<'a> {
 
 /// Text whose values start with digits: numbers or dates in local dress.
 pub(super) fn numbers_as_text(column: &crate::catalogue::Column) -> bool {
-    let digits = column.values.iter().take(40).filter(|(value, _)| value.trim_start_matches(['-', '+', '$', ' ']).starts_with(|c: char| c.is_ascii_digit())).count();
+    let digits = column
+        .values
+        .iter()
+        .take(40)
+        .filter(|(value, _)| {
+            value.trim_start_matches(['-', '+', '$', ' ']).starts_with(|c: char| c.is_ascii_digit())
+        })
+        .count();
     !column.values.is_empty() && digits * 3 >= column.values.len().min(40) * 2
 }

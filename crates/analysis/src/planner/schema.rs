@@ -4,7 +4,7 @@
 
 use crate::catalogue::{Catalogue, Column, Table};
 
-use super::lexicon::{expand, synonyms};
+use super::synonyms::{expand, synonyms};
 use super::tokens::{Token, distance, name_words, stem};
 
 /// A column, by position of its table and itself.
@@ -26,8 +26,10 @@ pub(super) struct Schema<'a> {
     pub bridge: Vec<bool>,
 }
 
-const GENERIC: [&str; 12] = ["data", "list", "table", "info", "name", "detail", "tbl", "dim", "fact", "record", "information", "log"];
-const SMALL: [&str; 14] = ["of", "the", "in", "s", "a", "an", "and", "for", "to", "by", "at", "on", "is", "has"];
+const GENERIC: [&str; 12] =
+    ["data", "list", "table", "info", "name", "detail", "tbl", "dim", "fact", "record", "information", "log"];
+const SMALL: [&str; 14] =
+    ["of", "the", "in", "s", "a", "an", "and", "for", "to", "by", "at", "on", "is", "has"];
 
 /// A word that says nothing about what a table holds.
 fn is_generic(word: &str) -> bool {
@@ -39,12 +41,16 @@ impl<'a> Schema<'a> {
     pub fn new(catalogue: &'a Catalogue) -> Self {
         let tables: Vec<Words> = catalogue.tables.iter().map(table_words).collect();
         let columns = (catalogue.tables.iter().zip(&tables))
-            .map(|(table, words)| table.columns.iter().map(|column| column_words(column, table, words)).collect())
+            .map(|(table, words)| {
+                table.columns.iter().map(|column| column_words(column, table, words)).collect()
+            })
             .collect();
         let bridge = (catalogue.tables.iter())
             .map(|table| {
                 let refers = |name: &str| {
-                    (catalogue.joins.iter()).filter(|join| join.from.0 == table.name).any(|join| join.from.1.iter().any(|column| column == name))
+                    (catalogue.joins.iter())
+                        .filter(|join| join.from.0 == table.name)
+                        .any(|join| join.from.1.iter().any(|column| column == name))
                 };
                 let count = catalogue.joins.iter().filter(|join| join.from.0 == table.name).count();
                 count >= 2 && table.columns.iter().filter(|column| !refers(&column.name)).count() <= 1
@@ -71,31 +77,47 @@ impl<'a> Schema<'a> {
 
     /// Does a column have one of these stems in its name?
     pub fn has_stem(&self, place: Place, stems: &[&str]) -> bool {
-        (self.columns.get(place.table).and_then(|columns| columns.get(place.column)))
-            .is_some_and(|words| words.iter().any(|(word, weight)| *weight > 0.15 && stems.iter().any(|hint| stem(hint) == *word || word == hint)))
+        (self.columns.get(place.table).and_then(|columns| columns.get(place.column))).is_some_and(|words| {
+            words.iter().any(|(word, weight)| {
+                *weight > 0.15 && stems.iter().any(|hint| stem(hint) == *word || word == hint)
+            })
+        })
     }
 
     /// Does the column refer to another table?
     pub fn refers(&self, place: Place) -> bool {
         let (Some(table), Some(column)) = (self.table(place.table), self.column(place)) else { return false };
-        (self.catalogue.joins.iter()).any(|join| join.from.0 == table.name && join.from.1.iter().any(|name| name == &column.name))
+        (self.catalogue.joins.iter())
+            .any(|join| join.from.0 == table.name && join.from.1.iter().any(|name| name == &column.name))
     }
 
     /// Does the column refer to this very table?
     pub fn refers_to(&self, place: Place, table: Option<usize>) -> bool {
-        let (Some(from), Some(column), Some(to)) = (self.table(place.table), self.column(place), table.and_then(|table| self.table(table))) else { return false };
-        (self.catalogue.joins.iter()).any(|join| join.from.0 == from.name && join.to.0 == to.name && join.from.1.iter().any(|name| name == &column.name))
+        let (Some(from), Some(column), Some(to)) =
+            (self.table(place.table), self.column(place), table.and_then(|table| self.table(table)))
+        else {
+            return false;
+        };
+        (self.catalogue.joins.iter()).any(|join| {
+            join.from.0 == from.name
+                && join.to.0 == to.name
+                && join.from.1.iter().any(|name| name == &column.name)
+        })
     }
 
     /// Is the column (part of) the key of its table, or named like one?
     pub fn is_key(&self, place: Place) -> bool {
         let (Some(table), Some(column)) = (self.table(place.table), self.column(place)) else { return false };
-        table.primary_key.len() == 1 && table.primary_key.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) || looks_like_id(&column.name)
+        table.primary_key.len() == 1
+            && table.primary_key.iter().any(|name| name.eq_ignore_ascii_case(&column.name))
+            || looks_like_id(&column.name)
     }
 
     /// Numbers that mean something when summed or averaged: not keys.
     pub fn is_measure(&self, place: Place) -> bool {
-        self.column(place).is_some_and(|column| column.kind.is_number()) && !self.is_key(place) && !self.refers(place)
+        self.column(place).is_some_and(|column| column.kind.is_number())
+            && !self.is_key(place)
+            && !self.refers(place)
     }
 
     /// Holds years: named so, or whole numbers that all look like years.
@@ -114,10 +136,15 @@ impl<'a> Schema<'a> {
             _ => false,
         };
         let most = || {
-            let years = column.values.iter().filter(|(value, _)| value.trim_end_matches(".0").parse::<f64>().is_ok_and(inside)).count();
+            let years = column
+                .values
+                .iter()
+                .filter(|(value, _)| value.trim_end_matches(".0").parse::<f64>().is_ok_and(inside))
+                .count();
             years * 2 > column.values.len()
         };
-        self.has_stem(place, &["year", "season"]) && (by_value || most()) || by_value && self.has_stem(place, &["founded", "opened", "born", "date"])
+        self.has_stem(place, &["year", "season"]) && (by_value || most())
+            || by_value && self.has_stem(place, &["founded", "opened", "born", "date"])
     }
 
     /// The column that names a row for people.
@@ -160,9 +187,11 @@ impl<'a> Schema<'a> {
     pub fn key(&self, table: usize) -> Option<Place> {
         let known = self.table(table)?;
         let declared = known.primary_key.first().filter(|_| known.primary_key.len() == 1);
-        let position = declared.and_then(|name| known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name)));
+        let position = declared
+            .and_then(|name| known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name)));
         let referred = || {
-            let join = self.catalogue.joins.iter().find(|join| join.to.0 == known.name && join.to.1.len() == 1)?;
+            let join =
+                self.catalogue.joins.iter().find(|join| join.to.0 == known.name && join.to.1.len() == 1)?;
             known.columns.iter().position(|column| Some(&column.name) == join.to.1.first())
         };
         position.or_else(referred).map(|column| Place { table, column })
@@ -172,7 +201,12 @@ impl<'a> Schema<'a> {
 /// Named like an identifier.
 pub(super) fn looks_like_id(name: &str) -> bool {
     let lower = name.to_lowercase();
-    lower == "id" || lower.ends_with("_id") || lower.ends_with(" id") || name.ends_with("ID") || name.ends_with("Id") || lower == "uuid"
+    lower == "id"
+        || lower.ends_with("_id")
+        || lower.ends_with(" id")
+        || name.ends_with("ID")
+        || name.ends_with("Id")
+        || lower == "uuid"
 }
 
 fn table_words(table: &Table) -> Words {
@@ -195,8 +229,11 @@ fn table_words(table: &Table) -> Words {
 fn column_words(column: &Column, table: &Table, table_words: &Words) -> Words {
     let label = if column.label.is_empty() { &column.name } else { &column.label };
     let mut words: Words = Vec::new();
-    let inside = label.find('(').map(|start| name_words(label.get(start..).unwrap_or_default())).unwrap_or_default();
-    let outside = label.find('(').map_or_else(|| name_words(label), |start| name_words(label.get(..start).unwrap_or_default()));
+    let inside =
+        label.find('(').map(|start| name_words(label.get(start..).unwrap_or_default())).unwrap_or_default();
+    let outside = label
+        .find('(')
+        .map_or_else(|| name_words(label), |start| name_words(label.get(..start).unwrap_or_default()));
     let alone = outside.len() == 1;
     for word in outside.iter().flat_map(|word| split_id(word, table)) {
         for part in expand(&word) {
@@ -221,14 +258,22 @@ fn column_words(column: &Column, table: &Table, table_words: &Words) -> Words {
 fn split_id(word: &str, table: &Table) -> Vec<String> {
     // A short form of the table's own name is the name: "cont" in a table of continents.
     if word.len() >= 3
-        && let Some(whole) = name_words(&table.label).into_iter().find(|known| known.len() > word.len() && known.starts_with(word) && stem(known) != stem(word))
+        && let Some(whole) = name_words(&table.label)
+            .into_iter()
+            .find(|known| known.len() > word.len() && known.starts_with(word) && stem(known) != stem(word))
     {
         return vec![whole];
     }
-    let Some(front) = word.strip_suffix("id").filter(|front| front.len() >= 2) else { return vec![word.to_owned()] };
+    let Some(front) = word.strip_suffix("id").filter(|front| front.len() >= 2) else {
+        return vec![word.to_owned()];
+    };
     let lower = table.label.to_lowercase();
-    let fits = name_words(&table.label).iter().any(|known| known.starts_with(front)) || lower.starts_with(front);
-    let whole = name_words(&table.label).into_iter().find(|known| known.starts_with(front)).unwrap_or_else(|| front.to_owned());
+    let fits =
+        name_words(&table.label).iter().any(|known| known.starts_with(front)) || lower.starts_with(front);
+    let whole = name_words(&table.label)
+        .into_iter()
+        .find(|known| known.starts_with(front))
+        .unwrap_or_else(|| front.to_owned());
     if fits { vec![whole, "id".to_owned()] } else { vec![word.to_owned()] }
 }
 
@@ -237,19 +282,32 @@ pub(super) fn fit(token: &Token, name: &str) -> f32 {
     if token.stem == name || token.word == name {
         return 1.0;
     }
-    if token.is_sign() || token.word.chars().all(|c| c.is_ascii_digit()) || name.chars().all(|c| c.is_ascii_digit()) {
+    if token.is_sign()
+        || token.word.chars().all(|c| c.is_ascii_digit())
+        || name.chars().all(|c| c.is_ascii_digit())
+    {
         return 0.0;
     }
     let (length, other) = (token.stem.chars().count(), name.chars().count());
     let shorter = length.min(other);
-    if shorter >= 5 && distance(&token.stem, name, 1) <= 1 || shorter >= 8 && distance(&token.stem, name, 2) <= 2 {
+    if shorter >= 5 && distance(&token.stem, name, 1) <= 1
+        || shorter >= 8 && distance(&token.stem, name, 2) <= 2
+    {
         return 0.85;
     }
     if synonyms(&token.stem, name) {
-        return 0.63;
+        return 0.48;
     }
-    let prefix = shorter >= 4 && (token.stem.starts_with(name) || name.starts_with(&token.stem)) && shorter * 10 >= length.max(other) * 6;
+    let prefix = shorter >= 4
+        && (token.stem.starts_with(name) || name.starts_with(&token.stem))
+        && shorter * 10 >= length.max(other) * 6;
     // A short form in a name: "dest" for "destination".
     let short = other >= 4 && token.word.starts_with(name) && length > other + 2;
-    if prefix { 0.7 } else if short { 0.6 } else { 0.0 }
+    if prefix {
+        0.7
+    } else if short {
+        0.6
+    } else {
+        0.0
+    }
 }

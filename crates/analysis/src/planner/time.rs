@@ -32,7 +32,7 @@ impl When {
     pub fn span(from: NaiveDate, to: NaiveDate) -> Self {
         let grain = match months_between(from, to) {
             Some(12) if from.month() == 1 => Grain::Year,
-            Some(3) if from.month0() % 3 == 0 => Grain::Quarter,
+            Some(3) if from.month0().is_multiple_of(3) => Grain::Quarter,
             Some(1) => Grain::Month,
             _ => Grain::Day,
         };
@@ -44,7 +44,9 @@ impl When {
         let months = months_between(self.from, self.to);
         let from = match months {
             Some(months) => self.from.checked_sub_months(Months::new(months))?,
-            None => self.from.checked_sub_days(Days::new(u64::try_from((self.to - self.from).num_days()).ok()?))?,
+            None => self
+                .from
+                .checked_sub_days(Days::new(u64::try_from((self.to - self.from).num_days()).ok()?))?,
         };
         Some(Self { from, to: self.from, ..self.clone() })
     }
@@ -52,7 +54,11 @@ impl When {
     /// The same span a year earlier.
     pub fn year_before(&self) -> Option<Self> {
         let year = Months::new(12);
-        Some(Self { from: self.from.checked_sub_months(year)?, to: self.to.checked_sub_months(year)?, ..self.clone() })
+        Some(Self {
+            from: self.from.checked_sub_months(year)?,
+            to: self.to.checked_sub_months(year)?,
+            ..self.clone()
+        })
     }
 
     /// For people.
@@ -75,7 +81,11 @@ fn months_between(from: NaiveDate, to: NaiveDate) -> Option<u32> {
 
 /// A calendar year.
 pub(super) fn year(year: i32) -> Option<When> {
-    Some(When::new(NaiveDate::from_ymd_opt(year, 1, 1)?, NaiveDate::from_ymd_opt(year + 1, 1, 1)?, Grain::Year))
+    Some(When::new(
+        NaiveDate::from_ymd_opt(year, 1, 1)?,
+        NaiveDate::from_ymd_opt(year + 1, 1, 1)?,
+        Grain::Year,
+    ))
 }
 
 fn month(year: i32, month: u32) -> Option<When> {
@@ -93,17 +103,34 @@ fn day(year: i32, month: u32, day: u32) -> Option<When> {
     Some(When::new(from, from.succ_opt()?, Grain::Day))
 }
 
-const MONTHS: [&str; 12] =
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 
 fn month_number(word: &str) -> Option<u32> {
-    let place = (MONTHS.iter()).position(|known| *known == word || word.len() == 3 && known.starts_with(word) || word == "sept" && *known == "september")?;
+    let place = (MONTHS.iter()).position(|known| {
+        *known == word
+            || word.len() == 3 && known.starts_with(word)
+            || word == "sept" && *known == "september"
+    })?;
     u32::try_from(place + 1).ok()
 }
 
 fn year_number(token: Option<&Token>) -> Option<i32> {
     let token = token?;
-    let number = token.number.filter(|n| n.fract() == 0.0 && (1700.0..2200.0).contains(n) && token.word.len() == 4)?;
+    let number =
+        token.number.filter(|n| n.fract() == 0.0 && (1700.0..2200.0).contains(n) && token.word.len() == 4)?;
     Some(number as i32)
 }
 
@@ -143,7 +170,9 @@ fn at(tokens: &[Token], start: usize, today: NaiveDate) -> Vec<(usize, When)> {
         }
     }
     let ordinal = ["first", "second", "third", "fourth"].iter().position(|known| *known == word(0));
-    let named = quarter_number(word(0)).map(|q| (q, 1)).or_else(|| ordinal.filter(|_| word(1) == "quarter").map(|place| (place as u32 + 1, 2)));
+    let named = quarter_number(word(0))
+        .map(|q| (q, 1))
+        .or_else(|| ordinal.filter(|_| word(1) == "quarter").map(|place| (place as u32 + 1, 2)));
     if let Some((q, length)) = named {
         let gap = skip(length);
         match year_number(token(length + gap)) {
@@ -151,7 +180,13 @@ fn at(tokens: &[Token], start: usize, today: NaiveDate) -> Vec<(usize, When)> {
             None => add(length, quarter(today.year(), q)),
         }
     }
-    let half = if word(0) == "h1" || word(0) == "first" && word(1) == "half" { Some(1) } else if word(0) == "h2" || word(0) == "second" && word(1) == "half" { Some(2) } else { None };
+    let half = if word(0) == "h1" || word(0) == "first" && word(1) == "half" {
+        Some(1)
+    } else if word(0) == "h2" || word(0) == "second" && word(1) == "half" {
+        Some(2)
+    } else {
+        None
+    };
     if let Some(half) = half {
         let length = if word(0).starts_with('h') { 1 } else { 2 };
         let gap = skip(length);
@@ -162,7 +197,15 @@ fn at(tokens: &[Token], start: usize, today: NaiveDate) -> Vec<(usize, When)> {
         }
     }
     if let Some(m) = month_number(word(0)) {
-        month_first(&token, &word, m, &skip, start.checked_sub(1).and_then(|before| tokens.get(before)), today, &mut add);
+        month_first(
+            &token,
+            &word,
+            m,
+            &skip,
+            start.checked_sub(1).and_then(|before| tokens.get(before)),
+            today,
+            &mut add,
+        );
     }
     if let (Some(d), Some(m)) = (day_number(token(0)), month_number(word(1 + skip(1)))) {
         let length = 2 + skip(1);
@@ -199,17 +242,31 @@ fn month_first<'t>(
             add(3 + gap, day(number, m, d));
         }
     }
-    let sure = word(0).len() > 3 || before.is_some_and(|token| matches!(token.word.as_str(), "in" | "since" | "during" | "before" | "after" | "until"));
-    let odd = matches!(word(0), "may" | "march") && !before.is_some_and(|token| matches!(token.word.as_str(), "in" | "since" | "during" | "for" | "before" | "after" | "and" | "or" | "to" | "of" | "until"));
+    let sure = word(0).len() > 3
+        || before.is_some_and(|token| {
+            matches!(token.word.as_str(), "in" | "since" | "during" | "before" | "after" | "until")
+        });
+    let odd = matches!(word(0), "may" | "march")
+        && !before.is_some_and(|token| {
+            matches!(
+                token.word.as_str(),
+                "in" | "since" | "during" | "for" | "before" | "after" | "and" | "or" | "to" | "of" | "until"
+            )
+        });
     if sure && !odd {
         let year = if m > today.month() { today.year() - 1 } else { today.year() };
         add(1, month(year, m).map(|when| When { yearless: true, ..when }));
     }
 }
 
-fn relative<'t>(word: &impl Fn(usize) -> &'t str, token: &impl Fn(usize) -> Option<&'t Token>, today: NaiveDate) -> Option<(usize, When)> {
+fn relative<'t>(
+    word: &impl Fn(usize) -> &'t str,
+    token: &impl Fn(usize) -> Option<&'t Token>,
+    today: NaiveDate,
+) -> Option<(usize, When)> {
     let next = today.succ_opt()?;
-    let span = |from: NaiveDate, to: NaiveDate, grain: Grain| When { relative: true, ..When::new(from, to, grain) };
+    let span =
+        |from: NaiveDate, to: NaiveDate, grain: Grain| When { relative: true, ..When::new(from, to, grain) };
     match word(0) {
         "today" => return Some((1, span(today, next, Grain::Day))),
         "yesterday" => return Some((1, span(today.pred_opt()?, today, Grain::Day))),
@@ -218,7 +275,7 @@ fn relative<'t>(word: &impl Fn(usize) -> &'t str, token: &impl Fn(usize) -> Opti
     }
     let this = matches!(word(0), "this" | "current");
     let (number, length) = match token(1).and_then(|token| token.number) {
-        Some(number) if !this && number >= 1.0 && number < 1000.0 => (number as u32, 3),
+        Some(number) if !this && (1.0..1000.0).contains(&number) => (number as u32, 3),
         _ => (0, 2),
     };
     let grain = match word(length - 1).trim_end_matches('s') {
@@ -249,7 +306,8 @@ pub(super) fn containing(day_in: NaiveDate, grain: Grain) -> Option<When> {
     match grain {
         Grain::Day => Some(When::new(day_in, day_in.succ_opt()?, grain)),
         Grain::Week => {
-            let from = day_in.checked_sub_days(Days::new(u64::from(day_in.weekday().num_days_from_monday())))?;
+            let from =
+                day_in.checked_sub_days(Days::new(u64::from(day_in.weekday().num_days_from_monday())))?;
             Some(When::new(from, from.checked_add_days(Days::new(7))?, grain))
         }
         Grain::Month => month(day_in.year(), day_in.month()),

@@ -89,7 +89,9 @@ fn word_end(chars: &[char], start: usize) -> usize {
     while let Some(c) = chars.get(end) {
         let inside = match c {
             '.' | ',' => {
-                let digit = |place: Option<usize>| place.and_then(|place| chars.get(place)).is_some_and(char::is_ascii_digit);
+                let digit = |place: Option<usize>| {
+                    place.and_then(|place| chars.get(place)).is_some_and(char::is_ascii_digit)
+                };
                 let group = *c == '.' || (1..=3).all(|step| digit(Some(end + step))) && !digit(Some(end + 4));
                 digit(end.checked_sub(1)) && digit(Some(end + 1)) && group
             }
@@ -119,14 +121,26 @@ fn push(tokens: &mut Vec<Token>, text: &str) {
         return;
     }
     let plain = word.replace(',', "");
-    let number = plain.parse::<f64>().ok().filter(|n| n.is_finite() && plain.starts_with(|c: char| c.is_ascii_digit()));
+    let number = plain
+        .parse::<f64>()
+        .ok()
+        .filter(|n| n.is_finite() && plain.starts_with(|c: char| c.is_ascii_digit()));
     let capital = !tokens.is_empty() && text.chars().next().is_some_and(char::is_uppercase);
-    tokens.push(Token { text: text.to_owned(), stem: stem(&word), number: number.or_else(|| spelled(&word)), word, capital });
+    tokens.push(Token {
+        text: text.to_owned(),
+        stem: stem(&word),
+        number: number.or_else(|| spelled(&word)),
+        word,
+        capital,
+    });
 }
 
 /// Small numbers in words.
 fn spelled(word: &str) -> Option<f64> {
-    let words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let words = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
+    ];
     match word {
         "once" => Some(1.0),
         "twice" => Some(2.0),
@@ -146,8 +160,8 @@ pub(super) fn stem(word: &str) -> String {
         ("mice", "mouse"),
         ("feet", "foot"),
         ("bought", "buy"),
-        ("sold", "sale"),
-        ("sell", "sale"),
+        ("sold", "sal"),
+        ("sell", "sal"),
         ("movies", "movie"),
         ("series", "series"),
         ("species", "species"),
@@ -164,13 +178,23 @@ pub(super) fn stem(word: &str) -> String {
     if let Some(cut) = base.strip_suffix("ies").filter(|cut| cut.len() > 1) {
         owned = format!("{cut}y");
         base = &owned;
-    } else if let Some(cut) = base.strip_suffix("es").filter(|cut| cut.ends_with("ss") || cut.ends_with("sh") || cut.ends_with("ch") || cut.ends_with('x')) {
+    } else if let Some(cut) = base
+        .strip_suffix("es")
+        .filter(|cut| cut.ends_with("ss") || cut.ends_with("sh") || cut.ends_with("ch") || cut.ends_with('x'))
+    {
         base = cut;
-    } else if let Some(cut) = base.strip_suffix('s').filter(|cut| !cut.ends_with('s') && !cut.ends_with('u') && !cut.ends_with('i')) {
+    } else if let Some(cut) =
+        base.strip_suffix('s').filter(|cut| !cut.ends_with('s') && !cut.ends_with('u') && !cut.ends_with('i'))
+    {
         base = cut;
     }
     for ending in ["ing", "ed"] {
-        let Some(cut) = base.strip_suffix(ending).filter(|cut| cut.len() >= 3 && cut.chars().any(|c| "aeiouy".contains(c))) else { continue };
+        let Some(cut) = base
+            .strip_suffix(ending)
+            .filter(|cut| cut.len() >= 3 && cut.chars().any(|c| "aeiouy".contains(c)))
+        else {
+            continue;
+        };
         let mut letters: Vec<char> = cut.chars().collect();
         if let [.., before, last] = letters.as_slice()
             && before == last
@@ -187,17 +211,35 @@ pub(super) fn stem(word: &str) -> String {
 
 /// Letters and digits only, in lower case; what stood between two digits becomes `_`, unless it grouped thousands.
 pub(super) fn squash(text: &str) -> String {
-    let (tokens, _) = tokenize(text);
-    let mut all = String::new();
-    for token in &tokens {
-        extend(&mut all, &token.word);
+    let mut all = String::with_capacity(text.len());
+    let mut gap = false;
+    let mut before = ' ';
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let next = || rest.clone().next().is_some_and(|c| c.is_ascii_digit());
+        if c.is_alphanumeric() {
+            if gap && c.is_ascii_digit() && all.ends_with(|c: char| c.is_ascii_digit()) {
+                all.push('_');
+            }
+            all.extend(c.to_lowercase());
+            gap = false;
+        } else if c == '.' && before.is_ascii_digit() && next() {
+            all.push('.');
+        } else if c == ',' && before.is_ascii_digit() {
+            let digits = rest.clone().take_while(char::is_ascii_digit).count();
+            gap = digits != 3;
+        } else if c != '_' {
+            gap = true;
+        }
+        before = c;
     }
     all
 }
 
 fn extend(all: &mut String, word: &str) {
     let mut first = true;
-    let plain = if word.starts_with(|c: char| c.is_ascii_digit()) { word.replace(',', "") } else { word.to_owned() };
+    let plain =
+        if word.starts_with(|c: char| c.is_ascii_digit()) { word.replace(',', "") } else { word.to_owned() };
     for c in plain.chars().filter(|c| c.is_alphanumeric() || *c == '.') {
         if first && c.is_ascii_digit() && all.ends_with(|c: char| c.is_ascii_digit()) {
             all.push('_');
@@ -273,7 +315,8 @@ pub(super) fn distance(left: &str, right: &str, most: usize) -> usize {
         let mut next = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
             let cell = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
-            let mut best = (cell(&row, j) + usize::from(x != y)).min(cell(&row, j + 1) + 1).min(cell(&next, j) + 1);
+            let mut best =
+                (cell(&row, j) + usize::from(x != y)).min(cell(&row, j + 1) + 1).min(cell(&next, j) + 1);
             let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
             if swapped {
                 best = best.min(cell(&older, j - 1) + 1);

@@ -1,9 +1,10 @@
 //! Requests without a template: the named values and tables come from the question itself.
 
+use super::asked::{Asked, Part, Procedure};
 use super::choose::pair;
 use super::reader::Context;
 use super::template::{Slot, decimals};
-use super::types::{Asked, Give, Measure, Part, Procedure, Step};
+use super::types::{Give, Measure, Step};
 use super::words::has_any;
 
 /// The word for a measure.
@@ -52,6 +53,7 @@ pub fn word(measure: &Measure) -> String {
         Measure::Last => "last value",
         Measure::First => "first value",
         Measure::Covariance => "covariance",
+        Measure::Rate(column, value, _) => return format!("share of {value} in {column}"),
         Measure::Width => "columns",
         Measure::Judgement(_) => "judgement",
         Measure::Fixed(_) => "note",

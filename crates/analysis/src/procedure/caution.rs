@@ -78,7 +78,7 @@ pub fn factor(context: &Context) -> f64 {
             "predicted",
         ]
         .iter()
-        .any(|w| unread(w))
+        .any(unread)
         {
             factor = factor.min(0.7);
         }

@@ -1,8 +1,9 @@
 //! Choosing the columns and rows a slot is about.
 
 use super::reader::Context;
+use super::rows::conditions;
 use super::template::Slot;
-use super::types::{Compare, Condition, Step, Test};
+use super::types::{Step, Test};
 use super::wants::{Want, want};
 use super::words::{has_any, is_filler, name_words, stem, tokens};
 
@@ -15,7 +16,17 @@ pub fn target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
         !grouping.contains(column) && (!context.groups.contains(column) || by_name.len() == 1)
     };
     if let Some((column, score)) = by_name.iter().find(|(c, _)| usable(c) && context.is_numeric(c)) {
-        return Some((column.clone(), 0.9 + 0.1 * score));
+        return Some((column.clone(), 0.6 + 0.4 * score));
+    }
+    let words = name_words(&slot.name);
+    let short = context.mentions.iter().find(|m| {
+        m.score >= 0.7
+            && !grouping.contains(&m.column)
+            && context.is_numeric(&m.column)
+            && words.contains(&super::words::key(&m.column))
+    });
+    if let Some(mention) = short {
+        return Some((mention.column.clone(), 0.95));
     }
     if let Some(column) = shared_word(context, slot) {
         return Some((column, 0.85));
@@ -319,6 +330,7 @@ pub fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(Vec<Str
                 .map(|v| v.value)
                 .collect(),
         );
+        let named = if named.len() == 2 { named } else { set_values(context, &group) };
         if named.len() == 2 && two_groups(test) {
             columns.extend(named);
         } else if two_groups(test) && context.lexicon.values_of(&group).len() != 2 {
@@ -346,121 +358,16 @@ pub fn two_values(context: &Context) -> Option<(String, String, String)> {
     None
 }
 
+/// The values that the text sets a column to, in its order: "Promo = Y", "Promo = N".
+fn set_values(context: &Context, column: &str) -> Vec<String> {
+    let values = context.lexicon.values_of(column);
+    let places = context.mentions.iter().filter(|m| m.column == column && m.score >= 0.6);
+    let found = places.filter_map(|m| {
+        context.tokens.iter().skip(m.end).take(3).find_map(|t| values.iter().find(|v| **v == t.text))
+    });
+    super::prepare::unique(found.cloned().collect())
+}
+
 fn two_groups(test: Test) -> bool {
     matches!(test, Test::Student | Test::Welch | Test::ZTest | Test::MannWhitney)
-}
-
-/// The rows a slot is about, from values in its name: "mean_age_male_class1".
-#[must_use]
-pub fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
-    let words = name_words(&slot.name);
-    let stems: Vec<String> = words.iter().map(|w| stem(w)).collect();
-    let mut found: Vec<Condition> = Vec::new();
-    let mut columns: Vec<String> = context.groups.clone();
-    columns.extend(context.derived.iter().filter(|d| !context.is_numeric(d)).cloned());
-    columns.extend(
-        context
-            .mentions
-            .iter()
-            .filter(|m| m.score >= 0.4 && !context.is_numeric(&m.column))
-            .map(|m| m.column.clone()),
-    );
-    columns.extend(context.lexicon.values(&context.tokens).into_iter().map(|v| v.column));
-    let flags =
-        context.mentions.iter().filter(|m| m.score >= 0.4 && flag_values(context, &m.column).is_some());
-    columns.extend(flags.map(|m| m.column.clone()));
-    for column in super::prepare::unique(columns) {
-        let values = context.lexicon.values_of(&column);
-        let group = context.groups.contains(&column);
-        let mut best: Option<(usize, &String)> = None;
-        for value in values {
-            let own: Vec<String> = name_words(value).iter().map(|w| stem(w)).collect();
-            let numeric = own.iter().all(|w| w.chars().all(|c| c.is_ascii_digit()));
-            let short = own.iter().map(String::len).sum::<usize>() < 3;
-            let column_words = name_words(&column);
-            let is_name = context.frame.fields.iter().any(|f| f.name.eq_ignore_ascii_case(value))
-                || want(&own.join(" "), context).is_some();
-            if own.is_empty()
-                || context.is_numeric(&column) && !group
-                || is_name && !context.derived.contains(&column)
-                || (numeric || short && !beside(context, &column, value)) && !group
-            {
-                continue;
-            }
-            let fits = stems.windows(own.len()).enumerate().any(|(place, window)| {
-                let beside = place.checked_sub(1).and_then(|p| words.get(p));
-                window == own.as_slice()
-                    && (!numeric
-                        || own.iter().all(|w| w.len() >= 4) && group
-                        || beside.is_some_and(|w| {
-                            column_words.iter().any(|c| c.contains(w.as_str()) || w.contains(c.as_str()))
-                        }))
-            });
-            let length = own.iter().map(String::len).sum();
-            if fits && best.is_none_or(|(top, _)| length > top) {
-                best = Some((length, value));
-            }
-        }
-        if let Some((_, value)) = best {
-            found.push(Condition { column, is: Compare::Equal, value: value.clone() });
-        } else if let Some(condition) = yes_no(context, &column, &words, group) {
-            found.push(condition);
-        }
-    }
-    found
-}
-
-/// Does the text set the column to this value: "Attrition = No"?
-fn beside(context: &Context, column: &str, value: &str) -> bool {
-    context
-        .mentions
-        .iter()
-        .filter(|m| m.column == column && m.score >= 0.6)
-        .any(|m| context.tokens.iter().skip(m.end).take(3).any(|t| t.text == value))
-}
-
-/// A column of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the slot. A column that does
-/// not group needs the other slot beside it, so that the mean of a flag is not mistaken for a filter by it.
-fn yes_no(context: &Context, column: &str, words: &[String], group: bool) -> Option<Condition> {
-    let (low, high) = flag_values(context, column)?;
-    let denied = denies(context, column, words)?;
-    let counterpart = context
-        .request
-        .slots
-        .iter()
-        .filter_map(|slot| denies(context, column, &name_words(&slot.name)))
-        .any(|other| other != denied);
-    (group || counterpart).then(|| Condition {
-        column: column.to_owned(),
-        is: Compare::Equal,
-        value: if denied { low } else { high },
-    })
-}
-
-/// The low and the high value of a column that holds only yes and no.
-#[must_use]
-pub fn flag_values(context: &Context, column: &str) -> Option<(String, String)> {
-    let values: Vec<String> = context.lexicon.values_of(column).iter().map(|v| v.to_lowercase()).collect();
-    let [low, high] = values.as_slice() else { return None };
-    let flags = ["0", "false", "no"].contains(&low.as_str()) && ["1", "true", "yes"].contains(&high.as_str());
-    flags.then(|| (low.clone(), high.clone()))
-}
-
-/// Does a name deny the column ("nonsmoker"), affirm it ("smoker"), or not speak of it?
-fn denies(context: &Context, column: &str, words: &[String]) -> Option<bool> {
-    let own: Vec<String> =
-        context.lexicon.words_of(column).iter().filter(|w| w.len() >= 4).map(|w| stem(w)).collect();
-    let about = |word: &str| {
-        let word = stem(word);
-        own.iter().any(|o| {
-            word.len() >= 4
-                && (o.starts_with(&word) || word.starts_with(&o.chars().take(6).collect::<String>()))
-        })
-    };
-    let prefixed = words.iter().any(|w| {
-        w.strip_prefix("non").or(w.strip_prefix("un")).is_some_and(|rest| rest.len() >= 4 && about(rest))
-    });
-    let denied =
-        prefixed || words.iter().any(|w| ["not", "non", "no", "without", "un"].contains(&w.as_str()));
-    (prefixed || words.iter().any(|w| about(w))).then_some(denied)
 }

@@ -3,6 +3,7 @@
 //! A mention has a score: 1 for the exact name (in quotes, or written as it stands), less for a name in other words
 //! ("number of doubles" for `doubles`, "passenger class" for `pclass`). Mentions never overlap; the better one stays.
 
+use super::likeness::{joined_prefixes, keep_best, word_prefixes};
 use super::words::{Token, expand, is_filler, key, name_words, stem};
 use crate::frame::{Frame, Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -238,7 +239,7 @@ impl Lexicon {
     fn partial(&self, matched: &BTreeSet<&String>, all: &BTreeSet<&String>, first: &str) -> f64 {
         let unique =
             matched.iter().filter(|s| self.uses.get(**s) == Some(&1) && s.chars().count() >= 3).count();
-        if unique == 0 || (matched.len() == 1 && (is_common(first) || is_statistic(first))) {
+        if unique == 0 || (matched.len() == 1 && (is_common(first) || is_statistic(expand(first)))) {
             return 0.0;
         }
         0.4 + 0.3 * matched.len() as f64 / all.len() as f64
@@ -267,7 +268,7 @@ impl Lexicon {
             if let Some((place, _)) = begins {
                 found.push(Mention { column: known.name.clone(), start, end: place + 1, score: 0.45 });
             }
-            if known.raw.len() == 1 && (4..=12).contains(&known.key.len()) {
+            if known.raw.len() == 1 && (4..=12).contains(&known.key.len()) && !is_common(&known.key) {
                 if let Some(end) = joined_prefixes(&known.key, &words) {
                     found.push(Mention { column: known.name.clone(), start, end, score: 0.6 });
                 }
@@ -431,58 +432,6 @@ fn quoted_whole(tokens: &[Token], first: usize, last: usize) -> bool {
         true
     };
     outside(first.checked_sub(1)) && outside(Some(last + 1))
-}
-
-/// Is the name made of beginnings of the words, one after the other? Gives the token after the last.
-fn joined_prefixes(name: &str, words: &[(usize, &str)]) -> Option<usize> {
-    fn fits(rest: &str, words: &[(usize, &str)], used: usize) -> Option<(usize, usize)> {
-        let ((place, word), others) = words.split_first()?;
-        let common = rest.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();
-        for length in (1..=common).rev() {
-            let rest: String = rest.chars().skip(length).collect();
-            if rest.is_empty() {
-                return (used >= 1 && length >= 2).then_some((place + 1, used + 1));
-            }
-            if used < 2
-                && let Some(end) = fits(&rest, others, used + 1)
-            {
-                return Some(end);
-            }
-        }
-        None
-    }
-    fits(name, words, 0).map(|(end, _)| end)
-}
-
-/// Does every word of the name begin a word of the text, in order?
-fn word_prefixes(name: &[String], words: &[(usize, &str)]) -> Option<usize> {
-    let mut wanted = name.iter();
-    let mut next = wanted.next()?;
-    for (count, (place, word)) in words.iter().enumerate() {
-        if word.starts_with(next.as_str()) && word.len() <= next.len() + 10 {
-            match wanted.next() {
-                Some(following) => next = following,
-                None => return Some(place + 1),
-            }
-        } else if count == 0 {
-            return None;
-        }
-    }
-    None
-}
-
-/// Drops mentions that overlap a better one.
-fn keep_best(mut found: Vec<Mention>) -> Vec<Mention> {
-    let weight = |m: &Mention| m.score + 0.02 * (m.end - m.start) as f64;
-    found.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    let mut kept: Vec<Mention> = Vec::new();
-    for mention in found {
-        if kept.iter().all(|other| mention.end <= other.start || mention.start >= other.end) {
-            kept.push(mention);
-        }
-    }
-    kept.sort_by_key(|m| m.start);
-    kept
 }
 
 #[cfg(test)]

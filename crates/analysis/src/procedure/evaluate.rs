@@ -72,6 +72,13 @@ pub fn evaluate(measure: &Measure, frame: &Frame, columns: &[String]) -> Result<
             };
             Ok(Value::Float(of(first)? - of(second)?))
         }
+        Measure::Rate(column, value, percent) => {
+            let place = position(frame, column)?;
+            let known: Vec<&Value> = frame.column(place).filter(|v| !v.is_null()).collect();
+            let hits = known.iter().filter(|v| written(v).eq_ignore_ascii_case(value)).count();
+            let share = hits as f64 / known.len().max(1) as f64;
+            Ok(Value::Float(if *percent { share * 100.0 } else { share }))
+        }
         Measure::TopShare(by) => {
             let (_, count) = best_group(frame, by, &Measure::Count, &[], true)?;
             Ok(Value::Float(count.number().unwrap_or(0.0) * 100.0 / frame.rows.len().max(1) as f64))

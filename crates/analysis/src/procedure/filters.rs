@@ -32,6 +32,10 @@ pub fn read_filters(context: &Context) -> Option<Step> {
 /// "the closing price was higher than the opening price": the difference becomes a column, and the filter looks at it.
 #[must_use]
 pub fn between_columns(context: &Context) -> Vec<Step> {
+    // Without a template the comparison is left to a query, which does it better.
+    if context.request.slots.is_empty() {
+        return Vec::new();
+    }
     for pair in context.mentions.windows(2) {
         let [left, right] = pair else { continue };
         let between: Vec<&str> = context
@@ -45,9 +49,11 @@ pub fn between_columns(context: &Context) -> Vec<Step> {
             .iter()
             .any(|w| ["higher", "greater", "more", "larger", ">", "above", "exceeds"].contains(w));
         let less = between.iter().any(|w| ["lower", "less", "smaller", "<", "below"].contains(w));
+        let numbers = between.iter().any(|w| w.starts_with(|c: char| c.is_ascii_digit()));
         let than = between.iter().any(|w| ["than", ">", "<", "exceeds"].contains(w));
         let usable = |m: &super::columns::Mention| m.score >= 0.4 && context.is_numeric(&m.column);
-        if between.len() > 6
+        if numbers
+            || between.len() > 6
             || more == less
             || !than
             || left.column == right.column
@@ -197,7 +203,13 @@ fn comparison(tokens: &[Token], start: usize) -> Option<(Compare, f64, usize)> {
         place += 1;
     }
     let number = tokens.get(start + place)?.number()?;
-    Some((is, number, start + place))
+    let factor = match word(place + 1) {
+        "thousand" => 1e3,
+        "million" => 1e6,
+        "billion" => 1e9,
+        _ => 1.0,
+    };
+    Some((is, number * factor, start + place))
 }
 
 /// Is the value written exactly as it stands in the column, with capitals?

@@ -1,7 +1,8 @@
 //! Words chosen by rules over a p-value or a statistic.
 
+use super::asked::{Bound, Judgement, Quantity};
 use super::evaluate::{evaluate, finding};
-use super::types::{Bound, Compare, Judgement, Measure, Quantity};
+use super::types::{Compare, Measure};
 use crate::frame::{Frame, Value};
 
 /// The word of the first rule that holds.

@@ -1,10 +1,11 @@
 //! Slots that take a word: which measure decides, and by which rules.
 
+use super::asked::{Bound, Judgement, Quantity, Rule};
 use super::choose::{group_pair, pair, target};
 use super::reader::Context;
 use super::rules::{Rules, label_of, read_rules};
 use super::template::Slot;
-use super::types::{Bound, Compare, Give, Judgement, Measure, Quantity, Rule};
+use super::types::{Compare, Give, Measure};
 use super::words::{Token, has_any, name_words, sentences, tokens};
 
 /// The judgement of a slot, its columns, and how sure the reading is.
@@ -50,7 +51,8 @@ pub fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>
 fn basis(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
     let text = format!("{} {}", name_words(&slot.name).join(" "), slot.choices.join(" ").to_lowercase());
     let words = &context.words;
-    let correlates = has_any(words, &["correlation", "pearson*", "spearman*"]);
+    let correlates = has_any(words, &["correlation", "correlated", "spearman*"])
+        || has_any(words, &["pearson*"]) && context.normality().is_none();
     let normal = has_any(&text, &["normal*", "not_normal", "non normal", "distribution", "distributed"]);
     if has_any(&text, &["skew*", "symmetric"])
         || (has_any(words, &["skewness"]) && context.normality().is_none() && !correlates)

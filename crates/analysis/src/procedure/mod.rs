@@ -4,6 +4,7 @@
 //! query answers better. `run` carries them out. Nothing is guessed silently: what had to be assumed is listed.
 
 mod answers;
+mod asked;
 mod bins;
 mod caution;
 mod choose;
@@ -15,12 +16,14 @@ mod formula;
 mod group;
 mod judge;
 mod judging;
+mod likeness;
 mod model;
 mod models;
 mod numbers;
 mod outcome;
 mod prepare;
 mod reader;
+mod rows;
 mod rules;
 mod run;
 mod slots;
@@ -34,6 +37,7 @@ mod words;
 #[cfg(test)]
 mod check;
 
+pub use asked::*;
 pub use reader::read;
 pub use run::{Report, run};
 pub use types::*;

@@ -91,7 +91,7 @@ fn missing(context: &Context, range: &Range<usize>) -> Option<Step> {
     let mut columns: Vec<String> = context.within(range).iter().map(|m| m.column.clone()).collect();
     if columns.is_empty() && them {
         // "Impute them" speaks of the column of the sentence before.
-        let before = context.sentences.iter().filter(|r| r.end <= range.start).next_back();
+        let before = context.sentences.iter().rfind(|r| r.end <= range.start);
         columns =
             before.map(|r| context.within(r).iter().map(|m| m.column.clone()).collect()).unwrap_or_default();
     }
@@ -423,8 +423,11 @@ fn groups(context: &mut Context) {
         });
         let Some(mention) = next else { continue };
         let column = mention.column.clone();
-        let compared =
-            context.tokens.get(mention.end).is_some_and(|t| ["=", "equal", "is"].contains(&t.lower.as_str()));
+        // "by the source 'X'" names one value, not groups.
+        let own = context.tokens.get(mention.start).map_or(0, |t| t.quote);
+        let compared = context.tokens.get(mention.end).is_some_and(|t| {
+            ["=", "equal", "is"].contains(&t.lower.as_str()) || t.quote > 0 && t.quote != own
+        });
         if compared && weak {
             continue;
         }

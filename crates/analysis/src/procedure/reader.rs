@@ -1,11 +1,12 @@
 //! Reading a request: what it speaks of, how the rows are prepared, what is asked for.
 
 use super::answers;
+use super::asked::Procedure;
 use super::columns::{Lexicon, Mention};
 use super::prepare;
 use super::slots;
 use super::template::{Request, cut};
-use super::types::{Outlier, Procedure, Shape, Step, Test};
+use super::types::{Outlier, Shape, Step, Test};
 use super::words::{Token, has, has_any, plain, sentences, tokens};
 use crate::frame::{Frame, Kind};
 use std::ops::Range;
@@ -125,7 +126,7 @@ impl<'a> Context<'a> {
             ],
         );
         let iqr = has_any(&self.words, &["iqr", "interquartile", "inter quartile", "q3", "third quartile"]);
-        if z && !iqr || (z && first(&self.words, "z score") < first(&self.words, "iqr")) {
+        if z && (!iqr || first(&self.words, "z score") < first(&self.words, "iqr")) {
             let sample = has_any(&self.words, &["sample standard deviation"]);
             return Outlier::ZScore(
                 prepare::threshold(&self.tokens, &["threshold", "score", "deviations"]).unwrap_or(3.0),

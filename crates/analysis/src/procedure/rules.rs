@@ -3,7 +3,8 @@
 //! A sentence is cut into conditions and the words around them; each condition is paired with the label that stands
 //! before it ("strong if ...") or after it ("if ..., strong"). Labels are recognised by their words and by negation.
 
-use super::types::{Bound, Compare, Quantity, Rule};
+use super::asked::{Bound, Quantity, Rule};
+use super::types::Compare;
 use super::words::{Token, has_any, plain, stem};
 
 /// Rules read from a text, and the label for all other cases.
@@ -373,7 +374,8 @@ mod check {
     #[test]
     fn label_before_condition() {
         let found = rules(
-            "Consider it strong if the absolute value of r is greater than or equal to 0.7, moderate if it is between 0.3 and 0.7, and weak if it is less than 0.3.",
+            "Consider it strong if the absolute value of r is greater than or equal to 0.7, moderate if it is \
+                between 0.3 and 0.7, and weak if it is less than 0.3.",
             &["strong", "moderate", "weak"],
         );
         assert_eq!(pick(&found, -0.64, 0.0).as_deref(), Some("moderate"));
@@ -384,7 +386,9 @@ mod check {
     #[test]
     fn condition_before_label_with_negation() {
         let found = rules(
-            "If the p-value is less than 0.05, reject the null hypothesis and report that the data is not normally distributed. If p-value is greater than or equal to 0.05, fail to reject the null hypothesis and report that the data is normally distributed.",
+            "If the p-value is less than 0.05, reject the null hypothesis and report that the data is not \
+                normally distributed. If p-value is greater than or equal to 0.05, fail to reject the null \
+                hypothesis and report that the data is normally distributed.",
             &["normal", "not normal"],
         );
         assert_eq!(pick(&found, 0.0, 0.01).as_deref(), Some("not normal"));
@@ -407,7 +411,10 @@ mod check {
     #[test]
     fn three_way_relationship() {
         let found = rules(
-            "Consider the relationship to be linear if the p-value is less than 0.05 and the absolute value of r is greater than or equal to 0.5. Consider the relationship to be nonlinear if the p-value is less than 0.05 and the absolute value of r is less than 0.5. If the p-value is greater than or equal to 0.05, report that there is no significant correlation.",
+            "Consider the relationship to be linear if the p-value is less than 0.05 and the absolute value \
+                of r is greater than or equal to 0.5. Consider the relationship to be nonlinear if the \
+                p-value is less than 0.05 and the absolute value of r is less than 0.5. If the p-value is \
+                greater than or equal to 0.05, report that there is no significant correlation.",
             &["linear", "nonlinear", "none"],
         );
         assert_eq!(pick(&found, 0.3, 0.001).as_deref(), Some("nonlinear"));
@@ -418,7 +425,9 @@ mod check {
     #[test]
     fn several_conditions_in_one_sentence() {
         let found = rules(
-            "A value of r below -0.6 or above +0.6 indicates a strong correlation, between -0.6 and -0.3 or between +0.3 and +0.6 indicates a moderate correlation, between -0.3 and +0.3 indicates a weak correlation.",
+            "A value of r below -0.6 or above +0.6 indicates a strong correlation, between -0.6 and -0.3 or \
+                between +0.3 and +0.6 indicates a moderate correlation, between -0.3 and +0.3 indicates a \
+                weak correlation.",
             &["strong", "moderate", "weak"],
         );
         assert_eq!(pick(&found, -0.7, 0.0).as_deref(), Some("strong"));

@@ -1,11 +1,12 @@
 //! Carrying out a procedure: the steps in order, each answer measured at its place among them.
 
+use super::asked::{Asked, Part, Procedure};
 use super::evaluate::evaluate;
 use super::group::split_by;
 use super::numbers::{filtered, meets};
 use super::outcome::{rounded, show};
 use super::steps::apply;
-use super::types::{Asked, Measure, Part, Procedure, Step};
+use super::types::{Measure, Step};
 use crate::frame::{Field, Frame, Kind, Value};
 
 /// What a procedure found.

@@ -1,12 +1,14 @@
 //! Mapping the slots of a template to measures, columns and rows.
 
-use super::choose::{conditions, pair, target};
+use super::asked::{Asked, Part, Procedure};
+use super::choose::{pair, target};
 use super::judging::judgement;
 use super::models::read_model;
 use super::reader::Context;
+use super::rows::conditions;
 use super::superlative::{Superlative, superlative};
 use super::template::Slot;
-use super::types::{Asked, Condition, Give, Measure, Outlier, Part, Procedure, Step};
+use super::types::{Condition, Give, Measure, Outlier, Step};
 use super::wants::{Want, want};
 use super::words::{has_any, name_words};
 
@@ -167,7 +169,9 @@ fn read_slot(
     {
         return make(measure, columns, sure);
     }
-    if want == Want::Share {
+    if want == Want::Share
+        || want == Want::Of(Measure::Mean) && has_any(&name, &["rate", "proportion", "percentage"])
+    {
         return share(context, slot, conditions, decimals);
     }
     by_want(context, slot, want, sure).and_then(|(measure, columns, sure)| make(measure, columns, sure))
@@ -184,6 +188,16 @@ fn share(
     let percent = has_any(&text, &["percentage", "percent", "100", "rate", "pct"])
         || has_any(&context.words, &["percentage", "percent"]);
     let percent = percent && !has_any(&text, &["proportion", "between 0 and 1", "fraction"]);
+    let filtered = |column: &str| filter_conditions(&context.steps).iter().any(|c| c.column == column);
+    if let Some((column, value)) =
+        super::rows::flag_of(context, slot, &conditions).filter(|(c, _)| !filtered(c))
+    {
+        let measure = Measure::Rate(column, value, percent);
+        return Some(Sure {
+            part: Part { measure, columns: Vec::new(), conditions, after: context.steps.len(), decimals },
+            sure: 0.78,
+        });
+    }
     let filter = context.steps.iter().position(|s| matches!(s, Step::Filter { .. }));
     let (conditions, after, sure) = match (conditions.is_empty(), filter) {
         (false, place) => (conditions, place.unwrap_or(context.steps.len()), 0.8),
@@ -321,7 +335,10 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
 
 /// The p-value or statistic of the test that the text names.
 fn tested(context: &Context, slot: &Slot, give: Give) -> Option<(Measure, Vec<String>, f64)> {
-    let correlates = has_any(&context.words, &["correlation", "pearson*", "spearman*", "kendall*"]);
+    let correlates = has_any(
+        &context.words,
+        &["correlation", "correlations", "correlated", "pearson correlation", "spearman*", "kendall*"],
+    ) || has_any(&context.words, &["pearson*"]) && context.normality().is_none();
     if let Some(test) = context.group_test() {
         let (columns, sure) = super::choose::group_pair(context, slot, test)?;
         return Some((Measure::Test(test, give), columns, sure));

@@ -48,6 +48,12 @@ pub fn superlative(context: &Context) -> Option<Superlative> {
         m.score >= 0.4 && !by.contains(&m.column) && context.is_numeric(&m.column)
     };
     let after = context.mentions.iter().find(|m| m.start >= place && m.end <= range.end && usable(m));
+    // "at which GR reaches its maximum": the column stands before the word.
+    let before = context
+        .mentions
+        .iter()
+        .rfind(|m| m.start >= range.start && m.end <= place && m.end + 4 >= place && usable(m));
+    let after = after.or(before);
     let anywhere = context.mentions.iter().filter(usable).max_by(|a, b| a.score.total_cmp(&b.score));
     let found = after.or(anywhere).map(|m| m.column.clone());
     let fresh = context.derived.iter().rev().find(|d| context.is_numeric(d) && !by.contains(d)).cloned();
@@ -173,8 +179,11 @@ impl Superlative {
             return None;
         }
         if !self.by.is_empty() {
-            let key =
-                self.by.iter().position(|b| name_words(b).iter().any(|w| has_any(&words, &[w.as_str()])));
+            let squeezed = super::words::key(&words);
+            let key = self.by.iter().position(|b| {
+                name_words(b).iter().any(|w| has_any(&words, &[w.as_str()]))
+                    || squeezed.contains(&super::words::key(b))
+            });
             let counts =
                 has_any(&words, &["count", "number", "num", "value", "average", "mean", "price", "total"]);
             let extreme = has_any(&all, &LARGEST) || has_any(&all, &SMALLEST);
@@ -208,7 +217,8 @@ impl Superlative {
             if self.measure == Measure::Count && numeric == Some(Want::Share) {
                 return Some((Measure::TopShare(self.by.clone()), columns, 0.78));
             }
-            if !extreme && !counts && !has_any(&words, &["highest", "lowest"]) {
+            let own = name_words(&self.column).iter().any(|w| has_any(&words, &[w.as_str()]));
+            if !extreme && !counts && !own {
                 return None;
             }
             return Some((

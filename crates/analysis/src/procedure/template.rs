@@ -32,8 +32,6 @@ pub struct Request {
     pub body: String,
     /// The slots, in order.
     pub slots: Vec<Slot>,
-    /// The text of the template lines.
-    pub format: String,
 }
 
 /// Cuts the template out of a text.
@@ -64,7 +62,7 @@ pub fn cut(text: &str) -> Request {
     let format = format.join("\n");
     let mut slots = parse(&format);
     describe(&mut slots, &format, &body.join("\n"));
-    Request { body: body.join("\n"), slots, format }
+    Request { body: body.join("\n"), slots }
 }
 
 fn has_slot(line: &str) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Every type can be written to JSON and read back, so a procedure can be shown, stored and run again.
 
+use super::asked::Judgement;
 use serde::{Deserialize, Serialize};
 
 /// One side of a comparison.
@@ -362,6 +363,8 @@ pub enum Measure {
     Count,
     /// The share of rows that meet the conditions; times 100 when the flag is set.
     Share(bool),
+    /// The share of rows in which this column holds this value; times 100 when the flag is set.
+    Rate(String, String, bool),
     /// The number of distinct values.
     Unique,
     /// The number of missing cells.
@@ -426,88 +429,4 @@ pub enum Measure {
     Judgement(Box<Judgement>),
     /// Fixed words.
     Fixed(String),
-}
-
-/// A quantity that a rule looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// The p-value.
-    P,
-    /// The statistic.
-    Statistic,
-    /// The size of the statistic.
-    Size,
-}
-
-/// One comparison of a rule.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
-    /// What is compared.
-    pub quantity: Quantity,
-    /// How.
-    pub is: Compare,
-    /// With what.
-    pub limit: f64,
-}
-
-/// A word and when it holds: any of the alternatives, in each of which all bounds hold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rule {
-    /// The word.
-    pub label: String,
-    /// The alternatives.
-    pub when: Vec<Vec<Bound>>,
-}
-
-/// Words chosen by a test or a measure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judgement {
-    /// The measure that gives the statistic.
-    pub of: Measure,
-    /// The rules, in order.
-    pub rules: Vec<Rule>,
-    /// The word when no rule holds.
-    pub otherwise: Option<String>,
-}
-
-/// One part of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// What is measured.
-    pub measure: Measure,
-    /// Of which columns.
-    pub columns: Vec<String>,
-    /// Over which rows.
-    pub conditions: Vec<Condition>,
-    /// After so many steps.
-    pub after: usize,
-    /// Rounded to so many places.
-    pub decimals: Option<usize>,
-}
-
-/// A named value that is asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
-    /// Its name, from the template or made from the measure.
-    pub name: String,
-    /// Did a template name it?
-    pub template: bool,
-    /// Its parts, usually one.
-    pub parts: Vec<Part>,
-}
-
-/// A read request.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Procedure {
-    /// What is done to the rows, in order.
-    pub steps: Vec<Step>,
-    /// What is asked for.
-    pub answers: Vec<Asked>,
-    /// From 0 to 1; from 0.75 on it is right nine times in ten.
-    pub confidence: f64,
-    /// What the text did not say and was assumed.
-    pub assumptions: Vec<String>,
-    /// How the reading came about.
-    pub reasoning: Vec<String>,
 }

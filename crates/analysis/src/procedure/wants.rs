@@ -59,6 +59,10 @@ pub fn want(words: &str, context: &Context) -> Option<Want> {
     if any(&["p value", "pvalue", "p val", "pval", "p values"]) || words == "p" || words.ends_with(" p") {
         return Some(Want::P);
     }
+    let tested = context.group_test().is_some() || context.normality().is_some();
+    if tested && ["w", "t", "f", "u", "h", "d", "k2", "k 2", "z"].contains(&words) {
+        return Some(Want::TestStatistic);
+    }
     let bounded = any(&["above", "below", "over", "under", "greater", "less", "more than", "exceeding"]);
     if bounded && any(&["count", "number", "num", "how many"]) && !any(&["outlier*"]) {
         return Some(Want::Count);
@@ -117,7 +121,7 @@ pub fn want(words: &str, context: &Context) -> Option<Want> {
     if any(&["unique", "distinct"]) {
         return of(Measure::Unique);
     }
-    if any(&["percentage", "percent", "proportion", "share", "fraction", "pct"]) {
+    if any(&["percentage", "percent", "proportion", "share", "fraction", "pct", "rate"]) {
         return Some(Want::Share);
     }
     if any(&LARGEST) {

@@ -72,13 +72,10 @@ fn sql(connection: String) -> DataSource {
     DataSource { kind: SourceKind::Sql, connection_string: Some(connection), file_path: None, schema_fingerprint: None }
 }
 
-/// The address with its password replaced.
-pub(crate) fn without_password(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
-    let Some((account, host)) = rest.rsplit_once('@') else { return address.to_owned() };
-    let user = account.split(':').next().unwrap_or_default();
-    let hidden = if account.contains(':') { ":***" } else { "" };
-    format!("{scheme}://{user}{hidden}@{host}")
+/// What was named, fit to be kept: the address of a server loses its password and everything after `?`.
+#[must_use]
+pub fn without_password(named: &str) -> String {
+    if named.contains("://") { crate::database::redact(named) } else { named.to_owned() }
 }
 
 /// Runs a statement on a SQLite source without policy before it, to show that the source refuses by itself. For tests.

@@ -13,7 +13,7 @@ use steward_analysis::frame::{Frame, Value, show};
 use steward_analysis::planner::{Choice, Reading};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
-    AnalysisResponse, CallId, Certainty, Coded as _, ConversationId, PlanId, ResponseMetrics, ResponseStatus, Summary, TaskId,
+    AnalysisResponse, CallId, Certainty, Coded as _, ConversationId, ErrorClass, PlanId, ResponseMetrics, ResponseStatus, Summary, TaskId,
 };
 
 /// A question back.
@@ -121,6 +121,8 @@ pub struct Answer {
     pub assumptions: Vec<String>,
     /// The code of the error, when it failed.
     pub error_code: Option<&'static str>,
+    /// Whose fault it is, which decides the exit code.
+    pub error_class: Option<ErrorClass>,
     pub(super) reading: Option<Reading>,
 }
 
@@ -159,6 +161,7 @@ impl Answer {
             reasoning: Vec::new(),
             assumptions: Vec::new(),
             error_code: None,
+            error_class: None,
             reading: None,
         }
     }
@@ -176,17 +179,18 @@ impl Answer {
         let mut answer = Self::bare(task, why.clone(), bench);
         answer.response.status = ResponseStatus::Failed;
         answer.response.error = Some(why);
-        answer.error_code = Some("ASK001");
+        (answer.error_code, answer.error_class) = (Some("ASK001"), Some(ErrorClass::User));
         answer.suggestions = can_answer.into_iter().take(3).collect();
         answer
     }
 
     /// Refused, or broken beyond repair.
-    pub(super) fn failed(task: TaskId, work: &Work, code: &'static str, message: String, bench: &Workbench) -> Self {
+    pub(super) fn failed(task: TaskId, work: &Work, error: &steward_analysis::Error, bench: &Workbench) -> Self {
+        let (code, message) = (error.code(), error.to_string());
         let mut answer = Self::bare(task, message.clone(), bench);
         answer.response.status = ResponseStatus::Failed;
         answer.response.error = Some(format!("{code} {message}"));
-        answer.error_code = Some(code);
+        (answer.error_code, answer.error_class) = (Some(code), Some(error.class()));
         answer.planner = work.planner;
         answer.reasoning.clone_from(&work.reasoning);
         answer
@@ -266,10 +270,12 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     metrics.execution_time_ms = u64::try_from(done.elapsed.as_millis()).unwrap_or(u64::MAX);
     let mut warnings: Vec<String> = bench.session.warnings().to_vec();
     let mut failures = Vec::new();
+    let mut cut_down = false;
     let mut found: Vec<(CallId, Vec<Finding>)> = Vec::new();
     let mut values = Vec::new();
     let mut spoken = Vec::new();
     for ended in done.steps {
+        cut_down |= ended.partial;
         warnings.extend(ended.repairs.iter().map(|what| format!("{}: {what}", ended.step.title)));
         let output = match ended.result {
             Ok(output) => output,
@@ -307,6 +313,10 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     answer.sources = sources(bench, &read);
     tell(&mut answer, found, &spoken, &values);
     fail(&mut answer, &failures, &mut warnings);
+    if cut_down && answer.response.status == ResponseStatus::Completed {
+        answer.response.status = ResponseStatus::PartialSuccess;
+        (answer.score, answer.confidence) = (answer.score.min(0.4), Certainty::Low);
+    }
     answer.response.summary.warnings = warnings;
     answer.suggestions = work.reading.as_ref().map(|reading| suggest::next(reading, bench.session.catalogue())).unwrap_or_default();
     answer
@@ -318,7 +328,7 @@ fn fail(answer: &mut Answer, failures: &[(super::plan::Step, steward_analysis::E
     if answer.tables.is_empty() {
         answer.response.status = ResponseStatus::Failed;
         answer.response.error = Some(format!("{} {first}", first.code()));
-        answer.error_code = Some(first.code());
+        (answer.error_code, answer.error_class) = (Some(first.code()), Some(first.class()));
         answer.answer = first.to_string();
         (answer.score, answer.confidence) = (0.0, Certainty::Low);
         return;

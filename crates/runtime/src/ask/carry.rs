@@ -28,6 +28,8 @@ pub(super) struct Ended {
     pub(super) attempts: u8,
     pub(super) result: std::result::Result<Output, steward_analysis::Error>,
     pub(super) repairs: Vec<String>,
+    /// A repair cut the result down.
+    pub(super) partial: bool,
 }
 
 pub(super) async fn carry_out(
@@ -62,11 +64,10 @@ pub(super) async fn carry_out(
                 Ok(_) => record.note(EventType::PolicyDecision, "policy", json!({ "decision": "allow", "step": step.name }))?,
                 Err(error) if error.category() == steward_domain::ErrorCategory::Denied => {
                     let code = error.code();
-                    let message = error.to_string();
-                    record.note(EventType::PolicyDecision, "policy", json!({ "decision": "deny", "step": step.name, "rule": code, "reason": message }))?;
+                    record.note(EventType::PolicyDecision, "policy", json!({ "decision": "deny", "step": step.name, "rule": code, "reason": error.to_string() }))?;
                     let plan = plan.clone().with(|plan| plan.status = PlanStatus::Abandoned)?;
                     record.change(Change::PutPlan(plan));
-                    let answer = Answer::failed(record.task, &work, code, message, bench);
+                    let answer = Answer::failed(record.task, &work, &error, bench);
                     return end(answer, record, began).await;
                 }
                 // Broken SQL is repaired below, where every attempt is written down.
@@ -166,31 +167,32 @@ async fn run_all(bench: &Workbench, work: &Work, record: &mut Record<'_>, tell: 
 }
 
 async fn run_wave(bench: &Workbench, work: &Work, wave: Vec<Step>, before: &[Ended], record: &mut Record<'_>, deadline: tokio::time::Instant) -> Result<Vec<Ended>> {
-    let mut open: Vec<(Step, u8, Vec<String>)> = wave.into_iter().map(|step| (step, 1, Vec::new())).collect();
+    let mut open: Vec<(Step, u8, Vec<String>, bool)> = wave.into_iter().map(|step| (step, 1, Vec::new(), false)).collect();
     let mut done = Vec::new();
     while !open.is_empty() {
         let mut calls = Vec::new();
-        for (step, attempt, repairs) in open.drain(..) {
+        for (step, attempt, repairs, partial) in open.drain(..) {
             let call = record.call_id()?;
             note_call(record, call, &step, attempt)?;
-            calls.push((step, attempt, repairs, call));
+            calls.push((step, attempt, repairs, partial, call));
         }
         record.flush().await?;
         let results = join_all(calls.iter().map(|(step, ..)| run_step(bench, step, before, deadline))).await;
-        for ((mut step, attempt, mut repairs, call), (result, took)) in calls.into_iter().zip(results) {
+        for ((mut step, attempt, mut repairs, partial, call), (result, took)) in calls.into_iter().zip(results) {
             note_observation(record, call, &result, took)?;
             if let Err(error) = &result
                 && attempt < ATTEMPTS
+                && step.arguments.get("keep_in_engine").is_none()
                 && let Some(sql) = step.arguments.get("sql").and_then(Json::as_str)
                 && let Some(repaired) = repair::repair(sql, error, &bench.session.visible(&bench.access))
                 && let Some(arguments) = step.arguments.as_object_mut()
             {
                 arguments.insert("sql".to_owned(), repaired.sql.into());
                 repairs.push(repaired.what);
-                open.push((step, attempt + 1, repairs));
+                open.push((step, attempt + 1, repairs, partial || repaired.partial));
                 continue;
             }
-            let mut ended = Ended { step, call, attempts: attempt, result, repairs };
+            let mut ended = Ended { step, call, attempts: attempt, result, repairs, partial };
             decorate(&mut ended, work, bench);
             done.push(ended);
         }

@@ -99,7 +99,8 @@ impl House {
         let intent = Question::new(ask.question.trim())?;
         let talk = talk::Talk::open(self, ask).await?;
         let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
-        if data.is_empty() {
+        // Passwords are not kept, so an address that needs one has to be named again.
+        if data.is_empty() || (ask.data.is_empty() && data.iter().any(|named| named.contains(":***@"))) {
             return Err(Error::NoData);
         }
         tell("Reading the data");

@@ -9,7 +9,7 @@ use steward_analysis::query::{Dialect, Query};
 use steward_analysis::tools::Workbench;
 use steward_analysis::{model_planner, shape, share, sql};
 use std::sync::Arc;
-use steward_domain::RecipeId;
+use steward_domain::{Coded as _, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
 pub(super) const SURE: f64 = 0.75;
@@ -52,7 +52,10 @@ pub(super) enum Planned {
 pub(super) async fn choose(house: &House, ask: &Ask, talk: &Talk, bench: &Workbench, fingerprint: &str) -> Planned {
     let visible = bench.session.visible(&bench.access);
     let everything = bench.session.catalogue();
-    if let Some(work) = given_sql(&ask.question) {
+    if let Some(mut work) = given_sql(&ask.question) {
+        for step in work.steps.iter_mut().filter(|step| everything.table(&step.name).is_some()) {
+            step.name.push_str("_rows");
+        }
         return Planned::Work(work);
     }
     let auto = ask.planner.is_none();
@@ -82,6 +85,9 @@ pub(super) async fn choose(house: &House, ask: &Ask, talk: &Talk, bench: &Workbe
         let asked = model_planner::plan(&**model, &ask.question, &visible, hint, house.samples_to_model, today).await;
         match asked {
             Ok(plan) => return Planned::Work(from_model(plan)),
+            Err(error) if ask.planner == Some(Planner::Model) => {
+                return Planned::Unanswerable { why: format!("{} {error}", error.code()), can_answer: Vec::new() };
+            }
             Err(error) => {
                 // The model's failure is no reason to give nothing; it is said, and the built-in reading stands.
                 return match local {
@@ -189,7 +195,17 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
     }
 }
 
-pub(super) fn from_reading(reading: Reading, bench: &Workbench, visible: &Catalogue, planner: &'static str) -> Work {
+/// A result must not be called like a table, or later steps could not tell them apart.
+fn rename(reading: &mut Reading, catalogue: &Catalogue) {
+    for named in &mut reading.queries {
+        while catalogue.table(&named.name).is_some() {
+            named.name.push_str("_rows");
+        }
+    }
+}
+
+pub(super) fn from_reading(mut reading: Reading, bench: &Workbench, visible: &Catalogue, planner: &'static str) -> Work {
+    rename(&mut reading, bench.session.catalogue());
     let mut steps = Vec::new();
     let mut queries: Vec<Query> = reading.queries.iter().map(|named| named.query.clone()).collect();
     for query in &mut queries {

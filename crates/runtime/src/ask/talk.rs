@@ -65,7 +65,7 @@ impl Talk {
         }
         let metadata = json!({
             "request_id": record.task,
-            "data": data,
+            "data": data.iter().map(|named| steward_analysis::source::without_password(named)).collect::<Vec<_>>(),
             "reading": answer.reading,
             "confidence": answer.score,
             "planner": answer.planner,

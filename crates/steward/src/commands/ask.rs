@@ -9,7 +9,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steward_analysis::session::Options;
-use steward_domain::{Certainty, Constraints, ConversationId, Deliverable, RequestPolicy, ResponseStatus};
+use steward_domain::{Certainty, Constraints, ConversationId, Deliverable, ErrorClass, RequestPolicy, ResponseStatus};
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
@@ -166,11 +166,7 @@ fn failed(answer: &Answer) -> Result<(), Failure> {
         (ResponseStatus::Failed, Some(code)) if code != "ASK001" => {
             let message = answer.response.error.clone().unwrap_or_default();
             let message = message.strip_prefix(code).unwrap_or(&message).trim().to_owned();
-            Err(if code.starts_with("SQL") && !matches!(code, "SQL001" | "SQL010" | "SQL011") {
-                Failure::denied(code, message)
-            } else {
-                Failure::user(code, message)
-            })
+            Err(Failure::of(code, answer.error_class.unwrap_or(ErrorClass::User), message))
         }
         _ => Ok(()),
     }
