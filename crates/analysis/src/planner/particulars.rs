@@ -1,6 +1,6 @@
 //! The particulars of a question: the values and the time that it names, apart from what it asks about them.
 
-use super::time::read_times;
+use super::time::{When, read_times};
 use super::tokens::{Token, tokenize};
 use super::{Parameter, Reading};
 use crate::catalogue::Catalogue;
@@ -11,9 +11,6 @@ use serde_json::Value as Json;
 const TIME: &str = "time_range";
 /// Stands for the data in templates that have no other particulars: a template has at least one.
 const DATA: &str = "{data}";
-
-/// A span of days: the first, and the one after the last.
-type Span = (NaiveDate, NaiveDate);
 
 /// The question with its particulars taken out, such as `total sales in {state} in {time_range}`. Nothing when one of
 /// them cannot be found in its words.
@@ -39,14 +36,15 @@ pub fn adapt(question: &str, template: &str, reading: &Reading, catalogue: &Cata
     let mut words: Vec<(String, String)> = Vec::new();
     for (parameter, value) in reading.parameters.iter().zip(&found.values) {
         if parameter.name == TIME {
-            let (old, new) = (span(&parameter.value)?, found.time?);
-            replace_dates(&mut json, old, new)?;
-            words.push((parameter.value.clone(), format!("{}/{}", new.0, new.1)));
+            let (old, new) = (span(&parameter.value, today)?, found.time.clone()?);
+            replace_dates(&mut json, &old, &new)?;
+            let kin = |when: &When| [Some(when.clone()), when.before(), when.year_before()].map(|when| when.map(|when| when.words()).unwrap_or_default());
+            words.push((parameter.value.clone(), new.words()));
+            words.extend(kin(&old).into_iter().zip(kin(&new)));
         } else {
             words.push((parameter.value.clone(), value.clone()?));
         }
     }
-    words.extend(found.time_words.iter().zip(reading_time_words(reading)).map(|(new, old)| (old, new.clone())));
     replace_words(&mut json, &words);
     serde_json::from_value(json).ok()
 }
@@ -55,8 +53,7 @@ struct Found {
     template: String,
     /// For each parameter its value in this question; nothing for the time.
     values: Vec<Option<String>>,
-    time: Option<Span>,
-    time_words: Vec<String>,
+    time: Option<When>,
 }
 
 fn find(question: &str, parameters: &[Parameter], catalogue: &Catalogue, today: NaiveDate) -> Option<Found> {
@@ -64,13 +61,12 @@ fn find(question: &str, parameters: &[Parameter], catalogue: &Catalogue, today: 
     // Token ranges that are particulars, with what stands for them.
     let mut spans: Vec<(usize, usize, String)> = Vec::new();
     let mut values = Vec::new();
-    let (mut time, mut time_words) = (None, Vec::new());
+    let mut time = None;
     for parameter in parameters {
         if parameter.name == TIME {
             let times = read_times(&tokens, today);
             let (start, end, when) = times.into_iter().max_by_key(|(start, end, _)| (end - start, usize::MAX - start))?;
-            time = Some((when.from, when.to));
-            time_words.push(when.words());
+            time = Some(when);
             spans.push((start, end, format!("{{{TIME}}}")));
             values.push(None);
             continue;
@@ -95,7 +91,7 @@ fn find(question: &str, parameters: &[Parameter], catalogue: &Catalogue, today: 
     if spans.is_empty() {
         parts.push(DATA.to_owned());
     }
-    Some(Found { template: parts.join(" "), values, time, time_words })
+    Some(Found { template: parts.join(" "), values, time })
 }
 
 /// The longest value of a column that stands in the question, outside of what is taken.
@@ -120,20 +116,17 @@ fn longest_value(tokens: &[Token], column: &str, catalogue: &Catalogue, taken: &
     best
 }
 
-fn span(value: &str) -> Option<Span> {
-    let (from, to) = value.split_once('/')?;
-    Some((from.trim().parse().ok()?, to.trim().parse().ok()?))
-}
-
-fn reading_time_words(reading: &Reading) -> Vec<String> {
-    let spans = reading.parameters.iter().filter(|parameter| parameter.name == TIME).filter_map(|parameter| span(&parameter.value));
-    spans.map(|(from, to)| super::time::words_of(from, to)).collect()
+/// The span that a parameter names in words: the longest time in it must be all of it.
+fn span(value: &str, today: NaiveDate) -> Option<When> {
+    let (tokens, _) = tokenize(value);
+    let (_, _, when) = read_times(&tokens, today).into_iter().find(|(start, end, _)| *start == 0 && *end == tokens.len())?;
+    Some(when)
 }
 
 /// Moves every date of the reading: the span itself, the one before it, and the same one a year earlier. A date that is
 /// none of these would be left behind, so the recipe does not fit then.
-fn replace_dates(json: &mut Json, old: Span, new: Span) -> Option<()> {
-    let moved: Vec<(NaiveDate, NaiveDate)> = super::time::relatives(old.0, old.1).into_iter().zip(super::time::relatives(new.0, new.1)).collect();
+fn replace_dates(json: &mut Json, old: &When, new: &When) -> Option<()> {
+    let moved: Vec<(NaiveDate, NaiveDate)> = ends(old).into_iter().zip(ends(new)).collect();
     fn walk(json: &mut Json, moved: &[(NaiveDate, NaiveDate)]) -> Option<()> {
         match json {
             Json::Object(map) => {
@@ -148,6 +141,12 @@ fn replace_dates(json: &mut Json, old: Span, new: Span) -> Option<()> {
                             let date: NaiveDate = date.parse().ok()?;
                             *text = format!("{}T{rest}", moved.iter().find(|(old, _)| *old == date)?.1);
                         }
+                        // Elsewhere a date stands bare; there only what belongs to the span is moved.
+                        Json::String(text) => {
+                            if let Some((_, new)) = moved.iter().find(|(old, _)| *text == old.to_string()) {
+                                *text = new.to_string();
+                            }
+                        }
                         other => walk(other, moved)?,
                     }
                 }
@@ -157,18 +156,31 @@ fn replace_dates(json: &mut Json, old: Span, new: Span) -> Option<()> {
         }
         Some(())
     }
-    walk(json.get_mut("queries")?, &moved)
+    ["queries", "sketch"].into_iter().try_for_each(|part| json.get_mut(part).map_or(Some(()), |part| walk(part, &moved)))
 }
 
-/// Puts the new words in place of the old ones, in literals, titles and explanations alike.
+/// The ends of a span, of the one before it, and of the same one a year earlier.
+fn ends(when: &When) -> Vec<NaiveDate> {
+    let spans = [Some(when.clone()), when.before(), when.year_before()];
+    spans.into_iter().flatten().flat_map(|span| [span.from, span.to]).collect()
+}
+
+/// Puts the new words in place of the old ones, in literals, titles and explanations alike. What was put in is not
+/// looked at again: `Q1` may become `Q2` while `Q2` becomes `Q3`.
 fn replace_words(json: &mut Json, words: &[(String, String)]) {
     match json {
         Json::Object(map) => map.values_mut().for_each(|value| replace_words(value, words)),
         Json::Array(list) => list.iter_mut().for_each(|value| replace_words(value, words)),
         Json::String(text) => {
-            for (old, new) in words.iter().filter(|(old, new)| old != new && !old.is_empty()) {
+            let mark = |place: usize| format!("\u{1}{place}\u{2}");
+            for (place, (old, _)) in words.iter().enumerate().filter(|(_, (old, _))| !old.is_empty()) {
                 if text.contains(old.as_str()) {
-                    *text = text.replace(old.as_str(), new);
+                    *text = text.replace(old.as_str(), &mark(place));
+                }
+            }
+            for (place, (_, new)) in words.iter().enumerate() {
+                if text.contains('\u{1}') {
+                    *text = text.replace(&mark(place), new);
                 }
             }
         }

@@ -315,21 +315,3 @@ pub(super) fn containing(day_in: NaiveDate, grain: Grain) -> Option<When> {
         Grain::Year => year(day_in.year()),
     }
 }
-
-/// A span for people.
-pub(super) fn words_of(from: NaiveDate, to: NaiveDate) -> String {
-    let grain = match months_between(from, to) {
-        Some(12) if from.month() == 1 => Grain::Year,
-        Some(3) if from.month0() % 3 == 0 => Grain::Quarter,
-        Some(1) => Grain::Month,
-        _ => Grain::Day,
-    };
-    When::new(from, to, grain).words()
-}
-
-/// The ends of a span, of the one before it, and of the same one a year earlier.
-pub(super) fn relatives(from: NaiveDate, to: NaiveDate) -> Vec<NaiveDate> {
-    let span = When::new(from, to, Grain::Day);
-    let spans = [Some(span.clone()), span.before(), span.year_before()];
-    spans.into_iter().flatten().flat_map(|span| [span.from, span.to]).collect()
-}

@@ -57,8 +57,6 @@ pub(super) fn learn(house: &House, ask: &Ask, work: &Work, bench: &Workbench, an
     let today = record.now().to_chrono().date_naive();
     let visible = bench.session.visible(&bench.access);
     let Some(template) = adapt::template(&ask.question, reading, &visible, today) else { return Ok(()) };
-    // Whoever loads the weights meanwhile is waited for by the encoder itself; here its thread is only given back.
-    drop(work.warming.clone());
     let Some(embedding) = house.encoder.embed(&ask.question) else { return Ok(()) };
     let now = record.now();
     let Json::Object(arguments) = json!({ "reading": reading }) else { return Ok(()) };
