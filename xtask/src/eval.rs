@@ -43,7 +43,10 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
     ensure!(eval.bench.is_dir(), "{} is no folder: pass the one with the data sets", eval.bench.display());
     run_quietly(&["cargo", "build", "--quiet", "--package", "steward"])?;
     let steward = binary()?;
-    println!("{:<12} {:>6} {:>9} {:>10} {:>10} {:>22}", "set", "cases", "right", "answered", "sure", "right when sure");
+    println!(
+        "{:<12} {:>6} {:>9} {:>10} {:>10} {:>22}",
+        "set", "cases", "right", "answered", "sure", "right when sure"
+    );
     for (set, file) in [
         ("wikisql", "wikisql/questions.jsonl"),
         ("spider", "spider/questions.jsonl"),
@@ -54,8 +57,13 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
         if (!eval.only.is_empty() && !eval.only.iter().any(|only| only == set)) || !path.exists() {
             continue;
         }
-        let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        let cases: Vec<Value> = text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect::<Result<_, _>>()?;
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let cases: Vec<Value> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(serde_json::from_str)
+            .collect::<Result<_, _>>()?;
         let cases: Vec<Value> = cases.into_iter().step_by(eval.every.max(1)).collect();
         let folder = path.parent().unwrap_or(&eval.bench).to_owned();
         let scores = measure(&steward, set, &folder, &cases)?;
@@ -109,7 +117,11 @@ fn text<'a>(case: &'a Value, name: &str) -> &'a str {
 }
 
 fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> Result<Vec<Scored>> {
-    let data = folder.join(if text(case, "table").is_empty() { text(case, "database") } else { text(case, "table") });
+    let data = folder.join(if text(case, "table").is_empty() {
+        text(case, "database")
+    } else {
+        text(case, "table")
+    });
     match set {
         "wikisql" => {
             let answer = ask(steward, home, text(case, "question"), &data, None)?;
@@ -134,7 +146,8 @@ fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> R
             Ok(turns)
         }
         _ => {
-            let question = [text(case, "question"), text(case, "constraints"), text(case, "format")].join("\n");
+            let question =
+                [text(case, "question"), text(case, "constraints"), text(case, "format")].join("\n");
             let answer = ask(steward, home, &question, &data, None)?;
             let right = score::same_named(case.get("answers").unwrap_or(&Value::Null), &answer);
             Ok(vec![scored(right, &answer, text(case, "question"))])
@@ -150,9 +163,19 @@ fn scored(right: bool, answer: &Value, question: &str) -> Scored {
     Scored { right, sure, answered, line: format!("{score:.2} {question}\n      {sql}") }
 }
 
-fn ask(steward: &Path, home: &Path, question: &str, data: &Path, conversation: Option<&str>) -> Result<Value> {
+fn ask(
+    steward: &Path,
+    home: &Path,
+    question: &str,
+    data: &Path,
+    conversation: Option<&str>,
+) -> Result<Value> {
     let mut program = command(steward);
-    program.args(["ask", "--json", "--deliver", "summary", "--planner", "local", "--data"]).arg(data).arg("--home").arg(home);
+    program
+        .args(["ask", "--json", "--deliver", "summary", "--planner", "local", "--data"])
+        .arg(data)
+        .arg("--home")
+        .arg(home);
     if let Some(conversation) = conversation {
         program.args(["--conversation", conversation]);
     }

@@ -105,7 +105,12 @@ impl Catalogue {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut lines: Vec<String> = (self.tables.iter())
-            .flat_map(|table| table.columns.iter().map(move |column| format!("{}.{}:{}", table.name, column.name, column.kind.word())))
+            .flat_map(|table| {
+                table
+                    .columns
+                    .iter()
+                    .map(move |column| format!("{}.{}:{}", table.name, column.name, column.kind.word()))
+            })
             .collect();
         lines.sort();
         Sha256::digest(lines.join("\n").as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -183,6 +183,23 @@ impl Frame {
         (0..self.rows.len()).map(move |row| self.cell(row, column))
     }
 
+    /// Keeps the columns that are marked.
+    pub fn keep_columns(&mut self, kept: &[bool]) {
+        let keep = |place: usize| kept.get(place).copied().unwrap_or(true);
+        let mut place = 0;
+        self.fields.retain(|_| {
+            place += 1;
+            keep(place - 1)
+        });
+        for row in &mut self.rows {
+            let mut place = 0;
+            row.retain(|_| {
+                place += 1;
+                keep(place - 1)
+            });
+        }
+    }
+
     /// The numbers of a column, without the empty cells.
     #[must_use]
     pub fn numbers(&self, column: usize) -> Vec<f64> {
@@ -227,7 +244,9 @@ pub fn show(value: &Value, unit: Unit) -> String {
     match unit {
         Unit::Plain => group(number, decimals, false),
         Unit::Year => format!("{number}"),
-        Unit::Currency(sign) if number < 0.0 => format!("-{sign}{}", group(-number, decimals.min(2), decimals > 0)),
+        Unit::Currency(sign) if number < 0.0 => {
+            format!("-{sign}{}", group(-number, decimals.min(2), decimals > 0))
+        }
         Unit::Currency(sign) => format!("{sign}{}", group(number, decimals.min(2), decimals > 0)),
         Unit::Share => format!("{} %", group(number * 100.0, 1, false)),
         Unit::Percent => format!("{} %", group(number, 1, false)),

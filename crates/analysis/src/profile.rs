@@ -44,7 +44,8 @@ pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Colu
             let mut values: Vec<(String, u64)> =
                 counts.into_iter().filter(|(text, _)| text.chars().count() <= MAX_VALUE_LENGTH).collect();
             values.sort_unstable_by(|(a, n), (b, m)| m.cmp(n).then_with(|| a.cmp(b)));
-            let complete = whole && !overflow && values.len() <= MAX_VALUES && values.len() as u64 == distinct;
+            let complete =
+                whole && !overflow && values.len() <= MAX_VALUES && values.len() as u64 == distinct;
             values.truncate(MAX_VALUES);
             let measured = field.kind.is_number() || field.kind.is_time();
             Column {
@@ -95,7 +96,9 @@ fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
 fn is_email(value: &str) -> bool {
     let Some((name, host)) = value.split_once('@') else { return false };
     let plain = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '@');
-    plain(name) && plain(host) && host.rsplit_once('.').is_some_and(|(host, top)| !host.is_empty() && top.len() >= 2)
+    plain(name)
+        && plain(host)
+        && host.rsplit_once('.').is_some_and(|(host, top)| !host.is_empty() && top.len() >= 2)
 }
 
 fn is_social_security(value: &str) -> bool {
@@ -106,7 +109,8 @@ fn is_social_security(value: &str) -> bool {
 
 /// Thirteen to nineteen digits that pass the card's own check sum.
 fn is_card(value: &str) -> bool {
-    let digits: Vec<u32> = value.chars().filter(|c| !matches!(c, ' ' | '-')).filter_map(|c| c.to_digit(10)).collect();
+    let digits: Vec<u32> =
+        value.chars().filter(|c| !matches!(c, ' ' | '-')).filter_map(|c| c.to_digit(10)).collect();
     let all = value.chars().all(|c| c.is_ascii_digit() || matches!(c, ' ' | '-'));
     let sum: u32 = (digits.iter().rev().enumerate())
         .map(|(place, digit)| if place % 2 == 0 { *digit } else { digit * 2 / 10 + digit * 2 % 10 })
@@ -125,8 +129,11 @@ pub(crate) fn key(columns: &[Column]) -> Vec<String> {
 /// Whether a name says that it identifies something: `id`, `order_id`, `CustomerID`, `sku`.
 pub(crate) fn is_id(name: &str) -> bool {
     let lower = name.to_lowercase();
-    let ends = ["_id", " id", "_code", "_key", "_no", "_number", "uuid"].iter().any(|end| lower.ends_with(end));
-    ends || matches!(lower.as_str(), "id" | "key" | "code" | "sku" | "uid") || name.ends_with("ID") || name.ends_with("Id")
+    let ends =
+        ["_id", " id", "_code", "_key", "_no", "_number", "uuid"].iter().any(|end| lower.ends_with(end));
+    ends || matches!(lower.as_str(), "id" | "key" | "code" | "sku" | "uid")
+        || name.ends_with("ID")
+        || name.ends_with("Id")
 }
 
 /// Ways to join that nobody declared: equal names, or names that agree, whose values overlap.
@@ -164,7 +171,8 @@ fn best_join(left: &Table, right: &Table) -> Option<Join> {
             let score = names * 100 + (overlap * 99.0) as u32 + if to_right && to_left { 0 } else { 30 };
             let one = |table: &Table, column: &Column| (table.name.clone(), vec![column.name.clone()]);
             let forward = to_right && (!to_left || a.seen >= b.seen);
-            let (from, to) = if forward { (one(left, a), one(right, b)) } else { (one(right, b), one(left, a)) };
+            let (from, to) =
+                if forward { (one(left, a), one(right, b)) } else { (one(right, b), one(left, a)) };
             let evidence = if names >= 2 { Evidence::Name } else { Evidence::Values };
             if best.as_ref().is_none_or(|(known, _)| score > *known) {
                 best = Some((score, Join { from, to, evidence }));
@@ -185,7 +193,11 @@ fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
     let singular = |text: &str| squeeze(text).trim_end_matches('s').to_owned();
     let (x, y) = (squeeze(a), squeeze(b));
     if x == y {
-        return if matches!(x.as_str(), "id" | "name") { u32::from(x != "id") } else { 2 + u32::from(is_id(a)) };
+        return if matches!(x.as_str(), "id" | "name") {
+            u32::from(x != "id")
+        } else {
+            2 + u32::from(is_id(a))
+        };
     }
     let refers = |column: &str, table: &str, other: &str| {
         let table = singular(table);

@@ -29,7 +29,9 @@ pub fn repair(sql: &str, error: &Error, catalogue: &Catalogue) -> Option<Repaire
         ErrorCategory::TypeMismatch => cast_text(sql, catalogue),
         ErrorCategory::ResourceExhausted => smaller(sql),
         ErrorCategory::Denied => match error {
-            Error::Denied(steward_policy::Denied::Table { .. }) => nearest_name(sql, &error.to_string(), catalogue),
+            Error::Denied(steward_policy::Denied::Table { .. }) => {
+                nearest_name(sql, &error.to_string(), catalogue)
+            }
             _ => None,
         },
         _ => None,
@@ -49,7 +51,10 @@ fn text(tokens: &[Token]) -> String {
 fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repaired> {
     let mut tokens = tokens(sql)?;
     let known: Vec<&str> = (catalogue.tables.iter())
-        .flat_map(|table| std::iter::once(table.name.as_str()).chain(table.columns.iter().map(|column| column.name.as_str())))
+        .flat_map(|table| {
+            std::iter::once(table.name.as_str())
+                .chain(table.columns.iter().map(|column| column.name.as_str()))
+        })
         .collect();
     let lower = message.to_lowercase();
     // The name must stand in the message: what the database did not complain of is left alone.
@@ -72,24 +77,43 @@ fn nearest_name(sql: &str, message: &str, catalogue: &Catalogue) -> Option<Repai
             *token = changed.clone();
         }
     }
-    Some(Repaired { sql: text(&tokens), what: format!("{} was taken to mean {nearest}", word.value), partial: false })
+    Some(Repaired {
+        sql: text(&tokens),
+        what: format!("{} was taken to mean {nearest}", word.value),
+        partial: false,
+    })
 }
 
 fn mentions(message: &str, name: &str) -> bool {
-    message.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == name) || (name.contains(' ') && message.contains(name))
+    message.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == name)
+        || (name.contains(' ') && message.contains(name))
 }
 
 /// Spellings of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly quotes, fences.
 fn dialect(sql: &str) -> Option<Repaired> {
-    let mut fixed = sql.trim().trim_start_matches("```sql").trim_matches('`').trim().trim_end_matches(';').trim().to_owned();
-    fixed = fixed.replace(['\u{201c}', '\u{201d}'], "\"").replace(['\u{2018}', '\u{2019}'], "'").replace("==", "=");
+    let mut fixed = sql
+        .trim()
+        .trim_start_matches("```sql")
+        .trim_matches('`')
+        .trim()
+        .trim_end_matches(';')
+        .trim()
+        .to_owned();
+    fixed = fixed
+        .replace(['\u{201c}', '\u{201d}'], "\"")
+        .replace(['\u{2018}', '\u{2019}'], "'")
+        .replace("==", "=");
     if fixed.contains('`') {
         fixed = fixed.replace('`', "\"");
     }
     if let Some(tokens) = tokens(&fixed) {
         fixed = text(&without_top(tokens));
     }
-    Some(Repaired { sql: fixed, what: "spellings of another SQL dialect were rewritten".to_owned(), partial: false })
+    Some(Repaired {
+        sql: fixed,
+        what: "spellings of another SQL dialect were rewritten".to_owned(),
+        partial: false,
+    })
 }
 
 /// `SELECT TOP 5 x` becomes `SELECT x … LIMIT 5`.
@@ -152,14 +176,24 @@ fn cast_text(sql: &str, catalogue: &Catalogue) -> Option<Repaired> {
         text.push_str(&token.to_string());
     }
     changed.dedup();
-    (!changed.is_empty()).then(|| Repaired { sql: text, what: format!("{} was read as numbers", changed.join(", ")), partial: false })
+    (!changed.is_empty()).then(|| Repaired {
+        sql: text,
+        what: format!("{} was read as numbers", changed.join(", ")),
+        partial: false,
+    })
 }
 
 /// A query without a limit gets one.
 fn smaller(sql: &str) -> Option<Repaired> {
-    let has_limit = tokens(sql)?.iter().any(|token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("limit")));
+    let has_limit = tokens(sql)?
+        .iter()
+        .any(|token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("limit")));
     let what = format!("only the first {SMALLER} rows were taken");
-    (!has_limit).then(|| Repaired { sql: format!("{} LIMIT {SMALLER}", sql.trim_end_matches([';', ' '])), what, partial: true })
+    (!has_limit).then(|| Repaired {
+        sql: format!("{} LIMIT {SMALLER}", sql.trim_end_matches([';', ' '])),
+        what,
+        partial: true,
+    })
 }
 
 /// Edits between two words.
@@ -191,7 +225,14 @@ mod tests {
 
     #[test]
     fn edits_are_counted() {
-        for (a, b, expected) in [("", "", 0), ("a", "", 1), ("", "abc", 3), ("kitten", "sitting", 3), ("amont", "amount", 1), ("abc", "abc", 0)] {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("amont", "amount", 1),
+            ("abc", "abc", 0),
+        ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
         }
     }

@@ -60,6 +60,8 @@ pub struct Session {
     engine: Engine,
     options: Options,
     scans: Mutex<BTreeMap<String, CsvScan>>,
+    /// How files spell their times, by table and column.
+    spelled: BTreeMap<(String, String), BTreeMap<String, String>>,
     /// What the reader of an answer should know about the data: lines left out, formats assumed.
     warnings: Vec<String>,
     assumptions: Vec<String>,
@@ -83,6 +85,7 @@ impl Session {
             engine: Engine::new(options.memory)?,
             options,
             scans: Mutex::default(),
+            spelled: BTreeMap::new(),
             warnings: Vec::new(),
             assumptions: Vec::new(),
         };
@@ -101,7 +104,10 @@ impl Session {
                 let (tables, joins) = database.discover()?;
                 let label = place.label();
                 if tables.is_empty() {
-                    return Err(Error::Source { what: label, detail: "the database has no tables".to_owned() });
+                    return Err(Error::Source {
+                        what: label,
+                        detail: "the database has no tables".to_owned(),
+                    });
                 }
                 self.add_database(source, &label, tables, joins, &Room::Sqlite(Arc::new(database)));
             }
@@ -120,12 +126,15 @@ impl Session {
                 let loaded = files::load(path, *format, &self.engine, &self.options).await?;
                 self.warnings.extend(loaded.warnings);
                 self.assumptions.extend(loaded.assumptions);
-                let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+                let stem =
+                    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                 let wanted = name.clone().unwrap_or_else(|| files::table_name(&stem));
                 if self.append(path, &wanted, &loaded.table, &loaded.rows).await? {
                     return Ok(());
                 }
                 let unique = self.unique(&wanted);
+                let spelled = loaded.spelled.into_iter().map(|(column, words)| ((unique.clone(), column), words));
+                self.spelled.extend(spelled);
                 match loaded.rows {
                     files::Rows::Frame(frame) => self.engine.add_frame(&unique, &frame)?,
                     files::Rows::Scan(scan) => {
@@ -142,14 +151,20 @@ impl Session {
     }
 
     /// Files with the same columns and names that differ in digits only are one table: `sales_2020.csv`, `sales_2021.csv`.
-    async fn append(&mut self, path: &std::path::Path, wanted: &str, table: &Table, rows: &files::Rows) -> Result<bool> {
+    async fn append(
+        &mut self,
+        path: &std::path::Path,
+        wanted: &str,
+        table: &Table,
+        rows: &files::Rows,
+    ) -> Result<bool> {
         let base = files::series_name(wanted);
         let columns = |table: &Table| -> Vec<(String, crate::frame::Kind)> {
             table.columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
         };
-        let Some(known) = (self.catalogue.tables.iter_mut())
-            .find(|known| files::series_name(&known.name) == base && base != *wanted && columns(known) == columns(table))
-        else {
+        let Some(known) = (self.catalogue.tables.iter_mut()).find(|known| {
+            files::series_name(&known.name) == base && base != *wanted && columns(known) == columns(table)
+        }) else {
             return Ok(false);
         };
         let name = known.name.clone();
@@ -186,11 +201,19 @@ impl Session {
         Ok(true)
     }
 
-    fn add_database(&mut self, source: usize, label: &str, tables: Vec<Table>, joins: Vec<crate::catalogue::Join>, room: &Room) {
+    fn add_database(
+        &mut self,
+        source: usize,
+        label: &str,
+        tables: Vec<Table>,
+        joins: Vec<crate::catalogue::Join>,
+        room: &Room,
+    ) {
         // Two databases may both have `orders`. The first keeps the name; joins of the second cannot then be told apart.
         for table in tables {
             if self.catalogue.table(&table.name).is_some() {
-                self.warnings.push(format!("{label} has a second table named {}, which was left out", table.name));
+                self.warnings
+                    .push(format!("{label} has a second table named {}, which was left out", table.name));
                 continue;
             }
             self.catalogue.tables.push(Table { source, ..table });
@@ -224,6 +247,11 @@ impl Session {
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
+    }
+
+    /// How the file spells a time of this column, if not the way we would.
+    pub(crate) fn spelling(&self, table: &str, column: &str, value: &str) -> Option<&str> {
+        self.spelled.get(&(table.to_owned(), column.to_owned()))?.get(value).map(String::as_str)
     }
 
     /// What a reader of the answer should know about the data.
@@ -279,7 +307,8 @@ impl Session {
     fn room(&self, tables: &BTreeSet<String>) -> Option<Room> {
         let mut found: Option<(usize, Room)> = None;
         for name in tables {
-            let place = self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
+            let place =
+                self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
             let source = self.catalogue.tables.get(place)?.source;
             let room = self.rooms.get(place)?;
             match &found {
@@ -299,7 +328,9 @@ impl Session {
         let timeout = Duration::from_secs(u64::from(seconds));
         let work = async {
             let (frame, cut) = match self.room(sql.tables()) {
-                Some(Room::Sqlite(database)) if dialect == Dialect::Sqlite => database.query(sql.text(), rows).await?,
+                Some(Room::Sqlite(database)) if dialect == Dialect::Sqlite => {
+                    database.query(sql.text(), rows).await?
+                }
                 Some(Room::Server(server)) if dialect == server.dialect() => {
                     server.query(sql.text(), Bounds { rows, timeout }).await?
                 }
@@ -315,7 +346,9 @@ impl Session {
             self.bring(name).await?;
         }
         match self.engine.run(sql, rows).await {
-            Err(Error::Query { category: ErrorCategory::TypeMismatch, .. }) if self.relax(sql.tables()).await? => {
+            Err(Error::Query { category: ErrorCategory::TypeMismatch, .. })
+                if self.relax(sql.tables()).await? =>
+            {
                 self.engine.run(sql, rows).await
             }
             result => result,
@@ -331,7 +364,9 @@ impl Session {
                 self.bring(table).await?;
             }
             match self.engine.materialise(sql, name).await {
-                Err(Error::Query { category: ErrorCategory::TypeMismatch, .. }) if self.relax(sql.tables()).await? => {
+                Err(Error::Query { category: ErrorCategory::TypeMismatch, .. })
+                    if self.relax(sql.tables()).await? =>
+                {
                     self.engine.materialise(sql, name).await
                 }
                 result => result,
@@ -344,7 +379,9 @@ impl Session {
     /// Reads the scanned files among these leniently from now on. `false` when that changes nothing.
     async fn relax(&self, tables: &BTreeSet<String>) -> Result<bool> {
         let strict: Vec<(String, CsvScan)> = (self.scans().iter())
-            .filter(|(name, scan)| tables.iter().any(|table| table.eq_ignore_ascii_case(name)) && scan.is_strict())
+            .filter(|(name, scan)| {
+                tables.iter().any(|table| table.eq_ignore_ascii_case(name)) && scan.is_strict()
+            })
             .map(|(name, scan)| (name.clone(), scan.clone().lenient()))
             .collect();
         for (name, scan) in &strict {
@@ -359,10 +396,14 @@ impl Session {
         if self.engine.has(name) {
             return Ok(());
         }
-        let Some(place) = self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name)) else {
+        let Some(place) =
+            self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))
+        else {
             return Ok(());
         };
-        let (Some(table), Some(room)) = (self.catalogue.tables.get(place), self.rooms.get(place)) else { return Ok(()) };
+        let (Some(table), Some(room)) = (self.catalogue.tables.get(place), self.rooms.get(place)) else {
+            return Ok(());
+        };
         if matches!(room, Room::Engine) {
             return Ok(());
         }
@@ -383,7 +424,9 @@ impl Session {
         let (mut frame, cut) = match room {
             Room::Engine => self.engine.head(&table.name, limit).await?,
             Room::Sqlite(database) => database.query(&sql, limit).await?,
-            Room::Server(server) => server.query(&sql, Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?,
+            Room::Server(server) => {
+                server.query(&sql, Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?
+            }
         };
         for (field, column) in frame.fields.iter_mut().zip(&table.columns) {
             field.kind = column.kind;

@@ -25,7 +25,12 @@ pub(crate) fn visit(query: &Query, see: &mut dyn FnMut(&Query)) {
     let mut inner: Vec<&Query> = Vec::new();
     let conditions = query.filter.iter().chain(&query.having);
     conditions.for_each(|condition| in_condition(condition, &mut inner));
-    let expressions = query.items.iter().map(|item| &item.expr).chain(&query.group).chain(query.order.iter().map(|(expr, _)| expr));
+    let expressions = query
+        .items
+        .iter()
+        .map(|item| &item.expr)
+        .chain(&query.group)
+        .chain(query.order.iter().map(|(expr, _)| expr));
     expressions.for_each(|expr| in_expr(expr, &mut inner));
     inner.extend(query.set.iter().map(|(_, second)| &**second));
     inner.extend(query.from.as_deref());
@@ -55,8 +60,13 @@ fn in_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Query>) {
             in_expr(expr, found);
             found.push(query);
         }
-        Condition::In(expr, _) | Condition::Like(expr, _) | Condition::IsNull(expr) | Condition::Within(expr, ..) => in_expr(expr, found),
-        Condition::All(list) | Condition::Any(list) => list.iter().for_each(|condition| in_condition(condition, found)),
+        Condition::In(expr, _)
+        | Condition::Like(expr, _)
+        | Condition::IsNull(expr)
+        | Condition::Within(expr, ..) => in_expr(expr, found),
+        Condition::All(list) | Condition::Any(list) => {
+            list.iter().for_each(|condition| in_condition(condition, found))
+        }
         Condition::Not(inner) => in_condition(inner, found),
     }
 }
@@ -66,7 +76,10 @@ pub fn expand_star(query: &mut Query, visible: &Catalogue) {
     let lone = query.from.is_none() && matches!(query.items.as_slice(), [Item { expr: Expr::Star, .. }]);
     if lone && let Some(table) = visible.table(&query.table) {
         let alias = if query.alias.is_empty() { query.table.clone() } else { query.alias.clone() };
-        let item = |column: &Column| Item { expr: Expr::Column(alias.clone(), column.name.clone()), name: column.name.clone() };
+        let item = |column: &Column| Item {
+            expr: Expr::Column(alias.clone(), column.name.clone()),
+            name: column.name.clone(),
+        };
         query.items = table.columns.iter().map(item).collect();
     }
     if let Some((_, second)) = &mut query.set {
@@ -82,9 +95,15 @@ pub fn units(query: &Query, catalogue: &Catalogue) -> Vec<Unit> {
 
 fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
     match expr {
-        Expr::Column(alias, name) => column(query, catalogue, alias, name).map_or(Unit::Plain, |column| column.unit),
-        Expr::Aggregate(Aggregate::Count | Aggregate::CountDistinct | Aggregate::Correlation, _) => Unit::Plain,
-        Expr::Aggregate(_, arguments) => arguments.first().map_or(Unit::Plain, |argument| unit(argument, query, catalogue)),
+        Expr::Column(alias, name) => {
+            column(query, catalogue, alias, name).map_or(Unit::Plain, |column| column.unit)
+        }
+        Expr::Aggregate(Aggregate::Count | Aggregate::CountDistinct | Aggregate::Correlation, _) => {
+            Unit::Plain
+        }
+        Expr::Aggregate(_, arguments) => {
+            arguments.first().map_or(Unit::Plain, |argument| unit(argument, query, catalogue))
+        }
         Expr::When(_, value) => unit(value, query, catalogue),
         Expr::ShareOfTotal(_) => Unit::Share,
         Expr::Arithmetic('+' | '-', left, right) => {
@@ -92,18 +111,23 @@ fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
             if left == right { left } else { Unit::Plain }
         }
         // Money times a number is money; money over money is bare.
-        Expr::Arithmetic('*', left, right) => match (unit(left, query, catalogue), unit(right, query, catalogue)) {
-            (Unit::Plain, other) | (other, Unit::Plain) => other,
-            _ => Unit::Plain,
-        },
-        Expr::Arithmetic('/', left, right) if unit(right, query, catalogue) == Unit::Plain => unit(left, query, catalogue),
+        Expr::Arithmetic('*', left, right) => {
+            match (unit(left, query, catalogue), unit(right, query, catalogue)) {
+                (Unit::Plain, other) | (other, Unit::Plain) => other,
+                _ => Unit::Plain,
+            }
+        }
+        Expr::Arithmetic('/', left, right) if unit(right, query, catalogue) == Unit::Plain => {
+            unit(left, query, catalogue)
+        }
         Expr::Part(crate::query::Grain::Year, _) => Unit::Year,
         _ => Unit::Plain,
     }
 }
 
 fn column<'a>(query: &Query, catalogue: &'a Catalogue, alias: &str, name: &str) -> Option<&'a Column> {
-    let named = |table: &str, known: &str| alias.eq_ignore_ascii_case(if known.is_empty() { table } else { known });
+    let named =
+        |table: &str, known: &str| alias.eq_ignore_ascii_case(if known.is_empty() { table } else { known });
     let table = if named(&query.table, &query.alias) {
         Some(query.table.as_str())
     } else {
@@ -117,9 +141,13 @@ pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
     for (index, item) in query.items.iter().enumerate() {
         let time = match &item.expr {
             Expr::Truncate(..) => true,
-            Expr::Column(alias, name) => column(query, catalogue, alias, name).is_some_and(|column| column.kind.is_time()),
+            Expr::Column(alias, name) => {
+                column(query, catalogue, alias, name).is_some_and(|column| column.kind.is_time())
+            }
             Expr::Aggregate(Aggregate::Min | Aggregate::Max, arguments) => match arguments.first() {
-                Some(Expr::Column(alias, name)) => column(query, catalogue, alias, name).is_some_and(|column| column.kind.is_time()),
+                Some(Expr::Column(alias, name)) => {
+                    column(query, catalogue, alias, name).is_some_and(|column| column.kind.is_time())
+                }
                 _ => false,
             },
             _ => false,
@@ -129,6 +157,33 @@ pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
         }
         if matches!(item.expr, Expr::Truncate(..)) {
             days_only(frame, index);
+        }
+    }
+}
+
+/// Who looks times up reads them as the file has them. Only in queries that list rows: where times are counted with,
+/// drawn or compared, they stay times.
+pub fn spell_times(frame: &mut Frame, query: &Query, session: &crate::session::Session) {
+    let lists = query.group.is_empty() && query.joins.is_empty() && query.from.is_none() && query.set.is_none();
+    for (index, item) in query.items.iter().enumerate().filter(|_| lists) {
+        let Expr::Column(_, name) = &item.expr else { continue };
+        let words: Option<Vec<Value>> = (frame.column(index))
+            .map(|cell| match cell {
+                Value::Null => Some(Value::Null),
+                Value::Date(_) | Value::Time(_) => {
+                    session.spelling(&query.table, name, &cell.plain()).map(|words| Value::Text(words.to_owned()))
+                }
+                _ => None,
+            })
+            .collect();
+        let Some(words) = words.filter(|words| words.iter().any(|word| !word.is_null())) else { continue };
+        for (row, word) in frame.rows.iter_mut().zip(words) {
+            if let Some(cell) = row.get_mut(index) {
+                *cell = word;
+            }
+        }
+        if let Some(field) = frame.fields.get_mut(index) {
+            field.kind = Kind::Text;
         }
     }
 }
@@ -158,7 +213,11 @@ fn days_only(frame: &mut Frame, index: usize) {
 pub(crate) fn parse_times(frame: &mut Frame, index: usize) {
     let read = |text: &str| -> Option<Value> {
         let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(Value::Date);
-        let moment = || ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M"].iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+        let moment = || {
+            ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M"]
+                .iter()
+                .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
+        };
         date.or_else(|| moment().map(Value::Time))
     };
     let cells: Option<Vec<Value>> = (frame.column(index))

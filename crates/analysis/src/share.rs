@@ -42,7 +42,10 @@ pub fn base(queries: &[Query], catalogue: &Catalogue) -> Option<(String, Query, 
     }
     let alias = if first.alias.is_empty() { first.table.clone() } else { first.alias.clone() };
     let load = Query {
-        items: columns.into_iter().map(|name| Item { expr: Expr::Column(alias.clone(), name.clone()), name }).collect(),
+        items: columns
+            .into_iter()
+            .map(|name| Item { expr: Expr::Column(alias.clone(), name.clone()), name })
+            .collect(),
         table: first.table.clone(),
         alias: first.alias.clone(),
         filter,
@@ -56,8 +59,13 @@ pub fn base(queries: &[Query], catalogue: &Catalogue) -> Option<(String, Query, 
 fn common(queries: &[Query]) -> Option<Condition> {
     let parts: Vec<Vec<Condition>> = queries.iter().map(|query| conjuncts(query.filter.as_ref())).collect();
     let (first, rest) = parts.split_first()?;
-    let mut shared: Vec<Condition> = first.iter().filter(|condition| rest.iter().all(|other| other.contains(condition))).cloned().collect();
-    let ranges: Vec<Option<(&Expr, &Literal, &Literal)>> = parts.iter().map(|list| list.iter().find_map(range)).collect();
+    let mut shared: Vec<Condition> = first
+        .iter()
+        .filter(|condition| rest.iter().all(|other| other.contains(condition)))
+        .cloned()
+        .collect();
+    let ranges: Vec<Option<(&Expr, &Literal, &Literal)>> =
+        parts.iter().map(|list| list.iter().find_map(range)).collect();
     if let Some(ranges) = ranges.into_iter().collect::<Option<Vec<_>>>()
         && let Some((expr, from, to)) = ranges.first().copied()
         && ranges.iter().all(|(other, ..)| *other == expr)
@@ -110,7 +118,9 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
                 condition(test, columns);
                 expr(value, columns);
             }
-            Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => expr(inner, columns),
+            Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
+                expr(inner, columns)
+            }
             Expr::Arithmetic(_, left, right) => {
                 expr(left, columns);
                 expr(right, columns);
@@ -124,10 +134,16 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
                 expr(left, columns);
                 expr(right, columns);
             }
-            Condition::In(inner, _) | Condition::InQuery(inner, ..) | Condition::Like(inner, _) | Condition::IsNull(inner) | Condition::Within(inner, ..) => {
+            Condition::In(inner, _)
+            | Condition::InQuery(inner, ..)
+            | Condition::Like(inner, _)
+            | Condition::IsNull(inner)
+            | Condition::Within(inner, ..) => {
                 expr(inner, columns);
             }
-            Condition::All(list) | Condition::Any(list) => list.iter().for_each(|inner| condition(inner, columns)),
+            Condition::All(list) | Condition::Any(list) => {
+                list.iter().for_each(|inner| condition(inner, columns))
+            }
             Condition::Not(inner) => condition(inner, columns),
         }
     }
@@ -142,12 +158,16 @@ fn rename(query: &Query, from: &str) -> Query {
     fn in_expr(value: &mut Expr, from: &str) {
         match value {
             Expr::Scalar(query) => **query = rename(query, from),
-            Expr::Aggregate(_, arguments) => arguments.iter_mut().for_each(|argument| in_expr(argument, from)),
+            Expr::Aggregate(_, arguments) => {
+                arguments.iter_mut().for_each(|argument| in_expr(argument, from))
+            }
             Expr::When(test, value) => {
                 in_condition(test, from);
                 in_expr(value, from);
             }
-            Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => in_expr(inner, from),
+            Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
+                in_expr(inner, from)
+            }
             Expr::Arithmetic(_, left, right) => {
                 in_expr(left, from);
                 in_expr(right, from);
@@ -165,8 +185,13 @@ fn rename(query: &Query, from: &str) -> Query {
                 in_expr(inner, from);
                 **query = rename(query, from);
             }
-            Condition::In(inner, _) | Condition::Like(inner, _) | Condition::IsNull(inner) | Condition::Within(inner, ..) => in_expr(inner, from),
-            Condition::All(list) | Condition::Any(list) => list.iter_mut().for_each(|inner| in_condition(inner, from)),
+            Condition::In(inner, _)
+            | Condition::Like(inner, _)
+            | Condition::IsNull(inner)
+            | Condition::Within(inner, ..) => in_expr(inner, from),
+            Condition::All(list) | Condition::Any(list) => {
+                list.iter_mut().for_each(|inner| in_condition(inner, from))
+            }
             Condition::Not(inner) => in_condition(inner, from),
         }
     }

@@ -7,9 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use steward_domain::{
-    AnalysisTimeout, RequestPolicy, RowLimit,
-    Agent, Check, Domain, Environment, McpServer, Problem, RetentionPolicy, ToolCategory, UserId, Valid,
-    Workflow,
+    Agent, AnalysisTimeout, Check, Domain, Environment, McpServer, Problem, RequestPolicy, RetentionPolicy,
+    RowLimit, ToolCategory, UserId, Valid, Workflow,
 };
 
 /// `config/steward.yaml`.

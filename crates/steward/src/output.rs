@@ -99,6 +99,9 @@ pub(crate) fn frame(frame: &Frame, most: usize) {
     }
     say(table);
     if frame.rows.len() > most {
-        say(paint(Tone::Quiet, &format!("… {} more in the CSV file", count((frame.rows.len() - most) as u64, "row"))));
+        say(paint(
+            Tone::Quiet,
+            &format!("… {} more in the CSV file", count((frame.rows.len() - most) as u64, "row")),
+        ));
     }
 }

@@ -33,17 +33,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir_in(root())?;
     for rows in &options.rows {
         let file = folder.path().join("sales.csv");
-        let written = command(&python).arg(root().join("bench/peers/make_sales.py")).arg(rows.to_string()).arg(&file).status()?;
+        let written = command(&python)
+            .arg(root().join("bench/peers/make_sales.py"))
+            .arg(rows.to_string())
+            .arg(&file)
+            .status()?;
         ensure!(written.success(), "the sales file could not be made");
         compare(options, &steward, &python, &file, folder.path(), *rows)?;
     }
     Ok(())
 }
 
-fn compare(options: &Options, steward: &Path, python: &Path, file: &Path, folder: &Path, rows: u64) -> Result<()> {
+fn compare(
+    options: &Options,
+    steward: &Path,
+    python: &Path,
+    file: &Path,
+    folder: &Path,
+    rows: u64,
+) -> Result<()> {
     let mut ours = Vec::new();
     let mut again = Vec::new();
-    let mut theirs: Vec<(String, Vec<Duration>)> = options.peers.iter().map(|peer| (peer.clone(), Vec::new())).collect();
+    let mut theirs: Vec<(String, Vec<Duration>)> =
+        options.peers.iter().map(|peer| (peer.clone(), Vec::new())).collect();
     for round in 0..options.rounds {
         // A new home each round, so that the first question never finds a recipe.
         let home = folder.join(format!("home_{rows}_{round}"));
@@ -55,7 +67,14 @@ fn compare(options: &Options, steward: &Path, python: &Path, file: &Path, folder
         ensure!(used == Some(true), "the second question did not use the recipe of the first");
         again.push(took);
         for (peer, times) in &mut theirs {
-            let (output, took) = timed(|| command(python).arg(root().join("bench/peers/analysis.py")).arg(&*peer).arg(file).arg(folder).output());
+            let (output, took) = timed(|| {
+                command(python)
+                    .arg(root().join("bench/peers/analysis.py"))
+                    .arg(&*peer)
+                    .arg(file)
+                    .arg(folder)
+                    .output()
+            });
             let output = output?;
             ensure!(output.status.success(), "{peer}: {}", String::from_utf8_lossy(&output.stderr));
             let printed: Value = serde_json::from_slice(&output.stdout)?;
@@ -65,8 +84,17 @@ fn compare(options: &Options, steward: &Path, python: &Path, file: &Path, folder
         }
     }
     let (first, second) = (middle(ours), middle(again));
-    println!("{rows} rows: steward {:.3} s, again through its recipe {:.3} s", first.as_secs_f64(), second.as_secs_f64());
-    line("  second, similar question through its recipe", &ratio(second, first), "below 1.00x", second < first);
+    println!(
+        "{rows} rows: steward {:.3} s, again through its recipe {:.3} s",
+        first.as_secs_f64(),
+        second.as_secs_f64()
+    );
+    line(
+        "  second, similar question through its recipe",
+        &ratio(second, first),
+        "below 1.00x",
+        second < first,
+    );
     for (peer, times) in theirs {
         let peer_time = middle(times);
         let goal = if rows <= 1_000_000 { 0.5 } else { 1.0 };
@@ -87,15 +115,24 @@ fn middle(mut times: Vec<Duration>) -> Duration {
 }
 
 fn ask(steward: &Path, home: &Path, file: &Path, question: &str) -> Result<Value> {
-    let output = command(steward).args(["ask", question, "--json", "--data"]).arg(file).arg("--home").arg(home).output()?;
+    let output = command(steward)
+        .args(["ask", question, "--json", "--data"])
+        .arg(file)
+        .arg("--home")
+        .arg(home)
+        .output()?;
     ensure!(output.status.success(), "steward: {}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// The sum of the measure over the months of the first table: both must have computed the same.
 fn total(answer: &Value) -> Result<f64> {
-    let columns = answer.pointer("/tables/0/columns").and_then(Value::as_array).context("no table came back")?;
-    let measure = columns.iter().position(|name| name.as_str().is_some_and(|name| name.contains("amount"))).context("no amount in the table")?;
+    let columns =
+        answer.pointer("/tables/0/columns").and_then(Value::as_array).context("no table came back")?;
+    let measure = columns
+        .iter()
+        .position(|name| name.as_str().is_some_and(|name| name.contains("amount")))
+        .context("no amount in the table")?;
     let rows = answer.pointer("/tables/0/rows").and_then(Value::as_array).context("no rows came back")?;
     Ok(rows.iter().filter_map(|row| row.get(measure)?.as_f64()).sum())
 }
@@ -107,7 +144,9 @@ fn environment() -> Result<PathBuf> {
     if !folder.join("ready").exists() {
         let status = command("python3").args(["-m", "venv"]).arg(&folder).status()?;
         ensure!(status.success(), "python3 -m venv failed: install python3-venv");
-        let status = command(&python).args(["-m", "pip", "install", "--quiet", "polars", "duckdb", "pandas", "matplotlib"]).status()?;
+        let status = command(&python)
+            .args(["-m", "pip", "install", "--quiet", "polars", "duckdb", "pandas", "matplotlib"])
+            .status()?;
         ensure!(status.success(), "pip could not install polars, duckdb, pandas and matplotlib");
         std::fs::write(folder.join("ready"), "")?;
     }

@@ -17,7 +17,11 @@ fn cell(value: &Value) -> Cell {
         Value::Number(number) => number.as_f64().map_or(Cell::Nothing, Cell::Number),
         Value::String(text) => {
             let text = text.trim();
-            text.replace(',', "").parse::<f64>().ok().filter(|n| n.is_finite()).map_or_else(|| Cell::Text(text.to_lowercase()), Cell::Number)
+            text.replace(',', "")
+                .parse::<f64>()
+                .ok()
+                .filter(|n| n.is_finite())
+                .map_or_else(|| Cell::Text(text.to_lowercase()), Cell::Number)
         }
         other => Cell::Text(other.to_string()),
     }
@@ -63,8 +67,10 @@ pub(super) fn same_rows(gold: &Value, answer: &Value, ordered: bool) -> bool {
         return false;
     }
     permutations(width).iter().any(|order| {
-        let turned: Vec<Vec<&Cell>> = got.iter().map(|row| order.iter().filter_map(|place| row.get(*place)).collect()).collect();
-        let equal = |a: &Vec<Cell>, b: &Vec<&Cell>| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
+        let turned: Vec<Vec<&Cell>> =
+            got.iter().map(|row| order.iter().filter_map(|place| row.get(*place)).collect()).collect();
+        let equal =
+            |a: &Vec<Cell>, b: &Vec<&Cell>| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
         if ordered {
             return gold.iter().zip(&turned).all(|(a, b)| equal(a, b));
         }
@@ -88,7 +94,10 @@ fn permutations(width: usize) -> Vec<Vec<usize>> {
     for _ in 0..width {
         all = (all.iter())
             .flat_map(|order: &Vec<usize>| {
-                (0..width).filter(|place| !order.contains(place)).map(|place| [order.as_slice(), &[place]].concat()).collect::<Vec<_>>()
+                (0..width)
+                    .filter(|place| !order.contains(place))
+                    .map(|place| [order.as_slice(), &[place]].concat())
+                    .collect::<Vec<_>>()
             })
             .collect();
     }
@@ -104,7 +113,12 @@ pub(super) fn same_named(gold: &Value, answer: &Value) -> bool {
     !gold.is_empty()
         && gold.iter().all(|(name, value)| {
             let start = format!("@{name}[");
-            let found = text.split_once(&start).and_then(|(_, rest)| rest.split_once(']')).map(|(found, _)| found.trim());
-            found.is_some_and(|found| same(&cell(&Value::String(found.to_owned())), &cell(&Value::String((*value).to_owned()))))
+            let found = text
+                .split_once(&start)
+                .and_then(|(_, rest)| rest.split_once(']'))
+                .map(|(found, _)| found.trim());
+            found.is_some_and(|found| {
+                same(&cell(&Value::String(found.to_owned())), &cell(&Value::String((*value).to_owned())))
+            })
         })
 }

@@ -97,13 +97,16 @@ impl Wire {
 /// than 0 and 1 in it is a number.
 pub(super) fn settle(fields: &mut [Field], wires: &[Wire], rows: &mut [Vec<Value>]) {
     for (column, (field, wire)) in fields.iter_mut().zip(wires).enumerate() {
-        let cells = || rows.iter().filter_map(|row| row.get(column)).filter(|cell| !matches!(cell, Value::Null));
+        let cells =
+            || rows.iter().filter_map(|row| row.get(column)).filter(|cell| !matches!(cell, Value::Null));
         match wire {
             Wire::Numeric | Wire::Decimal => {
                 let whole = cells().next().is_some() && cells().all(|cell| matches!(cell, Value::Int(_)));
                 field.kind = if whole { Kind::Integer } else { Kind::Number };
             }
-            Wire::IntLittle | Wire::UnsignedLittle | Wire::UnsignedBig if cells().any(|cell| matches!(cell, Value::Float(_))) => {
+            Wire::IntLittle | Wire::UnsignedLittle | Wire::UnsignedBig
+                if cells().any(|cell| matches!(cell, Value::Float(_))) =>
+            {
                 field.kind = Kind::Number;
             }
             Wire::TinyBool | Wire::Bit => {
@@ -169,7 +172,11 @@ fn decimal(written: &str) -> Value {
 
 /// PostgreSQL's `NUMERIC` written out: groups of four digits, the place of the first, sign, digits after the point.
 fn numeric(bytes: &[u8]) -> Option<String> {
-    let words: Vec<u16> = bytes.chunks_exact(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok()).map(u16::from_be_bytes).collect();
+    let words: Vec<u16> = bytes
+        .chunks_exact(2)
+        .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
+        .map(u16::from_be_bytes)
+        .collect();
     let [count, weight, sign, scale, digits @ ..] = words.as_slice() else { return None };
     if !matches!(sign, 0 | 0x4000) || usize::from(*count) != digits.len() {
         // Not a number, or without end.
@@ -177,7 +184,9 @@ fn numeric(bytes: &[u8]) -> Option<String> {
     }
     let weight = i32::from(i16::from_ne_bytes(weight.to_ne_bytes()));
     let mut written = String::from(if *sign == 0 { "" } else { "-" });
-    let digit = |place: i32| usize::try_from(weight - place).ok().and_then(|place| digits.get(place)).copied().unwrap_or(0);
+    let digit = |place: i32| {
+        usize::try_from(weight - place).ok().and_then(|place| digits.get(place)).copied().unwrap_or(0)
+    };
     if weight < 0 {
         written.push('0');
     }
@@ -195,7 +204,9 @@ fn numeric(bytes: &[u8]) -> Option<String> {
 
 fn blob(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(|c| c.is_control() && !c.is_whitespace()) => Value::Text(text.to_owned()),
+        Ok(text) if !text.chars().any(|c| c.is_control() && !c.is_whitespace()) => {
+            Value::Text(text.to_owned())
+        }
         _ => described(bytes),
     }
 }
@@ -224,7 +235,10 @@ fn postgres_timestamp(bytes: &[u8]) -> Option<Value> {
     if micros == i64::MAX || micros == i64::MIN {
         return None;
     }
-    postgres_epoch()?.and_time(NaiveTime::MIN).checked_add_signed(Duration::microseconds(micros)).map(Value::Time)
+    postgres_epoch()?
+        .and_time(NaiveTime::MIN)
+        .checked_add_signed(Duration::microseconds(micros))
+        .map(Value::Time)
 }
 
 fn mysql_date(bytes: &[u8]) -> Option<NaiveDate> {
@@ -296,7 +310,10 @@ mod tests {
         assert_eq!(Wire::FloatLittle.read(&f64::INFINITY.to_le_bytes()), Value::Null);
         assert_eq!(Wire::PostgresDate.read(&i32::MAX.to_be_bytes()), Value::Null);
         assert_eq!(Wire::PostgresTimestamp.read(&i64::MAX.to_be_bytes()), Value::Null);
-        assert_eq!(Wire::PostgresDate.read(&31_i32.to_be_bytes()), Value::Date(NaiveDate::from_ymd_opt(2000, 2, 1).unwrap()));
+        assert_eq!(
+            Wire::PostgresDate.read(&31_i32.to_be_bytes()),
+            Value::Date(NaiveDate::from_ymd_opt(2000, 2, 1).unwrap())
+        );
         assert_eq!(Wire::MySqlDate.read(&[0]), Value::Null);
         assert_eq!(Wire::MySqlDate.read(&[4, 0xe8, 7, 0, 0]), Value::Null);
         assert_eq!(Wire::MySqlTime.read(&[8, 1, 1, 0, 0, 0, 2, 30, 0]), Value::Text("-26:30:00".into()));
@@ -339,11 +356,21 @@ mod tests {
 
     #[test]
     fn kinds_settle_by_value() {
-        let mut fields = vec![Field::new("a", Kind::Number), Field::new("b", Kind::Boolean), Field::new("c", Kind::Number)];
+        let mut fields = vec![
+            Field::new("a", Kind::Number),
+            Field::new("b", Kind::Boolean),
+            Field::new("c", Kind::Number),
+        ];
         let wires = [Wire::Decimal, Wire::TinyBool, Wire::Decimal];
-        let mut rows = vec![vec![Value::Int(1), Value::Int(1), Value::Int(1)], vec![Value::Null, Value::Int(0), Value::Float(0.5)]];
+        let mut rows = vec![
+            vec![Value::Int(1), Value::Int(1), Value::Int(1)],
+            vec![Value::Null, Value::Int(0), Value::Float(0.5)],
+        ];
         settle(&mut fields, &wires, &mut rows);
-        assert_eq!(fields.iter().map(|f| f.kind).collect::<Vec<_>>(), [Kind::Integer, Kind::Boolean, Kind::Number]);
+        assert_eq!(
+            fields.iter().map(|f| f.kind).collect::<Vec<_>>(),
+            [Kind::Integer, Kind::Boolean, Kind::Number]
+        );
         assert_eq!(rows[0], [Value::Int(1), Value::Bool(true), Value::Float(1.0)]);
     }
 }

@@ -112,7 +112,9 @@ pub(super) async fn discover(reader: &dyn Reader) -> Result<Discovered, Database
         Err(_) => {
             let names: Vec<String> = listed.iter().skip(finished).take(10).map(Listed::name).collect();
             let left = listed.len().saturating_sub(finished);
-            found.warnings.push(format!("{left} tables were not looked at, time was over: {}…", names.join(", ")));
+            found
+                .warnings
+                .push(format!("{left} tables were not looked at, time was over: {}…", names.join(", ")));
         }
     }
     // What is not exact when time is over stays as the sample says.
@@ -123,13 +125,25 @@ pub(super) async fn discover(reader: &dyn Reader) -> Result<Discovered, Database
 }
 
 /// A table that cannot be read is left out; a lost connection is an error.
-fn skip(error: DatabaseError, listed: Option<&Listed>, warnings: &mut Vec<String>) -> Result<(), DatabaseError> {
+fn skip(
+    error: DatabaseError,
+    listed: Option<&Listed>,
+    warnings: &mut Vec<String>,
+) -> Result<(), DatabaseError> {
     let name = listed.map(Listed::name).unwrap_or_default();
     match error {
-        DatabaseError::Permission { detail } => warnings.push(format!("{name} is left out, this user may not read it: {detail}")),
-        DatabaseError::Sql { message, .. } => warnings.push(format!("{name} is left out, it cannot be read: {message}")),
-        DatabaseError::NotReadOnly { detail } => warnings.push(format!("{name} is left out, reading it would write: {detail}")),
-        DatabaseError::Timeout { .. } => warnings.push(format!("{name} is left out, it did not answer in time")),
+        DatabaseError::Permission { detail } => {
+            warnings.push(format!("{name} is left out, this user may not read it: {detail}"))
+        }
+        DatabaseError::Sql { message, .. } => {
+            warnings.push(format!("{name} is left out, it cannot be read: {message}"))
+        }
+        DatabaseError::NotReadOnly { detail } => {
+            warnings.push(format!("{name} is left out, reading it would write: {detail}"))
+        }
+        DatabaseError::Timeout { .. } => {
+            warnings.push(format!("{name} is left out, it did not answer in time"))
+        }
         lost => return Err(lost),
     }
     Ok(())
@@ -167,14 +181,16 @@ struct Looked {
 async fn look(reader: &dyn Reader, listed: &Listed) -> Result<Looked, DatabaseError> {
     let limits = Limits { rows: SAMPLE, bytes: SAMPLE_BYTES, timeout: SAMPLE_WITHIN };
     let from = from(reader, listed);
-    let items: Vec<String> = listed.columns.iter().map(|(name, sql)| format!("{sql} AS {}", reader.quote(name))).collect();
+    let items: Vec<String> =
+        listed.columns.iter().map(|(name, sql)| format!("{sql} AS {}", reader.quote(name))).collect();
     let select = format!("SELECT {} FROM {from}", items.join(", "));
     let mut sample = None;
     if let Some(estimate) = listed.estimate.filter(|rows| listed.stored && *rows > 3 * SAMPLE as u64) {
         // A little more than needed, because the estimate may be old and the pick is not exact.
         let share = SAMPLE as f64 * 1.3 / estimate as f64;
         let picked = reader.read(&format!("{select} {}", reader.random(share)), limits).await;
-        sample = picked.ok().filter(|(frame, _)| frame.rows.len() >= POOR_SAMPLE).map(|(frame, _)| (frame, false));
+        sample =
+            picked.ok().filter(|(frame, _)| frame.rows.len() >= POOR_SAMPLE).map(|(frame, _)| (frame, false));
     }
     let (frame, whole) = match sample {
         Some(sample) => sample,
@@ -193,7 +209,8 @@ async fn look(reader: &dyn Reader, listed: &Listed) -> Result<Looked, DatabaseEr
 async fn only_named(reader: &dyn Reader, listed: &Listed, select: &str) -> Result<Looked, DatabaseError> {
     let limits = Limits { rows: 1, bytes: SAMPLE_BYTES, timeout: SAMPLE_WITHIN };
     let (frame, _) = reader.read(&format!("{select} LIMIT 0"), limits).await?;
-    let columns = frame.fields.iter().map(|field| profile::bare(&field.name, field.kind, field.unit)).collect();
+    let columns =
+        frame.fields.iter().map(|field| profile::bare(&field.name, field.kind, field.unit)).collect();
     let warning = Some(format!("{} is slow, its values were not looked at", listed.name()));
     Ok(Looked { table: table(listed, columns, listed.estimate), whole: true, warning })
 }
@@ -236,7 +253,10 @@ async fn sharpen(reader: &dyn Reader, large: &[(usize, &Listed)], tables: &mut [
         let rows = table.rows;
         for column in &mut table.columns {
             // A sample already full of different values is prose or a name of each row: listing those says nothing.
-            if column.kind == Kind::Text && column.distinct > 0 && column.distinct <= profile::TEXT_VALUES as u64 {
+            if column.kind == Kind::Text
+                && column.distinct > 0
+                && column.distinct <= profile::TEXT_VALUES as u64
+            {
                 values(reader, listed, column, rows).await;
             }
         }
@@ -246,7 +266,8 @@ async fn sharpen(reader: &dyn Reader, large: &[(usize, &Listed)], tables: &mut [
 async fn ranges(reader: &dyn Reader, listed: &Listed, table: &mut Table) {
     let limits = Limits { rows: 1, bytes: SAMPLE_BYTES, timeout: EXACT_WITHIN };
     let ranged = |column: &&mut Column| column.kind.is_number() || column.kind.is_time();
-    let names: Vec<String> = table.columns.iter_mut().filter(ranged).take(EXACT_COLUMNS).map(|c| reader.quote(&c.name)).collect();
+    let names: Vec<String> =
+        table.columns.iter_mut().filter(ranged).take(EXACT_COLUMNS).map(|c| reader.quote(&c.name)).collect();
     let items: String = names.iter().map(|name| format!(", min({name}), max({name})")).collect();
     let sql = format!("SELECT count(*){items} FROM {}", from(reader, listed));
     let Ok((frame, _)) = reader.read(&sql, limits).await else { return };
@@ -264,7 +285,10 @@ async fn values(reader: &dyn Reader, listed: &Listed, column: &mut Column, rows:
     let limits = Limits { rows: profile::TEXT_VALUES + 2, bytes: SAMPLE_BYTES, timeout: EXACT_WITHIN };
     let name = reader.quote(&column.name);
     let limit = profile::TEXT_VALUES + 2;
-    let sql = format!("SELECT {name}, count(*) FROM {} GROUP BY {name} ORDER BY count(*) DESC LIMIT {limit}", from(reader, listed));
+    let sql = format!(
+        "SELECT {name}, count(*) FROM {} GROUP BY {name} ORDER BY count(*) DESC LIMIT {limit}",
+        from(reader, listed)
+    );
     let Ok((frame, _)) = reader.read(&sql, limits).await else { return };
     let counted = |place: usize| whole(frame.cell(place, 1)).unwrap_or(0);
     let (mut nulls, mut counts) = (0, HashMap::<String, u64>::new());
@@ -295,7 +319,11 @@ fn joins(tables: &[Table], listed: &[Listed], keys: Vec<ForeignKey>) -> Vec<Join
         let readable = columns.iter().all(|column| table.columns.iter().any(|known| known.name == *column));
         readable.then(|| (name.clone(), columns))
     };
-    keys.into_iter().filter_map(|(from, to)| Some(Join { from: known(from)?, to: known(to)?, evidence: Evidence::Constraint })).collect()
+    keys.into_iter()
+        .filter_map(|(from, to)| {
+            Some(Join { from: known(from)?, to: known(to)?, evidence: Evidence::Constraint })
+        })
+        .collect()
 }
 
 /// The limits under which the lists of tables and columns are read.

@@ -29,7 +29,9 @@ pub enum DatabaseError {
         "this is not the address of a database: {detail}. It looks like postgres://user:password@host:5432/name or mysql://user:password@host:3306/name"
     )]
     Address { detail: String },
-    #[error("no database answers at {host}: {detail}. Check host, port and firewall, and that the server is running")]
+    #[error(
+        "no database answers at {host}: {detail}. Check host, port and firewall, and that the server is running"
+    )]
     Unreachable { host: String, detail: String },
     #[error("the database at {host} does not let this user in: {detail}. Check user name and password")]
     Password { host: String, detail: String },
@@ -69,7 +71,10 @@ impl DatabaseError {
 
     /// Can the connection be used again after this?
     pub(super) fn leaves_connection_usable(&self) -> bool {
-        matches!(self, Self::Sql { .. } | Self::Permission { .. } | Self::NotReadOnly { .. } | Self::Timeout { .. })
+        matches!(
+            self,
+            Self::Sql { .. } | Self::Permission { .. } | Self::NotReadOnly { .. } | Self::Timeout { .. }
+        )
     }
 }
 
@@ -92,11 +97,15 @@ impl Coded for DatabaseError {
 
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Address { .. } | Self::Password { .. } | Self::NoDatabase { .. } | Self::Tls { .. } | Self::Sql { .. } => {
-                ErrorClass::User
-            }
+            Self::Address { .. }
+            | Self::Password { .. }
+            | Self::NoDatabase { .. }
+            | Self::Tls { .. }
+            | Self::Sql { .. } => ErrorClass::User,
             Self::Permission { .. } | Self::NotReadOnly { .. } => ErrorClass::Denied,
-            Self::Unreachable { .. } | Self::Busy { .. } | Self::Timeout { .. } | Self::Vanished { .. } => ErrorClass::Transient,
+            Self::Unreachable { .. } | Self::Busy { .. } | Self::Timeout { .. } | Self::Vanished { .. } => {
+                ErrorClass::Transient
+            }
         }
     }
 }
@@ -121,21 +130,29 @@ pub(super) fn from_driver(
     match error {
         sqlx::Error::Database(said) => from_server(&*said, host, named(&*said)),
         // Without TLS, MySQL takes some passwords only under a key of its own, and the driver is built without that.
-        sqlx::Error::Configuration(detail) if detail.to_string().contains("RSA") => {
-            DatabaseError::Tls { host, detail: "the server takes this user's password only over TLS".to_owned() }
-        }
+        sqlx::Error::Configuration(detail) if detail.to_string().contains("RSA") => DatabaseError::Tls {
+            host,
+            detail: "the server takes this user's password only over TLS".to_owned(),
+        },
         sqlx::Error::Configuration(detail) => DatabaseError::Address { detail: plainly(&detail.to_string()) },
         sqlx::Error::Tls(detail) => DatabaseError::Tls { host, detail: detail.to_string() },
         // A failed handshake comes as data that makes no sense.
-        sqlx::Error::Io(detail) if moment == Moment::Connecting && detail.kind() == std::io::ErrorKind::InvalidData => {
+        sqlx::Error::Io(detail)
+            if moment == Moment::Connecting && detail.kind() == std::io::ErrorKind::InvalidData =>
+        {
             DatabaseError::Tls { host, detail: detail.to_string() }
         }
-        sqlx::Error::Io(detail) if moment == Moment::Connecting => DatabaseError::Unreachable { host, detail: detail.to_string() },
-        sqlx::Error::Io(detail) => DatabaseError::Vanished { host, detail: detail.to_string() },
-        sqlx::Error::Protocol(detail) if moment == Moment::Connecting => {
-            DatabaseError::Unreachable { host, detail: format!("what answers does not speak its language ({})", plainly(&detail)) }
+        sqlx::Error::Io(detail) if moment == Moment::Connecting => {
+            DatabaseError::Unreachable { host, detail: detail.to_string() }
         }
-        other if moment == Moment::Connecting => DatabaseError::Unreachable { host, detail: other.to_string() },
+        sqlx::Error::Io(detail) => DatabaseError::Vanished { host, detail: detail.to_string() },
+        sqlx::Error::Protocol(detail) if moment == Moment::Connecting => DatabaseError::Unreachable {
+            host,
+            detail: format!("what answers does not speak its language ({})", plainly(&detail)),
+        },
+        other if moment == Moment::Connecting => {
+            DatabaseError::Unreachable { host, detail: other.to_string() }
+        }
         other => DatabaseError::sql(Category::Other, plainly(&other.to_string())),
     }
 }
@@ -167,7 +184,11 @@ pub(super) enum Named {
     Sql(Category),
 }
 
-fn from_server(said: &(dyn sqlx::error::DatabaseError + 'static), host: String, named: Option<Named>) -> DatabaseError {
+fn from_server(
+    said: &(dyn sqlx::error::DatabaseError + 'static),
+    host: String,
+    named: Option<Named>,
+) -> DatabaseError {
     let detail = said.message().to_owned();
     match named {
         Some(Named::Password) => DatabaseError::Password { host, detail },

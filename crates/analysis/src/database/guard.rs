@@ -9,7 +9,9 @@ use crate::query::Dialect;
 
 /// The statement without comments and without its semicolon, if it is one statement that reads.
 pub(super) fn check(sql: &str, dialect: Dialect) -> Result<String, DatabaseError> {
-    let scanned = Scanner { rest: sql, before: None, mysql: dialect == Dialect::MySql, scanned: Scanned::default() }.run()?;
+    let scanned =
+        Scanner { rest: sql, before: None, mysql: dialect == Dialect::MySql, scanned: Scanned::default() }
+            .run()?;
     let Some(first) = scanned.words.first() else {
         return Err(DatabaseError::sql(Category::Syntax, "the statement is empty"));
     };
@@ -52,14 +54,18 @@ impl Scanner<'_> {
                 continue;
             }
             if ended && !next.is_whitespace() {
-                return Err(DatabaseError::NotReadOnly { detail: "there is more than one statement".to_owned() });
+                return Err(DatabaseError::NotReadOnly {
+                    detail: "there is more than one statement".to_owned(),
+                });
             }
             match next {
                 '\'' => self.quoted('\'', self.backslashes())?,
                 '"' => self.quoted('"', false)?,
                 '`' if self.mysql => self.quoted('`', false)?,
                 '$' if !self.mysql && !self.before.is_some_and(in_word) => self.dollars()?,
-                '\0' => return Err(DatabaseError::sql(Category::Syntax, "the statement holds a zero character")),
+                '\0' => {
+                    return Err(DatabaseError::sql(Category::Syntax, "the statement holds a zero character"));
+                }
                 letter if in_word(letter) => self.word(),
                 _ => self.advance(1, true),
             }
@@ -82,12 +88,16 @@ impl Scanner<'_> {
 
     /// Do backslashes escape in the string that begins here? In MySQL always (the session sees to it), in PostgreSQL after E.
     fn backslashes(&self) -> bool {
-        self.mysql || matches!(self.scanned.words.last().map(String::as_str), Some("E") if matches!(self.before, Some('e' | 'E')))
+        self.mysql
+            || matches!(self.scanned.words.last().map(String::as_str), Some("E") if matches!(self.before, Some('e' | 'E')))
     }
 
     fn skip_comment(&mut self) -> Result<bool, DatabaseError> {
         let line = if self.mysql {
-            let dashes = self.rest.strip_prefix("--").is_some_and(|after| after.chars().next().is_none_or(char::is_whitespace));
+            let dashes = self
+                .rest
+                .strip_prefix("--")
+                .is_some_and(|after| after.chars().next().is_none_or(char::is_whitespace));
             dashes || self.rest.starts_with('#')
         } else {
             self.rest.starts_with("--")
@@ -102,7 +112,9 @@ impl Scanner<'_> {
             return Ok(false);
         }
         if self.mysql && (self.rest.starts_with("/*!") || self.rest.starts_with("/*M!")) {
-            return Err(DatabaseError::NotReadOnly { detail: "a comment that the server would run as code".to_owned() });
+            return Err(DatabaseError::NotReadOnly {
+                detail: "a comment that the server would run as code".to_owned(),
+            });
         }
         let mut depth = 0_usize;
         loop {
@@ -197,8 +209,17 @@ mod tests {
     fn reading_passes_and_loses_comments_and_semicolon() {
         for dialect in [Dialect::Postgres, Dialect::MySql] {
             assert_eq!(check("SELECT 1 -- one\n ;\n", dialect).unwrap(), "SELECT 1");
-            assert_eq!(check("/* a */ (SELECT 'a;b' /* INTO */ UNION SELECT \"INTO\")", dialect).unwrap().matches("INTO").count(), 1);
-            assert_eq!(check("with a as (select 1) select * from a;;", dialect).unwrap(), "with a as (select 1) select * from a");
+            assert_eq!(
+                check("/* a */ (SELECT 'a;b' /* INTO */ UNION SELECT \"INTO\")", dialect)
+                    .unwrap()
+                    .matches("INTO")
+                    .count(),
+                1
+            );
+            assert_eq!(
+                check("with a as (select 1) select * from a;;", dialect).unwrap(),
+                "with a as (select 1) select * from a"
+            );
             assert!(check("SELECT 'it''s; INTO'", dialect).is_ok());
         }
         assert!(check("SELECT $a$;INTO $b$ x$a$, foo$bar$ FROM t", Dialect::Postgres).is_ok());

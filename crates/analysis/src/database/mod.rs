@@ -74,8 +74,12 @@ pub async fn connect(url: &str) -> Result<Box<dyn Database>, DatabaseError> {
         Some((scheme, rest)) if matches!(scheme.as_str(), "mysql" | "mariadb") => {
             Ok(Box::new(mysql::MySql::connect(&format!("mysql://{rest}")).await?))
         }
-        Some((scheme, _)) => Err(DatabaseError::Address { detail: format!("{scheme}:// is none that is known") }),
-        None => Err(DatabaseError::Address { detail: "there is no scheme such as postgres:// at its start".to_owned() }),
+        Some((scheme, _)) => {
+            Err(DatabaseError::Address { detail: format!("{scheme}:// is none that is known") })
+        }
+        None => Err(DatabaseError::Address {
+            detail: "there is no scheme such as postgres:// at its start".to_owned(),
+        }),
     }
 }
 
@@ -83,7 +87,9 @@ pub async fn connect(url: &str) -> Result<Box<dyn Database>, DatabaseError> {
 #[must_use]
 pub fn redact(url: &str) -> String {
     let base = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = base.split_once("://") else { return "(an address without scheme)".to_owned() };
+    let Some((scheme, rest)) = base.split_once("://") else {
+        return "(an address without scheme)".to_owned();
+    };
     // A password may hold unquoted slashes and at signs, so the last at sign counts.
     let Some((user, host)) = rest.rsplit_once('@') else { return base.to_owned() };
     match user.split_once(':') {
@@ -118,7 +124,10 @@ impl Limits {
     }
 
     /// Ends what takes longer than the server was told.
-    async fn enforce<T>(&self, work: impl Future<Output = Result<T, DatabaseError>>) -> Result<T, DatabaseError> {
+    async fn enforce<T>(
+        &self,
+        work: impl Future<Output = Result<T, DatabaseError>>,
+    ) -> Result<T, DatabaseError> {
         let milliseconds = self.milliseconds();
         match tokio::time::timeout(self.timeout.saturating_add(GRACE), work).await {
             Ok(Err(DatabaseError::Timeout { .. })) | Err(_) => Err(DatabaseError::Timeout { milliseconds }),
@@ -165,8 +174,9 @@ impl Gathered {
             let heavy = self.bytes > self.limits.bytes;
             return if heavy || self.beyond > OVERHANG { Next::Stop } else { Next::More };
         }
-        let row: Vec<Value> =
-            (self.wires.iter().enumerate()).map(|(column, wire)| cell(column).map_or(Value::Null, |bytes| wire.read(bytes))).collect();
+        let row: Vec<Value> = (self.wires.iter().enumerate())
+            .map(|(column, wire)| cell(column).map_or(Value::Null, |bytes| wire.read(bytes)))
+            .collect();
         self.bytes += row.iter().map(decode::weight).sum::<usize>();
         self.rows.push(row);
         Next::More
@@ -189,7 +199,10 @@ fn no_placeholders(count: usize) -> Result<(), DatabaseError> {
     if count == 0 {
         return Ok(());
     }
-    Err(DatabaseError::sql(Category::Syntax, format!("the statement has {count} placeholders, but values stand in the statement here")))
+    Err(DatabaseError::sql(
+        Category::Syntax,
+        format!("the statement has {count} placeholders, but values stand in the statement here"),
+    ))
 }
 
 #[cfg(test)]
@@ -206,9 +219,14 @@ mod tests {
 
     #[tokio::test]
     async fn odd_addresses() {
-        for url in
-            ["", "x", "oracle://u:secret@h/d", "postgres://u:secret@h:99999/d", "mysql://u:secret@[h/d", "postgres://u:sec#ret@h:x/d"]
-        {
+        for url in [
+            "",
+            "x",
+            "oracle://u:secret@h/d",
+            "postgres://u:secret@h:99999/d",
+            "mysql://u:secret@[h/d",
+            "postgres://u:sec#ret@h:x/d",
+        ] {
             let error = connect(url).await.map(|_| ()).unwrap_err();
             assert!(matches!(error, DatabaseError::Address { .. }), "{url} {error}");
             assert!(!error.to_string().contains("secret"), "{error}");

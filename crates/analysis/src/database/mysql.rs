@@ -9,14 +9,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use sqlx::mysql::{MySqlColumn, MySqlConnectOptions, MySqlConnection, MySqlDatabaseError};
-use sqlx::{AssertSqlSafe, Column as _, ConnectOptions as _, Connection as _, Executor as _, Row as _, SqlSafeStr as _};
+use sqlx::{
+    AssertSqlSafe, Column as _, ConnectOptions as _, Connection as _, Executor as _, Row as _,
+    SqlSafeStr as _,
+};
 use sqlx::{Statement as _, TypeInfo as _};
 
 use super::decode::Wire;
 use super::discover::{self, ForeignKey, Listed, Reader};
 use super::error::{Category, DatabaseError, Moment, Named, from_driver};
 use super::pool::{Lease, Opener, Pool};
-use super::{Bounds, CONNECT_WITHIN, Database, Discovered, Gathered, Limits, Next, guard, no_columns, no_placeholders};
+use super::{
+    Bounds, CONNECT_WITHIN, Database, Discovered, Gathered, Limits, Next, guard, no_columns, no_placeholders,
+};
 use crate::frame::{Field, Frame, Unit};
 use crate::query::Dialect;
 
@@ -53,7 +58,9 @@ enum TimeLimit {
 impl TimeLimit {
     fn setting(self, milliseconds: u64) -> String {
         match self {
-            Self::Seconds => format!("max_statement_time = {}.{:03}, ", milliseconds / 1000, milliseconds % 1000),
+            Self::Seconds => {
+                format!("max_statement_time = {}.{:03}, ", milliseconds / 1000, milliseconds % 1000)
+            }
             Self::Milliseconds => format!("max_execution_time = {milliseconds}, "),
             Self::None => String::new(),
         }
@@ -61,9 +68,11 @@ impl TimeLimit {
 
     /// Finds out which one the server knows.
     async fn of(connection: &mut MySqlConnection, version: &str) -> Self {
-        let limit = if version.to_ascii_lowercase().contains("mariadb") { Self::Seconds } else { Self::Milliseconds };
+        let limit =
+            if version.to_ascii_lowercase().contains("mariadb") { Self::Seconds } else { Self::Milliseconds };
         let name = if limit == Self::Seconds { "max_statement_time" } else { "max_execution_time" };
-        let known = connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("SET SESSION {name} = 0")))).await.is_ok();
+        let known =
+            connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("SET SESSION {name} = 0")))).await.is_ok();
         if known { limit } else { Self::None }
     }
 }
@@ -75,7 +84,9 @@ pub(super) struct Server {
 
 impl Server {
     fn error(&self, error: sqlx::Error, moment: Moment) -> DatabaseError {
-        from_driver(error, &self.host, moment, |said| said.try_downcast_ref::<MySqlDatabaseError>().map(|said| named(said.number())))
+        from_driver(error, &self.host, moment, |said| {
+            said.try_downcast_ref::<MySqlDatabaseError>().map(|said| named(said.number()))
+        })
     }
 }
 
@@ -88,13 +99,17 @@ impl Opener for Server {
             let failed = |error| self.error(error, Moment::Connecting);
             let mut connection = self.options.connect().await.map_err(failed)?;
             connection.execute(sqlx::raw_sql(SESSION)).await.map_err(failed)?;
-            let row = connection.fetch_one("SELECT CAST(CONNECTION_ID() AS SIGNED), CAST(VERSION() AS CHAR)").await.map_err(failed)?;
+            let row = connection
+                .fetch_one("SELECT CAST(CONNECTION_ID() AS SIGNED), CAST(VERSION() AS CHAR)")
+                .await
+                .map_err(failed)?;
             let number = row.try_get_unchecked(0).map_err(failed)?;
             let version: String = row.try_get_unchecked(1).map_err(failed)?;
             let limit = TimeLimit::of(&mut connection, &version).await;
             Ok(Link { connection, number, limit })
         };
-        let late = || DatabaseError::Unreachable { host: self.host.clone(), detail: "no answer in time".to_owned() };
+        let late =
+            || DatabaseError::Unreachable { host: self.host.clone(), detail: "no answer in time".to_owned() };
         tokio::time::timeout(CONNECT_WITHIN, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
@@ -116,7 +131,8 @@ impl Opener for Server {
 impl MySql {
     /// Connects once, to see that it works.
     pub(super) async fn connect(url: &str) -> Result<Self, DatabaseError> {
-        let options = MySqlConnectOptions::from_str(url).map_err(|error| from_driver(error, "", Moment::Connecting, |_| None))?;
+        let options = MySqlConnectOptions::from_str(url)
+            .map_err(|error| from_driver(error, "", Moment::Connecting, |_| None))?;
         let options = options.disable_statement_logging();
         let host = format!("{}:{}", options.get_host(), options.get_port());
         Ok(Self { pool: Pool::new(Server { options, host }).await? })
@@ -128,7 +144,10 @@ impl MySql {
         let result = async {
             let link = lease.link()?;
             let time = link.limit.setting(limits.milliseconds());
-            let begin = format!("SET SESSION {time}sql_select_limit = {}; START TRANSACTION READ ONLY", limits.fetched());
+            let begin = format!(
+                "SET SESSION {time}sql_select_limit = {}; START TRANSACTION READ ONLY",
+                limits.fetched()
+            );
             let begun = link.connection.execute(sqlx::raw_sql(AssertSqlSafe(begin))).await;
             begun.map_err(|error| server.error(error, Moment::Reading))?;
             rows(server, &mut link.connection, sql, limits).await
@@ -152,14 +171,25 @@ async fn clean(mut lease: Lease<Server>) {
     let Ok(Link { connection, .. }) = lease.link() else { return };
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK")).await.is_ok();
     // Statements are not kept: a table that changes its shape would make them fail.
-    if ended && connection.clear_cached_statements().await.is_ok() { lease.give_back() } else { lease.discard() }
+    if ended && connection.clear_cached_statements().await.is_ok() {
+        lease.give_back()
+    } else {
+        lease.discard()
+    }
 }
 
 /// The rows, and whether all that the server sent was read.
-async fn rows(server: &Server, connection: &mut MySqlConnection, sql: &str, limits: Limits) -> Result<(Gathered, bool), DatabaseError> {
+async fn rows(
+    server: &Server,
+    connection: &mut MySqlConnection,
+    sql: &str,
+    limits: Limits,
+) -> Result<(Gathered, bool), DatabaseError> {
     let failed = |error| server.error(error, Moment::Reading);
     let statement = connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await.map_err(failed)?;
-    no_placeholders(statement.parameters().map_or(0, |parameters| parameters.either(<[_]>::len, |count| count)))?;
+    no_placeholders(
+        statement.parameters().map_or(0, |parameters| parameters.either(<[_]>::len, |count| count)),
+    )?;
     if statement.columns().is_empty() {
         return Err(no_columns());
     }
@@ -213,10 +243,11 @@ fn named(number: u16) -> Named {
         1792 | 1290 | 1036 => Named::NotReadOnly,
         1054 | 1052 => Named::Sql(Category::MissingColumn),
         1146 | 1051 | 1109 | 1046 => Named::Sql(Category::MissingTable),
-        1064 | 1149 | 1055 | 1056 | 1060 | 1066 | 1111 | 1140 | 1222 | 1241 | 1242 | 1247 | 1248 | 1295 => Named::Sql(Category::Syntax),
-        1292 | 1305 | 1366 | 1411 | 1582 | 1583 | 1630 | 1690 | 1264 | 1267 | 1270 | 1271 | 1139 | 1365 | 4078 | 4079 => {
-            Named::Sql(Category::Type)
+        1064 | 1149 | 1055 | 1056 | 1060 | 1066 | 1111 | 1140 | 1222 | 1241 | 1242 | 1247 | 1248 | 1295 => {
+            Named::Sql(Category::Syntax)
         }
+        1292 | 1305 | 1366 | 1411 | 1582 | 1583 | 1630 | 1690 | 1264 | 1267 | 1270 | 1271 | 1139 | 1365
+        | 4078 | 4079 => Named::Sql(Category::Type),
         1037 | 1038 | 1041 | 1104 | 1114 | 1135 | 1153 | 1301 | 1436 => Named::Sql(Category::Resource),
         _ => Named::Sql(Category::Other),
     }
@@ -282,10 +313,12 @@ impl Reader for MySql {
         let (columns_of, keys_of) = (discover::grouped(&columns, &[0, 1]), discover::grouped(&keys, &[0, 1]));
         let listed = (0..tables.rows.len()).map(|row| {
             let name = [discover::text(&tables, row, 0), discover::text(&tables, row, 1)];
-            let of_table = |groups: &discover::Groups| groups.get(name.as_slice()).cloned().unwrap_or_default();
+            let of_table =
+                |groups: &discover::Groups| groups.get(name.as_slice()).cloned().unwrap_or_default();
             let readable = |row: &usize| {
                 // Vectors come as a type that the driver does not know.
-                discover::text(&columns, *row, 4).contains("select") && discover::text(&columns, *row, 3) != "vector"
+                discover::text(&columns, *row, 4).contains("select")
+                    && discover::text(&columns, *row, 3) != "vector"
             };
             Listed {
                 schema: discover::text(&tables, row, 0),
@@ -293,7 +326,11 @@ impl Reader for MySql {
                 plain: tables.cell(row, 2).number() == Some(1.0),
                 stored: tables.cell(row, 3).number() == Some(1.0),
                 estimate: tables.cell(row, 4).number().filter(|rows| *rows > 0.0).map(|rows| rows as u64),
-                columns: of_table(&columns_of).into_iter().filter(readable).map(|row| self.sampled(&columns, row)).collect(),
+                columns: of_table(&columns_of)
+                    .into_iter()
+                    .filter(readable)
+                    .map(|row| self.sampled(&columns, row))
+                    .collect(),
                 key: of_table(&keys_of).into_iter().map(|row| discover::text(&keys, row, 2)).collect(),
             }
         });

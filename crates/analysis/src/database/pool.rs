@@ -60,7 +60,10 @@ impl<O: Opener> Pool<O> {
     /// A connection, waiting for one if all are lent out.
     pub(super) async fn take(&self) -> Result<Lease<O>, DatabaseError> {
         let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
-            return Err(DatabaseError::Vanished { host: String::new(), detail: "the pool is closed".to_owned() });
+            return Err(DatabaseError::Vanished {
+                host: String::new(),
+                detail: "the pool is closed".to_owned(),
+            });
         };
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let link = match kept {
@@ -96,7 +99,10 @@ pub(super) struct Lease<O: Opener> {
 impl<O: Opener> Lease<O> {
     /// The connection.
     pub(super) fn link(&mut self) -> Result<&mut O::Link, DatabaseError> {
-        let gone = || DatabaseError::Vanished { host: String::new(), detail: "the connection was given back".to_owned() };
+        let gone = || DatabaseError::Vanished {
+            host: String::new(),
+            detail: "the connection was given back".to_owned(),
+        };
         self.link.as_mut().ok_or_else(gone)
     }
 

@@ -10,14 +10,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use sqlx::postgres::{PgColumn, PgConnectOptions, PgConnection, PgTypeKind};
-use sqlx::{AssertSqlSafe, Column as _, ConnectOptions as _, Connection as _, Executor as _, Row as _, SqlSafeStr as _};
+use sqlx::{
+    AssertSqlSafe, Column as _, ConnectOptions as _, Connection as _, Executor as _, Row as _,
+    SqlSafeStr as _,
+};
 use sqlx::{Statement as _, TypeInfo as _, ValueRef as _};
 
 use super::decode::{SHORT_BYTES, Wire};
 use super::discover::{self, ForeignKey, Listed, Reader};
 use super::error::{Category, DatabaseError, Moment, Named, from_driver};
 use super::pool::{Lease, Opener, Pool};
-use super::{Bounds, CONNECT_WITHIN, Database, Discovered, Gathered, Limits, Next, guard, no_columns, no_placeholders};
+use super::{
+    Bounds, CONNECT_WITHIN, Database, Discovered, Gathered, Limits, Next, guard, no_columns, no_placeholders,
+};
 use crate::frame::{Field, Frame};
 use crate::query::Dialect;
 
@@ -52,17 +57,23 @@ impl Opener for Server {
 
     async fn open(&self) -> Result<Link, DatabaseError> {
         let opening = async {
-            let mut connection = self.options.connect().await.map_err(|error| self.error(error, Moment::Connecting))?;
+            let mut connection =
+                self.options.connect().await.map_err(|error| self.error(error, Moment::Connecting))?;
             let session = "SET default_transaction_read_only = on; SET standard_conforming_strings = on";
-            connection.execute(sqlx::raw_sql(session)).await.map_err(|error| self.error(error, Moment::Connecting))?;
+            connection
+                .execute(sqlx::raw_sql(session))
+                .await
+                .map_err(|error| self.error(error, Moment::Connecting))?;
             // Since version 14 the server can notice by itself that nobody waits any more. Older ones do not know this setting.
-            let _older = connection.execute(sqlx::raw_sql("SET client_connection_check_interval = '2s'")).await;
+            let _older =
+                connection.execute(sqlx::raw_sql("SET client_connection_check_interval = '2s'")).await;
             let row = connection.fetch_one("SELECT pg_backend_pid()::int8").await;
             let row = row.map_err(|error| self.error(error, Moment::Connecting))?;
             let process = row.try_get(0).map_err(|error| self.error(error, Moment::Connecting))?;
             Ok(Link { connection, process })
         };
-        let late = || DatabaseError::Unreachable { host: self.host.clone(), detail: "no answer in time".to_owned() };
+        let late =
+            || DatabaseError::Unreachable { host: self.host.clone(), detail: "no answer in time".to_owned() };
         tokio::time::timeout(CONNECT_WITHIN, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
@@ -84,7 +95,8 @@ impl Opener for Server {
 impl Postgres {
     /// Connects once, to see that it works.
     pub(super) async fn connect(url: &str) -> Result<Self, DatabaseError> {
-        let options = PgConnectOptions::from_str(url).map_err(|error| from_driver(error, "", Moment::Connecting, |_| None))?;
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|error| from_driver(error, "", Moment::Connecting, |_| None))?;
         let options = options.application_name("steward").disable_statement_logging();
         let host = format!("{}:{}", options.get_host(), options.get_port());
         Ok(Self { pool: Pool::new(Server { options, host }).await? })
@@ -96,8 +108,12 @@ impl Postgres {
         let result = async {
             let connection = &mut lease.link()?.connection;
             // After its first query a transaction can no longer be made writable.
-            let begin = format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {}; SELECT 1", limits.milliseconds());
-            connection.execute(sqlx::raw_sql(AssertSqlSafe(begin))).await.map_err(|error| server.error(error, Moment::Reading))?;
+            let begin =
+                format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {}; SELECT 1", limits.milliseconds());
+            connection
+                .execute(sqlx::raw_sql(AssertSqlSafe(begin)))
+                .await
+                .map_err(|error| server.error(error, Moment::Reading))?;
             rows(server, connection, sql, limits).await
         }
         .await;
@@ -116,15 +132,27 @@ async fn clean(mut lease: Lease<Server>) {
     let Ok(Link { connection, .. }) = lease.link() else { return };
     // Locks of a session outlive its transaction. Statements are not kept: a table that changes its shape would make them fail.
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK; SELECT pg_advisory_unlock_all()")).await.is_ok();
-    if ended && connection.clear_cached_statements().await.is_ok() { lease.give_back() } else { lease.discard() }
+    if ended && connection.clear_cached_statements().await.is_ok() {
+        lease.give_back()
+    } else {
+        lease.discard()
+    }
 }
 
 /// The rows, and whether all that the server sent was read.
-async fn rows(server: &Server, connection: &mut PgConnection, sql: &str, limits: Limits) -> Result<(Gathered, bool), DatabaseError> {
+async fn rows(
+    server: &Server,
+    connection: &mut PgConnection,
+    sql: &str,
+    limits: Limits,
+) -> Result<(Gathered, bool), DatabaseError> {
     let failed = |error| server.error(error, Moment::Reading);
     let statement = connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await.map_err(failed)?;
-    no_placeholders(statement.parameters().map_or(0, |parameters| parameters.either(<[_]>::len, |count| count)))?;
-    let columns: Vec<Shown> = statement.columns().iter().enumerate().map(|(place, column)| shown(place, column)).collect();
+    no_placeholders(
+        statement.parameters().map_or(0, |parameters| parameters.either(<[_]>::len, |count| count)),
+    )?;
+    let columns: Vec<Shown> =
+        statement.columns().iter().enumerate().map(|(place, column)| shown(place, column)).collect();
     let fields = columns.iter().map(|column| Field::new(column.name.clone(), column.wire.kind())).collect();
     let mut gathered = Gathered::new(fields, columns.iter().map(|column| column.wire).collect(), limits);
     if columns.is_empty() {
@@ -133,11 +161,18 @@ async fn rows(server: &Server, connection: &mut PgConnection, sql: &str, limits:
     let items: Vec<&str> = columns.iter().map(|column| column.sql.as_str()).collect();
     let names: Vec<String> = (0..columns.len()).map(|place| format!("c{place}")).collect();
     // Columns get names of ours, because names of others may occur twice.
-    let limited = format!("SELECT {} FROM (\n{sql}\n) AS q({}) LIMIT {}", items.join(", "), names.join(", "), limits.fetched());
+    let limited = format!(
+        "SELECT {} FROM (\n{sql}\n) AS q({}) LIMIT {}",
+        items.join(", "),
+        names.join(", "),
+        limits.fetched()
+    );
     let mut stream = connection.fetch(sqlx::query(AssertSqlSafe(limited)).persistent(false));
     while let Some(row) = stream.next().await {
         let row = row.map_err(failed)?;
-        let cell = |column: usize| row.try_get_raw(column).ok().filter(|cell| !cell.is_null()).and_then(|cell| cell.as_bytes().ok());
+        let cell = |column: usize| {
+            row.try_get_raw(column).ok().filter(|cell| !cell.is_null()).and_then(|cell| cell.as_bytes().ok())
+        };
         if gathered.push(cell) == Next::Stop {
             return Ok((gathered, false));
         }
@@ -168,7 +203,10 @@ fn shown(place: usize, column: &PgColumn) -> Shown {
         "BYTEA" => {
             let hex = format!("'0x' || encode({plain}, 'hex')");
             let size = format!("'(' || octet_length({plain}) || ' bytes)'");
-            (Wire::Text, format!("CASE WHEN octet_length({plain}) <= {SHORT_BYTES} THEN {hex} ELSE {size} END"))
+            (
+                Wire::Text,
+                format!("CASE WHEN octet_length({plain}) <= {SHORT_BYTES} THEN {hex} ELSE {size} END"),
+            )
         }
         // A cast would add the length of the mask even where none was given.
         "INET" => (Wire::Text, format!("CASE WHEN {plain} IS NOT NULL THEN format('%s', {plain}) END")),
@@ -275,7 +313,12 @@ impl Reader for Postgres {
         let listed = (0..tables.rows.len()).map(|row| {
             let oid = [discover::text(&tables, row, 0)];
             let of_table = |groups: &discover::Groups, frame: &Frame| -> Vec<String> {
-                groups.get(oid.as_slice()).into_iter().flatten().map(|row| discover::text(frame, *row, 1)).collect()
+                groups
+                    .get(oid.as_slice())
+                    .into_iter()
+                    .flatten()
+                    .map(|row| discover::text(frame, *row, 1))
+                    .collect()
             };
             Listed {
                 schema: discover::text(&tables, row, 1),
@@ -284,7 +327,10 @@ impl Reader for Postgres {
                 stored: tables.cell(row, 4).number() == Some(1.0),
                 // Before the first ANALYZE the statistics say -1 (0 in old versions).
                 estimate: tables.cell(row, 5).number().filter(|rows| *rows > 0.0).map(|rows| rows as u64),
-                columns: of_table(&columns_of, &columns).into_iter().map(|name| (name.clone(), self.quote(&name))).collect(),
+                columns: of_table(&columns_of, &columns)
+                    .into_iter()
+                    .map(|name| (name.clone(), self.quote(&name)))
+                    .collect(),
                 key: of_table(&keys_of, &keys),
             }
         });

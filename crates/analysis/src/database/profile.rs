@@ -105,7 +105,10 @@ mod tests {
         };
         let columns = columns(&frame, true);
         assert_eq!((columns[0].min.clone(), columns[0].max.clone()), (Value::Int(-1), Value::Int(3)));
-        assert_eq!((columns[0].nulls, columns[0].seen, columns[0].distinct, columns[0].complete), (1, 4, 2, true));
+        assert_eq!(
+            (columns[0].nulls, columns[0].seen, columns[0].distinct, columns[0].complete),
+            (1, 4, 2, true)
+        );
         assert_eq!(columns[1].values, [("x".to_owned(), 2), ("y".to_owned(), 1)]);
         // The long text was left out, so the list is not whole.
         assert_eq!((columns[1].distinct, columns[1].complete), (3, false));

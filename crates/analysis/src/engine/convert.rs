@@ -90,7 +90,8 @@ pub(crate) fn days(date: NaiveDate) -> i32 {
 
 /// The columns of a result, empty.
 pub(crate) fn empty(name: &str, schema: &SchemaRef) -> Frame {
-    let fields = schema.fields().iter().map(|field| Field::new(field.name(), kind(field.data_type()))).collect();
+    let fields =
+        schema.fields().iter().map(|field| Field::new(field.name(), kind(field.data_type()))).collect();
     Frame { name: name.to_owned(), fields, rows: Vec::new() }
 }
 
@@ -100,7 +101,9 @@ pub(crate) fn append(frame: &mut Frame, batch: &RecordBatch, limit: usize) -> Re
     let batch = batch.slice(0, take);
     let columns: Vec<Vec<Value>> = batch.columns().iter().map(cells).collect::<Result<_, _>>()?;
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
-    frame.rows.extend((0..take).map(|_| columns.iter_mut().map(|column| column.next().unwrap_or_default()).collect()));
+    frame.rows.extend(
+        (0..take).map(|_| columns.iter_mut().map(|column| column.next().unwrap_or_default()).collect()),
+    );
     Ok(())
 }
 
@@ -109,7 +112,9 @@ fn cells(array: &ArrayRef) -> Result<Vec<Value>, ArrowError> {
         if *array.data_type() == wanted { Ok(array.clone()) } else { cast(array, &wanted) }
     };
     Ok(match kind(array.data_type()) {
-        Kind::Boolean => to(DataType::Boolean)?.as_boolean().iter().map(|b| b.map_or(Value::Null, Value::Bool)).collect(),
+        Kind::Boolean => {
+            to(DataType::Boolean)?.as_boolean().iter().map(|b| b.map_or(Value::Null, Value::Bool)).collect()
+        }
         Kind::Integer => to(DataType::Int64)?
             .as_primitive::<Int64Type>()
             .iter()
@@ -123,20 +128,36 @@ fn cells(array: &ArrayRef) -> Result<Vec<Value>, ArrowError> {
         Kind::Date => to(DataType::Date32)?
             .as_primitive::<Date32Type>()
             .iter()
-            .map(|day| day.and_then(|day| NaiveDate::from_num_days_from_ce_opt(day + EPOCH)).map_or(Value::Null, Value::Date))
+            .map(|day| {
+                day.and_then(|day| NaiveDate::from_num_days_from_ce_opt(day + EPOCH))
+                    .map_or(Value::Null, Value::Date)
+            })
             .collect(),
         Kind::Timestamp => to(DataType::Timestamp(TimeUnit::Microsecond, None))?
             .as_primitive::<TimestampMicrosecondType>()
             .iter()
-            .map(|at| at.and_then(DateTime::from_timestamp_micros).map_or(Value::Null, |at| Value::Time(at.naive_utc())))
+            .map(|at| {
+                at.and_then(DateTime::from_timestamp_micros)
+                    .map_or(Value::Null, |at| Value::Time(at.naive_utc()))
+            })
             .collect(),
         Kind::Text => match to(DataType::Utf8) {
-            Ok(text) => text.as_string::<i32>().iter().map(|t| t.map_or(Value::Null, |t| Value::Text(t.to_owned()))).collect(),
+            Ok(text) => text
+                .as_string::<i32>()
+                .iter()
+                .map(|t| t.map_or(Value::Null, |t| Value::Text(t.to_owned())))
+                .collect(),
             Err(_) => {
                 let format = FormatOptions::default();
                 let formatter = ArrayFormatter::try_new(array, &format)?;
                 (0..array.len())
-                    .map(|row| if array.is_null(row) { Value::Null } else { Value::Text(formatter.value(row).to_string()) })
+                    .map(|row| {
+                        if array.is_null(row) {
+                            Value::Null
+                        } else {
+                            Value::Text(formatter.value(row).to_string())
+                        }
+                    })
                     .collect()
             }
         },

@@ -40,11 +40,16 @@ impl Engine {
     /// Gives a frame a name that queries can use.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
         let batch = convert::to_batch(frame).map_err(|error| self.failed(error.into()))?;
-        let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(|error| self.failed(error))?;
+        let table =
+            MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(|error| self.failed(error))?;
         self.register(name, Arc::new(table))
     }
 
-    pub(crate) fn register(&self, name: &str, table: Arc<dyn datafusion::catalog::TableProvider>) -> Result<()> {
+    pub(crate) fn register(
+        &self,
+        name: &str,
+        table: Arc<dyn datafusion::catalog::TableProvider>,
+    ) -> Result<()> {
         let reference = datafusion::common::TableReference::bare(name);
         let _ = self.context.deregister_table(reference.clone()).map_err(|error| self.failed(error))?;
         self.context.register_table(reference, table).map(drop).map_err(|error| self.failed(error))
@@ -61,7 +66,8 @@ impl Engine {
     }
 
     async fn run_text(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
-        let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let options =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         let frame = self.context.sql_with_options(sql, options).await.map_err(|error| self.failed(error))?;
         self.collect(frame, limit).await
     }
@@ -82,8 +88,10 @@ impl Engine {
 
     /// Runs a query and makes its result a table. Gives back the columns, with no rows.
     pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
-        let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        let frame = self.context.sql_with_options(sql.text(), options).await.map_err(|error| self.failed(error))?;
+        let options =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let frame =
+            self.context.sql_with_options(sql.text(), options).await.map_err(|error| self.failed(error))?;
         let schema = Arc::new(frame.schema().as_arrow().clone());
         let partitions = frame.collect_partitioned().await.map_err(|error| self.failed(error))?;
         let bytes: usize = partitions.iter().flatten().map(|batch| batch.get_array_memory_size()).sum();

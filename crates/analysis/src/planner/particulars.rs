@@ -15,11 +15,17 @@ const DATA: &str = "{data}";
 /// The question with its particulars taken out, such as `total sales in {state} in {time_range}`. Nothing when one of
 /// them cannot be found in its words.
 #[must_use]
-pub fn template(question: &str, reading: &Reading, catalogue: &Catalogue, today: NaiveDate) -> Option<String> {
+pub fn template(
+    question: &str,
+    reading: &Reading,
+    catalogue: &Catalogue,
+    today: NaiveDate,
+) -> Option<String> {
     let found = find(question, &reading.parameters, catalogue, today)?;
     // The words must mean what the reading says they mean, or the template would bend later questions.
     let same = reading.parameters.iter().zip(&found.values).all(|(parameter, value)| {
-        parameter.name == TIME || value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(&parameter.value))
+        parameter.name == TIME
+            || value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(&parameter.value))
     });
     same.then_some(found.template)
 }
@@ -27,7 +33,13 @@ pub fn template(question: &str, reading: &Reading, catalogue: &Catalogue, today:
 /// The reading of a template's first question, with the particulars of this one put in; only if it is the same question
 /// but for those.
 #[must_use]
-pub fn adapt(question: &str, template: &str, reading: &Reading, catalogue: &Catalogue, today: NaiveDate) -> Option<Reading> {
+pub fn adapt(
+    question: &str,
+    template: &str,
+    reading: &Reading,
+    catalogue: &Catalogue,
+    today: NaiveDate,
+) -> Option<Reading> {
     let found = find(question, &reading.parameters, catalogue, today)?;
     if found.template != template {
         return None;
@@ -38,7 +50,10 @@ pub fn adapt(question: &str, template: &str, reading: &Reading, catalogue: &Cata
         if parameter.name == TIME {
             let (old, new) = (span(&parameter.value, today)?, found.time.clone()?);
             replace_dates(&mut json, &old, &new)?;
-            let kin = |when: &When| [Some(when.clone()), when.before(), when.year_before()].map(|when| when.map(|when| when.words()).unwrap_or_default());
+            let kin = |when: &When| {
+                [Some(when.clone()), when.before(), when.year_before()]
+                    .map(|when| when.map(|when| when.words()).unwrap_or_default())
+            };
             words.push((parameter.value.clone(), new.words()));
             words.extend(kin(&old).into_iter().zip(kin(&new)));
         } else {
@@ -65,7 +80,8 @@ fn find(question: &str, parameters: &[Parameter], catalogue: &Catalogue, today: 
     for parameter in parameters {
         if parameter.name == TIME {
             let times = read_times(&tokens, today);
-            let (start, end, when) = times.into_iter().max_by_key(|(start, end, _)| (end - start, usize::MAX - start))?;
+            let (start, end, when) =
+                times.into_iter().max_by_key(|(start, end, _)| (end - start, usize::MAX - start))?;
             time = Some(when);
             spans.push((start, end, format!("{{{TIME}}}")));
             values.push(None);
@@ -95,17 +111,31 @@ fn find(question: &str, parameters: &[Parameter], catalogue: &Catalogue, today: 
 }
 
 /// The longest value of a column that stands in the question, outside of what is taken.
-fn longest_value(tokens: &[Token], column: &str, catalogue: &Catalogue, taken: &[(usize, usize, String)]) -> Option<(usize, usize, String)> {
+fn longest_value(
+    tokens: &[Token],
+    column: &str,
+    catalogue: &Catalogue,
+    taken: &[(usize, usize, String)],
+) -> Option<(usize, usize, String)> {
     let (table, name) = column.split_once('.').map_or((None, column), |(table, name)| (Some(table), name));
-    let tables = catalogue.tables.iter().filter(|known| table.is_none_or(|table| known.name.eq_ignore_ascii_case(table)));
-    let values: Vec<&str> = tables.filter_map(|table| table.column(name)).flat_map(|column| &column.values).map(|(value, _)| value.as_str()).collect();
+    let tables = catalogue
+        .tables
+        .iter()
+        .filter(|known| table.is_none_or(|table| known.name.eq_ignore_ascii_case(table)));
+    let values: Vec<&str> = tables
+        .filter_map(|table| table.column(name))
+        .flat_map(|column| &column.values)
+        .map(|(value, _)| value.as_str())
+        .collect();
     let mut best: Option<(usize, usize, String)> = None;
     for value in values {
         let (parts, _) = tokenize(value);
         if parts.is_empty() || best.as_ref().is_some_and(|(start, end, _)| end - start >= parts.len()) {
             continue;
         }
-        let at = tokens.windows(parts.len()).position(|window| window.iter().zip(&parts).all(|(a, b)| a.word == b.word));
+        let at = tokens
+            .windows(parts.len())
+            .position(|window| window.iter().zip(&parts).all(|(a, b)| a.word == b.word));
         if let Some(start) = at {
             let end = start + parts.len();
             if taken.iter().all(|(from, to, _)| end <= *from || start >= *to) {
@@ -119,7 +149,8 @@ fn longest_value(tokens: &[Token], column: &str, catalogue: &Catalogue, taken: &
 /// The span that a parameter names in words: the longest time in it must be all of it.
 fn span(value: &str, today: NaiveDate) -> Option<When> {
     let (tokens, _) = tokenize(value);
-    let (_, _, when) = read_times(&tokens, today).into_iter().find(|(start, end, _)| *start == 0 && *end == tokens.len())?;
+    let (_, _, when) =
+        read_times(&tokens, today).into_iter().find(|(start, end, _)| *start == 0 && *end == tokens.len())?;
     Some(when)
 }
 
@@ -156,7 +187,9 @@ fn replace_dates(json: &mut Json, old: &When, new: &When) -> Option<()> {
         }
         Some(())
     }
-    ["queries", "sketch"].into_iter().try_for_each(|part| json.get_mut(part).map_or(Some(()), |part| walk(part, &moved)))
+    ["queries", "sketch"]
+        .into_iter()
+        .try_for_each(|part| json.get_mut(part).map_or(Some(()), |part| walk(part, &moved)))
 }
 
 /// The ends of a span, of the one before it, and of the same one a year earlier.

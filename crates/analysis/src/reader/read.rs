@@ -4,6 +4,7 @@
 //! no table. Memory is bounded by the size of the file and by the constants below.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::dress::{Dress, Guess, guess};
 use super::encoding::{self, Charset, Detected};
@@ -18,6 +19,8 @@ use crate::frame::{Field, Frame, Value};
 pub const MOST_BYTES: usize = 512 << 20;
 /// At most this many cells are held.
 pub const MOST_CELLS: usize = 20_000_000;
+/// Spellings of times that are kept for a column.
+const MOST_SPELLED: usize = 20_000;
 /// How much of a file tells its encoding.
 const SAMPLE: usize = 1 << 18;
 
@@ -36,6 +39,8 @@ pub struct ColumnRead {
     pub assumptions: Vec<String>,
     /// Every value is written the way a machine writes it.
     pub plain: bool,
+    /// For times that are written in local dress: how the file spells each of them.
+    pub spelled: BTreeMap<String, String>,
 }
 
 /// A file that was read.
@@ -325,6 +330,7 @@ pub(super) fn assemble(
             was(dropped)
         ));
     }
+    read.columns.iter_mut().for_each(|column| spell(cells, column));
     read.frame.rows = cells.cells.chunks(cells.width.max(1)).map(|row| values(row, &read.columns)).collect();
     read
 }
@@ -345,7 +351,21 @@ fn add_column(read: &mut Read, source: usize, name: &str, label: &str, found: Gu
         bad: found.bad,
         assumptions: found.assumptions,
         plain: found.plain,
+        spelled: BTreeMap::new(),
     });
+}
+
+/// How the file spells the times of a column. Who looks one up wants to read it as it was written.
+fn spell(cells: &Cells<'_>, column: &mut ColumnRead) {
+    if column.plain || !column.dress.kind().is_time() {
+        return;
+    }
+    for cell in cells.column(column.source) {
+        let value = column.dress.value(cell);
+        if !value.is_null() && column.spelled.len() < MOST_SPELLED {
+            column.spelled.entry(value.plain()).or_insert_with(|| cell.trim().to_owned());
+        }
+    }
 }
 
 /// The cells of one row.

@@ -11,6 +11,7 @@ use crate::session::Options;
 use crate::source::Format;
 use datafusion::catalog::TableProvider;
 use datafusion::prelude::ParquetReadOptions;
+use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub(crate) struct Loaded {
     pub(crate) rows: Rows,
     pub(crate) warnings: Vec<String>,
     pub(crate) assumptions: Vec<String>,
+    /// How the file spells its times: (column, value, spelling).
+    pub(crate) spelled: Vec<(String, BTreeMap<String, String>)>,
 }
 
 /// Looks a file over and gets its rows ready.
@@ -47,11 +50,15 @@ pub(crate) async fn load(path: &Path, format: Format, engine: &Engine, options: 
         Format::Csv if size > options.small_file => large_csv(path, size, options),
         _ => {
             if size as usize > reader::read::MOST_BYTES {
-                let detail = format!("it has {} MB, and files of this kind are read whole. Convert it to CSV or Parquet", size >> 20);
+                let detail = format!(
+                    "it has {} MB, and files of this kind are read whole. Convert it to CSV or Parquet",
+                    size >> 20
+                );
                 return Err(Error::Format { path: path.to_owned(), detail });
             }
             let bytes = std::fs::read(path).map_err(failed)?;
-            let wrong = |error: reader::ReadError| Error::Format { path: path.to_owned(), detail: error.to_string() };
+            let wrong =
+                |error: reader::ReadError| Error::Format { path: path.to_owned(), detail: error.to_string() };
             let read = match format {
                 Format::Csv => reader::read_csv(&bytes, usize::MAX),
                 Format::Json => reader::read_json(&bytes, usize::MAX),
@@ -74,13 +81,22 @@ fn whole(path: &Path, read: Read) -> Loaded {
         columns,
     };
     let (warnings, assumptions) = said(path, &read);
-    Loaded { table, rows: Rows::Frame(read.frame), warnings, assumptions }
+    let spelled = (read.frame.fields.iter().zip(&read.columns))
+        .filter(|(_, column)| !column.spelled.is_empty())
+        .map(|(field, column)| (field.name.clone(), column.spelled.clone()))
+        .collect();
+    Loaded { table, rows: Rows::Frame(read.frame), warnings, assumptions, spelled }
 }
 
 fn said(path: &Path, read: &Read) -> (Vec<String>, Vec<String>) {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let warnings = read.warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
-    let assumptions = read.columns.iter().flat_map(|column| &column.assumptions).map(|said| format!("{name}: {said}")).collect();
+    let assumptions = read
+        .columns
+        .iter()
+        .flat_map(|column| &column.assumptions)
+        .map(|said| format!("{name}: {said}"))
+        .collect();
     (warnings, assumptions)
 }
 
@@ -100,7 +116,10 @@ fn large_csv(path: &Path, size: u64, options: &Options) -> Result<Loaded> {
     let Some(layout) = read.layout.clone().filter(|_| direct) else {
         // Titles above the table, ragged rows, another encoding: the engine cannot read these, our reader can.
         if size as usize > reader::read::MOST_BYTES {
-            let detail = format!("it has {} MB and is not plain UTF-8 CSV with a header line. Convert it first", size >> 20);
+            let detail = format!(
+                "it has {} MB and is not plain UTF-8 CSV with a header line. Convert it first",
+                size >> 20
+            );
             return Err(Error::Format { path: path.to_owned(), detail });
         }
         let bytes = std::fs::read(path).map_err(failed)?;
@@ -117,13 +136,25 @@ fn large_csv(path: &Path, size: u64, options: &Options) -> Result<Loaded> {
         has_header: layout.has_header,
         newlines_in_values: layout.newlines_in_values,
         columns: (read.frame.fields.iter().zip(&read.columns))
-            .map(|(field, column)| ScanColumn { name: field.name.clone(), kind: field.kind, dress: column.dress, plain: column.plain })
+            .map(|(field, column)| ScanColumn {
+                name: field.name.clone(),
+                kind: field.kind,
+                dress: column.dress,
+                plain: column.plain,
+            })
             .collect(),
     };
     let (warnings, mut assumptions) = said(path, &read);
     assumptions.retain(|said| !said.is_empty());
-    let table = Table { name: String::new(), label: String::new(), source: 0, rows: Some(rows), primary_key: profile::key(&columns), columns };
-    Ok(Loaded { table, rows: Rows::Scan(scan), warnings, assumptions })
+    let table = Table {
+        name: String::new(),
+        label: String::new(),
+        source: 0,
+        rows: Some(rows),
+        primary_key: profile::key(&columns),
+        columns,
+    };
+    Ok(Loaded { table, rows: Rows::Scan(scan), warnings, assumptions, spelled: Vec::new() })
 }
 
 /// Whole lines from the beginning and from places all over the file.
@@ -163,7 +194,10 @@ fn memchr_count(bytes: &[u8]) -> usize {
 }
 
 async fn parquet(path: &Path, engine: &Engine) -> Result<Loaded> {
-    let wrong = |error: datafusion::error::DataFusionError| Error::Format { path: path.to_owned(), detail: error.to_string() };
+    let wrong = |error: datafusion::error::DataFusionError| Error::Format {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    };
     let options = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
     let frame = engine.context().read_parquet(path.display().to_string(), options).await.map_err(wrong)?;
     let rows = frame.clone().count().await.map_err(wrong)? as u64;
@@ -172,8 +206,15 @@ async fn parquet(path: &Path, engine: &Engine) -> Result<Loaded> {
     engine.register(name, view.clone())?;
     let (sample, cut) = engine.head(name, SAMPLE_ROWS).await?;
     let columns = profile::columns(&sample, &[], !cut);
-    let table = Table { name: String::new(), label: String::new(), source: 0, rows: Some(rows), primary_key: profile::key(&columns), columns };
-    Ok(Loaded { table, rows: Rows::Registered(view), warnings: Vec::new(), assumptions: Vec::new() })
+    let table = Table {
+        name: String::new(),
+        label: String::new(),
+        source: 0,
+        rows: Some(rows),
+        primary_key: profile::key(&columns),
+        columns,
+    };
+    Ok(Loaded { table, rows: Rows::Registered(view), warnings: Vec::new(), assumptions: Vec::new(), spelled: Vec::new() })
 }
 
 /// A table's name from a file's: lower case, words joined by `_`.
@@ -183,6 +224,9 @@ pub(crate) fn table_name(stem: &str) -> String {
 
 /// The name without the digits that number a series: `sales_2021` and `sales-2022` are both `sales`.
 pub(crate) fn series_name(name: &str) -> String {
-    let words: Vec<&str> = name.split(['_', '-', ' ', '.']).filter(|word| !word.is_empty() && !word.chars().all(|c| c.is_ascii_digit())).collect();
+    let words: Vec<&str> = name
+        .split(['_', '-', ' ', '.'])
+        .filter(|word| !word.is_empty() && !word.chars().all(|c| c.is_ascii_digit()))
+        .collect();
     if words.is_empty() { name.to_owned() } else { words.join("_") }
 }

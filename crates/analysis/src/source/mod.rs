@@ -60,7 +60,10 @@ impl Place {
     /// Short, for people: the file's name, or the address without its password.
     #[must_use]
     pub fn label(&self) -> String {
-        let last = |path: &Path| path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let last = |path: &Path| {
+            path.file_name()
+                .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+        };
         match self {
             Self::File { path, .. } | Self::Sqlite(path) => last(path),
             Self::Server(address) => without_password(address),
@@ -69,7 +72,12 @@ impl Place {
 }
 
 fn sql(connection: String) -> DataSource {
-    DataSource { kind: SourceKind::Sql, connection_string: Some(connection), file_path: None, schema_fingerprint: None }
+    DataSource {
+        kind: SourceKind::Sql,
+        connection_string: Some(connection),
+        file_path: None,
+        schema_fingerprint: None,
+    }
 }
 
 /// What was named, fit to be kept: the address of a server loses its password and everything after `?`.
@@ -118,18 +126,22 @@ pub fn find(named: &str) -> Result<Vec<Place>> {
             return pattern(named);
         }
     }
-    let metadata = std::fs::metadata(path).map_err(|error| Error::File { path: path.to_owned(), detail: error.to_string() })?;
+    let metadata = std::fs::metadata(path)
+        .map_err(|error| Error::File { path: path.to_owned(), detail: error.to_string() })?;
     if metadata.is_dir() { folder(path) } else { file(path).map(|place| vec![place]) }
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_numeric())
+    !name.is_empty()
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_numeric())
 }
 
 fn pattern(named: &str) -> Result<Vec<Place>> {
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };
     let paths = glob::glob(named).map_err(|error| wrong(error.to_string()))?;
-    let mut paths: Vec<PathBuf> = paths.filter_map(std::result::Result::ok).filter(|path| path.is_file()).take(MAX_FILES + 1).collect();
+    let mut paths: Vec<PathBuf> =
+        paths.filter_map(std::result::Result::ok).filter(|path| path.is_file()).take(MAX_FILES + 1).collect();
     paths.sort();
     several(named, &paths)
 }
@@ -152,7 +164,9 @@ fn several(named: &str, paths: &[PathBuf]) -> Result<Vec<Place>> {
         return Err(nothing("there is no CSV, JSON, NDJSON, Parquet or SQLite file in it".to_owned()));
     }
     if paths.len() > MAX_FILES {
-        return Err(nothing(format!("there are more than {MAX_FILES} files in it. Name fewer with a pattern")));
+        return Err(nothing(format!(
+            "there are more than {MAX_FILES} files in it. Name fewer with a pattern"
+        )));
     }
     paths.iter().map(|path| file(path)).collect()
 }
@@ -170,7 +184,9 @@ fn file(path: &Path) -> Result<Place> {
     let end = extension(path);
     let format = match () {
         () if head.starts_with(b"SQLite format 3\0") => return Ok(Place::Sqlite(path.to_owned())),
-        () if head.is_empty() && ["sqlite", "sqlite3", "db"].contains(&end.as_str()) => return Ok(Place::Sqlite(path.to_owned())),
+        () if head.is_empty() && ["sqlite", "sqlite3", "db"].contains(&end.as_str()) => {
+            return Ok(Place::Sqlite(path.to_owned()));
+        }
         () if head.starts_with(b"PAR1") => Format::Parquet,
         () if end == "ndjson" || end == "jsonl" => Format::Ndjson,
         () if end == "json" => Format::Json,

@@ -33,7 +33,10 @@ impl SqliteSource {
         let file = |detail: String| Error::File { path: path.to_owned(), detail };
         std::fs::metadata(path).map_err(|error| file(error.to_string()))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        #[expect(clippy::disallowed_methods, reason = "the one door to SQLite files that are data, not the store")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one door to SQLite files that are data, not the store"
+        )]
         let opened = Connection::open_with_flags(path, flags);
         let connection = opened.map_err(|error| file(error.to_string()))?;
         connection.busy_timeout(BUSY).map_err(|error| file(error.to_string()))?;
@@ -45,7 +48,8 @@ impl SqliteSource {
     /// Its tables, profiled, and the joins it declares.
     pub(crate) fn discover(&self) -> Result<(Vec<Table>, Vec<Join>)> {
         let names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
-        let names: Vec<String> = self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
+        let names: Vec<String> =
+            self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
         let mut tables = Vec::new();
         let mut joins = Vec::new();
         for name in names {
@@ -63,9 +67,11 @@ impl SqliteSource {
     fn table(&self, name: &str) -> Result<Table> {
         let quoted = quote(name);
         let (mut frame, cut) = self.rows(&format!("SELECT * FROM {quoted}"), SAMPLE)?;
-        let declared = self.rows(&format!("SELECT name, type, pk FROM pragma_table_info({})", text(name)), 5_000)?.0;
+        let declared =
+            self.rows(&format!("SELECT name, type, pk FROM pragma_table_info({})", text(name)), 5_000)?.0;
         let declared_kind = |column: &str| {
-            let row = declared.rows.iter().find(|row| row.first().is_some_and(|cell| cell.plain() == column))?;
+            let row =
+                declared.rows.iter().find(|row| row.first().is_some_and(|cell| cell.plain() == column))?;
             row.get(1).map(|kind| kind.plain().to_ascii_uppercase())
         };
         let kinds: Vec<(Kind, Unit)> = (frame.fields.iter().enumerate())
@@ -89,7 +95,10 @@ impl SqliteSource {
     }
 
     fn joins(&self, name: &str) -> Result<Vec<Join>> {
-        let sql = format!("SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list({}) ORDER BY id, seq", text(name));
+        let sql = format!(
+            "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list({}) ORDER BY id, seq",
+            text(name)
+        );
         let mut joins: Vec<(String, Join)> = Vec::new();
         for row in self.rows(&sql, 5_000)?.0.rows {
             let [id, to_table, from, to] = row.as_slice() else { continue };
@@ -138,9 +147,13 @@ impl SqliteSource {
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
-        AuthAction::Function { function_name } if !function_name.eq_ignore_ascii_case("load_extension") => Authorization::Allow,
+        AuthAction::Function { function_name } if !function_name.eq_ignore_ascii_case("load_extension") => {
+            Authorization::Allow
+        }
         AuthAction::Pragma { pragma_name, .. }
-            if ["table_info", "foreign_key_list"].iter().any(|name| pragma_name.eq_ignore_ascii_case(name)) =>
+            if ["table_info", "foreign_key_list"]
+                .iter()
+                .any(|name| pragma_name.eq_ignore_ascii_case(name)) =>
         {
             Authorization::Allow
         }
@@ -207,7 +220,9 @@ fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Un
     let name = frame.fields.get(index).map_or("", |field| field.name.as_str());
     let empty = frame.column(index).all(Value::is_null);
     if empty {
-        let has = |words: &[&str]| declared.is_some_and(|declared| words.iter().any(|word| declared.contains(word)));
+        let has = |words: &[&str]| {
+            declared.is_some_and(|declared| words.iter().any(|word| declared.contains(word)))
+        };
         let kind = match () {
             () if has(&["INT"]) => Kind::Integer,
             () if has(&["REAL", "FLOA", "DOUB", "NUM", "DEC"]) => Kind::Number,
@@ -245,7 +260,9 @@ fn failure(path: &Path, error: &rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::SystemIoFailure) => {
             return Error::File { path: path.to_owned(), detail };
         }
-        Some(rusqlite::ErrorCode::OutOfMemory | rusqlite::ErrorCode::TooBig) => ErrorCategory::ResourceExhausted,
+        Some(rusqlite::ErrorCode::OutOfMemory | rusqlite::ErrorCode::TooBig) => {
+            ErrorCategory::ResourceExhausted
+        }
         Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => ErrorCategory::Denied,
         _ if detail.contains("no such column") => ErrorCategory::MissingColumn,
         _ => ErrorCategory::SqlSyntax,

@@ -29,10 +29,19 @@ use steward_policy::{Access, AdmittedSql, Limits, admit};
 
 /// The tools and what each is for, in the order in which plans use them.
 pub const TOOLS: &[(&str, &str)] = &[
-    ("profiler.analyze", "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins, quality."),
+    (
+        "profiler.analyze",
+        "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins, quality.",
+    ),
     ("sql.run", "Runs one read-only SQL query over the tables of the request."),
-    ("df.transform", "Filters, selects, derives, joins, groups, pivots, windows, sorts or samples an earlier result or a table."),
-    ("stats.run", "Carries out statistics over an earlier result: correlation, tests, outliers, regression, missing values."),
+    (
+        "df.transform",
+        "Filters, selects, derives, joins, groups, pivots, windows, sorts or samples an earlier result or a table.",
+    ),
+    (
+        "stats.run",
+        "Carries out statistics over an earlier result: correlation, tests, outliers, regression, missing values.",
+    ),
     ("plot.render", "Draws a chart of an earlier result: PNG, SVG and a Vega-Lite document."),
 ];
 
@@ -112,7 +121,10 @@ impl Workbench {
     /// Keeps a result under its name, also for the engine.
     pub fn keep(&self, name: &str, frame: &Frame) -> Result<()> {
         if self.session.catalogue().table(name).is_some() {
-            return Err(Error::Arguments { tool: "df.transform", detail: format!("{name} is the name of a table; choose another") });
+            return Err(Error::Arguments {
+                tool: "df.transform",
+                detail: format!("{name} is the name of a table; choose another"),
+            });
         }
         self.session.add_frame(name, frame)?;
         self.remember(name, frame);
@@ -127,7 +139,8 @@ impl Workbench {
     fn schema(&self) -> steward_policy::Schema {
         let mut schema = self.session.schema();
         for (name, frame) in self.results.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let columns = frame.fields.iter().map(|field| steward_policy::Column::plain(&field.name)).collect();
+            let columns =
+                frame.fields.iter().map(|field| steward_policy::Column::plain(&field.name)).collect();
             schema.tables.push(steward_policy::Table { name: name.clone(), columns });
         }
         schema

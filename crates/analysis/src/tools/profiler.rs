@@ -33,7 +33,8 @@ pub(super) async fn run(bench: &Workbench, arguments: &ProfilerAnalyze) -> Resul
         .filter(|join| join.from.0 == table.name || join.to.0 == table.name)
         .map(|join| json!({ "from": { "table": join.from.0, "columns": join.from.1 }, "to": { "table": join.to.0, "columns": join.to.1 }, "evidence": join.evidence }))
         .collect();
-    let hidden = bench.session.catalogue().table(&table.name).map_or(0, |all| all.columns.len() - table.columns.len());
+    let hidden =
+        bench.session.catalogue().table(&table.name).map_or(0, |all| all.columns.len() - table.columns.len());
     let profile = json!({
         "table": table.name,
         "rows": table.rows,
@@ -85,7 +86,10 @@ fn quantiles(numbers: &[f64]) -> Json {
 
 /// How many lie further than one and a half interquartile ranges outside the middle half.
 fn outliers(numbers: &[f64]) -> usize {
-    let (Some(low), Some(high)) = (describe::quantile(numbers, 0.25), describe::quantile(numbers, 0.75)) else { return 0 };
+    let (Some(low), Some(high)) = (describe::quantile(numbers, 0.25), describe::quantile(numbers, 0.75))
+    else {
+        return 0;
+    };
     let reach = 1.5 * (high - low);
     numbers.iter().filter(|n| **n < low - reach || **n > high + reach).count()
 }
@@ -110,7 +114,11 @@ fn quality(table: &Table, frame: &Frame) -> Vec<String> {
         }
     }
     let mut seen = std::collections::HashSet::new();
-    let doubles = frame.rows.iter().filter(|row| !seen.insert(row.iter().map(Value::plain).collect::<Vec<_>>().join("\u{1f}"))).count();
+    let doubles = frame
+        .rows
+        .iter()
+        .filter(|row| !seen.insert(row.iter().map(Value::plain).collect::<Vec<_>>().join("\u{1f}")))
+        .count();
     if doubles > 0 {
         let (count, verb) = if doubles == 1 { ("1 row", "is") } else { ("rows", "are") };
         let count = if doubles == 1 { count.to_owned() } else { format!("{doubles} {count}") };

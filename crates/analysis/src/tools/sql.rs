@@ -41,7 +41,8 @@ pub enum Literal {
 pub(super) async fn run(bench: &Workbench, arguments: &SqlRun, result: &str) -> Result<Output> {
     let sql = bind(&arguments.sql, &arguments.parameters)?;
     let admitted = bench.admit(&sql)?;
-    let dialect = if arguments.in_engine { Dialect::DataFusion } else { bench.session.dialect(admitted.tables()) };
+    let dialect =
+        if arguments.in_engine { Dialect::DataFusion } else { bench.session.dialect(admitted.tables()) };
     if arguments.keep_in_engine {
         let frame = bench.session.materialise(&admitted, result).await?;
         bench.remember(result, &frame);
@@ -49,7 +50,12 @@ pub(super) async fn run(bench: &Workbench, arguments: &SqlRun, result: &str) -> 
     }
     let ran = bench.run(&admitted, dialect, result).await?;
     bench.keep(result, &ran.frame)?;
-    Ok(Output { sql: Some(admitted.text().to_owned()), cut: ran.cut, frame: Some(ran.frame), ..Output::default() })
+    Ok(Output {
+        sql: Some(admitted.text().to_owned()),
+        cut: ran.cut,
+        frame: Some(ran.frame),
+        ..Output::default()
+    })
 }
 
 /// Puts values in place of parameters. It works on tokens, so a parameter inside a text or a comment is left alone, and a
@@ -59,7 +65,8 @@ fn bind(sql: &str, parameters: &BTreeMap<String, Literal>) -> Result<String> {
         return Ok(sql.to_owned());
     }
     let wrong = |detail: String| Error::Arguments { tool: "sql.run", detail };
-    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().map_err(|error| wrong(error.to_string()))?;
+    let tokens =
+        Tokenizer::new(&GenericDialect {}, sql).tokenize().map_err(|error| wrong(error.to_string()))?;
     let mut text = String::with_capacity(sql.len());
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -73,7 +80,8 @@ fn bind(sql: &str, parameters: &BTreeMap<String, Literal>) -> Result<String> {
                 if token == Token::Colon {
                     tokens.next();
                 }
-                let value = parameters.get(&name).ok_or_else(|| wrong(format!("there is no value for :{name}")))?;
+                let value =
+                    parameters.get(&name).ok_or_else(|| wrong(format!("there is no value for :{name}")))?;
                 text.push_str(&literal(value));
             }
             None => text.push_str(&token.to_string()),
@@ -98,7 +106,10 @@ mod tests {
 
     #[test]
     fn values_stay_values() {
-        let parameters = [("state".to_owned(), Literal::Text("x' OR 1=1; --".to_owned())), ("n".to_owned(), Literal::Int(3))];
+        let parameters = [
+            ("state".to_owned(), Literal::Text("x' OR 1=1; --".to_owned())),
+            ("n".to_owned(), Literal::Int(3)),
+        ];
         let bound = bind("SELECT ':n' FROM t WHERE s = :state AND n > :n", &parameters.into()).unwrap();
         assert_eq!(bound, "SELECT ':n' FROM t WHERE s = 'x'' OR 1=1; --' AND n > 3");
         assert!(bind("SELECT :missing", &[("n".to_owned(), Literal::Null)].into()).is_err());

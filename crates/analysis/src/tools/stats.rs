@@ -32,12 +32,19 @@ pub(super) async fn run(bench: &Workbench, arguments: &StatsRun, result: &str) -
     let frame = report.tables.into_iter().next().unwrap_or_else(|| named(&report.values));
     let frame = Frame { name: result.to_owned(), ..frame };
     bench.keep(result, &frame)?;
-    Ok(Output { frame: Some(frame), text: Some(report.text), values: report.values, warnings: report.warnings, ..Output::default() })
+    Ok(Output {
+        frame: Some(frame),
+        text: Some(report.text),
+        values: report.values,
+        warnings: report.warnings,
+        ..Output::default()
+    })
 }
 
 /// Named values as a table.
 fn named(values: &[(String, Value)]) -> Frame {
-    let kind = if values.iter().all(|(_, value)| value.number().is_some()) { Kind::Number } else { Kind::Text };
+    let kind =
+        if values.iter().all(|(_, value)| value.number().is_some()) { Kind::Number } else { Kind::Text };
     let fields = vec![Field::new("name", Kind::Text), Field::new("value", kind)];
     let cell = |value: &Value| if kind == Kind::Text { Value::Text(value.plain()) } else { value.clone() };
     let rows = values.iter().map(|(name, value)| vec![Value::Text(name.clone()), cell(value)]).collect();

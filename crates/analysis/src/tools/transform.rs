@@ -31,15 +31,30 @@ pub enum Step {
     /// Adds a column.
     Derive { name: String, expression: String },
     /// Joins another table or result on pairs of columns.
-    Join { with: String, on: Vec<(String, String)>, #[serde(default)] keep_unmatched: bool },
+    Join {
+        with: String,
+        on: Vec<(String, String)>,
+        #[serde(default)]
+        keep_unmatched: bool,
+    },
     /// One row for each group, with named aggregates such as `sum(amount)`.
     Group { by: Vec<String>, aggregates: Vec<(String, String)> },
     /// One column for each value of a column.
-    Pivot { rows: Vec<String>, column: String, value: String, #[serde(default = "sum")] aggregate: String },
+    Pivot {
+        rows: Vec<String>,
+        column: String,
+        value: String,
+        #[serde(default = "sum")]
+        aggregate: String,
+    },
     /// Adds a column computed over other rows, such as `lag(amount) OVER (ORDER BY month)`.
     Window { name: String, expression: String },
     /// Orders rows.
-    Sort { by: Vec<String>, #[serde(default)] descending: bool },
+    Sort {
+        by: Vec<String>,
+        #[serde(default)]
+        descending: bool,
+    },
     /// Takes every so-many-th row, the same ones every time.
     Sample { rows: u64 },
 }
@@ -58,7 +73,12 @@ pub(super) async fn run(bench: &Workbench, arguments: &DfTransform, result: &str
     let admitted = bench.admit(&sql)?;
     let ran = bench.run(&admitted, Dialect::DataFusion, result).await?;
     bench.keep(result, &ran.frame)?;
-    Ok(Output { sql: Some(admitted.text().to_owned()), cut: ran.cut, frame: Some(ran.frame), ..Output::default() })
+    Ok(Output {
+        sql: Some(admitted.text().to_owned()),
+        cut: ran.cut,
+        frame: Some(ran.frame),
+        ..Output::default()
+    })
 }
 
 async fn apply(bench: &Workbench, step: &Step, from: &str, columns: &mut Vec<String>) -> Result<String> {
@@ -76,10 +96,13 @@ async fn apply(bench: &Workbench, step: &Step, from: &str, columns: &mut Vec<Str
         }
         Step::Join { with, on, keep_unmatched } => {
             let other: Vec<String> = columns_of(bench, with)?;
-            let joined: Vec<String> = other.iter().filter(|column| !columns.contains(column)).cloned().collect();
-            let pairs: Vec<String> = on.iter().map(|(a, b)| format!("l.{} = r.{}", name(a), name(b))).collect();
+            let joined: Vec<String> =
+                other.iter().filter(|column| !columns.contains(column)).cloned().collect();
+            let pairs: Vec<String> =
+                on.iter().map(|(a, b)| format!("l.{} = r.{}", name(a), name(b))).collect();
             let left = columns.iter().map(|column| format!("l.{}", name(column)));
-            let items: Vec<String> = left.chain(joined.iter().map(|column| format!("r.{}", name(column)))).collect();
+            let items: Vec<String> =
+                left.chain(joined.iter().map(|column| format!("r.{}", name(column)))).collect();
             let how = if *keep_unmatched { "LEFT JOIN" } else { "JOIN" };
             let wanted = format!("(SELECT {} FROM {}) AS r", list(&other), name(with));
             columns.extend(joined);
@@ -93,10 +116,13 @@ async fn apply(bench: &Workbench, step: &Step, from: &str, columns: &mut Vec<Str
             let values = aggregates.iter().map(|(new, expression)| format!("{expression} AS {}", name(new)));
             let items: Vec<String> = keys.iter().cloned().chain(values).collect();
             *columns = by.iter().cloned().chain(aggregates.iter().map(|(new, _)| new.clone())).collect();
-            let group = if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", keys.join(", ")) };
+            let group =
+                if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", keys.join(", ")) };
             format!("SELECT {} FROM {from}{group}", items.join(", "))
         }
-        Step::Pivot { rows, column, value, aggregate } => pivot(bench, (rows, column, value, aggregate), from, columns).await?,
+        Step::Pivot { rows, column, value, aggregate } => {
+            pivot(bench, (rows, column, value, aggregate), from, columns).await?
+        }
         Step::Sort { by, descending } => {
             known(by, columns)?;
             let way = if *descending { " DESC" } else { "" };
@@ -104,8 +130,13 @@ async fn apply(bench: &Workbench, step: &Step, from: &str, columns: &mut Vec<Str
             format!("SELECT {all} FROM {from} ORDER BY {}", keys.join(", "))
         }
         Step::Sample { rows } => {
-            let numbered = format!("(SELECT {all}, row_number() OVER () AS place, count(*) OVER () AS total FROM {from}) AS numbered");
-            format!("SELECT {all} FROM {numbered} WHERE place % greatest(total / {}, 1) = 0 LIMIT {rows}", (*rows).max(1))
+            let numbered = format!(
+                "(SELECT {all}, row_number() OVER () AS place, count(*) OVER () AS total FROM {from}) AS numbered"
+            );
+            format!(
+                "SELECT {all} FROM {numbered} WHERE place % greatest(total / {}, 1) = 0 LIMIT {rows}",
+                (*rows).max(1)
+            )
         }
     })
 }
@@ -118,21 +149,32 @@ async fn pivot(
 ) -> Result<String> {
     known(rows, columns)?;
     known(&[column.clone(), value.clone()], columns)?;
-    let values = format!("SELECT DISTINCT {0} FROM {from} WHERE {0} IS NOT NULL ORDER BY {0} LIMIT {1}", name(column), MAX_PIVOT + 1);
+    let values = format!(
+        "SELECT DISTINCT {0} FROM {from} WHERE {0} IS NOT NULL ORDER BY {0} LIMIT {1}",
+        name(column),
+        MAX_PIVOT + 1
+    );
     let found = bench.run(&bench.admit(&values)?, Dialect::DataFusion, "pivot").await?.frame;
     if found.rows.len() > MAX_PIVOT {
         let detail = format!("{column} has more than {MAX_PIVOT} values; a pivot would have as many columns");
         return Err(Error::Arguments { tool: "df.transform", detail });
     }
     let keys: Vec<String> = rows.iter().map(|row| name(row)).collect();
-    let texts: Vec<String> = found.rows.iter().filter_map(|row| row.first()).map(crate::frame::Value::plain).collect();
+    let texts: Vec<String> =
+        found.rows.iter().filter_map(|row| row.first()).map(crate::frame::Value::plain).collect();
     let cells = texts.iter().map(|text| {
         let literal = text.replace('\'', "''");
-        format!("{aggregate}(CASE WHEN CAST({} AS VARCHAR) = '{literal}' THEN {} END) AS {}", name(column), name(value), name(text))
+        format!(
+            "{aggregate}(CASE WHEN CAST({} AS VARCHAR) = '{literal}' THEN {} END) AS {}",
+            name(column),
+            name(value),
+            name(text)
+        )
     });
     let items: Vec<String> = keys.iter().cloned().chain(cells).collect();
     *columns = rows.iter().cloned().chain(texts).collect();
-    let group = if keys.is_empty() { String::new() } else { format!(" GROUP BY {0} ORDER BY {0}", keys.join(", ")) };
+    let group =
+        if keys.is_empty() { String::new() } else { format!(" GROUP BY {0} ORDER BY {0}", keys.join(", ")) };
     Ok(format!("SELECT {} FROM {from}{group}", items.join(", ")))
 }
 

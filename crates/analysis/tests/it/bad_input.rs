@@ -55,8 +55,11 @@ async fn five_hundred_columns_work() {
 #[tokio::test]
 async fn names_that_repeat_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let bench = open(&[write(folder.path(), "twice.csv", "amount,amount,,Amount\n1,2,3,4\n5,6,7,8\n")]).await.unwrap();
-    let names: Vec<&str> = bench.session.catalogue().tables[0].columns.iter().map(|column| column.name.as_str()).collect();
+    let bench = open(&[write(folder.path(), "twice.csv", "amount,amount,,Amount\n1,2,3,4\n5,6,7,8\n")])
+        .await
+        .unwrap();
+    let names: Vec<&str> =
+        bench.session.catalogue().tables[0].columns.iter().map(|column| column.name.as_str()).collect();
     let mut unique = names.clone();
     unique.sort_unstable();
     unique.dedup();
@@ -69,7 +72,10 @@ async fn other_encodings_and_local_dress_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let latin = b"city;price;day\nK\xf6ln;1.234,50;31.12.2021\nM\xfcnchen;99,90;01.02.2022\n";
     let bench = open(&[write(folder.path(), "orte.csv", latin)]).await.unwrap();
-    assert_eq!(rows(&bench, "SELECT city, price, day FROM orte ORDER BY price DESC").await, [["Köln", "1234.5", "2021-12-31"], ["München", "99.9", "2022-02-01"]]);
+    assert_eq!(
+        rows(&bench, "SELECT city, price, day FROM orte ORDER BY price DESC").await,
+        [["Köln", "1234.5", "2021-12-31"], ["München", "99.9", "2022-02-01"]]
+    );
     let dollars = "item,price,share\na,\"$1,234.50\",12%\nb,$5,3%\n";
     let bench = open(&[write(folder.path(), "us.csv", dollars)]).await.unwrap();
     assert_eq!(rows(&bench, "SELECT sum(price) FROM us").await, [["1239.5"]]);
@@ -80,7 +86,12 @@ async fn a_file_ten_times_the_memory_is_still_summed() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::from("id,city,amount\n");
     for row in 0..700_000_u32 {
-        let _ = writeln!(text, "{row},Town number {} with a rather long name to fill space,{}.25", row % 97, row % 1000);
+        let _ = writeln!(
+            text,
+            "{row},Town number {} with a rather long name to fill space,{}.25",
+            row % 97,
+            row % 1000
+        );
     }
     assert!(text.len() > 40 << 20);
     let path = write(folder.path(), "large.csv", text);
@@ -101,7 +112,8 @@ async fn a_value_that_breaks_the_type_late_in_a_large_file_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::from("id,amount\n");
     for row in 0..400_000_u32 {
-        let _ = writeln!(text, "{row},{}", if row == 250_001 { "unreadable".to_owned() } else { "2".to_owned() });
+        let _ =
+            writeln!(text, "{row},{}", if row == 250_001 { "unreadable".to_owned() } else { "2".to_owned() });
     }
     let options = Options { small_file: 1 << 18, ..Options::default() };
     let bench = open_with(&[write(folder.path(), "late.csv", text)], options).await.unwrap();

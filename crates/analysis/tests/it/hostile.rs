@@ -58,7 +58,10 @@ async fn nothing_hostile_runs_and_nothing_changes() {
         }
     }
     assert_eq!(before, bytes_of(folder.path()), "a file was changed or made");
-    let reads = |statement: &&String| statement.trim_start().to_lowercase().starts_with("select") || statement.trim_start().to_lowercase().starts_with("with");
+    let reads = |statement: &&String| {
+        statement.trim_start().to_lowercase().starts_with("select")
+            || statement.trim_start().to_lowercase().starts_with("with")
+    };
     assert!(ran.iter().all(|statement| reads(&statement)), "{ran:?}");
     assert!(ran.len() * 10 < statements.len(), "{} of {} ran: {ran:?}", ran.len(), statements.len());
 }
@@ -68,9 +71,19 @@ async fn nothing_hostile_runs_and_nothing_changes() {
 async fn a_sqlite_source_refuses_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shop.sqlite");
-    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)").unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
+        .unwrap();
     let before = bytes_of(folder.path());
-    for statement in ["ATTACH 'evil.db' AS e", "VACUUM INTO 'copy.db'", "DELETE FROM t", "CREATE TEMP TABLE x (a)", "PRAGMA query_only = 0", "SELECT load_extension('x')"] {
+    for statement in [
+        "ATTACH 'evil.db' AS e",
+        "VACUUM INTO 'copy.db'",
+        "DELETE FROM t",
+        "CREATE TEMP TABLE x (a)",
+        "PRAGMA query_only = 0",
+        "SELECT load_extension('x')",
+    ] {
         let refused = steward_analysis::source::try_unchecked(&path, statement);
         assert!(refused.is_err(), "{statement} ran");
     }

@@ -37,7 +37,13 @@ pub(crate) async fn sql(bench: &Workbench, text: &str) -> Result<Output> {
 /// The rows of a query as text.
 pub(crate) async fn rows(bench: &Workbench, text: &str) -> Vec<Vec<String>> {
     let output = sql(bench, text).await.unwrap_or_else(|error| panic!("{text}: {error}"));
-    output.frame.unwrap().rows.iter().map(|row| row.iter().map(steward_analysis::frame::Value::plain).collect()).collect()
+    output
+        .frame
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| row.iter().map(steward_analysis::frame::Value::plain).collect())
+        .collect()
 }
 
 pub(crate) fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {

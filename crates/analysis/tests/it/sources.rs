@@ -10,14 +10,33 @@ async fn files_of_every_kind_are_tables() {
     let sources = [
         write(folder.path(), "a.csv", "id,name\n1,x\n2,y\n"),
         write(folder.path(), "b.tsv", "id\tscore\n1\t2.5\n2\t3.5\n"),
-        write(folder.path(), "c.json", r#"[{"id": 1, "tag": {"color": "red"}}, {"id": 2, "tag": {"color": "blue"}}]"#),
-        write(folder.path(), "d.ndjson", "{\"id\": 1, \"when\": \"2021-03-04\"}\n{\"id\": 2, \"when\": \"2021-03-05\"}\n"),
+        write(
+            folder.path(),
+            "c.json",
+            r#"[{"id": 1, "tag": {"color": "red"}}, {"id": 2, "tag": {"color": "blue"}}]"#,
+        ),
+        write(
+            folder.path(),
+            "d.ndjson",
+            "{\"id\": 1, \"when\": \"2021-03-04\"}\n{\"id\": 2, \"when\": \"2021-03-05\"}\n",
+        ),
     ];
     let bench = open(&sources).await.unwrap();
     let sql = "SELECT a.name, b.score, c.\"tag_color\", d.\"when\" FROM a JOIN b ON a.id = b.id JOIN c ON c.id = a.id JOIN d ON d.id = a.id ORDER BY a.id";
-    let columns: Vec<&str> = bench.session.catalogue().table("c").unwrap().columns.iter().map(|column| column.name.as_str()).collect();
+    let columns: Vec<&str> = bench
+        .session
+        .catalogue()
+        .table("c")
+        .unwrap()
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
     let sql = sql.replace("tag_color", columns[1]);
-    assert_eq!(rows(&bench, &sql).await, [["x", "2.5", "red", "2021-03-04"], ["y", "3.5", "blue", "2021-03-05"]]);
+    assert_eq!(
+        rows(&bench, &sql).await,
+        [["x", "2.5", "red", "2021-03-04"], ["y", "3.5", "blue", "2021-03-05"]]
+    );
     let when = bench.session.catalogue().table("d").unwrap().column("when").unwrap();
     assert_eq!(when.kind, Kind::Date);
 }
@@ -29,7 +48,8 @@ async fn a_folder_of_years_is_one_table() {
     write(folder.path(), "sales_2021.csv", "day,amount\n2021-01-01,2\n");
     write(folder.path(), "notes.txt", "not data");
     let bench = open(&[folder.path().display().to_string()]).await.unwrap();
-    let tables: Vec<&str> = bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
+    let tables: Vec<&str> =
+        bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(tables.len(), 1, "{tables:?}");
     assert_eq!(rows(&bench, &format!("SELECT sum(amount) FROM \"{}\"", tables[0])).await, [["3"]]);
     let pattern = folder.path().join("sales_*.csv").display().to_string();
@@ -60,7 +80,10 @@ async fn sqlite_has_its_keys_and_joins() {
     assert_eq!(catalogue.table("singer").unwrap().primary_key, ["id"]);
     assert_eq!(catalogue.table("singer").unwrap().column("born").unwrap().kind, Kind::Date);
     let join = &catalogue.joins[0];
-    assert_eq!((join.from.0.as_str(), join.to.0.as_str(), join.evidence), ("song", "singer", Evidence::Constraint));
+    assert_eq!(
+        (join.from.0.as_str(), join.to.0.as_str(), join.evidence),
+        ("song", "singer", Evidence::Constraint)
+    );
 }
 
 #[tokio::test]

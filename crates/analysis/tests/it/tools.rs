@@ -6,15 +6,28 @@ use steward_analysis::tools::{TOOLS, Workbench, schema};
 
 async fn bench() -> (tempfile::TempDir, Workbench) {
     let folder = tempfile::tempdir().unwrap();
-    let sales = write(folder.path(), "sales.csv", "day,state,amount\n2021-01-01,AZ,10\n2021-01-02,TX,20\n2021-02-01,AZ,30\n2021-02-02,TX,\n");
+    let sales = write(
+        folder.path(),
+        "sales.csv",
+        "day,state,amount\n2021-01-01,AZ,10\n2021-01-02,TX,20\n2021-02-01,AZ,30\n2021-02-02,TX,\n",
+    );
     let names = write(folder.path(), "names.csv", "state,name\nAZ,Arizona\nTX,Texas\n");
     let bench = open(&[sales, names]).await.unwrap();
     (folder, bench)
 }
 
 async fn transform(bench: &Workbench, steps: Value) -> Vec<Vec<String>> {
-    let output = bench.call("df.transform", &json!({ "input": "sales", "steps": steps }), "out").await.unwrap_or_else(|error| panic!("{steps}: {error}"));
-    output.frame.unwrap().rows.iter().map(|row| row.iter().map(steward_analysis::frame::Value::plain).collect()).collect()
+    let output = bench
+        .call("df.transform", &json!({ "input": "sales", "steps": steps }), "out")
+        .await
+        .unwrap_or_else(|error| panic!("{steps}: {error}"));
+    output
+        .frame
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| row.iter().map(steward_analysis::frame::Value::plain).collect())
+        .collect()
 }
 
 #[tokio::test]
@@ -31,12 +44,30 @@ async fn every_tool_has_a_schema() {
 async fn frames_are_transformed() {
     let (_folder, bench) = bench().await;
     for (steps, expected) in [
-        (json!([{ "op": "filter", "condition": "amount > 15" }, { "op": "select", "columns": ["state"] }]), vec![vec!["TX"], vec!["AZ"]]),
-        (json!([{ "op": "derive", "name": "double", "expression": "amount * 2" }, { "op": "select", "columns": ["double"] }, { "op": "sort", "by": ["double"], "descending": false }]), vec![vec!["20"], vec!["40"], vec!["60"], vec![""]]),
-        (json!([{ "op": "group", "by": ["state"], "aggregates": [["total", "sum(amount)"]] }, { "op": "sort", "by": ["total"], "descending": true }]), vec![vec!["AZ", "40"], vec!["TX", "20"]]),
-        (json!([{ "op": "join", "with": "names", "on": [["state", "state"]] }, { "op": "group", "by": ["name"], "aggregates": [["n", "count(*)"]] }, { "op": "sort", "by": ["name"] }]), vec![vec!["Arizona", "2"], vec!["Texas", "2"]]),
-        (json!([{ "op": "derive", "name": "month", "expression": "date_part('month', day)" }, { "op": "pivot", "rows": ["month"], "column": "state", "value": "amount" }]), vec![vec!["1", "10", "20"], vec!["2", "30", ""]]),
-        (json!([{ "op": "window", "name": "running", "expression": "sum(amount) OVER (ORDER BY day)" }, { "op": "select", "columns": ["running"] }, { "op": "sort", "by": ["running"] }]), vec![vec!["10"], vec!["30"], vec!["60"], vec!["60"]]),
+        (
+            json!([{ "op": "filter", "condition": "amount > 15" }, { "op": "select", "columns": ["state"] }]),
+            vec![vec!["TX"], vec!["AZ"]],
+        ),
+        (
+            json!([{ "op": "derive", "name": "double", "expression": "amount * 2" }, { "op": "select", "columns": ["double"] }, { "op": "sort", "by": ["double"], "descending": false }]),
+            vec![vec!["20"], vec!["40"], vec!["60"], vec![""]],
+        ),
+        (
+            json!([{ "op": "group", "by": ["state"], "aggregates": [["total", "sum(amount)"]] }, { "op": "sort", "by": ["total"], "descending": true }]),
+            vec![vec!["AZ", "40"], vec!["TX", "20"]],
+        ),
+        (
+            json!([{ "op": "join", "with": "names", "on": [["state", "state"]] }, { "op": "group", "by": ["name"], "aggregates": [["n", "count(*)"]] }, { "op": "sort", "by": ["name"] }]),
+            vec![vec!["Arizona", "2"], vec!["Texas", "2"]],
+        ),
+        (
+            json!([{ "op": "derive", "name": "month", "expression": "date_part('month', day)" }, { "op": "pivot", "rows": ["month"], "column": "state", "value": "amount" }]),
+            vec![vec!["1", "10", "20"], vec!["2", "30", ""]],
+        ),
+        (
+            json!([{ "op": "window", "name": "running", "expression": "sum(amount) OVER (ORDER BY day)" }, { "op": "select", "columns": ["running"] }, { "op": "sort", "by": ["running"] }]),
+            vec![vec!["10"], vec!["30"], vec!["60"], vec!["60"]],
+        ),
     ] {
         assert_eq!(transform(&bench, steps.clone()).await, expected, "{steps}");
     }
@@ -52,10 +83,15 @@ async fn expressions_cannot_smuggle() {
         json!([{ "op": "derive", "name": "x", "expression": "(SELECT name FROM secret)" }]),
         json!([{ "op": "derive", "name": "x", "expression": "read_file('/etc/passwd')" }]),
     ] {
-        let refused = bench.call("df.transform", &json!({ "input": "sales", "steps": steps }), "out").await.err().unwrap();
+        let refused = bench
+            .call("df.transform", &json!({ "input": "sales", "steps": steps }), "out")
+            .await
+            .err()
+            .unwrap();
         assert!(code(&refused).starts_with("SQL"), "{steps}: {refused}");
     }
-    let wrong = bench.call("df.transform", &json!({ "input": "nowhere", "steps": [] }), "out").await.err().unwrap();
+    let wrong =
+        bench.call("df.transform", &json!({ "input": "nowhere", "steps": [] }), "out").await.err().unwrap();
     assert_eq!(code(&wrong), "ANA009");
     assert!(wrong.to_string().contains("sales"), "{wrong}");
 }
@@ -63,20 +99,34 @@ async fn expressions_cannot_smuggle() {
 #[tokio::test]
 async fn a_profile_says_what_is_there() {
     let (_folder, bench) = bench().await;
-    let profile = bench.call("profiler.analyze", &json!({ "table": "sales" }), "p").await.unwrap().profile.unwrap();
+    let profile =
+        bench.call("profiler.analyze", &json!({ "table": "sales" }), "p").await.unwrap().profile.unwrap();
     assert_eq!(profile["rows"], 4);
-    let amount = profile["columns"].as_array().unwrap().iter().find(|column| column["name"] == "amount").unwrap();
+    let amount =
+        profile["columns"].as_array().unwrap().iter().find(|column| column["name"] == "amount").unwrap();
     assert_eq!(amount["empty"], 1);
     assert_eq!(amount["quantiles"]["median"], 20.0);
-    assert!(profile["quality"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().contains("amount")), "{profile}");
+    assert!(
+        profile["quality"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().contains("amount")),
+        "{profile}"
+    );
     assert_eq!(profile["joins"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn charts_come_in_three_forms() {
     let (_folder, bench) = bench().await;
-    bench.call("sql.run", &json!({ "sql": "SELECT state, sum(amount) AS total FROM sales GROUP BY state" }), "by_state").await.unwrap();
-    for kind in ["bar", "pie", "line", "area", "histogram", "box", "scatter", "grouped_bar", "stacked_bar", "heatmap"] {
+    bench
+        .call(
+            "sql.run",
+            &json!({ "sql": "SELECT state, sum(amount) AS total FROM sales GROUP BY state" }),
+            "by_state",
+        )
+        .await
+        .unwrap();
+    for kind in
+        ["bar", "pie", "line", "area", "histogram", "box", "scatter", "grouped_bar", "stacked_bar", "heatmap"]
+    {
         let arguments = json!({ "input": "by_state", "kind": kind, "title": "Totals", "x": "state", "y": ["total"], "series": null });
         match bench.call("plot.render", &arguments, "c").await {
             Ok(output) => {
@@ -88,7 +138,13 @@ async fn charts_come_in_three_forms() {
             Err(error) => assert_eq!(code(&error), "ANA008", "{kind}: {error}"),
         }
     }
-    let missing = bench.call("plot.render", &json!({ "input": "by_state", "kind": "bar", "title": "x", "x": "nothing", "y": ["total"] }), "c").await;
+    let missing = bench
+        .call(
+            "plot.render",
+            &json!({ "input": "by_state", "kind": "bar", "title": "x", "x": "nothing", "y": ["total"] }),
+            "c",
+        )
+        .await;
     assert_eq!(code(&missing.err().unwrap()), "ANA008");
 }
 

@@ -168,9 +168,11 @@ impl Coded for ModelError {
 
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Address { .. } | Self::Unauthorised { .. } | Self::NoModel { .. } | Self::Refused { .. } | Self::CutOff { .. } => {
-                ErrorClass::User
-            }
+            Self::Address { .. }
+            | Self::Unauthorised { .. }
+            | Self::NoModel { .. }
+            | Self::Refused { .. }
+            | Self::CutOff { .. } => ErrorClass::User,
             Self::Declined { .. } => ErrorClass::Denied,
             _ => ErrorClass::Transient,
         }

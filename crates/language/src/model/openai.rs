@@ -41,7 +41,12 @@ impl Options {
     /// Without a key.
     #[must_use]
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
-        Self { base_url: base_url.into(), api_key: None, model: model.into(), backoff: Duration::from_millis(500) }
+        Self {
+            base_url: base_url.into(),
+            api_key: None,
+            model: model.into(),
+            backoff: Duration::from_millis(500),
+        }
     }
 }
 
@@ -60,7 +65,11 @@ pub struct OpenAi {
 impl std::fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the whole address: what follows its question mark may be a key.
-        f.debug_struct("OpenAi").field("host", &self.host).field("path", &self.address.path()).field("model", &self.model).finish()
+        f.debug_struct("OpenAi")
+            .field("host", &self.host)
+            .field("path", &self.address.path())
+            .field("model", &self.model)
+            .finish()
     }
 }
 
@@ -100,7 +109,9 @@ impl Form {
             return true;
         }
         // A question that is too long stays too long in any form.
-        let long = said.contains("context length") || said.contains("context_length") || said.contains("too many tokens");
+        let long = said.contains("context length")
+            || said.contains("context_length")
+            || said.contains("too many tokens");
         self.format = match self.format {
             Format::Schema if schema && !long => Format::Json,
             Format::Json if schema && !long => Format::Words,
@@ -132,20 +143,26 @@ impl OpenAi {
         let path = format!("{}/chat/completions", path.strip_suffix("/chat/completions").unwrap_or(path));
         address.set_path(&path);
         let host = match (address.host_str(), address.port_or_known_default()) {
-            (Some(host), Some(port)) if matches!(address.scheme(), "http" | "https") => format!("{host}:{port}"),
+            (Some(host), Some(port)) if matches!(address.scheme(), "http" | "https") => {
+                format!("{host}:{port}")
+            }
             _ => return Err(wrong("it begins neither with http:// nor with https://".to_owned())),
         };
-        let authorization = match &options.api_key {
-            Some(key) if !key.expose().trim().is_empty() => {
-                let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose().trim())).map_err(|_| {
-                    ModelError::Unauthorised { host: host.clone(), detail: "it holds characters that no key has".to_owned() }
-                })?;
-                value.set_sensitive(true);
-                Some(value)
-            }
-            _ => None,
-        };
-        let client = client(address.scheme() == "https").map_err(|detail| ModelError::Unreachable { host: host.clone(), detail })?;
+        let authorization =
+            match &options.api_key {
+                Some(key) if !key.expose().trim().is_empty() => {
+                    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose().trim()))
+                        .map_err(|_| ModelError::Unauthorised {
+                            host: host.clone(),
+                            detail: "it holds characters that no key has".to_owned(),
+                        })?;
+                    value.set_sensitive(true);
+                    Some(value)
+                }
+                _ => None,
+            };
+        let client = client(address.scheme() == "https")
+            .map_err(|detail| ModelError::Unreachable { host: host.clone(), detail })?;
         let Options { api_key: key, model, backoff, .. } = options;
         Ok(Self { client, address, host, key, authorization, model, backoff, accepts: Mutex::default() })
     }
@@ -177,7 +194,8 @@ impl OpenAi {
 
     async fn attempt(&self, request: &Request, form: Form) -> Result<Reply, Failed> {
         let body = self.body(request, form).to_string();
-        let mut post = self.client.post(self.address.clone()).header(CONTENT_TYPE, "application/json").body(body);
+        let mut post =
+            self.client.post(self.address.clone()).header(CONTENT_TYPE, "application/json").body(body);
         if let Some(authorization) = &self.authorization {
             post = post.header(AUTHORIZATION, authorization.clone());
         }
@@ -195,7 +213,8 @@ impl OpenAi {
 
     fn reply(&self, request: &Request, bytes: &[u8]) -> Result<Reply, ModelError> {
         let host = self.host.clone();
-        let said = completion(bytes).map_err(|detail| ModelError::Garbled { host, detail: self.redact(&detail) })?;
+        let said =
+            completion(bytes).map_err(|detail| ModelError::Garbled { host, detail: self.redact(&detail) })?;
         if let Some(detail) = said.refusal {
             return Err(ModelError::Declined { detail });
         }
@@ -216,7 +235,9 @@ impl OpenAi {
         let mut bytes = Vec::new();
         loop {
             match response.chunk().await {
-                Ok(Some(chunk)) if bytes.len() + chunk.len() > BODY => return Err(Failed::Final(ModelError::TooLarge { limit: BODY })),
+                Ok(Some(chunk)) if bytes.len() + chunk.len() > BODY => {
+                    return Err(Failed::Final(ModelError::TooLarge { limit: BODY }));
+                }
                 Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
                 Ok(None) => return Ok(bytes),
                 Err(error) => return Err(Failed::Again(self.unreachable(error), None)),
@@ -230,11 +251,17 @@ impl OpenAi {
         let about_model = said.to_ascii_lowercase().contains("model");
         match number {
             401 | 403 => Failed::Final(ModelError::Unauthorised { host, detail }),
-            404 if about_model => Failed::Final(ModelError::NoModel { host, model: self.model.clone(), detail }),
-            400 if said.contains("model_not_found") => Failed::Final(ModelError::NoModel { host, model: self.model.clone(), detail }),
+            404 if about_model => {
+                Failed::Final(ModelError::NoModel { host, model: self.model.clone(), detail })
+            }
+            400 if said.contains("model_not_found") => {
+                Failed::Final(ModelError::NoModel { host, model: self.model.clone(), detail })
+            }
             400 | 415 | 422 => Failed::Form(ModelError::Refused { host, status: number, detail }, said),
             // An empty account does not fill up while we wait.
-            429 if said.contains("insufficient_quota") => Failed::Final(ModelError::RateLimited { host, detail }),
+            429 if said.contains("insufficient_quota") => {
+                Failed::Final(ModelError::RateLimited { host, detail })
+            }
             429 => Failed::Again(ModelError::RateLimited { host, detail }, wait),
             // Some servers do not know the form and say so with the status for things that are not built.
             501 => Failed::Form(ModelError::Server { host, status: number, detail }, said),
@@ -263,8 +290,11 @@ impl OpenAi {
 
     /// The question as the server reads it.
     fn body(&self, request: &Request, form: Form) -> Value {
-        let mut messages: Vec<Value> =
-            request.messages.iter().map(|message| json!({ "role": message.role.word(), "content": message.content })).collect();
+        let mut messages: Vec<Value> = request
+            .messages
+            .iter()
+            .map(|message| json!({ "role": message.role.word(), "content": message.content }))
+            .collect();
         let limit = if form.new_limit { "max_completion_tokens" } else { "max_tokens" };
         let mut body = json!({ "model": self.model, "stream": false });
         if let Some((name, schema)) = &request.schema {
@@ -272,13 +302,19 @@ impl OpenAi {
                 Format::Schema => {
                     let name = schema_name(name);
                     let schema = json!({ "name": name, "schema": schema, "strict": is_strict(schema) });
-                    set(&mut body, "response_format", json!({ "type": "json_schema", "json_schema": schema }));
+                    set(
+                        &mut body,
+                        "response_format",
+                        json!({ "type": "json_schema", "json_schema": schema }),
+                    );
                 }
                 Format::Json => set(&mut body, "response_format", json!({ "type": "json_object" })),
                 Format::Words => {}
             }
             if form.format != Format::Schema {
-                let rule = format!("Reply with one JSON value that follows this JSON schema, and with nothing else:\n{schema}");
+                let rule = format!(
+                    "Reply with one JSON value that follows this JSON schema, and with nothing else:\n{schema}"
+                );
                 messages.push(json!({ "role": Role::User.word(), "content": rule }));
             }
         }
@@ -286,7 +322,11 @@ impl OpenAi {
         set(&mut body, limit, request.max_tokens.into());
         if !form.no_temperature {
             // Through text, so that 0.1 stays 0.1.
-            set(&mut body, "temperature", request.temperature.to_string().parse::<f64>().unwrap_or(0.0).into());
+            set(
+                &mut body,
+                "temperature",
+                request.temperature.to_string().parse::<f64>().unwrap_or(0.0).into(),
+            );
         }
         body
     }
@@ -300,7 +340,8 @@ fn set(body: &mut Value, name: &str, value: Value) {
 
 /// Servers take only simple names.
 fn schema_name(name: &str) -> String {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(64).collect();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(64).collect();
     if name.is_empty() { "reply".to_owned() } else { name }
 }
 
@@ -319,8 +360,10 @@ fn client(tls: bool) -> Result<Client, String> {
         builder.tls_backend_rustls()
     } else {
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.map_err(|error| error.to_string())?.with_root_certificates(rustls::RootCertStore::empty());
+        let config =
+            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config =
+            config.map_err(|error| error.to_string())?.with_root_certificates(rustls::RootCertStore::empty());
         builder.tls_backend_preconfigured(config.with_no_client_auth())
     };
     builder.build().map_err(|error| error.to_string())

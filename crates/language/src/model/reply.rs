@@ -35,7 +35,9 @@ pub(super) fn completion(body: &[u8]) -> Result<Completion, String> {
         Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
         _ => String::new(),
     };
-    let words = |place: &str| choice.pointer(place).and_then(Value::as_str).filter(|words| !words.is_empty()).map(str::to_owned);
+    let words = |place: &str| {
+        choice.pointer(place).and_then(Value::as_str).filter(|words| !words.is_empty()).map(str::to_owned)
+    };
     let count = |place: &str| body.pointer(place).and_then(Value::as_u64).unwrap_or(0);
     Ok(Completion {
         text,
@@ -66,7 +68,11 @@ pub(super) fn json(text: &str, schema: &Value) -> Result<Value, String> {
         return Ok(value);
     }
     // Inside fenced blocks first, then everywhere. Text between fences stands at odd places.
-    let fenced = text.split("```").skip(1).step_by(2).map(|block| block.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    let fenced = text
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .map(|block| block.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
     for block in fenced {
         if let Some(value) = serde_json::from_str(block.trim()).ok().and_then(&mut fits) {
             return Ok(value);
@@ -109,7 +115,9 @@ pub(super) fn is_strict(schema: &Value) -> bool {
             let itself = match map.get("properties").and_then(Value::as_object) {
                 Some(properties) => {
                     let required = map.get("required").and_then(Value::as_array);
-                    let all = properties.keys().all(|name| required.is_some_and(|list| list.iter().any(|item| item == name)));
+                    let all = properties
+                        .keys()
+                        .all(|name| required.is_some_and(|list| list.iter().any(|item| item == name)));
                     all && map.get("additionalProperties") == Some(&Value::Bool(false))
                 }
                 None => map.get("type").and_then(Value::as_str) != Some("object"),
@@ -136,7 +144,8 @@ fn message(value: &Value) -> String {
         Value::String(text) => Some(text.as_str()),
         _ => ["message", "detail", "msg", "error"].iter().find_map(|name| value.get(name)?.as_str()),
     };
-    let code = value.get("code").and_then(Value::as_str).filter(|code| !said.unwrap_or_default().contains(code));
+    let code =
+        value.get("code").and_then(Value::as_str).filter(|code| !said.unwrap_or_default().contains(code));
     match (said, code) {
         (Some(said), Some(code)) => format!("{said} ({code})"),
         (Some(said), None) => said.to_owned(),
@@ -175,7 +184,9 @@ mod tests {
         assert!(is_strict(
             &j!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false})
         ));
-        assert!(!is_strict(&j!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})));
+        assert!(!is_strict(
+            &j!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
+        ));
         assert!(!is_strict(&j!({"type": "object", "properties": {"a": {}}, "additionalProperties": false})));
         assert!(!is_strict(&j!({"type": "array", "items": {"type": "object"}})));
     }

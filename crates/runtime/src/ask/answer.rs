@@ -13,7 +13,8 @@ use steward_analysis::frame::{Frame, Value, show};
 use steward_analysis::planner::{Choice, Reading};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
-    AnalysisResponse, CallId, Certainty, Coded as _, ConversationId, ErrorClass, PlanId, ResponseMetrics, ResponseStatus, Summary, TaskId,
+    AnalysisResponse, CallId, Certainty, Coded as _, ConversationId, ErrorClass, PlanId, ResponseMetrics,
+    ResponseStatus, Summary, TaskId,
 };
 
 /// A question back.
@@ -175,7 +176,12 @@ impl Answer {
     }
 
     /// Nothing in the data answers it.
-    pub(super) fn unanswerable(task: TaskId, why: String, can_answer: Vec<String>, bench: &Workbench) -> Self {
+    pub(super) fn unanswerable(
+        task: TaskId,
+        why: String,
+        can_answer: Vec<String>,
+        bench: &Workbench,
+    ) -> Self {
         let mut answer = Self::bare(task, why.clone(), bench);
         answer.response.status = ResponseStatus::Failed;
         answer.response.error = Some(why);
@@ -185,7 +191,12 @@ impl Answer {
     }
 
     /// Refused, or broken beyond repair.
-    pub(super) fn failed(task: TaskId, work: &Work, error: &steward_analysis::Error, bench: &Workbench) -> Self {
+    pub(super) fn failed(
+        task: TaskId,
+        work: &Work,
+        error: &steward_analysis::Error,
+        bench: &Workbench,
+    ) -> Self {
         let (code, message) = (error.code(), error.to_string());
         let mut answer = Self::bare(task, message.clone(), bench);
         answer.response.status = ResponseStatus::Failed;
@@ -240,7 +251,9 @@ fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
     (bench.session.places().iter().enumerate())
         .filter_map(|(index, place)| {
             let tables: Vec<String> = (catalogue.tables.iter())
-                .filter(|table| table.source == index && read.iter().any(|name| name.eq_ignore_ascii_case(&table.name)))
+                .filter(|table| {
+                    table.source == index && read.iter().any(|name| name.eq_ignore_ascii_case(&table.name))
+                })
                 .map(|table| table.name.clone())
                 .collect();
             let described = place.describe();
@@ -288,7 +301,8 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
             answer.sql.push(SqlRun { title: ended.step.title.clone(), sql, call_id: ended.call });
         }
         if let Some(drawn) = output.drawn
-            && let Ok(plot) = serde_json::from_value::<steward_analysis::tools::PlotRender>(ended.step.arguments.clone())
+            && let Ok(plot) =
+                serde_json::from_value::<steward_analysis::tools::PlotRender>(ended.step.arguments.clone())
         {
             answer.charts.push(Charted { input: plot.input.clone(), spec: plot.spec(), drawn });
             continue;
@@ -309,7 +323,12 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         found.push((ended.call, findings(&frame, &Roles::guess(&frame))));
         answer.tables.push(Shown { title: ended.step.title, frame, cut: output.cut });
     }
-    let read: Vec<String> = answer.sql.iter().filter_map(|run| bench.admit(&run.sql).ok()).flat_map(|sql| sql.tables().clone()).collect();
+    let read: Vec<String> = answer
+        .sql
+        .iter()
+        .filter_map(|run| bench.admit(&run.sql).ok())
+        .flat_map(|sql| sql.tables().clone())
+        .collect();
     answer.sources = sources(bench, &read);
     tell(&mut answer, found, &spoken, &values);
     fail(&mut answer, &failures, &mut warnings);
@@ -318,12 +337,20 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         (answer.score, answer.confidence) = (answer.score.min(0.4), Certainty::Low);
     }
     answer.response.summary.warnings = warnings;
-    answer.suggestions = work.reading.as_ref().map(|reading| suggest::next(reading, bench.session.catalogue())).unwrap_or_default();
+    answer.suggestions = work
+        .reading
+        .as_ref()
+        .map(|reading| suggest::next(reading, bench.session.catalogue()))
+        .unwrap_or_default();
     answer
 }
 
 /// Says what failed, and decides how the whole went.
-fn fail(answer: &mut Answer, failures: &[(super::plan::Step, steward_analysis::Error)], warnings: &mut Vec<String>) {
+fn fail(
+    answer: &mut Answer,
+    failures: &[(super::plan::Step, steward_analysis::Error)],
+    warnings: &mut Vec<String>,
+) {
     let Some((_, first)) = failures.first() else { return };
     if answer.tables.is_empty() {
         answer.response.status = ResponseStatus::Failed;
@@ -337,18 +364,25 @@ fn fail(answer: &mut Answer, failures: &[(super::plan::Step, steward_analysis::E
     for (step, error) in failures {
         warnings.push(format!("{} is missing: {error}", step.title));
     }
-    answer.confidence = if answer.confidence == Certainty::High { Certainty::Medium } else { answer.confidence };
+    answer.confidence =
+        if answer.confidence == Certainty::High { Certainty::Medium } else { answer.confidence };
 }
 
 /// The words: what a procedure says, or the first table in a sentence, then what stands out.
-fn tell(answer: &mut Answer, found: Vec<(CallId, Vec<Finding>)>, spoken: &[String], values: &[(String, Value)]) {
+fn tell(
+    answer: &mut Answer,
+    found: Vec<(CallId, Vec<Finding>)>,
+    spoken: &[String],
+    values: &[(String, Value)],
+) {
     let mut lines: Vec<String> = spoken.to_vec();
     let calls: Vec<CallId> = found.iter().map(|(call, _)| *call).collect();
     if let (Some(first), Some(call)) = (answer.tables.first(), calls.first())
         && lines.is_empty()
     {
         let lone = first.frame.rows.len() == 1;
-        let (line, evidence) = if lone { None } else { headline(&answer.tables, &calls) }.unwrap_or_else(|| sentence(first, *call));
+        let (line, evidence) = if lone { None } else { headline(&answer.tables, &calls) }
+            .unwrap_or_else(|| sentence(first, *call));
         lines.push(line);
         answer.evidence.extend(evidence);
     }
@@ -366,12 +400,17 @@ fn tell(answer: &mut Answer, found: Vec<(CallId, Vec<Finding>)>, spoken: &[Strin
                 rows: cell.rows,
                 operation: cell.operation,
             }));
-            let text = if many && index > 0 { format!("{}: {}", table.title, finding.text) } else { finding.text };
+            let text =
+                if many && index > 0 { format!("{}: {}", table.title, finding.text) } else { finding.text };
             answer.response.summary.key_findings.push(text);
         }
     }
     if !values.is_empty() {
-        answer.response.summary.key_findings.extend(values.iter().map(|(name, value)| format!("{name}: {}", value.plain())));
+        answer
+            .response
+            .summary
+            .key_findings
+            .extend(values.iter().map(|(name, value)| format!("{name}: {}", value.plain())));
     }
     answer.answer = lines.join("\n");
     if answer.answer.trim().is_empty() {
@@ -382,7 +421,9 @@ fn tell(answer: &mut Answer, found: Vec<(CallId, Vec<Finding>)>, spoken: &[Strin
 /// The first table in a sentence.
 fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
     let frame = &table.frame;
-    let cell = |row: usize, column: usize| show(frame.cell(row, column), frame.fields.get(column).map(|field| field.unit).unwrap_or_default());
+    let cell = |row: usize, column: usize| {
+        show(frame.cell(row, column), frame.fields.get(column).map(|field| field.unit).unwrap_or_default())
+    };
     let trace = |row: usize, column: usize| Evidence {
         text: cell(row, column),
         call_id: call,
@@ -391,7 +432,9 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
         rows: vec![row],
         operation: "value".to_owned(),
     };
-    let label = |column: usize| frame.fields.get(column).map(|field| field.name.replace('_', " ")).unwrap_or_default();
+    let label = |column: usize| {
+        frame.fields.get(column).map(|field| field.name.replace('_', " ")).unwrap_or_default()
+    };
     let list = |rows: usize, of: &dyn Fn(usize) -> String| {
         let some: Vec<String> = (0..rows.min(10)).map(of).collect();
         let rest = if rows > 10 { format!(" and {} more", rows - 10) } else { String::new() };
@@ -402,10 +445,17 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
         (0, _) => ("There is nothing that fits.".to_owned(), Vec::new()),
         (1, 1) => (format!("{}: {}.", capital(&label(0)), cell(0, 0)), vec![trace(0, 0)]),
         (1, _) => {
-            let parts: Vec<String> = (0..columns.min(8)).map(|column| format!("{} {}", label(column), cell(0, column))).collect();
-            (format!("{}.", capital(&parts.join(", "))), (0..columns.min(8)).map(|column| trace(0, column)).collect())
+            let parts: Vec<String> =
+                (0..columns.min(8)).map(|column| format!("{} {}", label(column), cell(0, column))).collect();
+            (
+                format!("{}.", capital(&parts.join(", "))),
+                (0..columns.min(8)).map(|column| trace(0, column)).collect(),
+            )
         }
-        (rows, 1) => (format!("{}: {}.", capital(&label(0)), list(rows, &|row| cell(row, 0))), (0..rows.min(10)).map(|row| trace(row, 0)).collect()),
+        (rows, 1) => (
+            format!("{}: {}.", capital(&label(0)), list(rows, &|row| cell(row, 0))),
+            (0..rows.min(10)).map(|row| trace(row, 0)).collect(),
+        ),
         (rows, 2) if rows <= 10 => {
             let evidence = (0..rows).flat_map(|row| [trace(row, 0), trace(row, 1)]).collect();
             let pairs = list(rows, &|row| format!("{} ({})", cell(row, 0), cell(row, 1)));
@@ -413,26 +463,48 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
         }
         (rows, _) => {
             let names: Vec<String> = (0..columns.min(6)).map(label).collect();
-            (format!("{} rows with {}.", steward_analysis::frame::group(rows as f64, 0, false), names.join(", ")), Vec::new())
+            (
+                format!(
+                    "{} rows with {}.",
+                    steward_analysis::frame::group(rows as f64, 0, false),
+                    names.join(", ")
+                ),
+                Vec::new(),
+            )
         }
     }
 }
 
 /// The whole in one line: what it adds up to, and how that compares with the time before.
 fn headline(tables: &[Shown], calls: &[CallId]) -> Option<(String, Vec<Evidence>)> {
-    let find = |name: &str| tables.iter().zip(calls).find(|(table, _)| table.frame.name == name && table.frame.rows.len() == 1);
+    let find = |name: &str| {
+        tables.iter().zip(calls).find(|(table, _)| table.frame.name == name && table.frame.rows.len() == 1)
+    };
     let (totals, call) = find("totals")?;
     let field = totals.frame.fields.first()?;
     let total = totals.frame.cell(0, 0);
     let mut evidence = vec![traced(&totals.frame, *call, 0)];
     let mut line = format!("{}: {}", capital(&field.name.replace('_', " ")), show(total, field.unit));
-    if let Some((compared, call)) = tables.iter().zip(calls).find(|(table, _)| table.title.starts_with("Compared") && table.frame.rows.len() == 1) {
+    if let Some((compared, call)) = tables
+        .iter()
+        .zip(calls)
+        .find(|(table, _)| table.title.starts_with("Compared") && table.frame.rows.len() == 1)
+    {
         for place in 1..compared.frame.fields.len() {
-            let (Some(now), Some(before), Some(name)) = (total.number(), compared.frame.cell(0, place).number(), compared.frame.fields.get(place)) else { continue };
+            let (Some(now), Some(before), Some(name)) =
+                (total.number(), compared.frame.cell(0, place).number(), compared.frame.fields.get(place))
+            else {
+                continue;
+            };
             if before != 0.0 {
                 let change = 100.0 * (now - before) / before.abs();
                 let way = if change >= 0.0 { "up" } else { "down" };
-                line.push_str(&format!(", {way} {} % from {} ({})", steward_analysis::frame::group(change.abs(), 1, false), show(compared.frame.cell(0, place), name.unit), name.name));
+                line.push_str(&format!(
+                    ", {way} {} % from {} ({})",
+                    steward_analysis::frame::group(change.abs(), 1, false),
+                    show(compared.frame.cell(0, place), name.unit),
+                    name.name
+                ));
                 evidence.push(traced(&compared.frame, *call, place));
             }
         }

@@ -9,11 +9,20 @@ use std::path::{Path, PathBuf};
 use steward_analysis::frame::{Frame, Value};
 use steward_analysis::report::{self, ReportInput};
 use steward_analysis::tools::Workbench;
-use steward_domain::{Artifact, ArtifactId, ArtifactKind, Certainty, Check as _, Deliverable, EventType, ResponseStatus, Sha256Hex};
+use steward_domain::{
+    Artifact, ArtifactId, ArtifactKind, Certainty, Check as _, Deliverable, EventType, ResponseStatus,
+    Sha256Hex,
+};
 use steward_store::Change;
 
 /// Writes what was asked for. A file that cannot be written leaves the answer standing, in part.
-pub(super) fn write(house: &House, ask: &Ask, answer: &mut Answer, bench: &Workbench, record: &mut Record<'_>) -> Result<()> {
+pub(super) fn write(
+    house: &House,
+    ask: &Ask,
+    answer: &mut Answer,
+    bench: &Workbench,
+    record: &mut Record<'_>,
+) -> Result<()> {
     let wants = |what: Deliverable| ask.deliver.is_empty() || ask.deliver.contains(&what);
     let folder = |kind: &str| match &ask.out {
         Some(out) => absolute(out).join(kind),
@@ -23,7 +32,12 @@ pub(super) fn write(house: &House, ask: &Ask, answer: &mut Answer, bench: &Workb
     if wants(Deliverable::Tables) {
         for table in &answer.tables {
             let data = json!({ "title": table.title, "rows": table.frame.rows.len(), "columns": table.frame.fields.iter().map(|field| &field.name).collect::<Vec<_>>() });
-            files.push((ArtifactKind::Table, folder("tables").join(format!("{}.csv", table.frame.name)), csv(&table.frame), data));
+            files.push((
+                ArtifactKind::Table,
+                folder("tables").join(format!("{}.csv", table.frame.name)),
+                csv(&table.frame),
+                data,
+            ));
         }
     }
     let mut pictures = Vec::new();
@@ -31,8 +45,18 @@ pub(super) fn write(house: &House, ask: &Ask, answer: &mut Answer, bench: &Workb
         for (place, chart) in answer.charts.iter().enumerate() {
             let base = folder("charts").join(format!("{}_{}", place + 1, file_name(&chart.spec.title)));
             let data = json!({ "title": chart.spec.title, "kind": chart.spec.kind, "x": chart.spec.x, "y": chart.spec.y });
-            files.push((ArtifactKind::Chart, base.with_extension("png"), chart.drawn.png.clone(), data.clone()));
-            files.push((ArtifactKind::Chart, base.with_extension("svg"), chart.drawn.svg.clone().into_bytes(), data.clone()));
+            files.push((
+                ArtifactKind::Chart,
+                base.with_extension("png"),
+                chart.drawn.png.clone(),
+                data.clone(),
+            ));
+            files.push((
+                ArtifactKind::Chart,
+                base.with_extension("svg"),
+                chart.drawn.svg.clone().into_bytes(),
+                data.clone(),
+            ));
             let vega = serde_json::to_vec_pretty(&chart.drawn.vega_lite).unwrap_or_default();
             files.push((ArtifactKind::Chart, base.with_extension("vl.json"), vega, data));
             pictures.push(base.with_extension("png"));
@@ -42,8 +66,18 @@ pub(super) fn write(house: &House, ask: &Ask, answer: &mut Answer, bench: &Workb
         let reports = folder("reports");
         let input = report_input(ask, answer, bench, record, &pictures, &reports);
         let data = json!({ "sections": ["answer", "findings", "charts", "tables", "method", "proof"] });
-        files.push((ArtifactKind::Report, reports.join("report.md"), report::markdown(&input).into_bytes(), data.clone()));
-        files.push((ArtifactKind::Report, reports.join("report.html"), report::html(&input).into_bytes(), data));
+        files.push((
+            ArtifactKind::Report,
+            reports.join("report.md"),
+            report::markdown(&input).into_bytes(),
+            data.clone(),
+        ));
+        files.push((
+            ArtifactKind::Report,
+            reports.join("report.html"),
+            report::html(&input).into_bytes(),
+            data,
+        ));
     }
     for (kind, path, content, metadata) in files {
         if let Err(error) = save(&path, &content) {
@@ -58,7 +92,13 @@ pub(super) fn write(house: &House, ask: &Ask, answer: &mut Answer, bench: &Workb
     Ok(())
 }
 
-fn artifact(record: &mut Record<'_>, kind: ArtifactKind, path: &Path, content: &[u8], metadata: Map<String, Json>) -> Result<Artifact> {
+fn artifact(
+    record: &mut Record<'_>,
+    kind: ArtifactKind,
+    path: &Path,
+    content: &[u8],
+    metadata: Map<String, Json>,
+) -> Result<Artifact> {
     let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
     let artifact = Artifact {
         artifact_id: ArtifactId(record.id()?),
@@ -107,13 +147,21 @@ fn csv(frame: &Frame) -> Vec<u8> {
 }
 
 fn file_name(title: &str) -> String {
-    let plain: String = title.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    let plain: String =
+        title.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let parts: Vec<&str> = plain.split('_').filter(|part| !part.is_empty()).take(8).collect();
     let name = parts.join("_");
     if name.is_empty() { "chart".to_owned() } else { name.chars().take(60).collect() }
 }
 
-fn report_input<'a>(ask: &Ask, answer: &'a Answer, bench: &Workbench, record: &Record<'_>, pictures: &[PathBuf], reports: &Path) -> ReportInput<'a> {
+fn report_input<'a>(
+    ask: &Ask,
+    answer: &'a Answer,
+    bench: &Workbench,
+    record: &Record<'_>,
+    pictures: &[PathBuf],
+    reports: &Path,
+) -> ReportInput<'a> {
     let confidence = match answer.confidence {
         Certainty::High => report::Level::High,
         Certainty::Medium => report::Level::Medium,
@@ -143,7 +191,13 @@ fn report_input<'a>(ask: &Ask, answer: &'a Answer, bench: &Workbench, record: &R
         assumptions: answer.assumptions.clone(),
         tables: answer.tables.iter().map(|table| (&table.frame, table.title.clone())).collect(),
         charts: charts.collect(),
-        sources: answer.sources.iter().map(|source| (source.name.clone(), format!("{} ({})", source.tables.join(", "), source.location))).collect(),
+        sources: answer
+            .sources
+            .iter()
+            .map(|source| {
+                (source.name.clone(), format!("{} ({})", source.tables.join(", "), source.location))
+            })
+            .collect(),
         queries: answer.sql.iter().map(|run| (run.title.clone(), run.sql.clone())).collect(),
         confidence: Some(report::Confidence { level: confidence, reasons: Vec::new() }),
         proof: vec![

@@ -13,8 +13,9 @@ use std::time::Duration;
 use steward_analysis::repair;
 use steward_analysis::tools::{Output, Workbench};
 use steward_domain::{
-    Attempt, CallId, CallStatus, Check as _, Coded as _, EventType, Invalid, NodeName, Observation, ObservationId,
-    Outcome, Plan, PlanId, PlanStatus, Problem, RequestStatus, Seconds, Subtask, ToolCall, ToolName,
+    Attempt, CallId, CallStatus, Check as _, Coded as _, EventType, Invalid, NodeName, Observation,
+    ObservationId, Outcome, Plan, PlanId, PlanStatus, Problem, RequestStatus, Seconds, Subtask, ToolCall,
+    ToolName,
 };
 use steward_store::Change;
 
@@ -44,12 +45,20 @@ pub(super) async fn carry_out(
     let mut work = match planned {
         Planned::Work(work) => work,
         Planned::Ask { question, options } => {
-            record.note(EventType::Understood, "planner", json!({ "outcome": "question_back", "question": question, "options": options }))?;
+            record.note(
+                EventType::Understood,
+                "planner",
+                json!({ "outcome": "question_back", "question": question, "options": options }),
+            )?;
             let answer = Answer::question(record.task, question, options, bench);
             return end(answer, record, began).await;
         }
         Planned::Unanswerable { why, can_answer } => {
-            record.note(EventType::Understood, "planner", json!({ "outcome": "unanswerable", "why": why }))?;
+            record.note(
+                EventType::Understood,
+                "planner",
+                json!({ "outcome": "unanswerable", "why": why }),
+            )?;
             let answer = Answer::unanswerable(record.task, why, can_answer, bench);
             return end(answer, record, began).await;
         }
@@ -61,7 +70,11 @@ pub(super) async fn carry_out(
         let Some(sql) = step.arguments.get("sql").and_then(Json::as_str).map(str::to_owned) else { continue };
         if step.after.is_empty() {
             match bench.admit(&sql) {
-                Ok(_) => record.note(EventType::PolicyDecision, "policy", json!({ "decision": "allow", "step": step.name }))?,
+                Ok(_) => record.note(
+                    EventType::PolicyDecision,
+                    "policy",
+                    json!({ "decision": "allow", "step": step.name }),
+                )?,
                 Err(error) if error.category() == steward_domain::ErrorCategory::Denied => {
                     let code = error.code();
                     record.note(EventType::PolicyDecision, "policy", json!({ "decision": "deny", "step": step.name, "rule": code, "reason": error.to_string() }))?;
@@ -121,7 +134,11 @@ fn plan_of(record: &mut Record<'_>, work: &Work, ask: &Ask) -> Result<steward_do
                 task_id: node(&step.name)?,
                 description: step.title.clone(),
                 tool_name: ToolName::new(step.tool)?,
-                dependencies: step.after.iter().map(|name| node(name)).collect::<std::result::Result<_, _>>()?,
+                dependencies: step
+                    .after
+                    .iter()
+                    .map(|name| node(name))
+                    .collect::<std::result::Result<_, _>>()?,
                 invariants: step.invariants.clone(),
                 estimated_cost_seconds: Seconds::new(cost(step))?,
             })
@@ -138,9 +155,14 @@ fn plan_of(record: &mut Record<'_>, work: &Work, ask: &Ask) -> Result<steward_do
         status: PlanStatus::Draft,
     };
     let plan = plan.validate()?;
-    let registered = |name: &ToolName| steward_analysis::tools::TOOLS.iter().any(|(tool, _)| *tool == name.as_str());
+    let registered =
+        |name: &ToolName| steward_analysis::tools::TOOLS.iter().any(|(tool, _)| *tool == name.as_str());
     plan.admit(ask.constraints.timeout_seconds, registered)?;
-    record.note(EventType::PlanCreated, "planner", json!({ "plan_id": plan.plan_id, "planner": work.planner, "subtasks": plan.subtasks }))?;
+    record.note(
+        EventType::PlanCreated,
+        "planner",
+        json!({ "plan_id": plan.plan_id, "planner": work.planner, "subtasks": plan.subtasks }),
+    )?;
     Ok(plan)
 }
 
@@ -149,13 +171,20 @@ fn node(name: &str) -> std::result::Result<NodeName, Problem> {
 }
 
 /// Runs the steps in waves: each wave is everything whose inputs are there.
-async fn run_all(bench: &Workbench, work: &Work, record: &mut Record<'_>, tell: &(dyn Fn(&str) + Sync), limit: Duration) -> Result<Vec<Ended>> {
+async fn run_all(
+    bench: &Workbench,
+    work: &Work,
+    record: &mut Record<'_>,
+    tell: &(dyn Fn(&str) + Sync),
+    limit: Duration,
+) -> Result<Vec<Ended>> {
     let deadline = tokio::time::Instant::now() + limit;
     let mut waiting: Vec<Step> = work.steps.clone();
     let mut done: Vec<Ended> = Vec::new();
     while !waiting.is_empty() {
         let ready: BTreeSet<String> = done.iter().map(|ended| ended.step.name.clone()).collect();
-        let (wave, rest): (Vec<Step>, Vec<Step>) = waiting.into_iter().partition(|step| step.after.iter().all(|name| ready.contains(name)));
+        let (wave, rest): (Vec<Step>, Vec<Step>) =
+            waiting.into_iter().partition(|step| step.after.iter().all(|name| ready.contains(name)));
         waiting = rest;
         if wave.is_empty() {
             break;
@@ -166,8 +195,16 @@ async fn run_all(bench: &Workbench, work: &Work, record: &mut Record<'_>, tell: 
     Ok(done)
 }
 
-async fn run_wave(bench: &Workbench, work: &Work, wave: Vec<Step>, before: &[Ended], record: &mut Record<'_>, deadline: tokio::time::Instant) -> Result<Vec<Ended>> {
-    let mut open: Vec<(Step, u8, Vec<String>, bool)> = wave.into_iter().map(|step| (step, 1, Vec::new(), false)).collect();
+async fn run_wave(
+    bench: &Workbench,
+    work: &Work,
+    wave: Vec<Step>,
+    before: &[Ended],
+    record: &mut Record<'_>,
+    deadline: tokio::time::Instant,
+) -> Result<Vec<Ended>> {
+    let mut open: Vec<(Step, u8, Vec<String>, bool)> =
+        wave.into_iter().map(|step| (step, 1, Vec::new(), false)).collect();
     let mut done = Vec::new();
     while !open.is_empty() {
         let mut calls = Vec::new();
@@ -178,7 +215,9 @@ async fn run_wave(bench: &Workbench, work: &Work, wave: Vec<Step>, before: &[End
         }
         record.flush().await?;
         let results = join_all(calls.iter().map(|(step, ..)| run_step(bench, step, before, deadline))).await;
-        for ((mut step, attempt, mut repairs, partial, call), (result, took)) in calls.into_iter().zip(results) {
+        for ((mut step, attempt, mut repairs, partial, call), (result, took)) in
+            calls.into_iter().zip(results)
+        {
             note_observation(record, call, &result, took)?;
             if let Err(error) = &result
                 && attempt < ATTEMPTS
@@ -216,7 +255,9 @@ async fn run_step(
         }),
         None => {
             let work = bench.call(step.tool, &step.arguments, &step.name);
-            tokio::time::timeout_at(deadline, work).await.unwrap_or(Err(steward_analysis::Error::Timeout { seconds }))
+            tokio::time::timeout_at(deadline, work)
+                .await
+                .unwrap_or(Err(steward_analysis::Error::Timeout { seconds }))
         }
     };
     (result, began.elapsed())
@@ -238,7 +279,12 @@ fn note_call(record: &mut Record<'_>, call_id: CallId, step: &Step, attempt: u8)
     record.note(EventType::ToolCalled, "runtime", json!(call))
 }
 
-fn note_observation(record: &mut Record<'_>, call_id: CallId, result: &std::result::Result<Output, steward_analysis::Error>, took: Duration) -> Result<()> {
+fn note_observation(
+    record: &mut Record<'_>,
+    call_id: CallId,
+    result: &std::result::Result<Output, steward_analysis::Error>,
+    took: Duration,
+) -> Result<()> {
     let (status, data, error) = match result {
         Ok(output) => {
             let frame = output.frame.as_ref();
@@ -254,7 +300,8 @@ fn note_observation(record: &mut Record<'_>, call_id: CallId, result: &std::resu
             (status, None, Some(error))
         }
     };
-    let rows = result.as_ref().ok().and_then(|output| output.frame.as_ref()).map(|frame| frame.rows.len() as u64);
+    let rows =
+        result.as_ref().ok().and_then(|output| output.frame.as_ref()).map(|frame| frame.rows.len() as u64);
     let observation = Observation {
         observation_id: ObservationId(record.id()?),
         call_id,
@@ -274,13 +321,15 @@ fn note_observation(record: &mut Record<'_>, call_id: CallId, result: &std::resu
 fn decorate(ended: &mut Ended, work: &Work, bench: &Workbench) {
     let Ok(output) = &mut ended.result else { return };
     let Some(frame) = &mut output.frame else { return };
-    let named = work.reading.iter().flat_map(|reading| &reading.queries).find(|named| named.name == ended.step.name);
+    let named =
+        work.reading.iter().flat_map(|reading| &reading.queries).find(|named| named.name == ended.step.name);
     if let Some(named) = named {
         let units = steward_analysis::shape::units(&named.query, bench.session.catalogue());
         for (field, unit) in frame.fields.iter_mut().zip(units) {
             field.unit = unit;
         }
         steward_analysis::shape::restore_times(frame, &named.query, bench.session.catalogue());
+        steward_analysis::shape::spell_times(frame, &named.query, &bench.session);
         let _kept = bench.keep(&ended.step.name, frame);
     }
 }

@@ -19,7 +19,8 @@ use std::sync::Arc;
 use steward_analysis::session::{Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
-    AnalysisRequest, Constraints, ConversationId, Deliverable, EventType, Question, RequestPolicy, RequestStatus, UserId,
+    AnalysisRequest, Constraints, ConversationId, Deliverable, EventType, Question, RequestPolicy,
+    RequestStatus, UserId,
 };
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
@@ -126,8 +127,13 @@ impl House {
         let limits = Limits { rows: ask.constraints.row_limit, timeout: ask.constraints.timeout_seconds };
         let bench = Workbench::new(session, access, limits);
         let fingerprint = bench.session.catalogue().fingerprint();
-        let tables: Vec<&str> = bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
-        record.note(EventType::StepRecorded, "analysis", json!({ "step": "profile", "tables": tables, "schema_fingerprint": fingerprint }))?;
+        let tables: Vec<&str> =
+            bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
+        record.note(
+            EventType::StepRecorded,
+            "analysis",
+            json!({ "step": "profile", "tables": tables, "schema_fingerprint": fingerprint }),
+        )?;
         tell("Planning");
         let planned = plan::choose(self, ask, &talk, &bench, &fingerprint).await;
         let mut answer = carry::carry_out(self, ask, &bench, planned, &mut record, &tell, began).await?;

@@ -2,13 +2,13 @@
 
 use super::{Ask, House, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
-use steward_analysis::catalogue::Catalogue;
+use std::sync::Arc;
+use steward_analysis::catalogue::{Catalogue, Table};
 use steward_analysis::planner::{self, ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Query};
 use steward_analysis::tools::Workbench;
 use steward_analysis::{model_planner, shape, share, sql};
-use std::sync::Arc;
 use steward_domain::{Coded as _, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
@@ -49,7 +49,13 @@ pub(super) enum Planned {
     Unanswerable { why: String, can_answer: Vec<String> },
 }
 
-pub(super) async fn choose(house: &House, ask: &Ask, talk: &Talk, bench: &Workbench, fingerprint: &str) -> Planned {
+pub(super) async fn choose(
+    house: &House,
+    ask: &Ask,
+    talk: &Talk,
+    bench: &Workbench,
+    fingerprint: &str,
+) -> Planned {
     let visible = bench.session.visible(&bench.access);
     let everything = bench.session.catalogue();
     if let Some(mut work) = given_sql(&ask.question) {
@@ -82,17 +88,23 @@ pub(super) async fn choose(house: &House, ask: &Ask, talk: &Talk, bench: &Workbe
             _ => None,
         };
         let today = house.clock.now().to_chrono().date_naive();
-        let asked = model_planner::plan(&**model, &ask.question, &visible, hint, house.samples_to_model, today).await;
+        let asked =
+            model_planner::plan(&**model, &ask.question, &visible, hint, house.samples_to_model, today).await;
         match asked {
             Ok(plan) => return Planned::Work(from_model(plan)),
             Err(error) if ask.planner == Some(Planner::Model) => {
-                return Planned::Unanswerable { why: format!("{} {error}", error.code()), can_answer: Vec::new() };
+                return Planned::Unanswerable {
+                    why: format!("{} {error}", error.code()),
+                    can_answer: Vec::new(),
+                };
             }
             Err(error) => {
                 // The model's failure is no reason to give nothing; it is said, and the built-in reading stands.
                 return match local {
                     Planned::Work(mut work) => {
-                        work.assumptions.push(format!("The model could not be used ({error}), so the built-in reading was taken."));
+                        work.assumptions.push(format!(
+                            "The model could not be used ({error}), so the built-in reading was taken."
+                        ));
                         Planned::Work(work)
                     }
                     other => other,
@@ -111,11 +123,30 @@ pub(super) async fn choose(house: &House, ask: &Ask, talk: &Talk, bench: &Workbe
 }
 
 /// The built-in planner: written instructions for statistics first, then questions.
-async fn local(house: &House, ask: &Ask, talk: &Talk, bench: &Workbench, visible: &Catalogue, everything: &Catalogue) -> Planned {
+async fn local(
+    house: &House,
+    ask: &Ask,
+    talk: &Talk,
+    bench: &Workbench,
+    visible: &Catalogue,
+    everything: &Catalogue,
+) -> Planned {
     let procedure = match visible.tables.as_slice() {
         [table] if talk.earlier.is_none() => {
+            // Instructions name columns as the file does.
+            let labels = labels(table);
             let head = bench.session.head(&table.name, bench.limits.rows.get() as usize).await;
-            head.ok().and_then(|(frame, _)| procedure::read(&ask.question, &frame)).map(|procedure| (table.name.clone(), procedure))
+            head.ok()
+                .and_then(|(mut frame, _)| {
+                    let hidden = |name: &str| table.column(name).is_none();
+                    let kept: Vec<bool> = frame.fields.iter().map(|field| !hidden(&field.name)).collect();
+                    frame.keep_columns(&kept);
+                    for (field, label) in frame.fields.iter_mut().zip(&labels) {
+                        field.name.clone_from(label);
+                    }
+                    procedure::read(&ask.question, &frame)
+                })
+                .map(|procedure| (table.name.clone(), procedure))
         }
         _ => None,
     };
@@ -126,7 +157,9 @@ async fn local(house: &House, ask: &Ask, talk: &Talk, bench: &Workbench, visible
     }
     let today = house.clock.now().to_chrono().date_naive();
     let meaning: &dyn planner::Meaning = &*house.encoder;
-    let read = |catalogue: &Catalogue| planner::read(&ask.question, catalogue, talk.earlier.as_ref(), today, meaning);
+    let read = |catalogue: &Catalogue| {
+        planner::read(&ask.question, catalogue, talk.earlier.as_ref(), today, meaning)
+    };
     let outcome = read(visible);
     let outcome = match &outcome {
         // What the question is about may be there but not to be read: then policy says so, instead of "there is no such thing".
@@ -161,9 +194,22 @@ fn given_sql(question: &str) -> Option<Work> {
     let sql = matches!(first.as_str(), "select" | "with") && text.to_ascii_lowercase().contains(" from ")
         || matches!(
             first.trim_end_matches(';'),
-            "insert" | "update" | "delete" | "drop" | "alter" | "create" | "attach" | "detach" | "vacuum" | "copy" | "pragma" | "truncate" | "grant"
+            "insert"
+                | "update"
+                | "delete"
+                | "drop"
+                | "alter"
+                | "create"
+                | "attach"
+                | "detach"
+                | "vacuum"
+                | "copy"
+                | "pragma"
+                | "truncate"
+                | "grant"
         ) && text.contains(|c: char| c == ';' || c == '(' || c == '\'')
-        || matches!(first.as_str(), "drop" | "delete" | "truncate" | "attach" | "vacuum" | "pragma") && text.split_whitespace().count() <= 6;
+        || matches!(first.as_str(), "drop" | "delete" | "truncate" | "attach" | "vacuum" | "pragma")
+            && text.split_whitespace().count() <= 6;
     sql.then(|| Work {
         steps: vec![step("result", "Result", "sql.run", json!({ "sql": text }), true)],
         planner: "sql",
@@ -175,14 +221,43 @@ fn given_sql(question: &str) -> Option<Work> {
 
 fn step(name: &str, title: &str, tool: &'static str, arguments: Json, shown: bool) -> Step {
     let invariants = vec!["read-only".to_owned()];
-    Step { name: name.to_owned(), title: title.to_owned(), tool, arguments, after: Vec::new(), invariants, shown }
+    Step {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        tool,
+        arguments,
+        after: Vec::new(),
+        invariants,
+        shown,
+    }
+}
+
+/// The columns' names as the source spells them, made unique.
+fn labels(table: &Table) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for column in &table.columns {
+        let label = column.label.trim();
+        let taken = label.is_empty() || label.contains('\n') || labels.iter().any(|known| known.eq_ignore_ascii_case(label));
+        labels.push(if taken { column.name.clone() } else { label.to_owned() });
+    }
+    labels
 }
 
 fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Work {
-    let columns = visible.table(table).map(|table| table.columns.as_slice()).unwrap_or_default();
-    let list: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name.replace('"', "\"\""))).collect();
-    let load = format!("SELECT {} FROM \"{}\"", list.join(", "), table.replace('"', "\"\""));
-    let mut statistics = step("statistics", "Statistics", "stats.run", json!({ "input": "rows", "procedure": procedure }), true);
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let known = visible.table(table);
+    let columns = known.map(|table| table.columns.as_slice()).unwrap_or_default();
+    let labels = known.map(labels).unwrap_or_default();
+    let list: Vec<String> =
+        columns.iter().zip(&labels).map(|(column, label)| format!("{} AS {}", quoted(&column.name), quoted(label))).collect();
+    let load = format!("SELECT {} FROM {}", list.join(", "), quoted(table));
+    let mut statistics = step(
+        "statistics",
+        "Statistics",
+        "stats.run",
+        json!({ "input": "rows", "procedure": procedure }),
+        true,
+    );
     statistics.after.push("rows".to_owned());
     statistics.invariants = procedure.assumptions.clone();
     Work {
@@ -204,7 +279,12 @@ fn rename(reading: &mut Reading, catalogue: &Catalogue) {
     }
 }
 
-pub(super) fn from_reading(mut reading: Reading, bench: &Workbench, visible: &Catalogue, planner: &'static str) -> Work {
+pub(super) fn from_reading(
+    mut reading: Reading,
+    bench: &Workbench,
+    visible: &Catalogue,
+    planner: &'static str,
+) -> Work {
     rename(&mut reading, bench.session.catalogue());
     let mut steps = Vec::new();
     let mut queries: Vec<Query> = reading.queries.iter().map(|named| named.query.clone()).collect();
@@ -213,7 +293,13 @@ pub(super) fn from_reading(mut reading: Reading, bench: &Workbench, visible: &Ca
     }
     let mut base = None;
     if let Some((table, load, rewritten)) = share::base(&queries, bench.session.catalogue()) {
-        let mut loading = step(share::BASE, &format!("The rows of {table} that are needed"), "sql.run", run_arguments(bench, &load), false);
+        let mut loading = step(
+            share::BASE,
+            &format!("The rows of {table} that are needed"),
+            "sql.run",
+            run_arguments(bench, &load),
+            false,
+        );
         loading.invariants.push("read each file once".to_owned());
         if let Some(arguments) = loading.arguments.as_object_mut() {
             arguments.insert("keep_in_engine".to_owned(), true.into());
@@ -235,7 +321,8 @@ pub(super) fn from_reading(mut reading: Reading, bench: &Workbench, visible: &Ca
         }
         steps.push(run);
     }
-    let charts: Vec<Step> = reading.charts.iter().enumerate().filter_map(|(place, wish)| chart(place, wish, &reading)).collect();
+    let charts: Vec<Step> =
+        reading.charts.iter().enumerate().filter_map(|(place, wish)| chart(place, wish, &reading)).collect();
     steps.extend(charts);
     Work {
         steps,
@@ -268,10 +355,13 @@ fn chart(place: usize, wish: &ChartWish, reading: &Reading) -> Option<Step> {
 
 fn from_model(plan: model_planner::ModelPlan) -> Work {
     let mut steps: Vec<Step> = (plan.queries.iter())
-        .map(|query| step(&query.name, &query.title, "sql.run", json!({ "sql": query.sql, "in_engine": false }), true))
+        .map(|query| {
+            step(&query.name, &query.title, "sql.run", json!({ "sql": query.sql, "in_engine": false }), true)
+        })
         .collect();
     for (place, chart) in plan.charts.iter().enumerate() {
-        let mut drawing = step(&format!("chart_{}", place + 1), &chart.title, "plot.render", json!(chart), false);
+        let mut drawing =
+            step(&format!("chart_{}", place + 1), &chart.title, "plot.render", json!(chart), false);
         drawing.after.push(chart.input.clone());
         steps.push(drawing);
     }

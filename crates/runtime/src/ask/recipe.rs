@@ -12,7 +12,10 @@ use steward_analysis::adapt;
 use steward_analysis::catalogue::Catalogue;
 use steward_analysis::planner::Reading;
 use steward_analysis::tools::Workbench;
-use steward_domain::{Check as _, NodeName, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName, Valid};
+use steward_domain::{
+    Check as _, NodeName, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName,
+    Valid,
+};
 use steward_store::{Change, Page, Scope};
 
 /// Recipes that are looked at before meaning is asked, last used first.
@@ -21,12 +24,18 @@ const RECENT: u32 = 50;
 const NEAREST: u32 = 3;
 
 /// A recipe that answers this question, with the question's particulars put in.
-pub(super) async fn find(house: &House, ask: &Ask, visible: &Catalogue, fingerprint: &str) -> Option<(RecipeId, Reading)> {
+pub(super) async fn find(
+    house: &House,
+    ask: &Ask,
+    visible: &Catalogue,
+    fingerprint: &str,
+) -> Option<(RecipeId, Reading)> {
     let scope = Scope::User(ask.user.clone());
     let schema = Sha256Hex::new(fingerprint).ok()?;
     let today = house.clock.now().to_chrono().date_naive();
     let fits = |recipe: &Valid<Recipe>| -> Option<(RecipeId, Reading)> {
-        let reading: Reading = serde_json::from_value(recipe.tool_argument_templates.first()?.get("reading")?.clone()).ok()?;
+        let reading: Reading =
+            serde_json::from_value(recipe.tool_argument_templates.first()?.get("reading")?.clone()).ok()?;
         let adapted = adapt::adapt(&ask.question, recipe.intent_template.as_str(), &reading, visible, today)?;
         Some((recipe.recipe_id, adapted))
     };
@@ -44,13 +53,23 @@ pub(super) async fn find(house: &House, ask: &Ask, visible: &Catalogue, fingerpr
 }
 
 /// Keeps what worked, or counts one more success of the recipe that was used.
-pub(super) fn learn(house: &House, ask: &Ask, work: &Work, bench: &Workbench, answer: &Answer, record: &mut Record<'_>) -> Result<()> {
+pub(super) fn learn(
+    house: &House,
+    ask: &Ask,
+    work: &Work,
+    bench: &Workbench,
+    answer: &Answer,
+    record: &mut Record<'_>,
+) -> Result<()> {
     if let Some(id) = work.recipe {
         record.change(Change::UseRecipe { id, at: record.now() });
         return Ok(());
     }
     // Only what was read with high confidence, and not what leans on an earlier question.
-    let Some(reading) = work.reading.as_ref().filter(|reading| reading.confidence >= super::plan::SURE) else { return Ok(()) };
+    let Some(reading) = work.reading.as_ref().filter(|reading| reading.confidence >= super::plan::SURE)
+    else {
+        return Ok(());
+    };
     if ask.conversation.is_some() || answer.tables.is_empty() || work.planner != "local" {
         return Ok(());
     }
@@ -74,7 +93,9 @@ pub(super) fn learn(house: &House, ask: &Ask, work: &Work, bench: &Workbench, an
         schema_fingerprint: Sha256Hex::new(bench.session.catalogue().fingerprint())?,
         intent_template: Template::new(template)?,
         intent_embedding: embedding.to_vec(),
-        plan_structure: PlanTemplate { subtasks: subtasks.collect::<std::result::Result<_, steward_domain::Problem>>()? },
+        plan_structure: PlanTemplate {
+            subtasks: subtasks.collect::<std::result::Result<_, steward_domain::Problem>>()?,
+        },
         tool_argument_templates: vec![arguments],
         success_count: 1,
         created_at: now,

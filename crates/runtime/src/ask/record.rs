@@ -4,8 +4,8 @@
 use crate::error::Result;
 use serde_json::{Map, Value as Json, json};
 use steward_domain::{
-    AnalysisRequest, CallId, ChainId, Check as _, ConversationId, EventType, Label, RequestStatus, Task, TaskId,
-    TaskStatus, UserId, Valid,
+    AnalysisRequest, CallId, ChainId, Check as _, ConversationId, EventType, Label, RequestStatus, Task,
+    TaskId, TaskStatus, UserId, Valid,
 };
 use steward_journal::Draft;
 use steward_journal::clock::Clock;
@@ -42,7 +42,13 @@ impl<'a> Record<'a> {
     }
 
     /// Notes what happened, with particulars that enter by salted hash and can be erased.
-    pub(crate) fn note_personal(&mut self, event: EventType, actor: &str, data: Json, personal: Map<String, Json>) -> Result<()> {
+    pub(crate) fn note_personal(
+        &mut self,
+        event: EventType,
+        actor: &str,
+        data: Json,
+        personal: Map<String, Json>,
+    ) -> Result<()> {
         let Json::Object(data) = data else { return Ok(()) };
         let mut draft = Draft::new(event, Label::new(actor)?, data);
         draft.personal = personal;
@@ -107,7 +113,11 @@ impl<'a> Record<'a> {
     }
 
     /// Ends the task and writes everything.
-    pub(crate) async fn finish(&mut self, status: RequestStatus, outcome: std::result::Result<String, String>) -> Result<()> {
+    pub(crate) async fn finish(
+        &mut self,
+        status: RequestStatus,
+        outcome: std::result::Result<String, String>,
+    ) -> Result<()> {
         let now = self.clock.now();
         self.advance(status)?;
         let scope = Scope::User(self.user.clone());
@@ -135,7 +145,12 @@ impl<'a> Record<'a> {
     }
 
     /// Writes a commit on the conversation's own chain.
-    pub(crate) async fn converse(&self, conversation: ConversationId, entries: Vec<Draft>, changes: Vec<Change>) -> Result<()> {
+    pub(crate) async fn converse(
+        &self,
+        conversation: ConversationId,
+        entries: Vec<Draft>,
+        changes: Vec<Change>,
+    ) -> Result<()> {
         let mut commit = Commit::new(self.user.clone(), ChainId::from(conversation));
         (commit.entries, commit.changes) = (entries, changes);
         self.store.commit(&Scope::User(self.user.clone()), commit).await?;

@@ -9,12 +9,24 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     let Some(query) = reading.queries.first().map(|named| &named.query) else { return Vec::new() };
     let Some(table) = catalogue.table(&query.table) else { return Vec::new() };
     let measure = (query.items.iter())
-        .find_map(|item| column_of(&item.expr).and_then(|name| table.column(name)).filter(|column| is_measure(column)))
+        .find_map(|item| {
+            column_of(&item.expr).and_then(|name| table.column(name)).filter(|column| is_measure(column))
+        })
         .or_else(|| table.columns.iter().find(|column| is_measure(column)));
     let mut used: Vec<String> = query.group.iter().filter_map(column_of).map(str::to_owned).collect();
-    used.extend(reading.parameters.iter().map(|parameter| parameter.column.rsplit('.').next().unwrap_or_default().to_owned()));
-    used.extend(reading.queries.iter().flat_map(|named| &named.query.group).filter_map(column_of).map(str::to_owned));
-    let what = measure.map_or_else(|| format!("number of {}", table.label), |column| format!("total {}", column.label.replace('_', " ")));
+    used.extend(
+        reading
+            .parameters
+            .iter()
+            .map(|parameter| parameter.column.rsplit('.').next().unwrap_or_default().to_owned()),
+    );
+    used.extend(
+        reading.queries.iter().flat_map(|named| &named.query.group).filter_map(column_of).map(str::to_owned),
+    );
+    let what = measure.map_or_else(
+        || format!("number of {}", table.label),
+        |column| format!("total {}", column.label.replace('_', " ")),
+    );
     let mut questions = Vec::new();
     let over_time = query.group.iter().any(|expr| matches!(expr, Expr::Truncate(..) | Expr::Part(..)));
     if !over_time && table.columns.iter().any(|column| column.kind.is_time()) {
@@ -36,13 +48,23 @@ fn filtered(query: &Query) -> bool {
 
 fn is_measure(column: &Column) -> bool {
     let name = column.name.to_lowercase();
-    let counted = ["amount", "total", "sales", "revenue", "price", "cost", "value"].iter().any(|word| name.contains(word));
-    column.kind.is_number() && !name.ends_with("id") && !name.contains("year") && (counted || column.distinct > 20)
+    let counted = ["amount", "total", "sales", "revenue", "price", "cost", "value"]
+        .iter()
+        .any(|word| name.contains(word));
+    column.kind.is_number()
+        && !name.ends_with("id")
+        && !name.contains("year")
+        && (counted || column.distinct > 20)
 }
 
 /// Columns with few values: what things are counted by.
 fn dimensions(table: &Table) -> Vec<&Column> {
-    let few = |column: &&Column| !column.kind.is_time() && !column.kind.is_number() && (2..=50).contains(&column.distinct) && column.looks_like.is_none();
+    let few = |column: &&Column| {
+        !column.kind.is_time()
+            && !column.kind.is_number()
+            && (2..=50).contains(&column.distinct)
+            && column.looks_like.is_none()
+    };
     table.columns.iter().filter(few).collect()
 }
 

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use steward_analysis::planner::Reading;
 use steward_domain::{
-    Check as _, Content, Conversation, ConversationId, ConversationStatus, DomainName, EventType, Label, MessageId, Role,
+    Check as _, Content, Conversation, ConversationId, ConversationStatus, DomainName, EventType, Label,
+    MessageId, Role,
 };
 use steward_journal::Draft;
 use steward_store::{Change, NewMessage, Scope};
@@ -41,13 +42,22 @@ impl Talk {
         let data = spoken.iter().find_map(|message| message.metadata.get("data"));
         let data = data.and_then(|data| serde_json::from_value(data.clone()).ok()).unwrap_or_default();
         // A question back leaves no reading; the one before it still stands.
-        let earlier = spoken.iter().find_map(|message| message.metadata.get("reading").filter(|reading| !reading.is_null()));
+        let earlier = spoken
+            .iter()
+            .find_map(|message| message.metadata.get("reading").filter(|reading| !reading.is_null()));
         let earlier = earlier.and_then(|reading| serde_json::from_value(reading.clone()).ok());
         Ok(Self { id, known: true, data, earlier })
     }
 
     /// Appends the question and the answer.
-    pub(super) async fn close(&self, house: &House, ask: &Ask, data: &[String], answer: &Answer, record: &Record<'_>) -> Result<()> {
+    pub(super) async fn close(
+        &self,
+        house: &House,
+        ask: &Ask,
+        data: &[String],
+        answer: &Answer,
+        record: &Record<'_>,
+    ) -> Result<()> {
         let now = house.clock.now();
         let mut changes = Vec::new();
         let mut entries = Vec::new();
@@ -70,7 +80,10 @@ impl Talk {
             "confidence": answer.score,
             "planner": answer.planner,
         });
-        let said = [(Role::User, ask.question.trim().to_owned(), json!({})), (Role::Agent, answer.answer.clone(), metadata)];
+        let said = [
+            (Role::User, ask.question.trim().to_owned(), json!({})),
+            (Role::Agent, answer.answer.clone(), metadata),
+        ];
         for (role, content, metadata) in said {
             let id = MessageId(record.id()?);
             let Json::Object(metadata) = metadata else { continue };

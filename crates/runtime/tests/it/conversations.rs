@@ -16,7 +16,12 @@ async fn and_texas() {
     assert_eq!(second.conversation_id, first.conversation_id);
     let whole = fixture.ask(ask("total amount in Texas in 2021", &[retail("sales.csv")])).await;
     assert_eq!(second.tables[0].frame.rows, whole.tables[0].frame.rows);
-    let history = fixture.house.store.history(&Scope::User(user()), first.conversation_id.unwrap(), Page::first(10)).await.unwrap();
+    let history = fixture
+        .house
+        .store
+        .history(&Scope::User(user()), first.conversation_id.unwrap(), Page::first(10))
+        .await
+        .unwrap();
     let roles: Vec<Role> = history.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Agent, Role::User, Role::Agent]);
 }

@@ -40,7 +40,13 @@ impl Model for Parrot {
         "parrot"
     }
     async fn complete(&self, _: &Request) -> Result<Reply, ModelError> {
-        Ok(Reply { text: self.0.to_string(), json: Some(self.0.clone()), input_tokens: 1, output_tokens: 1, model: "parrot".to_owned() })
+        Ok(Reply {
+            text: self.0.to_string(),
+            json: Some(self.0.clone()),
+            input_tokens: 1,
+            output_tokens: 1,
+            model: "parrot".to_owned(),
+        })
     }
 }
 
@@ -58,7 +64,8 @@ impl Fixture {
             redactor: Arc::new(Redactor::default()),
             signer: Arc::new(signer),
         };
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("state.db"), options).unwrap());
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(&folder.path().join("state.db"), options).unwrap());
         let house = House {
             store,
             clock: Arc::new(SystemClock::default()),
@@ -87,7 +94,12 @@ impl Fixture {
         let entries = self.house.store.entries(&scope, ChainId::from(task), 0, 1000).await.unwrap();
         entries
             .iter()
-            .map(|entry| (entry.entry.event_type.name().to_owned(), serde_json::from_str(&entry.entry.event_data).unwrap()))
+            .map(|entry| {
+                (
+                    entry.entry.event_type.name().to_owned(),
+                    serde_json::from_str(&entry.entry.event_data).unwrap(),
+                )
+            })
             .collect()
     }
 

@@ -10,19 +10,26 @@ use steward_runtime::ask::{Ask, Planner};
 #[tokio::test]
 async fn the_first_quarter_in_arizona() {
     let fixture = Fixture::new();
-    let answer = fixture.ask(ask("Analyze Q1 2021 Arizona sales; trends + charts", &[retail("sales.csv")])).await;
+    let answer =
+        fixture.ask(ask("Analyze Q1 2021 Arizona sales; trends + charts", &[retail("sales.csv")])).await;
     assert_eq!(answer.response.status, ResponseStatus::Completed, "{:?}", answer.response);
     let months = &answer.tables[0].frame;
     assert_eq!(months.rows.len(), 3, "{months:?}");
     // Computed from the file by hand: the months of Arizona in the first quarter of 2021.
     let expected = by_hand("Arizona", "2021-01", "2021-03");
-    let amounts = months.numbers(months.position("amount").or_else(|| months.fields.iter().position(|f| f.name.contains("amount"))).unwrap());
+    let amounts = months.numbers(
+        months
+            .position("amount")
+            .or_else(|| months.fields.iter().position(|f| f.name.contains("amount")))
+            .unwrap(),
+    );
     for (got, expected) in amounts.iter().zip(expected) {
         assert!((got - expected).abs() < 0.005, "{got} is not {expected}");
     }
     assert!(!answer.response.summary.key_findings.is_empty());
     assert_eq!(answer.sources[0].name, "sales.csv");
-    let kinds: Vec<ArtifactKind> = answer.response.artifacts.iter().map(|artifact| artifact.artifact_type).collect();
+    let kinds: Vec<ArtifactKind> =
+        answer.response.artifacts.iter().map(|artifact| artifact.artifact_type).collect();
     for kind in [ArtifactKind::Table, ArtifactKind::Chart, ArtifactKind::Report] {
         assert!(kinds.contains(&kind), "{kind:?} is missing");
     }
@@ -32,9 +39,24 @@ async fn the_first_quarter_in_arizona() {
         assert_eq!(artifact.content_hash.as_str(), hash, "{}", artifact.content_ref);
     }
     let journal = fixture.journal(answer.response.request_id).await;
-    let first = |event: &str| journal.iter().position(|(name, _)| name == event).unwrap_or_else(|| panic!("{event} is missing"));
-    let order = ["request_submitted", "understood", "plan_created", "policy_decision", "tool_called", "observation_recorded", "artifact_generated", "answered"];
-    assert!(order.is_sorted_by_key(|event| first(event)), "{:?}", journal.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    let first = |event: &str| {
+        journal.iter().position(|(name, _)| name == event).unwrap_or_else(|| panic!("{event} is missing"))
+    };
+    let order = [
+        "request_submitted",
+        "understood",
+        "plan_created",
+        "policy_decision",
+        "tool_called",
+        "observation_recorded",
+        "artifact_generated",
+        "answered",
+    ];
+    assert!(
+        order.is_sorted_by_key(|event| first(event)),
+        "{:?}",
+        journal.iter().map(|(name, _)| name).collect::<Vec<_>>()
+    );
 }
 
 /// Sums of a state by month, without any of our own code.
@@ -62,24 +84,36 @@ async fn every_number_in_the_text_has_its_cells() {
         assert!(table.frame.position(&evidence.column).is_some(), "{evidence:?}");
         assert!(evidence.rows.iter().all(|row| *row < table.frame.rows.len()), "{evidence:?}");
         let call = evidence.call_id.to_string();
-        assert!(journal.iter().any(|(name, data)| name == "tool_called" && data["call_id"] == call.as_str()), "{evidence:?}");
+        assert!(
+            journal.iter().any(|(name, data)| name == "tool_called" && data["call_id"] == call.as_str()),
+            "{evidence:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_broken_query_is_repaired_and_every_attempt_is_in_the_audit() {
     let fixture = Fixture::new();
-    let answer = fixture.ask(ask("SELECT stat, sum(amont) AS total FROM sales GROUP BY stat", &[retail("sales.csv")])).await;
+    let answer = fixture
+        .ask(ask("SELECT stat, sum(amont) AS total FROM sales GROUP BY stat", &[retail("sales.csv")]))
+        .await;
     assert_eq!(answer.response.status, ResponseStatus::Completed, "{:?}", answer.response.error);
     assert_eq!(answer.response.metrics.retries, 2);
     let task = answer.response.request_id;
     assert_eq!(fixture.count(task, "tool_called").await, 3);
     assert_eq!(fixture.count(task, "observation_recorded").await, 3);
     let journal = fixture.journal(task).await;
-    let failed: Vec<_> = journal.iter().filter(|(name, data)| name == "observation_recorded" && data["status"] == "error").collect();
+    let failed: Vec<_> = journal
+        .iter()
+        .filter(|(name, data)| name == "observation_recorded" && data["status"] == "error")
+        .collect();
     assert_eq!(failed.len(), 2);
     assert!(failed.iter().all(|(_, data)| data["error_category"] == "missing_column"), "{failed:?}");
-    assert!(answer.response.summary.warnings.iter().any(|warning| warning.contains("amount")), "{:?}", answer.response.summary.warnings);
+    assert!(
+        answer.response.summary.warnings.iter().any(|warning| warning.contains("amount")),
+        "{:?}",
+        answer.response.summary.warnings
+    );
 }
 
 #[tokio::test]
@@ -101,7 +135,8 @@ async fn personal_data_is_blocked_before_anything_runs() {
         let task = answer.response.request_id;
         assert_eq!(fixture.count(task, "tool_called").await, 0, "{question}");
         let journal = fixture.journal(task).await;
-        let decision = journal.iter().find(|(name, data)| name == "policy_decision" && data["decision"] == "deny");
+        let decision =
+            journal.iter().find(|(name, data)| name == "policy_decision" && data["decision"] == "deny");
         assert_eq!(decision.unwrap().1["rule"], "SQL006");
         assert!(answer.response.artifacts.is_empty());
     }
@@ -137,7 +172,8 @@ async fn a_database_and_a_file_are_joined() {
     let points = write(fixture.folder.path(), "points.csv", "team_id,points\n1,10\n1,5\n2,7\n");
     let answer = fixture.ask(local("total points by team name", &[path.display().to_string(), points])).await;
     assert_eq!(answer.response.status, ResponseStatus::Completed, "{:?}", answer.response.error);
-    let mut rows: Vec<(String, f64)> = answer.tables[0].frame.rows.iter().map(|row| (row[0].plain(), row[1].number().unwrap())).collect();
+    let mut rows: Vec<(String, f64)> =
+        answer.tables[0].frame.rows.iter().map(|row| (row[0].plain(), row[1].number().unwrap())).collect();
     rows.sort_by(|a, b| a.0.cmp(&b.0));
     assert_eq!(rows, [("Blue".to_owned(), 7.0), ("Red".to_owned(), 15.0)]);
     assert_eq!(answer.sources.len(), 2);
@@ -151,20 +187,33 @@ async fn a_chart_that_fails_leaves_the_rest() {
         "confidence": 0.9, "assumptions": [], "reasoning": []
     });
     let fixture = Fixture::new().with_model(plan);
-    let answer = fixture.ask(Ask { planner: Some(Planner::Model), ..ask("sales by region", &[retail("sales.csv")]) }).await;
+    let answer = fixture
+        .ask(Ask { planner: Some(Planner::Model), ..ask("sales by region", &[retail("sales.csv")]) })
+        .await;
     assert_eq!(answer.response.status, ResponseStatus::PartialSuccess, "{:?}", answer.response);
     assert_eq!(answer.planner, "model");
     assert!(!answer.tables.is_empty());
-    assert!(answer.response.summary.warnings.iter().any(|warning| warning.contains("region")), "{:?}", answer.response.summary.warnings);
+    assert!(
+        answer.response.summary.warnings.iter().any(|warning| warning.contains("region")),
+        "{:?}",
+        answer.response.summary.warnings
+    );
 }
 
 #[tokio::test]
 async fn a_model_does_not_get_past_policy() {
-    for sql in ["SELECT email FROM customers", "DELETE FROM customers", "SELECT * FROM read_csv('/etc/passwd')", "SELECT 1; DROP TABLE customers"] {
+    for sql in [
+        "SELECT email FROM customers",
+        "DELETE FROM customers",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT 1; DROP TABLE customers",
+    ] {
         let plan = json!({ "queries": [{ "name": "q", "title": "Q", "sql": sql }], "charts": [], "confidence": 1.0, "assumptions": [], "reasoning": [] });
         let fixture = Fixture::new().with_model(plan);
         let before = std::fs::read(retail("customers.csv")).unwrap();
-        let answer = fixture.ask(Ask { planner: Some(Planner::Model), ..ask("who are they", &[retail("customers.csv")]) }).await;
+        let answer = fixture
+            .ask(Ask { planner: Some(Planner::Model), ..ask("who are they", &[retail("customers.csv")]) })
+            .await;
         assert_eq!(answer.response.status, ResponseStatus::Failed, "{sql}");
         assert!(answer.error_code.unwrap().starts_with("SQL"), "{sql}: {:?}", answer.error_code);
         assert_eq!(before, std::fs::read(retail("customers.csv")).unwrap());
@@ -181,7 +230,8 @@ async fn what_the_data_does_not_say_is_said() {
 #[tokio::test]
 async fn empty_results_are_answers() {
     let fixture = Fixture::new();
-    let answer = fixture.ask(ask("SELECT state FROM sales WHERE amount > 1000000000", &[retail("sales.csv")])).await;
+    let answer =
+        fixture.ask(ask("SELECT state FROM sales WHERE amount > 1000000000", &[retail("sales.csv")])).await;
     assert_eq!(answer.response.status, ResponseStatus::Completed);
     assert!(answer.tables[0].frame.rows.is_empty());
     assert!(answer.answer.contains("nothing"), "{}", answer.answer);

@@ -9,7 +9,9 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steward_analysis::session::Options;
-use steward_domain::{Certainty, Constraints, ConversationId, Deliverable, ErrorClass, RequestPolicy, ResponseStatus};
+use steward_domain::{
+    Certainty, Constraints, ConversationId, Deliverable, ErrorClass, RequestPolicy, ResponseStatus,
+};
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
@@ -104,7 +106,12 @@ pub(super) fn house(context: &Context, command: &AskCommand, opened: &Opened) ->
                 Failure::user("CLI004", "--model: write NAME@URL, such as qwen@http://127.0.0.1:8080/v1")
             })?;
             let key = std::env::var("STEWARD_MODEL_KEY").ok();
-            Some((url.to_owned(), name.to_owned(), key, settings.model.as_ref().is_some_and(|model| model.send_samples)))
+            Some((
+                url.to_owned(),
+                name.to_owned(),
+                key,
+                settings.model.as_ref().is_some_and(|model| model.send_samples),
+            ))
         }
         None => settings.model.as_ref().map(|model| {
             let key = model.key_variable.as_ref().and_then(|name| std::env::var(name).ok());
@@ -132,16 +139,25 @@ pub(super) fn house(context: &Context, command: &AskCommand, opened: &Opened) ->
     })
 }
 
-async fn conversation(context: &Context, opened: &Opened, named: Option<&str>) -> Result<Option<ConversationId>, Failure> {
+async fn conversation(
+    context: &Context,
+    opened: &Opened,
+    named: Option<&str>,
+) -> Result<Option<ConversationId>, Failure> {
     match named {
         None => Ok(None),
         Some("last") => {
             let page = Page::first(1);
-            let found = opened.store.conversations(&context.scope, ConversationFilter::default(), page).await?;
+            let found =
+                opened.store.conversations(&context.scope, ConversationFilter::default(), page).await?;
             let last = found.first().map(|conversation| conversation.id);
-            last.map(Some).ok_or_else(|| Failure::user("RUN002", "there is no conversation yet. Ask a question with --data first"))
+            last.map(Some).ok_or_else(|| {
+                Failure::user("RUN002", "there is no conversation yet. Ask a question with --data first")
+            })
         }
-        Some(id) => id.parse().map(Some).map_err(|problem: steward_domain::Problem| Failure::user("CLI004", format!("--conversation: {problem}"))),
+        Some(id) => id.parse().map(Some).map_err(|problem: steward_domain::Problem| {
+            Failure::user("CLI004", format!("--conversation: {problem}"))
+        }),
     }
 }
 
@@ -192,7 +208,14 @@ fn show(answer: &Answer, json: bool, explain: bool) {
             say(paint(Tone::Strong, &table.title));
             frame(&table.frame, 12);
         }
-        if let Some(drawn) = chart.and_then(|chart| steward_analysis::chart::terminal(&chart.spec, &table.frame, width.min(100), std::io::stdout().is_terminal())) {
+        if let Some(drawn) = chart.and_then(|chart| {
+            steward_analysis::chart::terminal(
+                &chart.spec,
+                &table.frame,
+                width.min(100),
+                std::io::stdout().is_terminal(),
+            )
+        }) {
             say("");
             say(drawn);
         }
@@ -215,7 +238,12 @@ fn notes(answer: &Answer, explain: bool) {
         say("");
     }
     answer.assumptions.iter().for_each(|assumption| quiet(&format!("Assumed: {assumption}")));
-    answer.response.summary.warnings.iter().for_each(|warning| say(paint(Tone::Warn, &format!("Careful: {warning}"))));
+    answer
+        .response
+        .summary
+        .warnings
+        .iter()
+        .for_each(|warning| say(paint(Tone::Warn, &format!("Careful: {warning}"))));
     if explain {
         say("");
         say(paint(Tone::Strong, "How the question was read"));
@@ -241,7 +269,10 @@ fn notes(answer: &Answer, explain: bool) {
     }
     if !answer.suggestions.is_empty() {
         say("");
-        answer.suggestions.iter().for_each(|suggestion| say(format!("{} {suggestion}", paint(Tone::Quiet, "next:"))));
+        answer
+            .suggestions
+            .iter()
+            .for_each(|suggestion| say(format!("{} {suggestion}", paint(Tone::Quiet, "next:"))));
     }
     let confidence = match answer.confidence {
         Certainty::High => paint(Tone::Good, "high confidence"),
@@ -252,7 +283,16 @@ fn notes(answer: &Answer, explain: bool) {
     let from = if sources.is_empty() { String::new() } else { format!(" · {}", sources.join(", ")) };
     let talk = answer.conversation_id.map(|id| format!(" · conversation {id}")).unwrap_or_default();
     say("");
-    say(format!("{confidence}{}", paint(Tone::Quiet, &format!("{from} · planned by {} · {} ms{talk}", answer.planner, answer.response.metrics.execution_time_ms))));
+    say(format!(
+        "{confidence}{}",
+        paint(
+            Tone::Quiet,
+            &format!(
+                "{from} · planned by {} · {} ms{talk}",
+                answer.planner, answer.response.metrics.execution_time_ms
+            )
+        )
+    ));
 }
 
 /// One question after the other in one conversation. Lines are kept in the home for the next time.
@@ -270,12 +310,14 @@ async fn prompt(house: &House, ask: &mut Ask, explain: bool) -> Result<(), Failu
             break;
         }
         if line == "?" {
-            let known = history.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+            let known =
+                history.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
             known.lines().rev().take(20).for_each(|line| say(paint(Tone::Quiet, line)));
             continue;
         }
         // A bare number answers the question back.
-        let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.wrapping_sub(1)).cloned());
+        let chosen =
+            line.parse::<usize>().ok().and_then(|number| options.get(number.wrapping_sub(1)).cloned());
         ask.question = chosen.unwrap_or_else(|| line.to_owned());
         if let Some(path) = &history {
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
@@ -285,7 +327,12 @@ async fn prompt(house: &House, ask: &mut Ask, explain: bool) -> Result<(), Failu
             Ok(answer) => {
                 show(&answer, false, explain);
                 ask.conversation = answer.conversation_id;
-                options = answer.clarification.iter().flat_map(|asked| &asked.options).map(|option| option.question.clone()).collect();
+                options = answer
+                    .clarification
+                    .iter()
+                    .flat_map(|asked| &asked.options)
+                    .map(|option| option.question.clone())
+                    .collect();
                 if let Err(failure) = failed(&answer) {
                     failure.print(false);
                 }

@@ -27,14 +27,20 @@ pub(super) async fn run(context: &Context, command: &ProfileCommand) -> Result<(
         blocked_patterns: settings.blocked_patterns.clone(),
         ..Access::default()
     };
-    let bench = Workbench::new(session, access, Limits { rows: settings.row_limit, timeout: settings.timeout_seconds });
+    let bench = Workbench::new(
+        session,
+        access,
+        Limits { rows: settings.row_limit, timeout: settings.timeout_seconds },
+    );
     let mut profiles = Vec::new();
     for name in bench.session.visible(&bench.access).tables.iter().map(|table| table.name.clone()) {
         let output = bench.call("profiler.analyze", &json!({ "table": name }), "profile").await?;
         profiles.extend(output.profile);
     }
     if context.json {
-        document(&json!({ "tables": profiles, "warnings": bench.session.warnings(), "assumptions": bench.session.assumptions() }));
+        document(
+            &json!({ "tables": profiles, "warnings": bench.session.warnings(), "assumptions": bench.session.assumptions() }),
+        );
         return Ok(());
     }
     profiles.iter().for_each(show);
@@ -47,7 +53,9 @@ fn show(profile: &Json) {
     let text = |value: &Json| match value {
         Json::Null => String::new(),
         Json::String(text) => text.clone(),
-        Json::Number(number) => number.as_f64().map_or_else(|| number.to_string(), |number| group(number, 2, false)),
+        Json::Number(number) => {
+            number.as_f64().map_or_else(|| number.to_string(), |number| group(number, 2, false))
+        }
         other => other.to_string(),
     };
     let at = |value: &Json, name: &str| value.get(name).map(&text).unwrap_or_default();
@@ -61,14 +69,28 @@ fn show(profile: &Json) {
             .collect();
         let low = if column.get("min").is_some() { at(column, "min") } else { quantile("min") };
         let high = if column.get("max").is_some() { at(column, "max") } else { quantile("max") };
-        vec![at(column, "name"), at(column, "type"), at(column, "empty"), at(column, "distinct"), low, quantile("median"), high, values.join(", ")]
+        vec![
+            at(column, "name"),
+            at(column, "type"),
+            at(column, "empty"),
+            at(column, "distinct"),
+            low,
+            quantile("median"),
+            high,
+            values.join(", "),
+        ]
     });
-    table(&["column", "type", "empty", "distinct", "min", "median", "max", "most frequent"], rows.collect(), "no columns");
+    table(
+        &["column", "type", "empty", "distinct", "min", "median", "max", "most frequent"],
+        rows.collect(),
+        "no columns",
+    );
     let list = |name: &str| profile.get(name).and_then(Json::as_array).cloned().unwrap_or_default();
     for join in list("joins") {
         let side = |name: &str| {
             let side = join.get(name).cloned().unwrap_or_default();
-            let columns: Vec<String> = side.get("columns").and_then(Json::as_array).into_iter().flatten().map(&text).collect();
+            let columns: Vec<String> =
+                side.get("columns").and_then(Json::as_array).into_iter().flatten().map(&text).collect();
             format!("{}.{}", at(&side, "table"), columns.join("+"))
         };
         say(format!("joins {} to {} ({})", side("from"), side("to"), at(&join, "evidence")));
@@ -76,8 +98,13 @@ fn show(profile: &Json) {
     for warning in list("quality") {
         say(paint(Tone::Warn, &text(&warning)));
     }
-    if let Some(hidden) = profile.get("columns_hidden_by_policy").and_then(Json::as_u64).filter(|count| *count > 0) {
-        say(paint(Tone::Quiet, &format!("{} not shown: the policy blocks personal data", crate::output::count(hidden, "column"))));
+    if let Some(hidden) =
+        profile.get("columns_hidden_by_policy").and_then(Json::as_u64).filter(|count| *count > 0)
+    {
+        say(paint(
+            Tone::Quiet,
+            &format!("{} not shown: the policy blocks personal data", crate::output::count(hidden, "column")),
+        ));
     }
     say("");
 }
