@@ -170,14 +170,7 @@ impl Session {
         let name = known.name.clone();
         match rows {
             files::Rows::Scan(scan) => {
-                let mut scans = self.scans.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(first) = scans.get_mut(&name) else { return Ok(false) };
-                if first.delimiter != scan.delimiter || first.has_header != scan.has_header {
-                    return Ok(false);
-                }
-                first.paths.push(path.to_owned());
-                let merged = first.clone();
-                drop(scans);
+                let Some(merged) = merge(&self.scans, &name, scan, path) else { return Ok(false) };
                 merged.register(&self.engine, &name).await?;
             }
             files::Rows::Frame(frame) => {
@@ -448,4 +441,15 @@ impl Session {
             _ => self.engine.head(table, rows).await,
         }
     }
+}
+
+/// Adds a file to a scan that is laid out the same way.
+fn merge(scans: &Mutex<BTreeMap<String, CsvScan>>, name: &str, scan: &CsvScan, path: &std::path::Path) -> Option<CsvScan> {
+    let mut scans = scans.lock().unwrap_or_else(PoisonError::into_inner);
+    let first = scans.get_mut(name)?;
+    if first.delimiter != scan.delimiter || first.has_header != scan.has_header {
+        return None;
+    }
+    first.paths.push(path.to_owned());
+    Some(first.clone())
 }

@@ -6,12 +6,14 @@
 mod plot;
 mod profiler;
 mod sql;
+mod statement;
 mod stats;
 mod transform;
 
 pub use plot::PlotRender;
 pub use profiler::ProfilerAnalyze;
 pub use sql::{Literal as Parameter, SqlRun};
+pub use statement::is_statement;
 pub use stats::StatsRun;
 pub use transform::{DfTransform, Step};
 

@@ -138,8 +138,8 @@ async fn local(
             let head = bench.session.head(&table.name, bench.limits.rows.get() as usize).await;
             head.ok()
                 .and_then(|(mut frame, _)| {
-                    let hidden = |name: &str| table.column(name).is_none();
-                    let kept: Vec<bool> = frame.fields.iter().map(|field| !hidden(&field.name)).collect();
+                    let named = |name: &str| table.column(name).is_some_and(|column| !column.label.trim().is_empty());
+                    let kept: Vec<bool> = frame.fields.iter().map(|field| named(&field.name)).collect();
                     frame.keep_columns(&kept);
                     for (field, label) in frame.fields.iter_mut().zip(&labels) {
                         field.name.clone_from(label);
@@ -190,27 +190,7 @@ async fn local(
 /// A question that is SQL already is taken at its word.
 fn given_sql(question: &str) -> Option<Work> {
     let text = question.trim();
-    let first = text.split_whitespace().next()?.to_ascii_lowercase();
-    let sql = matches!(first.as_str(), "select" | "with") && text.to_ascii_lowercase().contains(" from ")
-        || matches!(
-            first.trim_end_matches(';'),
-            "insert"
-                | "update"
-                | "delete"
-                | "drop"
-                | "alter"
-                | "create"
-                | "attach"
-                | "detach"
-                | "vacuum"
-                | "copy"
-                | "pragma"
-                | "truncate"
-                | "grant"
-        ) && text.contains(|c: char| c == ';' || c == '(' || c == '\'')
-        || matches!(first.as_str(), "drop" | "delete" | "truncate" | "attach" | "vacuum" | "pragma")
-            && text.split_whitespace().count() <= 6;
-    sql.then(|| Work {
+    steward_analysis::tools::is_statement(text).then(|| Work {
         steps: vec![step("result", "Result", "sql.run", json!({ "sql": text }), true)],
         planner: "sql",
         confidence: 1.0,
@@ -232,10 +212,11 @@ fn step(name: &str, title: &str, tool: &'static str, arguments: Json, shown: boo
     }
 }
 
-/// The columns' names as the source spells them, made unique.
+/// The names of the columns that have one, as the source spells them, made unique. A column without a name cannot be
+/// meant by any word.
 fn labels(table: &Table) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
-    for column in &table.columns {
+    for column in table.columns.iter().filter(|column| !column.label.trim().is_empty()) {
         let label = column.label.trim();
         let taken = label.is_empty() || label.contains('\n') || labels.iter().any(|known| known.eq_ignore_ascii_case(label));
         labels.push(if taken { column.name.clone() } else { label.to_owned() });
@@ -248,8 +229,9 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
     let known = visible.table(table);
     let columns = known.map(|table| table.columns.as_slice()).unwrap_or_default();
     let labels = known.map(labels).unwrap_or_default();
+    let columns = columns.iter().filter(|column| !column.label.trim().is_empty());
     let list: Vec<String> =
-        columns.iter().zip(&labels).map(|(column, label)| format!("{} AS {}", quoted(&column.name), quoted(label))).collect();
+        columns.zip(&labels).map(|(column, label)| format!("{} AS {}", quoted(&column.name), quoted(label))).collect();
     let load = format!("SELECT {} FROM {}", list.join(", "), quoted(table));
     let mut statistics = step(
         "statistics",
