@@ -115,7 +115,7 @@ fn is_card(value: &str) -> bool {
     let sum: u32 = (digits.iter().rev().enumerate())
         .map(|(place, digit)| if place % 2 == 0 { *digit } else { digit * 2 / 10 + digit * 2 % 10 })
         .sum();
-    all && (13..=19).contains(&digits.len()) && sum % 10 == 0 && sum > 0
+    all && (13..=19).contains(&digits.len()) && sum.is_multiple_of(10) && sum > 0
 }
 
 /// The columns that tell the rows apart: the first that is never empty and never repeats, if there is one.

@@ -133,7 +133,8 @@ impl Session {
                     return Ok(());
                 }
                 let unique = self.unique(&wanted);
-                let spelled = loaded.spelled.into_iter().map(|(column, words)| ((unique.clone(), column), words));
+                let spelled =
+                    loaded.spelled.into_iter().map(|(column, words)| ((unique.clone(), column), words));
                 self.spelled.extend(spelled);
                 match loaded.rows {
                     files::Rows::Frame(frame) => self.engine.add_frame(&unique, &frame)?,
@@ -444,7 +445,12 @@ impl Session {
 }
 
 /// Adds a file to a scan that is laid out the same way.
-fn merge(scans: &Mutex<BTreeMap<String, CsvScan>>, name: &str, scan: &CsvScan, path: &std::path::Path) -> Option<CsvScan> {
+fn merge(
+    scans: &Mutex<BTreeMap<String, CsvScan>>,
+    name: &str,
+    scan: &CsvScan,
+    path: &std::path::Path,
+) -> Option<CsvScan> {
     let mut scans = scans.lock().unwrap_or_else(PoisonError::into_inner);
     let first = scans.get_mut(name)?;
     if first.delimiter != scan.delimiter || first.has_header != scan.has_header {

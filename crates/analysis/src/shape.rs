@@ -65,7 +65,7 @@ fn in_condition<'a>(condition: &'a Condition, found: &mut Vec<&'a Query>) {
         | Condition::IsNull(expr)
         | Condition::Within(expr, ..) => in_expr(expr, found),
         Condition::All(list) | Condition::Any(list) => {
-            list.iter().for_each(|condition| in_condition(condition, found))
+            list.iter().for_each(|condition| in_condition(condition, found));
         }
         Condition::Not(inner) => in_condition(inner, found),
     }
@@ -164,15 +164,16 @@ pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
 /// Who looks times up reads them as the file has them. Only in queries that list rows: where times are counted with,
 /// drawn or compared, they stay times.
 pub fn spell_times(frame: &mut Frame, query: &Query, session: &crate::session::Session) {
-    let lists = query.group.is_empty() && query.joins.is_empty() && query.from.is_none() && query.set.is_none();
+    let lists =
+        query.group.is_empty() && query.joins.is_empty() && query.from.is_none() && query.set.is_none();
     for (index, item) in query.items.iter().enumerate().filter(|_| lists) {
         let Expr::Column(_, name) = &item.expr else { continue };
         let words: Option<Vec<Value>> = (frame.column(index))
             .map(|cell| match cell {
                 Value::Null => Some(Value::Null),
-                Value::Date(_) | Value::Time(_) => {
-                    session.spelling(&query.table, name, &cell.plain()).map(|words| Value::Text(words.to_owned()))
-                }
+                Value::Date(_) | Value::Time(_) => session
+                    .spelling(&query.table, name, &cell.plain())
+                    .map(|words| Value::Text(words.to_owned())),
                 _ => None,
             })
             .collect();

@@ -119,7 +119,7 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
                 expr(value, columns);
             }
             Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
-                expr(inner, columns)
+                expr(inner, columns);
             }
             Expr::Arithmetic(_, left, right) => {
                 expr(left, columns);
@@ -142,7 +142,7 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
                 expr(inner, columns);
             }
             Condition::All(list) | Condition::Any(list) => {
-                list.iter().for_each(|inner| condition(inner, columns))
+                list.iter().for_each(|inner| condition(inner, columns));
             }
             Condition::Not(inner) => condition(inner, columns),
         }
@@ -159,14 +159,14 @@ fn rename(query: &Query, from: &str) -> Query {
         match value {
             Expr::Scalar(query) => **query = rename(query, from),
             Expr::Aggregate(_, arguments) => {
-                arguments.iter_mut().for_each(|argument| in_expr(argument, from))
+                arguments.iter_mut().for_each(|argument| in_expr(argument, from));
             }
             Expr::When(test, value) => {
                 in_condition(test, from);
                 in_expr(value, from);
             }
             Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
-                in_expr(inner, from)
+                in_expr(inner, from);
             }
             Expr::Arithmetic(_, left, right) => {
                 in_expr(left, from);
@@ -190,7 +190,7 @@ fn rename(query: &Query, from: &str) -> Query {
             | Condition::IsNull(inner)
             | Condition::Within(inner, ..) => in_expr(inner, from),
             Condition::All(list) | Condition::Any(list) => {
-                list.iter_mut().for_each(|inner| in_condition(inner, from))
+                list.iter_mut().for_each(|inner| in_condition(inner, from));
             }
             Condition::Not(inner) => in_condition(inner, from),
         }

@@ -133,16 +133,16 @@ fn skip(
     let name = listed.map(Listed::name).unwrap_or_default();
     match error {
         DatabaseError::Permission { detail } => {
-            warnings.push(format!("{name} is left out, this user may not read it: {detail}"))
+            warnings.push(format!("{name} is left out, this user may not read it: {detail}"));
         }
         DatabaseError::Sql { message, .. } => {
-            warnings.push(format!("{name} is left out, it cannot be read: {message}"))
+            warnings.push(format!("{name} is left out, it cannot be read: {message}"));
         }
         DatabaseError::NotReadOnly { detail } => {
-            warnings.push(format!("{name} is left out, reading it would write: {detail}"))
+            warnings.push(format!("{name} is left out, reading it would write: {detail}"));
         }
         DatabaseError::Timeout { .. } => {
-            warnings.push(format!("{name} is left out, it did not answer in time"))
+            warnings.push(format!("{name} is left out, it did not answer in time"));
         }
         lost => return Err(lost),
     }

@@ -172,9 +172,9 @@ async fn clean(mut lease: Lease<Server>) {
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK")).await.is_ok();
     // Statements are not kept: a table that changes its shape would make them fail.
     if ended && connection.clear_cached_statements().await.is_ok() {
-        lease.give_back()
+        lease.give_back();
     } else {
-        lease.discard()
+        lease.discard();
     }
 }
 

@@ -133,9 +133,9 @@ async fn clean(mut lease: Lease<Server>) {
     // Locks of a session outlive its transaction. Statements are not kept: a table that changes its shape would make them fail.
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK; SELECT pg_advisory_unlock_all()")).await.is_ok();
     if ended && connection.clear_cached_statements().await.is_ok() {
-        lease.give_back()
+        lease.give_back();
     } else {
-        lease.discard()
+        lease.discard();
     }
 }
 

@@ -116,6 +116,7 @@ impl Engine {
         &self.context
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
     pub(crate) fn failed(&self, error: datafusion::error::DataFusionError) -> Error {
         Error::engine(&error, self.memory)
     }

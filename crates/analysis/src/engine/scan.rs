@@ -89,7 +89,7 @@ impl CsvScan {
 
 /// A function that takes off the dress of one column.
 fn undress(column: &ScanColumn) -> datafusion::logical_expr::ScalarUDF {
-    let (dress, kind) = (column.dress.clone(), column.kind);
+    let (dress, kind) = (column.dress, column.kind);
     let name = format!("undress_{}", column.name);
     let function = move |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(values)?;

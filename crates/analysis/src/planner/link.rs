@@ -48,7 +48,7 @@ pub(super) struct Mark {
 
 impl Mark {
     /// A content word that nothing explains.
-    pub fn unknown(&self) -> bool {
+    pub(super) fn unknown(&self) -> bool {
         self.key.is_none()
             && self.columns.is_empty()
             && self.tables.is_empty()
@@ -58,12 +58,12 @@ impl Mark {
     }
 
     /// Best quality as a column.
-    pub fn column_quality(&self) -> f32 {
+    pub(super) fn column_quality(&self) -> f32 {
         self.columns.iter().map(|link| link.quality).fold(0.0, f32::max)
     }
 
     /// Best quality as a table.
-    pub fn table_quality(&self) -> f32 {
+    pub(super) fn table_quality(&self) -> f32 {
         self.tables.iter().map(|(_, quality)| *quality).fold(0.0, f32::max)
     }
 }

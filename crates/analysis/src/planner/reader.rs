@@ -52,40 +52,40 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// The mark at a place.
-    pub fn mark(&self, place: usize) -> Option<&Mark> {
+    pub(super) fn mark(&self, place: usize) -> Option<&Mark> {
         self.marks.get(place)
     }
 
     /// The key of the mark at a place.
-    pub fn key(&self, place: usize) -> Option<Key> {
+    pub(super) fn key(&self, place: usize) -> Option<Key> {
         self.marks.get(place).and_then(|mark| mark.key)
     }
 
     /// Marks a mark as explained.
-    pub fn take(&mut self, place: usize) {
+    pub(super) fn take(&mut self, place: usize) {
         if let Some(mark) = self.marks.get_mut(place) {
             mark.used = true;
         }
     }
 
     /// A doubt: makes the reading less sure.
-    pub fn doubt(&mut self, factor: f64) {
+    pub(super) fn doubt(&mut self, factor: f64) {
         self.trust *= factor;
     }
 
     /// The next mark after `place` that is not a filler, within `far` marks.
-    pub fn next(&self, place: usize, skip: impl Fn(Key) -> bool) -> Option<usize> {
+    pub(super) fn next(&self, place: usize, skip: impl Fn(Key) -> bool) -> Option<usize> {
         (place + 1..self.marks.len())
             .find(|at| self.key(*at).is_none_or(|key| key != Key::Filler && !skip(key)))
     }
 
     /// The mark before `place` that is not a filler.
-    pub fn previous(&self, place: usize, skip: impl Fn(Key) -> bool) -> Option<usize> {
+    pub(super) fn previous(&self, place: usize, skip: impl Fn(Key) -> bool) -> Option<usize> {
         (0..place).rev().find(|at| self.key(*at).is_none_or(|key| key != Key::Filler && !skip(key)))
     }
 
     /// Is it read as a noun of the schema: a column?
-    pub fn is_column(&self, place: usize) -> bool {
+    pub(super) fn is_column(&self, place: usize) -> bool {
         self.mark(place).is_some_and(|mark| {
             mark.key.is_none()
                 && !mark.columns.is_empty()
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Is it read as a table?
-    pub fn is_table(&self, place: usize) -> bool {
+    pub(super) fn is_table(&self, place: usize) -> bool {
         self.mark(place).is_some_and(|mark| {
             mark.key.is_none()
                 && mark.table_quality() >= 0.55
@@ -112,19 +112,19 @@ impl<'a> Reader<'a> {
     }
 
     /// The table a mark names.
-    pub fn table_at(&self, place: usize) -> Option<usize> {
+    pub(super) fn table_at(&self, place: usize) -> Option<usize> {
         let mark = self.mark(place)?;
         let best = |a: &&(usize, f32), b: &&(usize, f32)| a.1.total_cmp(&b.1);
         mark.tables.iter().rev().max_by(best).map(|(table, _)| *table)
     }
 
     /// Does the question name the table?
-    pub fn names_table(&self, table: usize) -> bool {
+    pub(super) fn names_table(&self, table: usize) -> bool {
         self.named.iter().any(|(_, known)| *known == table)
     }
 
     /// The named table closest before a mark, else the head.
-    pub fn entity_before(&self, place: usize) -> usize {
+    pub(super) fn entity_before(&self, place: usize) -> usize {
         if let Some((_, table)) = self.named.iter().rev().find(|(at, _)| *at < place) {
             return *table;
         }
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Which column a mark means here.
-    pub fn resolve(&self, place: usize) -> Option<Place> {
+    pub(super) fn resolve(&self, place: usize) -> Option<Place> {
         let mark = self.mark(place)?;
         let best = mark.column_quality();
         // "name" alone means what names a row, whatever that column is called.
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The column a hint points to, in the tables that matter.
-    pub fn hinted(&self, hint: Hint, near: usize) -> Option<Place> {
+    pub(super) fn hinted(&self, hint: Hint, near: usize) -> Option<Place> {
         let entity = self.entity_before(near + 1);
         let after = self.named.iter().find(|(at, _)| *at > near && *at <= near + 3).map(|(_, table)| *table);
         // "a cat that is 3 years old": the thing that the value before stands for.
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The column of one table that a hint points to.
-    pub fn hinted_in(&self, hint: Hint, table: usize) -> Option<Place> {
+    pub(super) fn hinted_in(&self, hint: Hint, table: usize) -> Option<Place> {
         let columns = self.schema.table(table).map_or(0, |table| table.columns.len());
         hint.iter().find_map(|word| {
             (0..columns).map(|column| Place { table, column }).find(|place| {
@@ -333,7 +333,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Can its values be compared: numbers, times, or text that writes them?
-    pub fn orderable(&self, place: Place) -> bool {
+    pub(super) fn orderable(&self, place: Place) -> bool {
         let Some(column) = self.schema.column(place) else { return false };
         column.kind.is_number()
             || column.kind.is_time()
@@ -342,17 +342,17 @@ impl<'a> Reader<'a> {
     }
 
     /// The expression of a column.
-    pub fn expr(&self, place: Place) -> Expr {
+    pub(super) fn expr(&self, place: Place) -> Expr {
         column_expr(self.schema, place).unwrap_or(Expr::Star)
     }
 
     /// The label of a column for people.
-    pub fn label(&self, place: Place) -> String {
+    pub(super) fn label(&self, place: Place) -> String {
         self.schema.column(place).map(|column| column.label.clone()).unwrap_or_default()
     }
 
     /// The name of a table in SQL.
-    pub fn table_name(&self, table: usize) -> String {
+    pub(super) fn table_name(&self, table: usize) -> String {
         self.schema.table(table).map(|table| table.name.clone()).unwrap_or_default()
     }
 }

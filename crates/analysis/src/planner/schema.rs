@@ -38,7 +38,7 @@ fn is_generic(word: &str) -> bool {
 
 impl<'a> Schema<'a> {
     /// Splits all names.
-    pub fn new(catalogue: &'a Catalogue) -> Self {
+    pub(super) fn new(catalogue: &'a Catalogue) -> Self {
         let tables: Vec<Words> = catalogue.tables.iter().map(table_words).collect();
         let columns = (catalogue.tables.iter().zip(&tables))
             .map(|(table, words)| {
@@ -60,23 +60,23 @@ impl<'a> Schema<'a> {
     }
 
     /// The table at a position.
-    pub fn table(&self, table: usize) -> Option<&'a Table> {
+    pub(super) fn table(&self, table: usize) -> Option<&'a Table> {
         self.catalogue.tables.get(table)
     }
 
     /// The column at a place.
-    pub fn column(&self, place: Place) -> Option<&'a Column> {
+    pub(super) fn column(&self, place: Place) -> Option<&'a Column> {
         self.table(place.table).and_then(|table| table.columns.get(place.column))
     }
 
     /// All places.
-    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
         (self.catalogue.tables.iter().enumerate())
             .flat_map(|(table, known)| (0..known.columns.len()).map(move |column| Place { table, column }))
     }
 
     /// Does a column have one of these stems in its name?
-    pub fn has_stem(&self, place: Place, stems: &[&str]) -> bool {
+    pub(super) fn has_stem(&self, place: Place, stems: &[&str]) -> bool {
         (self.columns.get(place.table).and_then(|columns| columns.get(place.column))).is_some_and(|words| {
             words.iter().any(|(word, weight)| {
                 *weight > 0.15 && stems.iter().any(|hint| stem(hint) == *word || word == hint)
@@ -85,14 +85,14 @@ impl<'a> Schema<'a> {
     }
 
     /// Does the column refer to another table?
-    pub fn refers(&self, place: Place) -> bool {
+    pub(super) fn refers(&self, place: Place) -> bool {
         let (Some(table), Some(column)) = (self.table(place.table), self.column(place)) else { return false };
         (self.catalogue.joins.iter())
             .any(|join| join.from.0 == table.name && join.from.1.iter().any(|name| name == &column.name))
     }
 
     /// Does the column refer to this very table?
-    pub fn refers_to(&self, place: Place, table: Option<usize>) -> bool {
+    pub(super) fn refers_to(&self, place: Place, table: Option<usize>) -> bool {
         let (Some(from), Some(column), Some(to)) =
             (self.table(place.table), self.column(place), table.and_then(|table| self.table(table)))
         else {
@@ -106,7 +106,7 @@ impl<'a> Schema<'a> {
     }
 
     /// Is the column (part of) the key of its table, or named like one?
-    pub fn is_key(&self, place: Place) -> bool {
+    pub(super) fn is_key(&self, place: Place) -> bool {
         let (Some(table), Some(column)) = (self.table(place.table), self.column(place)) else { return false };
         table.primary_key.len() == 1
             && table.primary_key.iter().any(|name| name.eq_ignore_ascii_case(&column.name))
@@ -114,14 +114,14 @@ impl<'a> Schema<'a> {
     }
 
     /// Numbers that mean something when summed or averaged: not keys.
-    pub fn is_measure(&self, place: Place) -> bool {
+    pub(super) fn is_measure(&self, place: Place) -> bool {
         self.column(place).is_some_and(|column| column.kind.is_number())
             && !self.is_key(place)
             && !self.refers(place)
     }
 
     /// Holds years: named so, or whole numbers that all look like years.
-    pub fn is_year(&self, place: Place) -> bool {
+    pub(super) fn is_year(&self, place: Place) -> bool {
         let Some(column) = self.column(place) else { return false };
         if column.kind.is_time() {
             return false;
@@ -148,7 +148,7 @@ impl<'a> Schema<'a> {
     }
 
     /// The column that names a row for people.
-    pub fn display(&self, table: usize) -> Option<Place> {
+    pub(super) fn display(&self, table: usize) -> Option<Place> {
         let known = self.table(table)?;
         let words = self.tables.get(table)?;
         let mut best: Option<(f32, Place)> = None;
@@ -184,7 +184,7 @@ impl<'a> Schema<'a> {
     }
 
     /// The key of a table: declared, else the first column named like one, else the display column.
-    pub fn key(&self, table: usize) -> Option<Place> {
+    pub(super) fn key(&self, table: usize) -> Option<Place> {
         let known = self.table(table)?;
         let declared = known.primary_key.first().filter(|_| known.primary_key.len() == 1);
         let position = declared

@@ -29,7 +29,7 @@ impl When {
     }
 
     /// A span by its days, said as exactly as it can be.
-    pub fn span(from: NaiveDate, to: NaiveDate) -> Self {
+    pub(super) fn span(from: NaiveDate, to: NaiveDate) -> Self {
         let grain = match months_between(from, to) {
             Some(12) if from.month() == 1 => Grain::Year,
             Some(3) if from.month0().is_multiple_of(3) => Grain::Quarter,
@@ -40,7 +40,7 @@ impl When {
     }
 
     /// The span of the same length before this one.
-    pub fn before(&self) -> Option<Self> {
+    pub(super) fn before(&self) -> Option<Self> {
         let months = months_between(self.from, self.to);
         let from = match months {
             Some(months) => self.from.checked_sub_months(Months::new(months))?,
@@ -52,7 +52,7 @@ impl When {
     }
 
     /// The same span a year earlier.
-    pub fn year_before(&self) -> Option<Self> {
+    pub(super) fn year_before(&self) -> Option<Self> {
         let year = Months::new(12);
         Some(Self {
             from: self.from.checked_sub_months(year)?,
@@ -62,7 +62,7 @@ impl When {
     }
 
     /// For people.
-    pub fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let last = self.to.pred_opt().unwrap_or(self.to);
         match self.grain {
             Grain::Year => self.from.year().to_string(),

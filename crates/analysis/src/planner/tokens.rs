@@ -21,7 +21,7 @@ pub(super) struct Token {
 
 impl Token {
     /// A sign, not a word.
-    pub fn is_sign(&self) -> bool {
+    pub(super) fn is_sign(&self) -> bool {
         !self.word.chars().any(char::is_alphanumeric)
     }
 }
@@ -256,7 +256,7 @@ pub(super) struct Spans {
 
 impl Spans {
     /// Squashes all runs of up to `longest` tokens.
-    pub fn new(tokens: &[Token], longest: usize) -> Self {
+    pub(super) fn new(tokens: &[Token], longest: usize) -> Self {
         let mut map: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for start in 0..tokens.len() {
             if tokens.get(start).is_none_or(Token::is_sign) {
@@ -282,7 +282,7 @@ impl Spans {
     }
 
     /// Where a squashed text stands in the question.
-    pub fn find(&self, squashed: &str) -> &[(usize, usize)] {
+    pub(super) fn find(&self, squashed: &str) -> &[(usize, usize)] {
         self.map.get(squashed).map_or(&[], Vec::as_slice)
     }
 }

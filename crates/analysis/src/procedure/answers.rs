@@ -9,7 +9,7 @@ use super::words::has_any;
 
 /// The word for a measure.
 #[must_use]
-pub fn word(measure: &Measure) -> String {
+pub(super) fn word(measure: &Measure) -> String {
     let text = match measure {
         Measure::Mean => "mean",
         Measure::Median => "median",
@@ -137,7 +137,7 @@ fn is_analysis(context: &Context, measures: &[Measure]) -> bool {
 }
 
 /// Reads a request that has no template.
-pub fn without_template(context: &mut Context) -> Option<Procedure> {
+pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
     let measures = named_measures(context);
     if !is_analysis(context, &measures) {
         return None;

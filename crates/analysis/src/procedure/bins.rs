@@ -13,7 +13,7 @@ struct Labelled {
 
 /// The classes a text defines, if it defines at least two.
 #[must_use]
-pub fn read_bins(context: &Context) -> Option<Step> {
+pub(super) fn read_bins(context: &Context) -> Option<Step> {
     const MARKS: [&str; 9] =
         ["categor*", "bin", "bins", "binning", "classif*", "groups", "divid*", "segment*", "bucket*"];
     let range = context.sentences.iter().find(|range| {

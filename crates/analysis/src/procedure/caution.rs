@@ -24,7 +24,7 @@ fn unused_values(context: &Context) -> bool {
 
 /// A factor between 0 and 1 for the whole reading.
 #[must_use]
-pub fn factor(context: &Context) -> f64 {
+pub(super) fn factor(context: &Context) -> f64 {
     let words = &context.words;
     let mut factor: f64 = 1.0;
     let derived = context.steps.iter().any(|s| matches!(s, Step::Derive { .. } | Step::Bin { .. }));

@@ -9,7 +9,7 @@ use super::words::{has_any, is_filler, name_words, stem, tokens};
 
 /// The column a slot measures, and how sure that is.
 #[must_use]
-pub fn target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
+pub(super) fn target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
     let by_name = named_columns(context, &slot.name.replace('_', " "), 0.45);
     let grouping: Vec<String> = conditions(context, slot).into_iter().map(|c| c.column).collect();
     let usable = |column: &String| {
@@ -72,7 +72,7 @@ fn shared_word(context: &Context, slot: &Slot) -> Option<String> {
 
 /// The column that the text is about: a new one, or the best named numeric one.
 #[must_use]
-pub fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
+pub(super) fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
     let about = named_columns(context, &slot.about, 0.7);
     if let Some((column, score)) =
         about.iter().find(|(c, _)| context.is_numeric(c) && !context.groups.contains(c))
@@ -126,7 +126,7 @@ pub fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
 }
 
 /// Does the column only number or date the rows?
-pub fn is_axis(context: &Context, name: &str) -> bool {
+pub(super) fn is_axis(context: &Context, name: &str) -> bool {
     let words = name_words(name);
     let last = words.last().map_or("", String::as_str);
     let named = ["year", "date", "id", "index", "timestamp", "datetime"].contains(&last)
@@ -167,7 +167,7 @@ fn stat_sentence_columns(context: &Context, slot: &Slot) -> Vec<String> {
 
 /// The two columns a correlation is between.
 #[must_use]
-pub fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)> {
+pub(super) fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)> {
     let named: Vec<String> = super::prepare::unique(
         context
             .lexicon
@@ -284,7 +284,7 @@ fn last_strong(context: &Context, fresh: &str) -> Option<String> {
 
 /// The columns of a test of groups: what is measured, and what groups.
 #[must_use]
-pub fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(Vec<String>, f64)> {
+pub(super) fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(Vec<String>, f64)> {
     let mut columns: Vec<(String, f64)> = Vec::new();
     for mention in context.mentions.iter().filter(|m| m.score >= 0.4) {
         match columns.iter_mut().find(|(c, _)| *c == mention.column) {
@@ -345,7 +345,7 @@ pub fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(Vec<Str
 
 /// Two values of one column that the text names, in its order.
 #[must_use]
-pub fn two_values(context: &Context) -> Option<(String, String, String)> {
+pub(super) fn two_values(context: &Context) -> Option<(String, String, String)> {
     let found = context.lexicon.values(&context.tokens);
     for column in super::prepare::unique(found.iter().map(|v| v.column.clone()).collect()) {
         let values = super::prepare::unique(

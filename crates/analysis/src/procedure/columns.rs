@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A column spoken of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mention {
+pub(super) struct Mention {
     /// Its name in the frame.
     pub column: String,
     /// The first token.
@@ -23,7 +23,7 @@ pub struct Mention {
 
 /// A value of a column spoken of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ValueMention {
+pub(super) struct ValueMention {
     /// The column that holds it.
     pub column: String,
     /// The value as it stands in the column.
@@ -48,7 +48,7 @@ struct Known {
 
 /// The columns of a frame, ready to be recognised.
 #[derive(Debug, Clone)]
-pub struct Lexicon {
+pub(super) struct Lexicon {
     columns: Vec<Known>,
     uses: BTreeMap<String, usize>,
     values: BTreeMap<String, Vec<String>>,
@@ -67,7 +67,7 @@ fn is_common(word: &str) -> bool {
 impl Lexicon {
     /// Prepares the columns of a frame.
     #[must_use]
-    pub fn new(frame: &Frame) -> Self {
+    pub(super) fn new(frame: &Frame) -> Self {
         let mut lexicon = Self { columns: Vec::new(), uses: BTreeMap::new(), values: BTreeMap::new() };
         for (place, field) in frame.fields.iter().enumerate() {
             lexicon.add(&field.name);
@@ -85,7 +85,7 @@ impl Lexicon {
     }
 
     /// Adds a column that a step will create.
-    pub fn add(&mut self, name: &str) {
+    pub(super) fn add(&mut self, name: &str) {
         if self.columns.iter().any(|known| known.name == name) {
             return;
         }
@@ -100,7 +100,7 @@ impl Lexicon {
     }
 
     /// Adds another name of a column: "atmospheric temperature" for `AT`.
-    pub fn alias(&mut self, column: &str, words: &[String]) {
+    pub(super) fn alias(&mut self, column: &str, words: &[String]) {
         let stems: Vec<String> = words.iter().map(|w| stem(expand(w))).collect();
         let known = self.columns.iter().any(|k| k.name == column && k.stems == stems);
         if stems.is_empty() || known {
@@ -122,24 +122,24 @@ impl Lexicon {
 
     /// All words under which a column is known.
     #[must_use]
-    pub fn words_of(&self, column: &str) -> Vec<String> {
+    pub(super) fn words_of(&self, column: &str) -> Vec<String> {
         self.columns.iter().filter(|k| k.name == column).flat_map(|k| k.raw.iter().cloned()).collect()
     }
 
     /// Adds the labels of a column that a step will create.
-    pub fn add_values(&mut self, name: &str, labels: Vec<String>) {
+    pub(super) fn add_values(&mut self, name: &str, labels: Vec<String>) {
         self.values.insert(name.to_owned(), labels);
     }
 
     /// The values of a column with few distinct ones.
     #[must_use]
-    pub fn values_of(&self, column: &str) -> &[String] {
+    pub(super) fn values_of(&self, column: &str) -> &[String] {
         self.values.get(column).map_or(&[], Vec::as_slice)
     }
 
     /// The columns a stretch of tokens speaks of, in order of place.
     #[must_use]
-    pub fn mentions(&self, tokens: &[Token]) -> Vec<Mention> {
+    pub(super) fn mentions(&self, tokens: &[Token]) -> Vec<Mention> {
         let mut found = Vec::new();
         for start in 0..tokens.len() {
             if !tokens.get(start).is_some_and(|t| t.word) {
@@ -283,7 +283,7 @@ impl Lexicon {
 
     /// The values a stretch of tokens speaks of.
     #[must_use]
-    pub fn values(&self, tokens: &[Token]) -> Vec<ValueMention> {
+    pub(super) fn values(&self, tokens: &[Token]) -> Vec<ValueMention> {
         let mut found: Vec<ValueMention> = Vec::new();
         for (column, values) in &self.values {
             for value in values {

@@ -8,7 +8,7 @@ use super::words::{Token, has_any};
 use std::ops::Range;
 
 /// The new columns a sentence asks for.
-pub fn read_derived(context: &Context, range: &Range<usize>, only_named: bool) -> Vec<Step> {
+pub(super) fn read_derived(context: &Context, range: &Range<usize>, only_named: bool) -> Vec<Step> {
     let words = context.sentence(range);
     let makes = has_any(
         &words,
@@ -176,7 +176,7 @@ fn joined(tokens: &[Token], start: usize) -> String {
 
 /// The formula a sentence states over known columns.
 #[must_use]
-pub fn read_formula(context: &Context, range: &Range<usize>, own: Option<&str>) -> Option<Formula> {
+pub(super) fn read_formula(context: &Context, range: &Range<usize>, own: Option<&str>) -> Option<Formula> {
     let tokens = context.tokens.get(range.clone())?;
     let words = context.sentence(range);
     let mentions: Vec<&Mention> = context

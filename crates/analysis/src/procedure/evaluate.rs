@@ -13,7 +13,7 @@ use crate::statistics::{Finding, correlate, describe, normality, tests};
 use std::collections::BTreeSet;
 
 /// What a measure gives over these columns.
-pub fn evaluate(measure: &Measure, frame: &Frame, columns: &[String]) -> Result<Value, String> {
+pub(super) fn evaluate(measure: &Measure, frame: &Frame, columns: &[String]) -> Result<Value, String> {
     let first = columns.first().map_or("", String::as_str);
     match measure {
         Measure::Mode => mode(frame, first),
@@ -121,7 +121,7 @@ pub fn evaluate(measure: &Measure, frame: &Frame, columns: &[String]) -> Result<
 
 /// A measure that needs nothing but numbers.
 #[must_use]
-pub fn of_numbers(measure: &Measure, numbers: &[f64]) -> Option<f64> {
+pub(super) fn of_numbers(measure: &Measure, numbers: &[f64]) -> Option<f64> {
     match measure {
         Measure::Mean => describe::mean(numbers),
         Measure::Median => describe::median(numbers),
@@ -259,7 +259,7 @@ fn outlier_values(frame: &Frame, name: &str, rule: Outlier, shown: &str) -> Resu
 }
 
 /// What a test finds over these columns.
-pub fn finding(test: Test, frame: &Frame, columns: &[String]) -> Result<Finding, String> {
+pub(super) fn finding(test: Test, frame: &Frame, columns: &[String]) -> Result<Finding, String> {
     let nothing = || format!("There are too few numbers for the test of {}.", columns.join(" and "));
     let found = match test {
         Test::Pearson | Test::Spearman | Test::Kendall | Test::Paired => {

@@ -6,7 +6,7 @@ use super::words::Token;
 
 /// The filter that the text states, as one step.
 #[must_use]
-pub fn read_filters(context: &Context) -> Option<Step> {
+pub(super) fn read_filters(context: &Context) -> Option<Step> {
     let mut conditions: Vec<Condition> = Vec::new();
     for condition in compared(context).into_iter().chain(valued(context)).chain(absent(context)) {
         // Of "after 2000" and "2000 and beyond" the inclusive reading is the more explicit one.
@@ -31,7 +31,7 @@ pub fn read_filters(context: &Context) -> Option<Step> {
 
 /// "the closing price was higher than the opening price": the difference becomes a column, and the filter looks at it.
 #[must_use]
-pub fn between_columns(context: &Context) -> Vec<Step> {
+pub(super) fn between_columns(context: &Context) -> Vec<Step> {
     // Without a template the comparison is left to a query, which does it better.
     if context.request.slots.is_empty() {
         return Vec::new();

@@ -5,7 +5,7 @@ use super::types::Formula;
 use crate::frame::{Frame, Value};
 
 /// The cells of a new column. A row with a missing part gets nothing.
-pub fn compute(formula: &Formula, frame: &Frame) -> Result<Vec<Value>, String> {
+pub(super) fn compute(formula: &Formula, frame: &Frame) -> Result<Vec<Value>, String> {
     match formula {
         Formula::DatePart(column, part) => {
             let place = find(frame, column)?;

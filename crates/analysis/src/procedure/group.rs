@@ -8,7 +8,7 @@ use crate::frame::{Frame, Value};
 
 /// The rows of each combination of values, in order of the values.
 #[must_use]
-pub fn split_by(frame: &Frame, by: &[String]) -> Vec<(Vec<Value>, Frame)> {
+pub(super) fn split_by(frame: &Frame, by: &[String]) -> Vec<(Vec<Value>, Frame)> {
     let places: Vec<usize> = by.iter().filter_map(|name| frame.position(name)).collect();
     let mut groups: Vec<(Vec<Value>, Frame)> = Vec::new();
     let mut seen: std::collections::HashMap<Vec<String>, usize> = std::collections::HashMap::new();
@@ -47,7 +47,7 @@ fn compare(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
 }
 
 /// The group with the largest or smallest measure, and that measure.
-pub fn best_group(
+pub(super) fn best_group(
     frame: &Frame,
     by: &[String],
     inner: &Measure,
@@ -71,7 +71,7 @@ pub fn best_group(
 }
 
 /// The column with the largest or smallest measure.
-pub fn best_column(
+pub(super) fn best_column(
     frame: &Frame,
     inner: &Measure,
     columns: &[String],
@@ -91,7 +91,12 @@ pub fn best_column(
 }
 
 /// The measure of every group, as text in the form of a list of pairs.
-pub fn grouped(frame: &Frame, by: &[String], inner: &Measure, columns: &[String]) -> Result<Value, String> {
+pub(super) fn grouped(
+    frame: &Frame,
+    by: &[String],
+    inner: &Measure,
+    columns: &[String],
+) -> Result<Value, String> {
     let mut pairs = Vec::new();
     for (key, part) in split_by(frame, by) {
         let value = evaluate(inner, &part, columns)?;

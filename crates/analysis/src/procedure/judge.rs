@@ -6,7 +6,7 @@ use super::types::{Compare, Measure};
 use crate::frame::{Frame, Value};
 
 /// The word of the first rule that holds.
-pub fn judge(judgement: &Judgement, frame: &Frame, columns: &[String]) -> Result<Value, String> {
+pub(super) fn judge(judgement: &Judgement, frame: &Frame, columns: &[String]) -> Result<Value, String> {
     let (statistic, p) = match &judgement.of {
         Measure::Test(test, _) => {
             let found = finding(*test, frame, columns)?;

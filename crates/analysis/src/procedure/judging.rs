@@ -10,7 +10,7 @@ use super::words::{Token, has_any, name_words, sentences, tokens};
 
 /// The judgement of a slot, its columns, and how sure the reading is.
 #[must_use]
-pub fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
+pub(super) fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
     let (of, columns, sure) = basis(context, slot)?;
     let mut parts: Vec<&[Token]> =
         context.sentences.iter().filter_map(|r| context.tokens.get(r.clone())).collect();

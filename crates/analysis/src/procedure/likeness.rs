@@ -3,7 +3,7 @@
 use super::columns::Mention;
 
 /// Is the name made of beginnings of the words, one after the other? Gives the token after the last.
-pub fn joined_prefixes(name: &str, words: &[(usize, &str)]) -> Option<usize> {
+pub(super) fn joined_prefixes(name: &str, words: &[(usize, &str)]) -> Option<usize> {
     fn fits(rest: &str, words: &[(usize, &str)], used: usize) -> Option<(usize, usize)> {
         let ((place, word), others) = words.split_first()?;
         let common = rest.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();
@@ -24,7 +24,7 @@ pub fn joined_prefixes(name: &str, words: &[(usize, &str)]) -> Option<usize> {
 }
 
 /// Does every word of the name begin a word of the text, in order?
-pub fn word_prefixes(name: &[String], words: &[(usize, &str)]) -> Option<usize> {
+pub(super) fn word_prefixes(name: &[String], words: &[(usize, &str)]) -> Option<usize> {
     let mut wanted = name.iter();
     let mut next = wanted.next()?;
     for (count, (place, word)) in words.iter().enumerate() {
@@ -41,7 +41,7 @@ pub fn word_prefixes(name: &[String], words: &[(usize, &str)]) -> Option<usize> 
 }
 
 /// Drops mentions that overlap a better one.
-pub fn keep_best(mut found: Vec<Mention>) -> Vec<Mention> {
+pub(super) fn keep_best(mut found: Vec<Mention>) -> Vec<Mention> {
     let weight = |m: &Mention| m.score + 0.02 * (m.end - m.start) as f64;
     found.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let mut kept: Vec<Mention> = Vec::new();

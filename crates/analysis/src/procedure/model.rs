@@ -8,7 +8,7 @@ use crate::statistics::sampling::split;
 use crate::statistics::{at, logistic};
 
 /// Fits the model and gives the number asked for.
-pub fn fit_and_judge(model: &Model, frame: &Frame) -> Result<Value, String> {
+pub(super) fn fit_and_judge(model: &Model, frame: &Frame) -> Result<Value, String> {
     let (features, target) = table(model, frame).ok_or("The model's columns are not all there.")?;
     let pick = |places: &[usize]| -> (Vec<Vec<f64>>, Vec<f64>) {
         places.iter().filter_map(|p| Some((features.get(*p)?.clone(), *target.get(*p)?))).unzip()

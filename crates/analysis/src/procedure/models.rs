@@ -6,7 +6,7 @@ use super::words::{Token, has_any};
 
 /// The model the text describes.
 #[must_use]
-pub fn read_model(context: &Context, give: Quality) -> Option<Model> {
+pub(super) fn read_model(context: &Context, give: Quality) -> Option<Model> {
     let (target, features) =
         predicted(context).or_else(|| dependent(context)).or_else(|| regressed(context))?;
     let logistic = has_any(&context.words, &["logistic regression"]);

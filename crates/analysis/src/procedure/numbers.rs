@@ -8,7 +8,7 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 /// The number in a cell, also from text that plainly is one.
 #[must_use]
-pub fn numeric(value: &Value) -> Option<f64> {
+pub(super) fn numeric(value: &Value) -> Option<f64> {
     match value {
         Value::Text(text) => text_number(text),
         other => other.number(),
@@ -40,7 +40,7 @@ fn clock(text: &str) -> Option<f64> {
 
 /// The moment in a cell, also from text in a common form.
 #[must_use]
-pub fn moment(value: &Value) -> Option<NaiveDateTime> {
+pub(super) fn moment(value: &Value) -> Option<NaiveDateTime> {
     match value {
         Value::Date(day) => day.and_hms_opt(0, 0, 0),
         Value::Time(moment) => Some(*moment),
@@ -57,7 +57,7 @@ pub fn moment(value: &Value) -> Option<NaiveDateTime> {
 
 /// A moment written in one of the common forms.
 #[must_use]
-pub fn parse_moment(text: &str) -> Option<NaiveDateTime> {
+pub(super) fn parse_moment(text: &str) -> Option<NaiveDateTime> {
     const MOMENTS: [&str; 12] = [
         "%Y-%m-%d %H:%M:%S",
         "%Y-%m-%dT%H:%M:%S",
@@ -96,7 +96,7 @@ pub fn parse_moment(text: &str) -> Option<NaiveDateTime> {
 
 /// A part of a moment.
 #[must_use]
-pub fn date_part(value: &Value, part: DatePart) -> Value {
+pub(super) fn date_part(value: &Value, part: DatePart) -> Value {
     let Some(moment) = moment(value) else { return Value::Null };
     match part {
         DatePart::Year => Value::Int(moment.year().into()),
@@ -110,14 +110,14 @@ pub fn date_part(value: &Value, part: DatePart) -> Value {
 
 /// The numbers of a column, empty cells and words left out.
 #[must_use]
-pub fn column_numbers(frame: &Frame, name: &str) -> Option<Vec<f64>> {
+pub(super) fn column_numbers(frame: &Frame, name: &str) -> Option<Vec<f64>> {
     let place = frame.position(name)?;
     Some(frame.column(place).filter_map(numeric).collect())
 }
 
 /// The rows in which all these columns hold numbers.
 #[must_use]
-pub fn complete(frame: &Frame, names: &[String]) -> Option<Vec<Vec<f64>>> {
+pub(super) fn complete(frame: &Frame, names: &[String]) -> Option<Vec<Vec<f64>>> {
     let places: Option<Vec<usize>> = names.iter().map(|n| frame.position(n)).collect();
     let places = places?;
     let row = |row: usize| {
@@ -128,7 +128,7 @@ pub fn complete(frame: &Frame, names: &[String]) -> Option<Vec<Vec<f64>>> {
 
 /// A cell as people would write it in a list of groups: whole floats without a point.
 #[must_use]
-pub fn written(value: &Value) -> String {
+pub(super) fn written(value: &Value) -> String {
     match value {
         Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e15 => format!("{f:.0}"),
         Value::Time(t) if t.num_seconds_from_midnight() == 0 => t.date().to_string(),
@@ -141,7 +141,7 @@ pub fn written(value: &Value) -> String {
 
 /// Does a row meet all conditions?
 #[must_use]
-pub fn meets(frame: &Frame, row: usize, conditions: &[Condition]) -> bool {
+pub(super) fn meets(frame: &Frame, row: usize, conditions: &[Condition]) -> bool {
     conditions.iter().all(|condition| {
         let Some(place) = frame.position(&condition.column) else { return false };
         holds(frame.cell(row, place), condition)
@@ -176,7 +176,7 @@ fn holds(value: &Value, condition: &Condition) -> bool {
 
 /// The frame with only the rows that meet all conditions.
 #[must_use]
-pub fn filtered(frame: &Frame, conditions: &[Condition]) -> Frame {
+pub(super) fn filtered(frame: &Frame, conditions: &[Condition]) -> Frame {
     let rows = frame
         .rows
         .iter()

@@ -5,7 +5,7 @@ use crate::frame::Value;
 
 /// A value as text, rounded to so many places when it is a number.
 #[must_use]
-pub fn show(value: &Value, decimals: Option<usize>) -> String {
+pub(super) fn show(value: &Value, decimals: Option<usize>) -> String {
     match value {
         Value::Float(number) => show_number(*number, decimals),
         Value::Null => String::new(),
@@ -15,7 +15,7 @@ pub fn show(value: &Value, decimals: Option<usize>) -> String {
 
 /// A number with at most so many places.
 #[must_use]
-pub fn show_number(number: f64, decimals: Option<usize>) -> String {
+pub(super) fn show_number(number: f64, decimals: Option<usize>) -> String {
     match decimals {
         Some(places) => {
             let text = format!("{number:.places$}");
@@ -29,7 +29,7 @@ pub fn show_number(number: f64, decimals: Option<usize>) -> String {
 
 /// The value itself, rounded.
 #[must_use]
-pub fn rounded(value: &Value, decimals: Option<usize>) -> Value {
+pub(super) fn rounded(value: &Value, decimals: Option<usize>) -> Value {
     match (value, decimals) {
         (Value::Float(number), Some(places)) => {
             format!("{number:.places$}").parse().map_or_else(|_| value.clone(), Value::Float)

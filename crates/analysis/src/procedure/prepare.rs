@@ -9,7 +9,7 @@ use super::words::{Token, has, has_any};
 use std::ops::Range;
 
 /// Reads all preparation into the context, in the order of the text.
-pub fn read_steps(context: &mut Context) {
+pub(super) fn read_steps(context: &mut Context) {
     for range in context.sentences.clone() {
         for step in missing(context, &range).into_iter().chain(read_derived(context, &range, true)) {
             push(context, step);
@@ -164,7 +164,7 @@ fn filler(context: &Context, range: &Range<usize>) -> Option<String> {
 }
 
 /// Each name once, in order.
-pub fn unique(names: Vec<String>) -> Vec<String> {
+pub(super) fn unique(names: Vec<String>) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
     for name in names {
         if !seen.contains(&name) {
@@ -332,7 +332,7 @@ fn top(context: &Context) -> Option<Step> {
 }
 
 /// The number that follows one of these words: "a threshold of 3", "Z-score greater than 2.5", "3 standard deviations".
-pub fn threshold(tokens: &[Token], words: &[&str]) -> Option<f64> {
+pub(super) fn threshold(tokens: &[Token], words: &[&str]) -> Option<f64> {
     for (place, token) in tokens.iter().enumerate() {
         if !words.iter().any(|w| token.lower.starts_with(w)) {
             continue;
@@ -357,7 +357,7 @@ fn word_number(word: &str) -> Option<f64> {
 }
 
 /// The number before "times the interquartile range" or "* IQR".
-pub fn iqr_factor(tokens: &[Token]) -> Option<f64> {
+pub(super) fn iqr_factor(tokens: &[Token]) -> Option<f64> {
     for (place, token) in tokens.iter().enumerate() {
         if token.lower == "iqr" || token.lower == "interquartile" {
             let before = tokens.iter().take(place).rev().take(4).find_map(Token::number);
@@ -457,7 +457,7 @@ fn date_words(tokens: &[Token]) -> Vec<(DatePart, &'static str)> {
 }
 
 /// Makes a column with a part of the date, from the date column of the table.
-pub fn date_column(context: &mut Context, part: DatePart, name: &str) -> Option<String> {
+pub(super) fn date_column(context: &mut Context, part: DatePart, name: &str) -> Option<String> {
     let frame = context.frame;
     let is_date = |place: usize| {
         let mut cells = frame.column(place).filter(|v| !v.is_null()).take(20).peekable();

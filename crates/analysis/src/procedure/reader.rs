@@ -12,7 +12,7 @@ use crate::frame::{Frame, Kind};
 use std::ops::Range;
 
 /// All that is known about a request while it is read.
-pub struct Context<'a> {
+pub(super) struct Context<'a> {
     /// The table.
     pub frame: &'a Frame,
     /// Its columns and values, and those that steps add.
@@ -69,19 +69,19 @@ impl<'a> Context<'a> {
     }
 
     /// Looks for columns again, after a step added one.
-    pub fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         self.mentions = self.lexicon.mentions(&self.tokens);
     }
 
     /// The words of a sentence.
     #[must_use]
-    pub fn sentence(&self, range: &Range<usize>) -> String {
+    pub(super) fn sentence(&self, range: &Range<usize>) -> String {
         self.tokens.get(range.clone()).map(plain).unwrap_or_default()
     }
 
     /// The mentions inside a stretch of tokens, weak ones left out.
     #[must_use]
-    pub fn within(&self, range: &Range<usize>) -> Vec<&Mention> {
+    pub(super) fn within(&self, range: &Range<usize>) -> Vec<&Mention> {
         self.mentions
             .iter()
             .filter(|m| m.score >= 0.4 && m.start >= range.start && m.end <= range.end)
@@ -90,7 +90,7 @@ impl<'a> Context<'a> {
 
     /// Is the column one of numbers, or of text that is numbers?
     #[must_use]
-    pub fn is_numeric(&self, name: &str) -> bool {
+    pub(super) fn is_numeric(&self, name: &str) -> bool {
         if self.derived.iter().any(|d| d == name) {
             return !self.steps.iter().any(|s| matches!(s, Step::Bin { name: n, .. } if n == name));
         }
@@ -112,7 +112,7 @@ impl<'a> Context<'a> {
 
     /// The rule for outliers that the text states, or the usual one.
     #[must_use]
-    pub fn outlier_rule(&self) -> Outlier {
+    pub(super) fn outlier_rule(&self) -> Outlier {
         let z = has_any(
             &self.words,
             &[
@@ -138,7 +138,7 @@ impl<'a> Context<'a> {
 
     /// Is the deviation that of a whole population?
     #[must_use]
-    pub fn population(&self) -> bool {
+    pub(super) fn population(&self) -> bool {
         has_any(
             &self.words,
             &[
@@ -155,7 +155,7 @@ impl<'a> Context<'a> {
 
     /// The form of skewness and kurtosis.
     #[must_use]
-    pub fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> Shape {
         if has_any(&self.words, &["pearson s first", "pearsons first", "first coefficient of skewness"]) {
             return Shape::PearsonFirst;
         }
@@ -167,7 +167,7 @@ impl<'a> Context<'a> {
 
     /// The correlation that the text names.
     #[must_use]
-    pub fn correlation(&self) -> Test {
+    pub(super) fn correlation(&self) -> Test {
         if has(&self.words, "spearman*") && !has(&self.words, "pearson*") {
             Test::Spearman
         } else if has(&self.words, "kendall*") && !has(&self.words, "pearson*") {
@@ -179,7 +179,7 @@ impl<'a> Context<'a> {
 
     /// The test of normality that the text names.
     #[must_use]
-    pub fn normality(&self) -> Option<Test> {
+    pub(super) fn normality(&self) -> Option<Test> {
         let words = &self.words;
         if has(words, "shapiro*") {
             Some(Test::Shapiro)
@@ -198,7 +198,7 @@ impl<'a> Context<'a> {
 
     /// The test of groups that the text names.
     #[must_use]
-    pub fn group_test(&self) -> Option<Test> {
+    pub(super) fn group_test(&self) -> Option<Test> {
         let words = &self.words;
         if has_any(words, &["mann whitney*", "wilcoxon rank sum"]) {
             Some(Test::MannWhitney)

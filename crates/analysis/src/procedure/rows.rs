@@ -8,7 +8,7 @@ use super::words::{has_any, name_words, stem};
 
 /// The rows a slot is about, from values in its name: "mean_age_male_class1".
 #[must_use]
-pub fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
+pub(super) fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
     let words = name_words(&slot.name);
     let stems: Vec<String> = words.iter().map(|w| stem(w)).collect();
     let mut found: Vec<Condition> = Vec::new();
@@ -161,7 +161,7 @@ fn yes_no(context: &Context, column: &str, words: &[String], group: bool) -> Opt
 
 /// The flag column a rate is about ("survival_rate" and `Survived`), with the value that counts.
 #[must_use]
-pub fn flag_of(context: &Context, slot: &Slot, conditions: &[Condition]) -> Option<(String, String)> {
+pub(super) fn flag_of(context: &Context, slot: &Slot, conditions: &[Condition]) -> Option<(String, String)> {
     let words = name_words(&slot.name);
     let mut seen: Vec<&str> = Vec::new();
     for mention in context.mentions.iter().filter(|m| m.score >= 0.4) {
@@ -184,7 +184,7 @@ pub fn flag_of(context: &Context, slot: &Slot, conditions: &[Condition]) -> Opti
 
 /// The low and the high value of a column that holds only yes and no.
 #[must_use]
-pub fn flag_values(context: &Context, column: &str) -> Option<(String, String)> {
+pub(super) fn flag_values(context: &Context, column: &str) -> Option<(String, String)> {
     let values: Vec<String> = context.lexicon.values_of(column).iter().map(|v| v.to_lowercase()).collect();
     let [low, high] = values.as_slice() else { return None };
     let flags = ["0", "false", "no"].contains(&low.as_str()) && ["1", "true", "yes"].contains(&high.as_str());

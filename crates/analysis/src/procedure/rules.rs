@@ -9,7 +9,7 @@ use super::words::{Token, has_any, plain, stem};
 
 /// Rules read from a text, and the label for all other cases.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rules {
+pub(super) struct Rules {
     /// In the order of the text.
     pub rules: Vec<Rule>,
     /// The label of "otherwise".
@@ -24,7 +24,7 @@ enum Piece {
 
 /// Reads the rules of some sentences for these labels. `alpha` stands in for "the significance level".
 #[must_use]
-pub fn read_rules(sentences: &[&[Token]], choices: &[String], alpha: f64) -> Rules {
+pub(super) fn read_rules(sentences: &[&[Token]], choices: &[String], alpha: f64) -> Rules {
     let mut found = Rules::default();
     for sentence in sentences {
         let pieces = cut(sentence, alpha);
@@ -110,7 +110,7 @@ fn negative(words: &str) -> bool {
 
 /// The label a stretch of words names. With `loose`, negation alone may decide.
 #[must_use]
-pub fn label_of(words: &str, choices: &[String], loose: bool) -> Option<String> {
+pub(super) fn label_of(words: &str, choices: &[String], loose: bool) -> Option<String> {
     let words = words
         .replace("non normal", "not normal")
         .replace("nonnormal", "not normal")

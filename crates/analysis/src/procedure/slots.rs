@@ -13,7 +13,7 @@ use super::wants::{Want, want};
 use super::words::{has_any, name_words};
 
 /// A part with how sure the reading is.
-pub struct Sure {
+pub(super) struct Sure {
     /// The part.
     pub part: Part,
     /// From 0 to 1.
@@ -21,7 +21,7 @@ pub struct Sure {
 }
 
 /// Reads all slots. `None` when not one of them is understood.
-pub fn with_template(context: &mut Context) -> Option<Procedure> {
+pub(super) fn with_template(context: &mut Context) -> Option<Procedure> {
     let slots = context.request.slots.clone();
     let best = superlative(context);
     let mut answers = Vec::new();
@@ -399,7 +399,7 @@ fn stage(context: &Context, words: &str, about: &str) -> usize {
 
 /// The filter conditions among the steps, for whoever needs them.
 #[must_use]
-pub fn filter_conditions(steps: &[Step]) -> Vec<&Condition> {
+pub(super) fn filter_conditions(steps: &[Step]) -> Vec<&Condition> {
     steps
         .iter()
         .filter_map(|s| if let Step::Filter { conditions } = s { Some(conditions) } else { None })

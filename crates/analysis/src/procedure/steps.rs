@@ -10,7 +10,7 @@ use crate::statistics::outliers::{iqr_fences, outside, z_fences};
 use std::collections::{BTreeMap, HashSet};
 
 /// Does one step. A step that shows a table changes nothing.
-pub fn apply(step: &Step, mut frame: Frame, notes: &mut Vec<String>) -> Result<Frame, String> {
+pub(super) fn apply(step: &Step, mut frame: Frame, notes: &mut Vec<String>) -> Result<Frame, String> {
     let before = frame.rows.len();
     match step {
         Step::Filter { conditions } => {
@@ -70,7 +70,7 @@ fn places(frame: &Frame, columns: &[String]) -> Result<Vec<usize>, String> {
 }
 
 /// Adds a column, or puts new cells into the one of that name.
-pub fn put(frame: &mut Frame, name: &str, cells: Vec<Value>) {
+pub(super) fn put(frame: &mut Frame, name: &str, cells: Vec<Value>) {
     let words = cells.iter().any(|v| matches!(v, Value::Text(_)));
     let whole = cells.iter().all(|v| matches!(v, Value::Int(_) | Value::Null));
     let kind = if words {
@@ -159,7 +159,7 @@ fn carry(frame: &mut Frame, place: usize, backward: bool) {
 
 /// The most frequent text of a column; the first in order of the alphabet when several are.
 #[must_use]
-pub fn most_frequent(frame: &Frame, place: usize) -> Option<String> {
+pub(super) fn most_frequent(frame: &Frame, place: usize) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for value in frame.column(place).filter(|v| !v.is_null()) {
         *counts.entry(written(value)).or_default() += 1;
@@ -170,7 +170,7 @@ pub fn most_frequent(frame: &Frame, place: usize) -> Option<String> {
 
 /// The fences of a rule over some numbers.
 #[must_use]
-pub fn fences(rule: Outlier, numbers: &[f64]) -> Option<(f64, f64)> {
+pub(super) fn fences(rule: Outlier, numbers: &[f64]) -> Option<(f64, f64)> {
     match rule {
         Outlier::Iqr(factor) => iqr_fences(numbers, factor),
         Outlier::ZScore(threshold, sample) => z_fences(numbers, threshold, usize::from(sample)),

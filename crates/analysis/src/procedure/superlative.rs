@@ -8,7 +8,7 @@ use super::words::{has_any, name_words, tokens};
 
 /// What is extreme, and over what.
 #[derive(Debug, Clone)]
-pub struct Superlative {
+pub(super) struct Superlative {
     largest: bool,
     /// Groups that are compared; empty when single rows are.
     by: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Superlative {
 
 /// The superlative of a text, if it has one.
 #[must_use]
-pub fn superlative(context: &Context) -> Option<Superlative> {
+pub(super) fn superlative(context: &Context) -> Option<Superlative> {
     let asks =
         has_any(&context.words, &["which", "identify", "find", "return", "what", "determine", "provide"]);
     let largest = has_any(&context.words, &LARGEST);
@@ -150,7 +150,7 @@ fn compared_columns(context: &Context, range: &std::ops::Range<usize>) -> Option
 impl Superlative {
     /// The answer to a slot that asks for the group, the row or the extreme value.
     #[must_use]
-    pub fn answer(
+    pub(super) fn answer(
         &self,
         context: &Context,
         slot: &Slot,

@@ -6,7 +6,7 @@ use super::words::{small_number, tokens};
 
 /// One slot of a template.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Slot {
+pub(super) struct Slot {
     /// The name after the `@`.
     pub name: String,
     /// What stands in the brackets, cut at commas.
@@ -27,7 +27,7 @@ pub struct Slot {
 
 /// A text cut into its template and the rest.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub(super) struct Request {
     /// Question and constraints.
     pub body: String,
     /// The slots, in order.
@@ -36,7 +36,7 @@ pub struct Request {
 
 /// Cuts the template out of a text.
 #[must_use]
-pub fn cut(text: &str) -> Request {
+pub(super) fn cut(text: &str) -> Request {
     let text = text.replace("\\n", "\n");
     let mut body = Vec::new();
     let mut format: Vec<String> = Vec::new();
@@ -289,7 +289,7 @@ fn push_choice(found: &mut Vec<String>, run: &str, own: &[String]) {
 
 /// Decimals stated in a text: "rounded to two decimal places", "2 decimals", "up to 3 decimal points".
 #[must_use]
-pub fn decimals(text: &str) -> Option<usize> {
+pub(super) fn decimals(text: &str) -> Option<usize> {
     let tokens = tokens(text);
     let words: Vec<&str> = tokens.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
     for (place, word) in words.iter().enumerate() {

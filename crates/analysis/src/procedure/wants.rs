@@ -6,7 +6,7 @@ use super::words::has_any;
 
 /// What is wanted, before columns and rows are known.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Want {
+pub(super) enum Want {
     /// A measure of one column.
     Of(Measure),
     /// A p-value.
@@ -38,15 +38,15 @@ pub enum Want {
 }
 
 /// The words for the largest.
-pub const LARGEST: [&str; 10] =
+pub(super) const LARGEST: [&str; 10] =
     ["highest", "largest", "maximum", "max", "most", "greatest", "biggest", "top", "best", "peak"];
 /// The words for the smallest.
-pub const SMALLEST: [&str; 9] =
+pub(super) const SMALLEST: [&str; 9] =
     ["lowest", "smallest", "minimum", "min", "least", "fewest", "worst", "bottom", "minimal"];
 
 /// What some words ask for. The order matters: the more telling words come first.
 #[must_use]
-pub fn want(words: &str, context: &Context) -> Option<Want> {
+pub(super) fn want(words: &str, context: &Context) -> Option<Want> {
     let any = |phrases: &[&str]| has_any(words, phrases);
     let population = context.population();
     let of = |measure: Measure| Some(Want::Of(measure));

@@ -4,7 +4,7 @@
 
 /// One word, number or sign of the text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Token {
+pub(super) struct Token {
     /// As written.
     pub text: String,
     /// In lower case.
@@ -22,14 +22,14 @@ pub struct Token {
 impl Token {
     /// The number it is, if it is one.
     #[must_use]
-    pub fn number(&self) -> Option<f64> {
+    pub(super) fn number(&self) -> Option<f64> {
         self.lower.parse().ok().filter(|_| self.lower.starts_with(|c: char| c.is_ascii_digit()))
     }
 }
 
 /// Cuts text into tokens. A number keeps its decimal point, a word keeps its digits.
 #[must_use]
-pub fn tokens(text: &str) -> Vec<Token> {
+pub(super) fn tokens(text: &str) -> Vec<Token> {
     let characters: Vec<char> = text.chars().collect();
     let get = |place: usize| characters.get(place).copied().unwrap_or(' ');
     let mut found: Vec<Token> = Vec::new();
@@ -126,7 +126,7 @@ impl Quotes {
 
 /// A word without its common ending, enough to bring together "fares" and "fare", "closing" and "close".
 #[must_use]
-pub fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> String {
     let length = word.chars().count();
     let cut = |ending: &str, least: usize| {
         word.strip_suffix(ending).filter(|rest| rest.chars().count() >= least).map(str::to_owned)
@@ -160,7 +160,7 @@ pub fn stem(word: &str) -> String {
 
 /// The words of a name: cut at signs, at a change of case and between letters and digits.
 #[must_use]
-pub fn name_words(name: &str) -> Vec<String> {
+pub(super) fn name_words(name: &str) -> Vec<String> {
     let characters: Vec<char> = name.chars().collect();
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -185,13 +185,13 @@ pub fn name_words(name: &str) -> Vec<String> {
 
 /// A name as one run of lower-case letters and digits.
 #[must_use]
-pub fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// A small number, written in digits or as a word.
 #[must_use]
-pub fn small_number(word: &str) -> Option<usize> {
+pub(super) fn small_number(word: &str) -> Option<usize> {
     const WORDS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",
@@ -203,7 +203,7 @@ pub fn small_number(word: &str) -> Option<usize> {
 
 /// Words that say nothing about which column or value is meant.
 #[must_use]
-pub fn is_filler(word: &str) -> bool {
+pub(super) fn is_filler(word: &str) -> bool {
     const FILLERS: [&str; 58] = [
         "a", "an", "the", "of", "in", "on", "for", "by", "to", "and", "or", "is", "are", "was", "were", "be",
         "with", "from", "at", "as", "it", "its", "this", "that", "these", "those", "each", "all", "any",
@@ -216,7 +216,7 @@ pub fn is_filler(word: &str) -> bool {
 
 /// Full forms of common abbreviations in column names.
 #[must_use]
-pub fn expand(word: &str) -> &str {
+pub(super) fn expand(word: &str) -> &str {
     match word {
         "avg" | "ave" => "average",
         "num" | "no" | "nbr" | "nr" => "number",
@@ -237,7 +237,7 @@ pub fn expand(word: &str) -> &str {
 
 /// Where sentences start and end, as ranges of token places.
 #[must_use]
-pub fn sentences(tokens: &[Token]) -> Vec<std::ops::Range<usize>> {
+pub(super) fn sentences(tokens: &[Token]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     for (place, token) in tokens.iter().enumerate() {
@@ -271,20 +271,20 @@ pub fn sentences(tokens: &[Token]) -> Vec<std::ops::Range<usize>> {
 
 /// The words of a stretch of tokens in lower case, joined by blanks.
 #[must_use]
-pub fn plain(tokens: &[Token]) -> String {
+pub(super) fn plain(tokens: &[Token]) -> String {
     let words: Vec<&str> = tokens.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
     words.join(" ")
 }
 
 /// Does the text hold one of these phrases as whole words? The text is from [`plain`].
 #[must_use]
-pub fn has_any(text: &str, phrases: &[&str]) -> bool {
+pub(super) fn has_any(text: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| has(text, phrase))
 }
 
 /// Does the text hold this phrase as whole words? A trailing `*` leaves the last word open.
 #[must_use]
-pub fn has(text: &str, phrase: &str) -> bool {
+pub(super) fn has(text: &str, phrase: &str) -> bool {
     let open = phrase.ends_with('*');
     let phrase = phrase.trim_end_matches('*');
     text.match_indices(phrase).any(|(start, _)| {

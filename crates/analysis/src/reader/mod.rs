@@ -26,7 +26,7 @@ pub use read::{Read, read_csv, read_json, read_ndjson};
 use crate::frame::{Frame, Kind};
 
 /// Whether texts are dates throughout: ISO days or moments, as databases without a date type keep them.
-pub(crate) fn guess_time<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Option<Kind> {
+pub(crate) fn guess_time(texts: &[&str]) -> Option<Kind> {
     let iso = |text: &str| {
         let mut bytes = text.bytes();
         let shape = (0..10).all(|place| match (place, bytes.next()) {
@@ -37,10 +37,10 @@ pub(crate) fn guess_time<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Op
         });
         shape && (text.len() == 10 || matches!(text.as_bytes().get(10), Some(b' ' | b'T')))
     };
-    if texts.clone().next().is_none() || !texts.clone().all(iso) {
+    if texts.is_empty() || !texts.iter().all(|text| iso(text)) {
         return None;
     }
-    Some(if texts.clone().all(|text| text.len() == 10) { Kind::Date } else { Kind::Timestamp })
+    Some(if texts.iter().all(|text| text.len() == 10) { Kind::Date } else { Kind::Timestamp })
 }
 
 /// Columns that are said to be times but came as text become times.

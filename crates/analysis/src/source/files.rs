@@ -214,7 +214,13 @@ async fn parquet(path: &Path, engine: &Engine) -> Result<Loaded> {
         primary_key: profile::key(&columns),
         columns,
     };
-    Ok(Loaded { table, rows: Rows::Registered(view), warnings: Vec::new(), assumptions: Vec::new(), spelled: Vec::new() })
+    Ok(Loaded {
+        table,
+        rows: Rows::Registered(view),
+        warnings: Vec::new(),
+        assumptions: Vec::new(),
+        spelled: Vec::new(),
+    })
 }
 
 /// A table's name from a file's: lower case, words joined by `_`.

@@ -198,9 +198,6 @@ fn file(path: &Path) -> Result<Place> {
 
 fn looks_json(head: &[u8]) -> bool {
     let mut bytes = head.iter().filter(|byte| !byte.is_ascii_whitespace());
-    match (bytes.next(), bytes.next()) {
-        (Some(b'['), Some(b'{' | b'[' | b']')) => true,
-        (Some(b'{'), Some(b'"' | b'}')) => true,
-        _ => false,
-    }
+    let first = (bytes.next(), bytes.next());
+    matches!(first, (Some(b'['), Some(b'{' | b'[' | b']')) | (Some(b'{'), Some(b'"' | b'}')))
 }

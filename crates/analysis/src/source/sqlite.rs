@@ -237,7 +237,7 @@ fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Un
                 _ => None,
             })
             .collect();
-        return (guess_time(texts.iter().copied()).unwrap_or(Kind::Text), Unit::Plain);
+        return (guess_time(&texts).unwrap_or(Kind::Text), Unit::Plain);
     }
     let year = kind == Kind::Integer
         && name.to_lowercase().contains("year")

@@ -12,8 +12,13 @@ pub fn is_statement(text: &str) -> bool {
     let words = text.split_whitespace().count();
     match statements.as_slice() {
         [] => false,
-        [Statement::Query(query)] => words > 1 && query.to_string().to_lowercase().contains(" from ") || text.trim_start().to_lowercase().starts_with("select "),
-        [Statement::ShowTables { .. } | Statement::ShowVariable { .. } | Statement::ExplainTable { .. }] => false,
+        [Statement::Query(query)] => {
+            words > 1 && query.to_string().to_lowercase().contains(" from ")
+                || text.trim_start().to_lowercase().starts_with("select ")
+        }
+        [Statement::ShowTables { .. } | Statement::ShowVariable { .. } | Statement::ExplainTable { .. }] => {
+            false
+        }
         _ => words > 1,
     }
 }

@@ -21,7 +21,8 @@ async fn nothing_binary_or_missing_is_said_plainly() {
         ("ftp://example.com/x".to_owned(), "ANA003", "postgres://"),
         (folder.path().join("nothing*.csv").display().to_string(), "ANA003", "no CSV"),
     ] {
-        let error = open(&[source.clone()]).await.err().unwrap_or_else(|| panic!("{source} was opened"));
+        let error =
+            open(std::slice::from_ref(&source)).await.err().unwrap_or_else(|| panic!("{source} was opened"));
         assert_eq!(code(&error), expected, "{source}: {error}");
         assert!(error.to_string().contains(word), "{source}: {error}");
     }

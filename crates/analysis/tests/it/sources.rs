@@ -104,7 +104,10 @@ async fn the_fingerprint_is_of_the_schema_not_of_the_data() {
 async fn data_is_read_fresh() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "t.csv", "a\n1\n");
-    assert_eq!(rows(&open(&[path.clone()]).await.unwrap(), "SELECT sum(a) FROM t").await, [["1"]]);
+    assert_eq!(
+        rows(&open(std::slice::from_ref(&path)).await.unwrap(), "SELECT sum(a) FROM t").await,
+        [["1"]]
+    );
     write(folder.path(), "t.csv", "a\n1\n41\n");
     assert_eq!(rows(&open(&[path]).await.unwrap(), "SELECT sum(a) FROM t").await, [["42"]]);
 }

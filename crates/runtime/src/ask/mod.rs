@@ -135,10 +135,12 @@ impl House {
             json!({ "step": "profile", "tables": tables, "schema_fingerprint": fingerprint }),
         )?;
         tell("Planning");
-        let planned = plan::choose(self, ask, &talk, &bench, &fingerprint).await;
+        let mut warming = tokio::task::JoinSet::new();
+        let planned = plan::choose(self, ask, &talk, &bench, &fingerprint, &mut warming).await;
         let mut answer = carry::carry_out(self, ask, &bench, planned, &mut record, &tell, began).await?;
         answer.conversation_id = Some(talk.id);
         talk.close(self, ask, &data, &answer, &record).await?;
+        while warming.join_next().await.is_some() {}
         Ok(answer)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Ask, House, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
 use steward_analysis::catalogue::{Catalogue, Table};
 use steward_analysis::planner::{self, ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
@@ -37,12 +36,11 @@ pub(super) struct Work {
     pub(super) reasoning: Vec<String>,
     pub(super) reading: Option<Reading>,
     pub(super) recipe: Option<RecipeId>,
-    /// Loads the encoder meanwhile.
-    pub(super) warming: Option<Arc<tokio::task::JoinHandle<()>>>,
 }
 
 /// What planning came to.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "one of it at a time")]
 pub(super) enum Planned {
     Work(Work),
     Ask { question: String, options: Vec<Choice> },
@@ -55,6 +53,7 @@ pub(super) async fn choose(
     talk: &Talk,
     bench: &Workbench,
     fingerprint: &str,
+    warming: &mut tokio::task::JoinSet<()>,
 ) -> Planned {
     let visible = bench.session.visible(&bench.access);
     let everything = bench.session.catalogue();
@@ -78,7 +77,7 @@ pub(super) async fn choose(
     }
     // A success will be learned, which needs the encoder: its weights are loaded beside the work.
     let encoder = house.encoder.clone();
-    let warming = tokio::task::spawn_blocking(move || encoder.warm());
+    warming.spawn_blocking(move || encoder.warm());
     let local = local(house, ask, talk, bench, &visible, everything).await;
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
     let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure);
@@ -116,10 +115,7 @@ pub(super) async fn choose(
         let why = "no model is configured. Set `model` in config/steward.yaml, or pass --model".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
-    match local {
-        Planned::Work(work) => Planned::Work(Work { warming: Some(Arc::new(warming)), ..work }),
-        other => other,
-    }
+    local
 }
 
 /// The built-in planner: written instructions for statistics first, then questions.
@@ -138,7 +134,8 @@ async fn local(
             let head = bench.session.head(&table.name, bench.limits.rows.get() as usize).await;
             head.ok()
                 .and_then(|(mut frame, _)| {
-                    let named = |name: &str| table.column(name).is_some_and(|column| !column.label.trim().is_empty());
+                    let named =
+                        |name: &str| table.column(name).is_some_and(|column| !column.label.trim().is_empty());
                     let kept: Vec<bool> = frame.fields.iter().map(|field| named(&field.name)).collect();
                     frame.keep_columns(&kept);
                     for (field, label) in frame.fields.iter_mut().zip(&labels) {
@@ -218,7 +215,9 @@ fn labels(table: &Table) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for column in table.columns.iter().filter(|column| !column.label.trim().is_empty()) {
         let label = column.label.trim();
-        let taken = label.is_empty() || label.contains('\n') || labels.iter().any(|known| known.eq_ignore_ascii_case(label));
+        let taken = label.is_empty()
+            || label.contains('\n')
+            || labels.iter().any(|known| known.eq_ignore_ascii_case(label));
         labels.push(if taken { column.name.clone() } else { label.to_owned() });
     }
     labels
@@ -230,8 +229,10 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
     let columns = known.map(|table| table.columns.as_slice()).unwrap_or_default();
     let labels = known.map(labels).unwrap_or_default();
     let columns = columns.iter().filter(|column| !column.label.trim().is_empty());
-    let list: Vec<String> =
-        columns.zip(&labels).map(|(column, label)| format!("{} AS {}", quoted(&column.name), quoted(label))).collect();
+    let list: Vec<String> = columns
+        .zip(&labels)
+        .map(|(column, label)| format!("{} AS {}", quoted(&column.name), quoted(label)))
+        .collect();
     let load = format!("SELECT {} FROM {}", list.join(", "), quoted(table));
     let mut statistics = step(
         "statistics",
@@ -247,7 +248,7 @@ fn from_procedure(table: &str, procedure: Procedure, visible: &Catalogue) -> Wor
         planner: "local",
         confidence: procedure.confidence,
         assumptions: procedure.assumptions.clone(),
-        reasoning: procedure.reasoning.clone(),
+        reasoning: procedure.reasoning,
         ..Work::default()
     }
 }

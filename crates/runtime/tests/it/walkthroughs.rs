@@ -65,7 +65,7 @@ fn by_hand(state: &str, from: &str, to: &str) -> Vec<f64> {
     let mut months = std::collections::BTreeMap::new();
     for line in text.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
-        let month = &cells[1][..7];
+        let month = cells[1].get(..7).unwrap();
         if cells[2] == state && month >= from && month <= to {
             *months.entry(month.to_owned()).or_insert(0.0) += cells[10].parse::<f64>().unwrap_or(0.0);
         }
