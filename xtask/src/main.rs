@@ -5,6 +5,7 @@ mod check;
 mod crash;
 mod eval;
 mod fuzz;
+mod mariadb;
 mod postgres;
 mod process;
 mod test;

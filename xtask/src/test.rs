@@ -1,5 +1,6 @@
 //! Every test, with the services they need.
 
+use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 use crate::process::{command, root};
 use anyhow::{Result, bail};
@@ -9,8 +10,12 @@ pub(crate) fn run(crates: &[String]) -> Result<()> {
         crate::check::run()?;
     }
     let postgres = Postgres::start()?;
+    let mariadb = MariaDb::start()?;
     let mut cargo = command("cargo");
     cargo.arg("test").current_dir(root()).env("STEWARD_TEST_POSTGRES", &postgres.address);
+    if let Some(mariadb) = &mariadb {
+        cargo.env("STEWARD_TEST_MYSQL", &mariadb.address);
+    }
     if crates.is_empty() {
         cargo.arg("--workspace");
     }
@@ -23,7 +28,7 @@ pub(crate) fn run(crates: &[String]) -> Result<()> {
         cargo.args(["--package", &package]);
     }
     let status = cargo.status()?;
-    drop(postgres);
+    drop((postgres, mariadb));
     if !status.success() {
         bail!("some tests failed");
     }

@@ -17,6 +17,9 @@ pub struct PlotRender {
     pub kind: ChartKind,
     /// What it is called.
     pub title: String,
+    /// Which part of the data it shows, such as the filters.
+    #[serde(default)]
+    pub subtitle: Option<String>,
     /// The column along the horizontal axis.
     pub x: String,
     /// The columns that are drawn.
@@ -34,7 +37,7 @@ impl PlotRender {
         Spec {
             kind: self.kind,
             title: self.title.clone(),
-            subtitle: None,
+            subtitle: self.subtitle.clone(),
             x: self.x.clone(),
             y: self.y.clone(),
             series: self.series.clone(),

@@ -10,6 +10,9 @@
 
 mod bad_input;
 mod hostile;
+mod mysql;
+mod postgres;
+mod servers;
 mod sources;
 mod tools;
 

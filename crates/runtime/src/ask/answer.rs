@@ -391,7 +391,7 @@ fn tell(
         let Some(table) = answer.tables.get(index) else { continue };
         // A lone number or a short list speaks for itself.
         let worth = table.frame.rows.len() > 2 && values.is_empty();
-        for finding in list.into_iter().take(if index == 0 { 4 } else { 2 }).filter(|_| worth) {
+        for finding in list.into_iter().take(if index == 0 { 3 } else { 1 }).filter(|_| worth) {
             answer.evidence.extend(finding.cells.into_iter().map(|cell| Evidence {
                 text: cell.text,
                 call_id: call,

@@ -329,7 +329,9 @@ fn run_arguments(bench: &Workbench, query: &Query) -> Json {
 
 fn chart(place: usize, wish: &ChartWish, reading: &Reading) -> Option<Step> {
     let input = &reading.queries.get(wish.query)?.name;
-    let arguments = json!({ "input": input, "kind": wish.kind, "title": wish.title, "x": wish.x, "y": wish.y, "series": wish.series });
+    let filters: Vec<&str> = reading.parameters.iter().map(|parameter| parameter.value.as_str()).collect();
+    let subtitle = (!filters.is_empty()).then(|| filters.join(" · "));
+    let arguments = json!({ "input": input, "kind": wish.kind, "title": wish.title, "subtitle": subtitle, "x": wish.x, "y": wish.y, "series": wish.series });
     let mut drawing = step(&format!("chart_{}", place + 1), &wish.title, "plot.render", arguments, false);
     drawing.after.push(input.clone());
     drawing.invariants = vec!["bars begin at zero".to_owned()];

@@ -1,0 +1,29 @@
+//! What the tests of both databases share.
+
+use std::time::Duration;
+
+use steward_analysis::database::{Bounds, Database, DatabaseError};
+use steward_analysis::frame::{Frame, Value};
+
+/// Bounds with ample time.
+pub(crate) fn bounds(rows: usize) -> Bounds {
+    Bounds { rows, timeout: Duration::from_secs(20) }
+}
+
+/// The first cell.
+pub(crate) async fn one(database: &dyn Database, sql: &str) -> Value {
+    match database.query(sql, bounds(10)).await {
+        Ok((frame, _)) => frame.cell(0, 0).clone(),
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+/// All rows.
+pub(crate) async fn all(database: &dyn Database, sql: &str) -> Vec<Vec<Value>> {
+    database.query(sql, bounds(1_000)).await.unwrap().0.rows
+}
+
+/// Was it refused as writing?
+pub(crate) fn refused(result: &Result<(Frame, bool), DatabaseError>) -> bool {
+    matches!(result, Err(DatabaseError::NotReadOnly { .. }))
+}
