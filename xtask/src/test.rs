@@ -13,9 +13,10 @@ pub(crate) fn run(crates: &[String]) -> Result<()> {
     let mariadb = MariaDb::start()?;
     let mut cargo = command("cargo");
     cargo.arg("test").current_dir(root()).env("STEWARD_TEST_POSTGRES", &postgres.address);
-    if let Some(mariadb) = &mariadb {
-        cargo.env("STEWARD_TEST_MYSQL", &mariadb.address);
-    }
+    match &mariadb {
+        Some(mariadb) => cargo.env("STEWARD_TEST_MYSQL", &mariadb.address),
+        None => cargo.env("STEWARD_SKIP", "mysql"),
+    };
     if crates.is_empty() {
         cargo.arg("--workspace");
     }

@@ -1,4 +1,4 @@
-//! MySQL and MariaDB, against a real server. `STEWARD_TEST_MYSQL` names it; without it, these tests say so and pass.
+//! MySQL and MariaDB, against a real server. `STEWARD_TEST_MYSQL` names it; without it, these tests fail unless `STEWARD_SKIP` names it.
 //! The user in it must be allowed to create databases and users.
 
 use std::time::Duration;
@@ -10,10 +10,7 @@ use steward_analysis::frame::{Kind, Unit, Value};
 
 /// A fresh database, and its address.
 async fn fresh(name: &str) -> Option<String> {
-    let Ok(server) = std::env::var("STEWARD_TEST_MYSQL") else {
-        eprintln!("skipped: STEWARD_TEST_MYSQL is not set");
-        return None;
-    };
+    let server = crate::servers::server("STEWARD_TEST_MYSQL", "mysql")?;
     let mut admin = MySqlConnection::connect(&format!("{server}/mysql")).await.unwrap();
     admin.execute(AssertSqlSafe(format!("DROP DATABASE IF EXISTS remote_{name}"))).await.unwrap();
     admin.execute(AssertSqlSafe(format!("CREATE DATABASE remote_{name}"))).await.unwrap();

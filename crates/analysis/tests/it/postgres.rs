@@ -1,4 +1,4 @@
-//! PostgreSQL, against a real server. `STEWARD_TEST_POSTGRES` names it; without it, these tests say so and pass.
+//! PostgreSQL, against a real server. `STEWARD_TEST_POSTGRES` names it; without it, these tests fail unless `STEWARD_SKIP` names it.
 
 use std::time::Duration;
 
@@ -10,10 +10,7 @@ use steward_analysis::frame::{Kind, Value};
 
 /// A fresh database with data in it, and its address.
 async fn fresh(name: &str) -> Option<String> {
-    let Ok(server) = std::env::var("STEWARD_TEST_POSTGRES") else {
-        eprintln!("skipped: STEWARD_TEST_POSTGRES is not set");
-        return None;
-    };
+    let server = crate::servers::server("STEWARD_TEST_POSTGRES", "postgres")?;
     let mut admin = PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
     let name = format!("remote_{name}");
     admin.execute(AssertSqlSafe(format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))).await.unwrap();

@@ -27,3 +27,17 @@ pub(crate) async fn all(database: &dyn Database, sql: &str) -> Vec<Vec<Value>> {
 pub(crate) fn refused(result: &Result<(Frame, bool), DatabaseError>) -> bool {
     matches!(result, Err(DatabaseError::NotReadOnly { .. }))
 }
+
+/// Where the server is. A test that needs one fails when it is missing, unless it was asked to skip by name.
+pub(crate) fn server(variable: &str, name: &str) -> Option<String> {
+    if let Ok(server) = std::env::var(variable) {
+        return Some(server);
+    }
+    let skip = std::env::var("STEWARD_SKIP").unwrap_or_default();
+    assert!(
+        skip.split(',').any(|skipped| skipped == name),
+        "{variable} is not set: use `./test`, or STEWARD_SKIP={name}"
+    );
+    eprintln!("skipped: {name}");
+    None
+}
