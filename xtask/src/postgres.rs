@@ -166,7 +166,13 @@ pub(crate) fn services(line: &[String]) -> Result<()> {
         std::io::stdin().read_line(&mut String::new())?;
         return Ok(());
     };
-    let status = command(program).args(arguments).env("STEWARD_TEST_POSTGRES", &postgres.address).status()?;
+    let mariadb = crate::mariadb::MariaDb::start()?;
+    let mut inner = command(program);
+    inner.args(arguments).env("STEWARD_TEST_POSTGRES", &postgres.address);
+    if let Some(mariadb) = &mariadb {
+        inner.env("STEWARD_TEST_MYSQL", &mariadb.address);
+    }
+    let status = inner.status()?;
     drop(postgres);
     if status.success() { Ok(()) } else { bail!("{program} failed with {status}") }
 }

@@ -98,7 +98,7 @@ async fn play(socket: &mut TcpStream, act: Act) {
         Act::Hang => tokio::time::sleep(Duration::from_secs(30)).await,
         Act::Slam => {}
         Act::Half => {
-            drop(socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\"").await)
+            drop(socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\"").await);
         }
         Act::Raw(bytes) => drop(socket.write_all(bytes).await),
         Act::Flood => {
