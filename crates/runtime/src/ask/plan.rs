@@ -13,6 +13,9 @@ use steward_domain::{Coded as _, RecipeId};
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
 pub(super) const SURE: f64 = 0.75;
 
+/// Rows that instructions are read against: enough to know the columns and their values.
+const SAMPLE: usize = 5_000;
+
 /// One call of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -131,7 +134,7 @@ async fn local(
         [table] if talk.earlier.is_none() => {
             // Instructions name columns as the file does.
             let labels = labels(table);
-            let head = bench.session.head(&table.name, bench.limits.rows.get() as usize).await;
+            let head = bench.session.head(&table.name, SAMPLE).await;
             head.ok()
                 .and_then(|(mut frame, _)| {
                     let named =
