@@ -30,11 +30,7 @@ impl Reader<'_> {
             };
             let dated = self.time_of(chosen.table).is_some();
             let equal: Vec<Place> = (mark.columns.iter())
-                .filter(|link| {
-                    link.quality >= best - 0.01
-                        && link.place.table == chosen.table
-                        && self.schema.is_measure(link.place)
-                })
+                .filter(|link| link.quality >= best - 0.01 && self.schema.is_measure(link.place))
                 .map(|link| link.place)
                 .collect();
             if equal.len() >= 2 && dated && equal.contains(&chosen) {

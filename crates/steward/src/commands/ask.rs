@@ -274,6 +274,10 @@ fn notes(answer: &Answer, explain: bool) {
             .iter()
             .for_each(|suggestion| say(format!("{} {suggestion}", paint(Tone::Quiet, "next:"))));
     }
+    if answer.tables.is_empty() {
+        // A question back, or "the data does not say": there is nothing to be confident of.
+        return;
+    }
     let confidence = match answer.confidence {
         Certainty::High => paint(Tone::Good, "high confidence"),
         Certainty::Medium => paint(Tone::Warn, "medium confidence: check the SQL with --explain"),
@@ -302,8 +306,11 @@ async fn prompt(house: &House, ask: &mut Ask, explain: bool) -> Result<(), Failu
     let mut options: Vec<String> = Vec::new();
     let mut lines = std::io::stdin().lock().lines();
     loop {
-        print!("{} ", paint(Tone::Strong, "›"));
-        let _shown = std::io::stdout().flush();
+        // A reader that has gone ends the prompt.
+        let mut terminal = std::io::stdout();
+        if write!(terminal, "{} ", paint(Tone::Strong, "›")).and_then(|()| terminal.flush()).is_err() {
+            break;
+        }
         let Some(Ok(line)) = lines.next() else { break };
         let line = line.trim();
         if line.is_empty() {
