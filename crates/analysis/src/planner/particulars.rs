@@ -4,6 +4,7 @@ use super::time::{When, read_times};
 use super::tokens::{Token, tokenize};
 use super::{Parameter, Reading};
 use crate::catalogue::Catalogue;
+use crate::model_planner::ModelPlan;
 use chrono::NaiveDate;
 use serde_json::Value as Json;
 
@@ -17,17 +18,69 @@ const DATA: &str = "{data}";
 #[must_use]
 pub fn template(
     question: &str,
-    reading: &Reading,
+    parameters: &[Parameter],
     catalogue: &Catalogue,
     today: NaiveDate,
 ) -> Option<String> {
-    let found = find(question, &reading.parameters, catalogue, today)?;
+    let found = find(question, parameters, catalogue, today)?;
     // The words must mean what the reading says they mean, or the template would bend later questions.
-    let same = reading.parameters.iter().zip(&found.values).all(|(parameter, value)| {
+    let same = parameters.iter().zip(&found.values).all(|(parameter, value)| {
         parameter.name == TIME
             || value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(&parameter.value))
     });
     same.then_some(found.template)
+}
+
+/// The particulars of a plan that a model wrote: texts of its SQL that are values of the data and stand in the question.
+#[must_use]
+pub fn literals(question: &str, plan: &ModelPlan, catalogue: &Catalogue) -> Vec<Parameter> {
+    let (tokens, _) = tokenize(question);
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for text in plan.queries.iter().flat_map(|query| crate::tools::texts(&query.sql)) {
+        let holds =
+            |column: &&crate::catalogue::Column| column.values.iter().any(|(value, _)| *value == text);
+        let Some(column) = catalogue.tables.iter().flat_map(|table| &table.columns).find(holds) else {
+            continue;
+        };
+        let known =
+            parameters.iter().any(|parameter| parameter.value == text || parameter.column == column.name);
+        let said =
+            longest_value(&tokens, &column.name, catalogue, &[]).is_some_and(|(.., value)| value == text);
+        if said
+            && !known
+            && !text.contains('\'')
+            && column.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            parameters.push(Parameter {
+                name: column.name.clone(),
+                column: column.name.clone(),
+                value: text,
+            });
+        }
+    }
+    parameters
+}
+
+/// A model's plan with the particulars of this question put in; only if it is the same question but for those.
+#[must_use]
+pub fn adapt_plan(
+    question: &str,
+    template: &str,
+    plan: &ModelPlan,
+    parameters: &[Parameter],
+    catalogue: &Catalogue,
+    today: NaiveDate,
+) -> Option<ModelPlan> {
+    let found = find(question, parameters, catalogue, today)?;
+    let values: Vec<String> = found.values.iter().cloned().collect::<Option<_>>()?;
+    if found.template != template || values.iter().any(|value| value.contains('\'')) {
+        return None;
+    }
+    let words: Vec<(String, String)> =
+        parameters.iter().map(|parameter| parameter.value.clone()).zip(values).collect();
+    let mut json = serde_json::to_value(plan).ok()?;
+    replace_words(&mut json, &words);
+    serde_json::from_value(json).ok()
 }
 
 /// The reading of a template's first question, with the particulars of this one put in; only if it is the same question
@@ -123,7 +176,8 @@ fn longest_value(
         .iter()
         .filter(|known| table.is_none_or(|table| known.name.eq_ignore_ascii_case(table)));
     let values: Vec<&str> = tables
-        .filter_map(|table| table.column(name))
+        .flat_map(|table| &table.columns)
+        .filter(|column| column.name.eq_ignore_ascii_case(name) || column.label.eq_ignore_ascii_case(name))
         .flat_map(|column| &column.values)
         .map(|(value, _)| value.as_str())
         .collect();

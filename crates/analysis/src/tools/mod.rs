@@ -14,6 +14,7 @@ pub use plot::PlotRender;
 pub use profiler::ProfilerAnalyze;
 pub use sql::{Literal as Parameter, SqlRun};
 pub use statement::is_statement;
+pub(crate) use statement::texts;
 pub use stats::StatsRun;
 pub use transform::{DfTransform, Step};
 

@@ -3,6 +3,7 @@
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 /// Whether a text is SQL. It has to parse as a whole, so that "select the five best customers from Texas" is a question;
 /// a single word never is.
@@ -21,6 +22,16 @@ pub fn is_statement(text: &str) -> bool {
         }
         _ => words > 1,
     }
+}
+
+/// The texts in quotes of a statement.
+pub(crate) fn texts(sql: &str) -> Vec<String> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
+    let text = |token: Token| match token {
+        Token::SingleQuotedString(text) => Some(text),
+        _ => None,
+    };
+    tokens.into_iter().filter_map(text).collect()
 }
 
 #[cfg(test)]

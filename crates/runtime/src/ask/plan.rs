@@ -39,6 +39,8 @@ pub(super) struct Work {
     pub(super) reasoning: Vec<String>,
     pub(super) reading: Option<Reading>,
     pub(super) recipe: Option<RecipeId>,
+    /// What a model wrote.
+    pub(super) model_plan: Option<model_planner::ModelPlan>,
 }
 
 /// What planning came to.
@@ -69,10 +71,13 @@ pub(super) async fn choose(
     let auto = ask.planner.is_none();
     if (auto || ask.planner == Some(Planner::Recipe))
         && talk.earlier.is_none()
-        && let Some((id, reading)) = recipe::find(house, ask, &visible, fingerprint).await
+        && let Some((id, kept)) = recipe::find(house, ask, &visible, fingerprint).await
     {
-        let work = Work { recipe: Some(id), ..from_reading(reading, bench, &visible, "recipe") };
-        return Planned::Work(work);
+        let work = match kept {
+            recipe::Kept::Reading { reading } => from_reading(*reading, bench, &visible, "recipe"),
+            recipe::Kept::Model { plan, .. } => Work { planner: "recipe", ..from_model(plan) },
+        };
+        return Planned::Work(Work { recipe: Some(id), ..work });
     }
     if ask.planner == Some(Planner::Recipe) {
         let why = "no recipe fits this question yet. Ask it once without --planner recipe".to_owned();
@@ -357,8 +362,9 @@ fn from_model(plan: model_planner::ModelPlan) -> Work {
         steps,
         planner: "model",
         confidence: plan.confidence.clamp(0.0, 1.0),
-        assumptions: plan.assumptions,
-        reasoning: plan.reasoning,
+        assumptions: plan.assumptions.clone(),
+        reasoning: plan.reasoning.clone(),
+        model_plan: Some(plan),
         ..Work::default()
     }
 }

@@ -7,10 +7,12 @@ use super::plan::Work;
 use super::record::Record;
 use super::{Answer, Ask, House};
 use crate::error::Result;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use steward_analysis::adapt;
 use steward_analysis::catalogue::Catalogue;
-use steward_analysis::planner::Reading;
+use steward_analysis::model_planner::ModelPlan;
+use steward_analysis::planner::{Parameter, Reading};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
     Check as _, NodeName, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName,
@@ -23,20 +25,37 @@ const RECENT: u32 = 50;
 /// Recipes that are near in meaning and looked at.
 const NEAREST: u32 = 3;
 
+/// What a recipe keeps: how the built-in planner read its question, or the plan that a model wrote for it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Kept {
+    Reading { reading: Box<Reading> },
+    Model { plan: ModelPlan, parameters: Vec<Parameter> },
+}
+
 /// A recipe that answers this question, with the question's particulars put in.
 pub(super) async fn find(
     house: &House,
     ask: &Ask,
     visible: &Catalogue,
     fingerprint: &str,
-) -> Option<(RecipeId, Reading)> {
+) -> Option<(RecipeId, Kept)> {
     let scope = Scope::User(ask.user.clone());
     let schema = Sha256Hex::new(fingerprint).ok()?;
     let today = house.clock.now().to_chrono().date_naive();
-    let fits = |recipe: &Valid<Recipe>| -> Option<(RecipeId, Reading)> {
-        let reading: Reading =
-            serde_json::from_value(recipe.tool_argument_templates.first()?.get("reading")?.clone()).ok()?;
-        let adapted = adapt::adapt(&ask.question, recipe.intent_template.as_str(), &reading, visible, today)?;
+    let fits = |recipe: &Valid<Recipe>| -> Option<(RecipeId, Kept)> {
+        let template = recipe.intent_template.as_str();
+        let kept =
+            serde_json::from_value(Json::Object(recipe.tool_argument_templates.first()?.clone())).ok()?;
+        let adapted = match kept {
+            Kept::Reading { reading } => Kept::Reading {
+                reading: Box::new(adapt::adapt(&ask.question, template, &reading, visible, today)?),
+            },
+            Kept::Model { plan, parameters } => {
+                let plan = adapt::adapt_plan(&ask.question, template, &plan, &parameters, visible, today)?;
+                Kept::Model { plan, parameters }
+            }
+        };
         Some((recipe.recipe_id, adapted))
     };
     // The recent ones first: that needs no encoder, and is what a person who asks again means.
@@ -65,20 +84,29 @@ pub(super) fn learn(
         record.change(Change::UseRecipe { id, at: record.now() });
         return Ok(());
     }
-    // Only what was read with high confidence, and not what leans on an earlier question.
-    let Some(reading) = work.reading.as_ref().filter(|reading| reading.confidence >= super::plan::SURE)
-    else {
-        return Ok(());
-    };
-    if ask.conversation.is_some() || answer.tables.is_empty() || work.planner != "local" {
+    // Only what was sure and gave rows, and not what leans on an earlier question.
+    let empty = answer.tables.first().is_none_or(|table| table.frame.rows.is_empty());
+    if ask.conversation.is_some() || empty || work.confidence < super::plan::SURE {
         return Ok(());
     }
     let today = record.now().to_chrono().date_naive();
     let visible = bench.session.visible(&bench.access);
-    let Some(template) = adapt::template(&ask.question, reading, &visible, today) else { return Ok(()) };
+    let (kept, parameters) = match (&work.reading, &work.model_plan) {
+        (Some(reading), _) => {
+            (Kept::Reading { reading: Box::new(reading.clone()) }, reading.parameters.clone())
+        }
+        (None, Some(plan)) => {
+            let parameters = adapt::literals(&ask.question, plan, &visible);
+            (Kept::Model { plan: plan.clone(), parameters: parameters.clone() }, parameters)
+        }
+        (None, None) => return Ok(()),
+    };
+    let Some(template) = adapt::template(&ask.question, &parameters, &visible, today) else { return Ok(()) };
+    // A column whose name cannot stand in braces is no parameter of a template.
+    let Ok(template) = Template::new(template) else { return Ok(()) };
     let Some(embedding) = house.encoder.embed(&ask.question) else { return Ok(()) };
     let now = record.now();
-    let Json::Object(arguments) = json!({ "reading": reading }) else { return Ok(()) };
+    let Json::Object(arguments) = json!(kept) else { return Ok(()) };
     let subtasks = work.steps.iter().map(|step| {
         Ok(SubtaskTemplate {
             task_id: NodeName::new(&step.name)?,
@@ -91,7 +119,7 @@ pub(super) fn learn(
         recipe_id: RecipeId(record.id()?),
         user_id: ask.user.clone(),
         schema_fingerprint: Sha256Hex::new(bench.session.catalogue().fingerprint())?,
-        intent_template: Template::new(template)?,
+        intent_template: template,
         intent_embedding: embedding.to_vec(),
         plan_structure: PlanTemplate {
             subtasks: subtasks.collect::<std::result::Result<_, steward_domain::Problem>>()?,

@@ -200,6 +200,31 @@ async fn a_chart_that_fails_leaves_the_rest() {
 }
 
 #[tokio::test]
+async fn a_models_success_becomes_a_recipe() {
+    let sql = "SELECT city, sum(amount) AS total FROM sales WHERE state = 'Arizona' GROUP BY city ORDER BY total DESC";
+    let plan = json!({ "queries": [{ "name": "cities", "title": "Cities of Arizona", "sql": sql }], "charts": [], "confidence": 0.9, "assumptions": [], "reasoning": [] });
+    let mut fixture = Fixture::new().with_model(plan);
+    let data = [retail("sales.csv")];
+    let first = fixture
+        .ask(Ask { planner: Some(Planner::Model), ..ask("how do the towns of Arizona fare", &data) })
+        .await;
+    assert_eq!(
+        (first.planner, first.response.status),
+        ("model", ResponseStatus::Completed),
+        "{:?}",
+        first.response.error
+    );
+    // From now on there is no model to ask.
+    fixture.house.model = None;
+    let second = fixture.ask(ask("how do the towns of Texas fare", &data)).await;
+    assert_eq!(second.planner, "recipe");
+    assert!(second.response.metrics.recipe_used);
+    assert!(second.sql[0].sql.contains("'Texas'"), "{}", second.sql[0].sql);
+    assert_eq!(second.tables[0].title, "Cities of Texas");
+    assert_ne!(first.tables[0].frame.rows, second.tables[0].frame.rows);
+}
+
+#[tokio::test]
 async fn a_model_does_not_get_past_policy() {
     for sql in [
         "SELECT email FROM customers",
