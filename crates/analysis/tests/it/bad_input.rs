@@ -86,7 +86,7 @@ async fn other_encodings_and_local_dress_are_read() {
 async fn a_file_ten_times_the_memory_is_still_summed() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::from("id,city,amount\n");
-    for row in 0..700_000_u32 {
+    for row in 0..360_000_u32 {
         let _ = writeln!(
             text,
             "{row},Town number {} with a rather long name to fill space,{}.25",
@@ -94,17 +94,17 @@ async fn a_file_ten_times_the_memory_is_still_summed() {
             row % 1000
         );
     }
-    assert!(text.len() > 40 << 20);
+    assert!(text.len() > 20 << 20);
     let path = write(folder.path(), "large.csv", text);
-    let options = Options { memory: 4 << 20, small_file: 1 << 20, ..Options::default() };
+    let options = Options { memory: 2 << 20, small_file: 1 << 20, ..Options::default() };
     let bench = open_with(&[path], options).await.unwrap();
-    let expected: f64 = (0..700_000_u32).map(|row| f64::from(row % 1000) + 0.25).sum();
+    let expected: f64 = (0..360_000_u32).map(|row| f64::from(row % 1000) + 0.25).sum();
     let got: f64 = rows(&bench, "SELECT sum(amount) FROM large").await[0][0].parse().unwrap();
     assert!((got - expected).abs() < 1.0, "{got} {expected}");
     // Sorting all of it does not fit; it is spilled or refused, not crashed on.
     match sql(&bench, "SELECT DISTINCT id, city FROM large ORDER BY city, id").await {
         Ok(output) => assert!(output.cut),
-        Err(error) => assert_eq!(code(&error), "ANA007", "{error}"),
+        Err(error) => assert!(matches!(code(&error), "ANA006" | "ANA007"), "{error}"),
     }
 }
 
