@@ -5,7 +5,7 @@
 //! - What runs SQL takes [`steward_policy::AdmittedSql`] and nothing else; sources are opened read-only besides.
 //! - Data is read fresh for every request.
 
-pub mod adapt;
+mod calendar;
 pub mod catalogue;
 pub mod chart;
 pub mod database;

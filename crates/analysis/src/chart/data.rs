@@ -6,6 +6,7 @@
 use super::axis::sane;
 use super::svg::clean;
 use super::{ChartError, Spec, time};
+use crate::calendar::{DAYS, MONTHS};
 use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
 use std::collections::HashMap;
 
@@ -446,36 +447,12 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 /// Does a name have an order of its own: it starts with a number, or it is a month or a day of the week?
 pub(super) fn ordinal(label: &str) -> bool {
-    const NAMES: [&str; 19] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon", "tue",
-        "wed", "thu", "fri", "sat", "sun",
-    ];
-    const WHOLE: [&str; 19] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
     let lower = label.to_lowercase();
     let counted =
         lower.split_once(' ').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()));
-    NAMES.contains(&lower.as_str())
-        || WHOLE.contains(&lower.as_str())
+    let named =
+        MONTHS.iter().chain(&DAYS).any(|name| *name == lower || name.get(..3) == Some(lower.as_str()));
+    named
         || counted
         || lower.trim_start_matches(['<', '>', '=', ' ', '€', '$']).starts_with(|c: char| c.is_ascii_digit())
 }

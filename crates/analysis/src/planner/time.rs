@@ -4,6 +4,7 @@
 
 use chrono::{Datelike, Days, Months, NaiveDate};
 
+use crate::calendar::MONTHS;
 use crate::query::Grain;
 
 use super::tokens::Token;
@@ -102,21 +103,6 @@ fn day(year: i32, month: u32, day: u32) -> Option<When> {
     let from = NaiveDate::from_ymd_opt(year, month, day)?;
     Some(When::new(from, from.succ_opt()?, Grain::Day))
 }
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 fn month_number(word: &str) -> Option<u32> {
     let place = (MONTHS.iter()).position(|known| {

@@ -84,20 +84,7 @@ pub(super) fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
 
 /// The month that a name speaks of.
 fn month_number(words: &[String]) -> Option<usize> {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
+    use crate::calendar::MONTHS;
     MONTHS
         .iter()
         .position(|month| {

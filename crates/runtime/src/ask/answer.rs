@@ -1,15 +1,17 @@
-//! The answer: words computed from the rows, each number with the call and the cells it came from.
+//! The answer: what comes back, and how it is put together from what the steps gave.
 
 use super::carry::Ended;
 use super::plan::{SURE, Work};
 use super::record::Record;
 use super::suggest;
+use super::words::tell;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use steward_analysis::chart::Spec;
 use steward_analysis::findings::{Finding, Roles, findings};
-use steward_analysis::frame::{Frame, Value, show};
+use steward_analysis::frame::{Frame, Value};
 use steward_analysis::planner::{Choice, Reading};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
@@ -267,11 +269,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     let mut answer = Answer::bare(record.task, String::new(), bench);
     answer.planner = work.planner;
     answer.score = work.confidence;
-    answer.confidence = match work.confidence {
-        score if score >= SURE => Certainty::High,
-        score if score >= 0.5 => Certainty::Medium,
-        _ => Certainty::Low,
-    };
+    answer.confidence = certainty(work.confidence);
     answer.reasoning.clone_from(&work.reasoning);
     answer.assumptions = bench.session.assumptions().iter().chain(&work.assumptions).cloned().collect();
     answer.reading.clone_from(&work.reading);
@@ -313,7 +311,6 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         values.extend(output.values);
         warnings.extend(output.warnings);
         let Some(frame) = output.frame else { continue };
-        answer.response.metrics.rows_processed += frame.rows.len() as u64;
         if !ended.step.shown {
             continue;
         }
@@ -330,8 +327,10 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         .flat_map(|sql| sql.tables().clone())
         .collect();
     answer.sources = sources(bench, &read);
+    answer.response.metrics.rows_processed = rows_of(bench, &read);
     tell(&mut answer, found, &spoken, &values);
-    fail(&mut answer, &failures, &mut warnings);
+    let main = work.steps.iter().find(|step| step.shown).map(|step| step.name.as_str());
+    fail(&mut answer, &failures, main, &mut warnings);
     if cut_down && answer.response.status == ResponseStatus::Completed {
         answer.response.status = ResponseStatus::PartialSuccess;
         (answer.score, answer.confidence) = (answer.score.min(0.4), Certainty::Low);
@@ -345,10 +344,26 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     answer
 }
 
+/// High, medium or low.
+fn certainty(score: f64) -> Certainty {
+    match score {
+        score if score >= SURE => Certainty::High,
+        score if score >= 0.5 => Certainty::Medium,
+        _ => Certainty::Low,
+    }
+}
+
+/// Rows of the tables that were read, as far as they are known.
+fn rows_of(bench: &Workbench, read: &[String]) -> u64 {
+    let names: BTreeSet<&String> = read.iter().collect();
+    names.into_iter().filter_map(|name| bench.session.catalogue().table(name)?.rows).sum()
+}
+
 /// Says what failed, and decides how the whole went.
 fn fail(
     answer: &mut Answer,
     failures: &[(super::plan::Step, steward_analysis::Error)],
+    main: Option<&str>,
     warnings: &mut Vec<String>,
 ) {
     let Some((_, first)) = failures.first() else { return };
@@ -364,167 +379,8 @@ fn fail(
     for (step, error) in failures {
         warnings.push(format!("{} is missing: {error}", step.title));
     }
-    answer.confidence =
-        if answer.confidence == Certainty::High { Certainty::Medium } else { answer.confidence };
-}
-
-/// The words: what a procedure says, or the first table in a sentence, then what stands out.
-fn tell(
-    answer: &mut Answer,
-    found: Vec<(CallId, Vec<Finding>)>,
-    spoken: &[String],
-    values: &[(String, Value)],
-) {
-    let mut lines: Vec<String> = spoken.to_vec();
-    let calls: Vec<CallId> = found.iter().map(|(call, _)| *call).collect();
-    if let (Some(first), Some(call)) = (answer.tables.first(), calls.first())
-        && lines.is_empty()
-    {
-        let lone = first.frame.rows.len() == 1;
-        let (line, evidence) = if lone { None } else { headline(&answer.tables, &calls) }
-            .unwrap_or_else(|| sentence(first, *call));
-        lines.push(line);
-        answer.evidence.extend(evidence);
-    }
-    let many = answer.tables.len() > 1;
-    for (index, (call, list)) in found.into_iter().enumerate() {
-        let Some(table) = answer.tables.get(index) else { continue };
-        // A lone number or a short list speaks for itself.
-        let worth = table.frame.rows.len() > 2 && values.is_empty();
-        for finding in list.into_iter().take(if index == 0 { 3 } else { 1 }).filter(|_| worth) {
-            answer.evidence.extend(finding.cells.into_iter().map(|cell| Evidence {
-                text: cell.text,
-                call_id: call,
-                table: table.frame.name.clone(),
-                column: cell.column,
-                rows: cell.rows,
-                operation: cell.operation,
-            }));
-            let text =
-                if many && index > 0 { format!("{}: {}", table.title, finding.text) } else { finding.text };
-            answer.response.summary.key_findings.push(text);
-        }
-    }
-    if !values.is_empty() {
-        answer
-            .response
-            .summary
-            .key_findings
-            .extend(values.iter().map(|(name, value)| format!("{name}: {}", value.plain())));
-    }
-    answer.answer = lines.join("\n");
-    if answer.answer.trim().is_empty() {
-        "There is nothing to show.".clone_into(&mut answer.answer);
-    }
-}
-
-/// The first table in a sentence.
-fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
-    let frame = &table.frame;
-    let cell = |row: usize, column: usize| {
-        show(frame.cell(row, column), frame.fields.get(column).map(|field| field.unit).unwrap_or_default())
-    };
-    let trace = |row: usize, column: usize| Evidence {
-        text: cell(row, column),
-        call_id: call,
-        table: frame.name.clone(),
-        column: frame.fields.get(column).map(|field| field.name.clone()).unwrap_or_default(),
-        rows: vec![row],
-        operation: "value".to_owned(),
-    };
-    let label = |column: usize| {
-        frame.fields.get(column).map(|field| field.name.replace('_', " ")).unwrap_or_default()
-    };
-    let list = |rows: usize, of: &dyn Fn(usize) -> String| {
-        let some: Vec<String> = (0..rows.min(10)).map(of).collect();
-        let rest = if rows > 10 { format!(" and {} more", rows - 10) } else { String::new() };
-        format!("{}{rest}", some.join(", "))
-    };
-    let columns = frame.fields.len();
-    match (frame.rows.len(), columns) {
-        (0, _) => ("There is nothing that fits.".to_owned(), Vec::new()),
-        (1, 1) => (format!("{}: {}.", capital(&label(0)), cell(0, 0)), vec![trace(0, 0)]),
-        (1, _) => {
-            let parts: Vec<String> =
-                (0..columns.min(8)).map(|column| format!("{} {}", label(column), cell(0, column))).collect();
-            (
-                format!("{}.", capital(&parts.join(", "))),
-                (0..columns.min(8)).map(|column| trace(0, column)).collect(),
-            )
-        }
-        (rows, 1) => (
-            format!("{}: {}.", capital(&label(0)), list(rows, &|row| cell(row, 0))),
-            (0..rows.min(10)).map(|row| trace(row, 0)).collect(),
-        ),
-        (rows, 2) if rows <= 10 => {
-            let evidence = (0..rows).flat_map(|row| [trace(row, 0), trace(row, 1)]).collect();
-            let pairs = list(rows, &|row| format!("{} ({})", cell(row, 0), cell(row, 1)));
-            (format!("{} by {}: {pairs}.", capital(&label(1)), label(0)), evidence)
-        }
-        (rows, _) => {
-            let names: Vec<String> = (0..columns.min(6)).map(label).collect();
-            (
-                format!(
-                    "{} rows with {}.",
-                    steward_analysis::frame::group(rows as f64, 0, false),
-                    names.join(", ")
-                ),
-                Vec::new(),
-            )
-        }
-    }
-}
-
-/// The whole in one line: what it adds up to, and how that compares with the time before.
-fn headline(tables: &[Shown], calls: &[CallId]) -> Option<(String, Vec<Evidence>)> {
-    let find = |name: &str| {
-        tables.iter().zip(calls).find(|(table, _)| table.frame.name == name && table.frame.rows.len() == 1)
-    };
-    let (totals, call) = find("totals")?;
-    let field = totals.frame.fields.first()?;
-    let total = totals.frame.cell(0, 0);
-    let mut evidence = vec![traced(&totals.frame, *call, 0)];
-    let mut line = format!("{}: {}", capital(&field.name.replace('_', " ")), show(total, field.unit));
-    if let Some((compared, call)) = tables
-        .iter()
-        .zip(calls)
-        .find(|(table, _)| table.title.starts_with("Compared") && table.frame.rows.len() == 1)
-    {
-        for place in 1..compared.frame.fields.len() {
-            let (Some(now), Some(before), Some(name)) =
-                (total.number(), compared.frame.cell(0, place).number(), compared.frame.fields.get(place))
-            else {
-                continue;
-            };
-            if before != 0.0 {
-                let change = 100.0 * (now - before) / before.abs();
-                let way = if change >= 0.0 { "up" } else { "down" };
-                line.push_str(&format!(
-                    ", {way} {} % from {} ({})",
-                    steward_analysis::frame::group(change.abs(), 1, false),
-                    show(compared.frame.cell(0, place), name.unit),
-                    name.name
-                ));
-                evidence.push(traced(&compared.frame, *call, place));
-            }
-        }
-    }
-    Some((format!("{line}."), evidence))
-}
-
-fn traced(frame: &Frame, call_id: CallId, column: usize) -> Evidence {
-    let field = frame.fields.get(column);
-    Evidence {
-        text: show(frame.cell(0, column), field.map(|field| field.unit).unwrap_or_default()),
-        call_id,
-        table: frame.name.clone(),
-        column: field.map(|field| field.name.clone()).unwrap_or_default(),
-        rows: vec![0],
-        operation: "value".to_owned(),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    // What arrived may be right, but it is not the whole.
+    let whole = answer.tables.first().map(|table| table.frame.name.as_str()) == main;
+    answer.score = answer.score.min(if whole { 0.7 } else { 0.4 });
+    answer.confidence = certainty(answer.score);
 }

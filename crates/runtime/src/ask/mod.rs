@@ -8,6 +8,7 @@ mod recipe;
 mod record;
 mod suggest;
 mod talk;
+mod words;
 
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 

@@ -90,8 +90,9 @@ pub(super) async fn choose(
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
     let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure);
     if wants_model && let Some(model) = &house.model {
+        // The reading holds values as the data spells them, and may name columns that only policy may see.
         let hint = match &local {
-            Planned::Work(work) => work.reading.as_ref(),
+            Planned::Work(work) if house.samples_to_model && admitted(work, bench) => work.reading.as_ref(),
             _ => None,
         };
         let today = house.clock.now().to_chrono().date_naive();
@@ -124,6 +125,16 @@ pub(super) async fn choose(
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     local
+}
+
+/// Whether policy lets every statement of a reading through.
+fn admitted(work: &Work, bench: &Workbench) -> bool {
+    let statements = work
+        .steps
+        .iter()
+        .filter(|step| step.after.is_empty())
+        .filter_map(|step| step.arguments.get("sql")?.as_str());
+    statements.into_iter().all(|sql| bench.admit(sql).is_ok())
 }
 
 /// The built-in planner: written instructions for statistics first, then questions.

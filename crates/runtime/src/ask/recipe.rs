@@ -9,10 +9,9 @@ use super::{Answer, Ask, House};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use steward_analysis::adapt;
 use steward_analysis::catalogue::Catalogue;
 use steward_analysis::model_planner::ModelPlan;
-use steward_analysis::planner::{Parameter, Reading};
+use steward_analysis::planner::{Parameter, Reading, particulars};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
     Check as _, NodeName, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName,
@@ -49,10 +48,11 @@ pub(super) async fn find(
             serde_json::from_value(Json::Object(recipe.tool_argument_templates.first()?.clone())).ok()?;
         let adapted = match kept {
             Kept::Reading { reading } => Kept::Reading {
-                reading: Box::new(adapt::adapt(&ask.question, template, &reading, visible, today)?),
+                reading: Box::new(particulars::adapt(&ask.question, template, &reading, visible, today)?),
             },
             Kept::Model { plan, parameters } => {
-                let plan = adapt::adapt_plan(&ask.question, template, &plan, &parameters, visible, today)?;
+                let plan =
+                    particulars::adapt_plan(&ask.question, template, &plan, &parameters, visible, today)?;
                 Kept::Model { plan, parameters }
             }
         };
@@ -96,12 +96,14 @@ pub(super) fn learn(
             (Kept::Reading { reading: Box::new(reading.clone()) }, reading.parameters.clone())
         }
         (None, Some(plan)) => {
-            let parameters = adapt::literals(&ask.question, plan, &visible);
+            let parameters = particulars::literals(&ask.question, plan, &visible);
             (Kept::Model { plan: plan.clone(), parameters: parameters.clone() }, parameters)
         }
         (None, None) => return Ok(()),
     };
-    let Some(template) = adapt::template(&ask.question, &parameters, &visible, today) else { return Ok(()) };
+    let Some(template) = particulars::template(&ask.question, &parameters, &visible, today) else {
+        return Ok(());
+    };
     // A column whose name cannot stand in braces is no parameter of a template.
     let Ok(template) = Template::new(template) else { return Ok(()) };
     let Some(embedding) = house.encoder.embed(&ask.question) else { return Ok(()) };

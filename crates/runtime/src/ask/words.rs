@@ -1,0 +1,167 @@
+//! The words of an answer, computed from the rows: each number with the call and the cells it came from.
+
+use super::answer::{Answer, Evidence, Shown};
+use steward_analysis::findings::Finding;
+use steward_analysis::frame::{Frame, Value, show};
+use steward_domain::CallId;
+
+/// The words: what a procedure says, or the first table in a sentence, then what stands out.
+pub(super) fn tell(
+    answer: &mut Answer,
+    found: Vec<(CallId, Vec<Finding>)>,
+    spoken: &[String],
+    values: &[(String, Value)],
+) {
+    let mut lines: Vec<String> = spoken.to_vec();
+    let calls: Vec<CallId> = found.iter().map(|(call, _)| *call).collect();
+    if let (Some(first), Some(call)) = (answer.tables.first(), calls.first())
+        && lines.is_empty()
+    {
+        let lone = first.frame.rows.len() == 1;
+        let (line, evidence) = if lone { None } else { headline(&answer.tables, &calls) }
+            .unwrap_or_else(|| sentence(first, *call));
+        lines.push(line);
+        answer.evidence.extend(evidence);
+    }
+    let many = answer.tables.len() > 1;
+    for (index, (call, list)) in found.into_iter().enumerate() {
+        let Some(table) = answer.tables.get(index) else { continue };
+        // A lone number or a short list speaks for itself.
+        let worth = table.frame.rows.len() > 2 && values.is_empty();
+        for finding in list.into_iter().take(if index == 0 { 3 } else { 1 }).filter(|_| worth) {
+            answer.evidence.extend(finding.cells.into_iter().map(|cell| Evidence {
+                text: cell.text,
+                call_id: call,
+                table: table.frame.name.clone(),
+                column: cell.column,
+                rows: cell.rows,
+                operation: cell.operation,
+            }));
+            let text =
+                if many && index > 0 { format!("{}: {}", table.title, finding.text) } else { finding.text };
+            answer.response.summary.key_findings.push(text);
+        }
+    }
+    if !values.is_empty() {
+        answer
+            .response
+            .summary
+            .key_findings
+            .extend(values.iter().map(|(name, value)| format!("{name}: {}", value.plain())));
+    }
+    answer.answer = lines.join("\n");
+    if answer.answer.trim().is_empty() {
+        "There is nothing to show.".clone_into(&mut answer.answer);
+    }
+}
+
+/// The first table in a sentence.
+fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
+    let frame = &table.frame;
+    let cell = |row: usize, column: usize| {
+        show(frame.cell(row, column), frame.fields.get(column).map(|field| field.unit).unwrap_or_default())
+    };
+    let trace = |row: usize, column: usize| Evidence {
+        text: cell(row, column),
+        call_id: call,
+        table: frame.name.clone(),
+        column: frame.fields.get(column).map(|field| field.name.clone()).unwrap_or_default(),
+        rows: vec![row],
+        operation: "value".to_owned(),
+    };
+    let label = |column: usize| {
+        frame.fields.get(column).map(|field| field.name.replace('_', " ")).unwrap_or_default()
+    };
+    let list = |rows: usize, of: &dyn Fn(usize) -> String| {
+        let some: Vec<String> = (0..rows.min(10)).map(of).collect();
+        let rest = if rows > 10 { format!(" and {} more", rows - 10) } else { String::new() };
+        format!("{}{rest}", some.join(", "))
+    };
+    let columns = frame.fields.len();
+    match (frame.rows.len(), columns) {
+        (0, _) => ("There is nothing that fits.".to_owned(), Vec::new()),
+        (1, 1) => (format!("{}: {}.", capital(&label(0)), cell(0, 0)), vec![trace(0, 0)]),
+        (1, _) => {
+            let parts: Vec<String> =
+                (0..columns.min(8)).map(|column| format!("{} {}", label(column), cell(0, column))).collect();
+            (
+                format!("{}.", capital(&parts.join(", "))),
+                (0..columns.min(8)).map(|column| trace(0, column)).collect(),
+            )
+        }
+        (rows, 1) => (
+            format!("{}: {}.", capital(&label(0)), list(rows, &|row| cell(row, 0))),
+            (0..rows.min(10)).map(|row| trace(row, 0)).collect(),
+        ),
+        (rows, 2) if rows <= 10 => {
+            let evidence = (0..rows).flat_map(|row| [trace(row, 0), trace(row, 1)]).collect();
+            let pairs = list(rows, &|row| format!("{} ({})", cell(row, 0), cell(row, 1)));
+            (format!("{} by {}: {pairs}.", capital(&label(1)), label(0)), evidence)
+        }
+        (rows, _) => {
+            let names: Vec<String> = (0..columns.min(6)).map(label).collect();
+            (
+                format!(
+                    "{} rows with {}.",
+                    steward_analysis::frame::group(rows as f64, 0, false),
+                    names.join(", ")
+                ),
+                Vec::new(),
+            )
+        }
+    }
+}
+
+/// The whole in one line: what it adds up to, and how that compares with the time before.
+fn headline(tables: &[Shown], calls: &[CallId]) -> Option<(String, Vec<Evidence>)> {
+    let find = |name: &str| {
+        tables.iter().zip(calls).find(|(table, _)| table.frame.name == name && table.frame.rows.len() == 1)
+    };
+    let (totals, call) = find("totals")?;
+    let field = totals.frame.fields.first()?;
+    let total = totals.frame.cell(0, 0);
+    let mut evidence = vec![traced(&totals.frame, *call, 0)];
+    let mut line = format!("{}: {}", capital(&field.name.replace('_', " ")), show(total, field.unit));
+    if let Some((compared, call)) = tables
+        .iter()
+        .zip(calls)
+        .find(|(table, _)| table.title.starts_with("Compared") && table.frame.rows.len() == 1)
+    {
+        for place in 1..compared.frame.fields.len() {
+            let (Some(now), Some(before), Some(name)) =
+                (total.number(), compared.frame.cell(0, place).number(), compared.frame.fields.get(place))
+            else {
+                continue;
+            };
+            if before != 0.0 {
+                let change = 100.0 * (now - before) / before.abs();
+                let way = if change >= 0.0 { "up" } else { "down" };
+                line.push_str(&format!(
+                    ", {way} {} % from {} ({})",
+                    steward_analysis::frame::group(change.abs(), 1, false),
+                    show(compared.frame.cell(0, place), name.unit),
+                    name.name
+                ));
+                evidence.push(traced(&compared.frame, *call, place));
+            }
+        }
+    }
+    Some((format!("{line}."), evidence))
+}
+
+fn traced(frame: &Frame, call_id: CallId, column: usize) -> Evidence {
+    let field = frame.fields.get(column);
+    Evidence {
+        text: show(frame.cell(0, column), field.map(|field| field.unit).unwrap_or_default()),
+        call_id,
+        table: frame.name.clone(),
+        column: field.map(|field| field.name.clone()).unwrap_or_default(),
+        rows: vec![0],
+        operation: "value".to_owned(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
