@@ -61,8 +61,8 @@ pub use task::{Task, TaskStatus};
 pub use text::*;
 pub use time::Timestamp;
 pub use tool::{
-    ApprovalMode, Domain, Idempotency, McpServer, ServerConfig, ToolCategory, ToolConfiguration,
-    ToolDefinition, ToolOrigin, Transport,
+    ApprovalMode, Domain, Idempotency, McpServer, SandboxRules, ServerAuth, ServerConfig, ToolCategory,
+    ToolConfiguration, ToolDefinition, ToolOrigin, Transport,
 };
 pub use trace::{StepLevel, StepRecord, SubAgentSessionInfo, ToolCallRecord, TraceLog};
 pub use valid::{Check, States, Valid, step};

@@ -1,0 +1,320 @@
+//! Which calls of tools are made: who asks, with what, and where each argument came from.
+//!
+//! Invariants
+//! - [`AdmittedCall`] can be made by [`Proposal::decide`] only, and every tool takes nothing else.
+//! - An approval counts for one digest: the tool in its version with exactly these arguments. Another argument is another
+//!   digest.
+//! - A caller without the grant learns nothing: the refusal of a tool that is switched off and of one that is not granted
+//!   read the same to whoever is no administrator.
+
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use steward_domain::{
+    ApprovalMode, CallId, Idempotency, JsonObject, Label, SemanticVersion, ServerName, Sha256Hex, ToolName,
+    UserId,
+};
+
+/// Where a value came from. What a tool gave back is untrusted, whatever it says of itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Provenance {
+    /// The operator wrote it: configuration, a workflow file.
+    Operator,
+    /// The person who asks wrote it.
+    #[default]
+    User,
+    /// It stems from a tool's result, a file, a page, a data cell.
+    Untrusted,
+}
+
+impl Provenance {
+    /// In the words of the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::User => "user",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+/// Who asks, and what they hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// For whom the call is made.
+    pub user: UserId,
+    /// What they hold. Nothing named means: everything (one person on their own machine).
+    pub permissions: Option<BTreeSet<Label>>,
+    /// The only tools they may call, as names or `prefix.*`. Nothing named means: every tool that the permissions allow.
+    pub tools: Option<BTreeSet<String>>,
+    /// Whether refusals may say what exists.
+    pub administrator: bool,
+}
+
+impl Caller {
+    /// The owner of the machine: everything is theirs.
+    #[must_use]
+    pub fn owner(user: UserId) -> Self {
+        Self { user, permissions: None, tools: None, administrator: true }
+    }
+
+    /// Whether the caller may know of a tool with these needs at all.
+    #[must_use]
+    pub fn sees(&self, tool: &ToolName, needs: &[Label]) -> bool {
+        self.lists(tool) && self.missing(needs).is_empty()
+    }
+
+    fn lists(&self, tool: &ToolName) -> bool {
+        self.tools.as_ref().is_none_or(|names| names.iter().any(|name| fits(name, tool.as_str())))
+    }
+
+    fn missing<'a>(&self, needs: &'a [Label]) -> Vec<&'a Label> {
+        needs
+            .iter()
+            .filter(|need| self.permissions.as_ref().is_some_and(|held| !held.contains(*need)))
+            .collect()
+    }
+}
+
+/// `sales.*` fits `sales.top`; any other pattern fits itself.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => pattern == name,
+    }
+}
+
+/// What the operator has laid down for a tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rules {
+    /// Why it may not be called at all: switched off, its category switched off.
+    pub off: Option<String>,
+    /// What a caller must hold.
+    pub permissions: Vec<Label>,
+    /// When a person is asked.
+    pub approval: ApprovalMode,
+    /// What a repeated call does.
+    pub idempotency: Idempotency,
+}
+
+/// That a person agreed to exactly one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// What was shown to them.
+    pub digest: Sha256Hex,
+    /// Who agreed.
+    pub by: Label,
+}
+
+/// A call that somebody wants made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    /// The call's id and idempotency key.
+    pub call: CallId,
+    /// Which tool.
+    pub tool: ToolName,
+    /// In which version.
+    pub version: SemanticVersion,
+    /// On which server; nothing for what is built in.
+    pub server: Option<ServerName>,
+    /// With what.
+    pub arguments: JsonObject,
+    /// Where each argument came from; what is not named came from `default_provenance`.
+    pub provenance: BTreeMap<String, Provenance>,
+    /// Where arguments came from that are not named.
+    pub default_provenance: Provenance,
+    /// What a person agreed to before.
+    pub approval: Option<Approval>,
+}
+
+/// What comes of a proposal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// It may be made.
+    Allow(AdmittedCall),
+    /// A person decides, over exactly this digest.
+    Ask {
+        /// What they agree to.
+        digest: Sha256Hex,
+        /// Why they are asked.
+        reason: String,
+    },
+    /// It is not made.
+    Deny(Refusal),
+}
+
+/// Why a call is not made. Which rule it was is for the journal; `told` is for the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The rule: `grant`, `permission`, `off`, `approval`.
+    pub rule: &'static str,
+    /// What the caller is told.
+    pub told: String,
+    /// What an administrator reads.
+    pub detail: String,
+}
+
+/// A call that policy let through. What it holds cannot be changed any more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdmittedCall {
+    call: CallId,
+    tool: ToolName,
+    server: Option<ServerName>,
+    arguments: JsonObject,
+    caller: Caller,
+    digest: Sha256Hex,
+}
+
+impl AdmittedCall {
+    /// The call's id, which is its idempotency key.
+    #[must_use]
+    pub fn call(&self) -> CallId {
+        self.call
+    }
+    /// Which tool.
+    #[must_use]
+    pub fn tool(&self) -> &ToolName {
+        &self.tool
+    }
+    /// On which server.
+    #[must_use]
+    pub fn server(&self) -> Option<&ServerName> {
+        self.server.as_ref()
+    }
+    /// With what.
+    #[must_use]
+    pub fn arguments(&self) -> &JsonObject {
+        &self.arguments
+    }
+    /// For whom.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+    /// The digest of tool, version, server and arguments.
+    #[must_use]
+    pub fn digest(&self) -> &Sha256Hex {
+        &self.digest
+    }
+}
+
+impl Proposal {
+    /// The digest that an approval is bound to: tool, version, server, arguments.
+    #[must_use]
+    pub fn digest(&self) -> Sha256Hex {
+        let mut hasher = Sha256::new();
+        let server = self.server.as_ref().map_or("", |server| server.as_str());
+        for part in [self.tool.as_str(), self.version.as_str(), server] {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut text = String::new();
+        write_sorted(&serde_json::Value::Object(self.arguments.clone()), &mut text);
+        hasher.update(text.as_bytes());
+        let hex: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        hex.parse().unwrap_or_else(|_| zero_digest())
+    }
+
+    /// Where this argument came from.
+    #[must_use]
+    pub fn origin_of(&self, argument: &str) -> Provenance {
+        self.provenance.get(argument).copied().unwrap_or(self.default_provenance)
+    }
+
+    /// Decides. Pure: the same proposal, rules and caller give the same decision.
+    #[must_use]
+    pub fn decide(self, caller: &Caller, rules: &Rules) -> Decision {
+        if let Some(refusal) = self.refusal(caller, rules) {
+            return Decision::Deny(refusal);
+        }
+        let digest = self.digest();
+        if let Some(reason) = self.question(rules) {
+            match &self.approval {
+                Some(approval) if approval.digest == digest => {}
+                Some(_) => {
+                    let told = "the approval is for other arguments than these: ask anew".to_owned();
+                    return Decision::Deny(Refusal { rule: "approval", detail: told.clone(), told });
+                }
+                None => return Decision::Ask { digest, reason },
+            }
+        }
+        let Self { call, tool, server, arguments, .. } = self;
+        Decision::Allow(AdmittedCall { call, tool, server, arguments, caller: caller.clone(), digest })
+    }
+
+    fn refusal(&self, caller: &Caller, rules: &Rules) -> Option<Refusal> {
+        let tool = &self.tool;
+        let missing = caller.missing(&rules.permissions);
+        let (rule, detail) = if !caller.lists(tool) {
+            ("grant", format!("{tool} is not among the tools granted to {}", caller.user))
+        } else if !missing.is_empty() {
+            let missing = missing.iter().map(|need| need.as_str()).collect::<Vec<_>>().join(", ");
+            ("permission", format!("{tool} needs {missing}, which {} does not hold", caller.user))
+        } else if let Some(why) = &rules.off {
+            ("off", format!("{tool} is {why}"))
+        } else {
+            return None;
+        };
+        let told = if caller.administrator {
+            detail.clone()
+        } else {
+            format!("there is no tool {tool} that you may use")
+        };
+        Some(Refusal { rule, told, detail })
+    }
+
+    /// Why a person is asked, if one is.
+    fn question(&self, rules: &Rules) -> Option<String> {
+        match rules.approval {
+            ApprovalMode::Never => None,
+            ApprovalMode::Always => Some(format!("every call of {} is approved by a person", self.tool)),
+            ApprovalMode::WhenUntrusted => {
+                let untrusted = |name: &&String| self.origin_of(name) == Provenance::Untrusted;
+                let names: Vec<&str> = self.arguments.keys().filter(untrusted).map(String::as_str).collect();
+                (!names.is_empty()).then(|| {
+                    format!("{} of {} came from data, not from a person", names.join(", "), self.tool)
+                })
+            }
+        }
+    }
+}
+
+/// Writes a value with the keys of every object in order, so that the same arguments give the same text.
+fn write_sorted(value: &serde_json::Value, out: &mut String) {
+    match value {
+        serde_json::Value::Object(map) => {
+            let sorted: BTreeMap<_, _> = map.iter().collect();
+            out.push('{');
+            for (place, (key, value)) in sorted.into_iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                out.push_str(&serde_json::Value::from(key.as_str()).to_string());
+                out.push(':');
+                write_sorted(value, out);
+            }
+            out.push('}');
+        }
+        serde_json::Value::Array(values) => {
+            out.push('[');
+            for (place, value) in values.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                write_sorted(value, out);
+            }
+            out.push(']');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+/// Hexadecimal of 32 bytes always parses; this stands for the branch that cannot be.
+#[allow(clippy::unwrap_used, reason = "64 zeros are a digest")]
+fn zero_digest() -> Sha256Hex {
+    "0".repeat(64).parse().unwrap()
+}
+
+#[cfg(test)]
+#[path = "call_tests.rs"]
+mod tests;

@@ -1,0 +1,27 @@
+//! What can be done: one registry over what is built in, MCP servers and sub-agents, and one door through which every call
+//! goes, whoever asks.
+//!
+//! Invariants
+//! - A tool takes an [`AdmittedCall`](steward_policy::AdmittedCall) and nothing else, so policy has seen every call.
+//! - A call is written down before it is made and its outcome after, by the `call::Ledger` of whoever built the desk.
+//! - What comes back is untrusted, whatever it says of itself.
+//! - Outbound connections of tools go through [`egress`], child processes through [`process`]. Nothing else opens either.
+//! - One server's trouble is its own: every server has its own supervisor, limits and deadline.
+
+pub mod builtin;
+pub mod call;
+pub mod config;
+pub mod egress;
+mod error;
+pub mod mcp;
+pub mod process;
+pub mod registry;
+pub mod sandbox;
+pub mod select;
+pub mod skill;
+mod tool;
+
+pub use error::{Error, Result};
+pub use tool::{
+    Answered, Content, Context, Elicitation, Human, NoHuman, Output, Progress, Registered, Settings, Tool,
+};
