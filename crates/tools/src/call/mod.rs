@@ -1,1 +1,398 @@
-//! To come.
+//! The one door through which every call goes: resolve, check the arguments, ask policy, take a place under the limit, write
+//! down, call with a deadline, check the result, put aside what is too large, write down again.
+//!
+//! Invariants
+//! - Nothing is called that was not written down before; what cannot be written down is not called.
+//! - A call is made again only where that is safe: the tool changes nothing, knows the key, or certainly was not reached.
+//!   Otherwise the outcome is unknown, and says so.
+//! - Every wait here ends with the caller's time or the caller's patience.
+
+mod attempt;
+mod ledger;
+mod limit;
+mod poll;
+mod repeat;
+mod schema;
+mod size;
+
+pub use ledger::{Ending, Intent, Keeper, Ledger, Refused};
+
+use crate::error::{Error, Result};
+use crate::registry::{Registry, Resolved};
+use crate::tool::{Context, Output, Registered};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{
+    CallId, ChainId, ErrorClass, JsonObject, Outcome, SemanticVersion, ServerName, ToolName, ToolOrigin,
+};
+use steward_domain::Coded as _;
+use steward_journal::clock::Clock;
+use steward_journal::random::Random;
+use steward_policy::{AdmittedCall, Approval, Caller, Decision, Proposal, Provenance, Rules};
+
+/// What calls are made with.
+pub struct Desk {
+    registry: Arc<Registry>,
+    ledger: Arc<dyn Ledger>,
+    keeper: Arc<dyn Keeper>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    limits: limit::Limits,
+    schemas: schema::Schemas,
+    repeats: repeat::Repeats,
+}
+
+/// What somebody wants called.
+#[derive(Clone)]
+pub struct Request {
+    /// Who asks.
+    pub caller: Caller,
+    /// The chain it is written to: the task's, the session's, or one of its own.
+    pub chain: Option<ChainId>,
+    /// The server, when the caller names one.
+    pub server: Option<ServerName>,
+    /// The tool: `crm.find`, or `find` where only one server has it.
+    pub tool: String,
+    /// With what.
+    pub arguments: JsonObject,
+    /// Where each argument came from.
+    pub provenance: BTreeMap<String, Provenance>,
+    /// Where arguments came from that `provenance` does not name.
+    pub default_provenance: Provenance,
+    /// What a person agreed to.
+    pub approval: Option<Approval>,
+    /// Time, cancellation, progress, and whom a tool may ask.
+    pub context: Context,
+}
+
+impl Request {
+    /// A call by a person, with everything else as usual.
+    pub fn new(caller: Caller, tool: impl Into<String>, arguments: JsonObject) -> Self {
+        Self {
+            caller,
+            chain: None,
+            server: None,
+            tool: tool.into(),
+            arguments,
+            provenance: BTreeMap::new(),
+            default_provenance: Provenance::User,
+            approval: None,
+            context: Context::within(Duration::from_secs(300)),
+        }
+    }
+}
+
+/// What came of a call. The output is untrusted, whoever offers the tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// The call that gave the answer.
+    pub call: CallId,
+    /// The chain it is written to.
+    pub chain: ChainId,
+    /// The tool that answered, which may be a fallback.
+    pub tool: ToolName,
+    /// Its version.
+    pub version: SemanticVersion,
+    /// What was put right on the way: another server, a fallback.
+    pub notes: Vec<String>,
+    /// What came back.
+    pub output: Output,
+    /// Calls that were made for it.
+    pub attempts: u32,
+    /// How long it took in all.
+    pub took: Duration,
+}
+
+/// The same call with the same answer is made this often, then no more.
+const REPEATS: usize = 3;
+
+impl Desk {
+    /// A desk over a registry.
+    pub fn new(
+        registry: Arc<Registry>,
+        ledger: Arc<dyn Ledger>,
+        keeper: Arc<dyn Keeper>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Self {
+        let (limits, schemas, repeats) = Default::default();
+        Self { registry, ledger, keeper, clock, random, limits, schemas, repeats }
+    }
+
+    /// The registry it calls from.
+    #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Calls a tool, and what may stand in for it when it fails.
+    pub async fn call(&self, request: &Request) -> Result<Receipt> {
+        let began = self.clock.monotonic();
+        let Resolved { registered, corrected, .. } =
+            self.registry.resolve(request.server.as_ref(), &request.tool).map_err(|error| match error {
+                // To whoever may not know what there is, nearby names say too much.
+                Error::UnknownTool { name, .. } if !request.caller.administrator => {
+                    Error::UnknownTool { name, near: Vec::new() }
+                }
+                error => error,
+            })?;
+        let chain = match request.chain {
+            Some(chain) => chain,
+            None => ChainId::from(steward_domain::TaskId(self.id()?)),
+        };
+        let mut notes: Vec<String> = corrected.into_iter().collect();
+        let mut job = Job { desk: self, request, chain, began, attempts: 0 };
+        let mut failed = match job.run(&registered).await {
+            Ok(done) => return Ok(job.receipt(&registered, done, notes)),
+            Err(error) => error,
+        };
+        for name in &registered.definition.fallback_tools {
+            if !stands_aside(&failed) || job.left().is_zero() {
+                break;
+            }
+            let Ok(Resolved { registered: other, .. }) = self.registry.resolve(None, name.as_str()) else { continue };
+            notes.push(format!("{} stood in for {}: {failed}", name, registered.definition.tool_name));
+            match job.run(&other).await {
+                Ok(done) => return Ok(job.receipt(&other, done, notes)),
+                Err(Error::Arguments { .. }) => {
+                    notes.pop();
+                }
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    fn id(&self) -> Result<uuid::Uuid> {
+        self.random.uuid_v7(self.clock.now()).map_err(|error| Error::Bug { detail: error.to_string() })
+    }
+}
+
+/// Whether another tool may try after this failure. An unknown outcome is not followed by another effect.
+fn stands_aside(error: &Error) -> bool {
+    error.class() == ErrorClass::Transient && !matches!(error, Error::UnknownOutcome { .. } | Error::Ledger { .. })
+}
+
+/// One request on its way through the door.
+struct Job<'a> {
+    desk: &'a Desk,
+    request: &'a Request,
+    chain: ChainId,
+    began: Duration,
+    attempts: u32,
+}
+
+/// An answer and the call that gave it.
+struct Done {
+    call: CallId,
+    output: Output,
+}
+
+impl Job<'_> {
+    /// What is left of the caller's time.
+    fn left(&self) -> Duration {
+        let spent = self.desk.clock.monotonic().saturating_sub(self.began);
+        self.request.context.timeout.saturating_sub(spent)
+    }
+
+    fn receipt(&self, by: &Registered, done: Done, notes: Vec<String>) -> Receipt {
+        Receipt {
+            call: done.call,
+            chain: self.chain,
+            tool: by.definition.tool_name.clone(),
+            version: by.definition.tool_version.clone(),
+            notes,
+            output: done.output,
+            attempts: self.attempts,
+            took: self.desk.clock.monotonic().saturating_sub(self.began),
+        }
+    }
+
+    /// One tool, with its attempts.
+    async fn run(&mut self, registered: &Registered) -> Result<Done> {
+        let mut retry = attempt::Retry::new(registered);
+        loop {
+            match self.once(registered).await {
+                Ok(done) => return Ok(done),
+                Err(error) => {
+                    let Some(pause) = retry.after(&error, &*self.desk.random) else {
+                        return Err(attempt::named(error, registered));
+                    };
+                    if pause >= self.left() {
+                        return Err(attempt::named(error, registered));
+                    }
+                    tokio::select! {
+                        () = tokio::time::sleep(pause) => {}
+                        () = self.request.context.cancel.cancelled() => return Err(cancelled(registered)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// One call: everything between the caller's wish and the tool's answer.
+    async fn once(&mut self, registered: &Registered) -> Result<Done> {
+        let (desk, request) = (self.desk, self.request);
+        let definition = &registered.definition;
+        desk.schemas.arguments(definition, &request.arguments)?;
+        self.attempts += 1;
+        let proposal = Proposal {
+            call: CallId(desk.id()?),
+            tool: definition.tool_name.clone(),
+            version: definition.tool_version.clone(),
+            server: definition.server.clone(),
+            arguments: request.arguments.clone(),
+            provenance: request.provenance.clone(),
+            default_provenance: request.default_provenance,
+            approval: request.approval.clone(),
+        };
+        let intent = Arc::new(self.intent(registered, &proposal));
+        let admitted = self.admit(registered, proposal, &intent).await?;
+        if desk.repeats.times(self.chain, admitted.digest()) >= REPEATS {
+            return Err(Error::Repeated { tool: definition.tool_name.to_string(), times: REPEATS });
+        }
+        let limits = &registered.settings.rate_limits;
+        desk.limits.take(&definition.tool_name, limits, desk.clock.monotonic()).map_err(|retry_after| {
+            Error::RateLimited { tool: definition.tool_name.to_string(), retry_after }
+        })?;
+        desk.ledger.intend(&intent).await?;
+        let began = desk.clock.monotonic();
+        let result = self.carry_out(registered, &admitted, &intent).await;
+        let took = desk.clock.monotonic().saturating_sub(began);
+        let ending = ending(&intent, &result, desk.clock.now(), took);
+        if let Some(digest) = &ending.result {
+            desk.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
+        }
+        desk.ledger.end(ending).await?;
+        Ok(Done { call: intent.call, output: result? })
+    }
+
+    fn intent(&self, registered: &Registered, proposal: &Proposal) -> Intent {
+        let labels = proposal
+            .arguments
+            .keys()
+            .map(|name| (name.clone(), Json::from(proposal.origin_of(name).name())))
+            .collect();
+        Intent {
+            call: proposal.call,
+            chain: self.chain,
+            user: self.request.caller.user.clone(),
+            definition: Arc::clone(&registered.definition),
+            arguments: proposal.arguments.clone(),
+            provenance: labels,
+            digest: proposal.digest(),
+            attempt: self.attempts,
+            at: self.desk.clock.now(),
+            leaves_process: attempt::leaves_process(registered),
+        }
+    }
+
+    async fn admit(
+        &self,
+        registered: &Registered,
+        proposal: Proposal,
+        intent: &Arc<Intent>,
+    ) -> Result<AdmittedCall> {
+        let tool = registered.definition.tool_name.to_string();
+        let refused = |decision, rule: &str, detail: &str| Refused {
+            intent: Arc::clone(intent),
+            decision,
+            rule: rule.to_owned(),
+            detail: detail.to_owned(),
+        };
+        match proposal.decide(&self.request.caller, &rules(registered)) {
+            Decision::Allow(admitted) => Ok(admitted),
+            Decision::Ask { digest, reason } => {
+                self.desk.ledger.refuse(refused("ask", "approval", &reason)).await?;
+                Err(Error::ApprovalNeeded { tool, digest: digest.to_string(), reason })
+            }
+            Decision::Deny(refusal) => {
+                self.desk.ledger.refuse(refused("deny", refusal.rule, &refusal.detail)).await?;
+                Err(Error::Denied { tool, rule: refusal.rule, told: refusal.told })
+            }
+        }
+    }
+
+    /// The call itself, polled to its end, checked and cut to size, all within its time.
+    async fn carry_out(
+        &self,
+        registered: &Registered,
+        admitted: &AdmittedCall,
+        intent: &Arc<Intent>,
+    ) -> Result<Output> {
+        let definition = &registered.definition;
+        let most = Duration::from_secs(u64::from(definition.timeout_seconds.get()));
+        let timeout = most.min(self.left());
+        let context = Context { timeout, ..self.request.context.clone() };
+        let work = async {
+            let output = registered.tool.call(admitted, &context).await?;
+            match &registered.settings.poll {
+                Some(poll) => poll::to_the_end(self, poll, admitted, output, &context).await,
+                None => Ok(output),
+            }
+        };
+        let output = tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => return Err(cancelled(registered)),
+            done = tokio::time::timeout(timeout, work) => match done {
+                Ok(result) => result?,
+                Err(_) => return Err(Error::Timeout { tool: definition.tool_name.to_string(), after: timeout }),
+            },
+        };
+        self.desk.schemas.result(definition, output.structured.as_ref())?;
+        size::cut(output, registered, &*self.desk.keeper, intent).await
+    }
+}
+
+/// What the operator laid down, in policy's words.
+fn rules(registered: &Registered) -> Rules {
+    let definition = &registered.definition;
+    let off = registered.settings.off.clone();
+    Rules {
+        off: off.or_else(|| (!definition.is_active).then(|| "switched off".to_owned())),
+        permissions: registered.settings.permissions.clone(),
+        approval: definition.approval,
+        idempotency: definition.idempotency,
+    }
+}
+
+fn cancelled(registered: &Registered) -> Error {
+    Error::Cancelled { tool: registered.definition.tool_name.to_string() }
+}
+
+fn fingerprint(result: &Json) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    result.to_string().hash(&mut hasher);
+    hasher.finish()
+}
+
+fn ending(
+    intent: &Arc<Intent>,
+    result: &Result<Output>,
+    ended: steward_domain::Timestamp,
+    took: Duration,
+) -> Ending {
+    let outcome = match result {
+        Ok(_) => Outcome::Success,
+        Err(error) => attempt::outcome(error, intent.definition.idempotency),
+    };
+    Ending {
+        intent: Arc::clone(intent),
+        outcome,
+        result: result.as_ref().ok().map(|output| match &output.structured {
+            Some(value) => value.clone(),
+            None => serde_json::to_value(&output.content).unwrap_or_default(),
+        }),
+        error: result.as_ref().err().map(|error| (error.code(), error.to_string())),
+        ended,
+        took,
+    }
+}
+
+/// Whether what a tool does can be seen outside of this process.
+pub(crate) fn is_foreign(origin: ToolOrigin) -> bool {
+    matches!(origin, ToolOrigin::Mcp | ToolOrigin::SubAgent | ToolOrigin::Configured)
+}

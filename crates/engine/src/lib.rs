@@ -1,0 +1,1 @@
+//! What happens next. To come.

@@ -1,0 +1,85 @@
+//! When a call is made again. Only when that is safe: the tool changes nothing, knows the key, or was certainly not reached.
+
+use crate::error::Error;
+use crate::tool::Registered;
+use std::time::Duration;
+use steward_domain::{Coded as _, ErrorClass, Idempotency, Outcome};
+use steward_journal::random::Random;
+
+/// The attempts of one tool for one request.
+pub(crate) struct Retry {
+    left: u32,
+    made: u32,
+    safe: bool,
+}
+
+/// The first pause; each further one is twice as long, up to `LONGEST`, less up to half of it by chance.
+const FIRST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(10);
+
+impl Retry {
+    pub(crate) fn new(registered: &Registered) -> Self {
+        let safe = registered.definition.idempotency != Idempotency::None;
+        Self { left: registered.settings.retries, made: 0, safe }
+    }
+
+    /// How long to wait before the call is made again, if it is.
+    pub(crate) fn after(&mut self, error: &Error, random: &dyn Random) -> Option<Duration> {
+        let worthwhile = error.class() == ErrorClass::Transient
+            && !matches!(error, Error::BadResult { .. } | Error::Ledger { .. } | Error::UnknownOutcome { .. });
+        if self.left == 0 || !worthwhile || !(self.safe || not_reached(error)) {
+            return None;
+        }
+        self.left -= 1;
+        let pause = FIRST.saturating_mul(1 << self.made.min(10)).min(LONGEST);
+        self.made += 1;
+        let asked = match error {
+            Error::RateLimited { retry_after, .. } | Error::CircuitOpen { retry_after, .. } => *retry_after,
+            _ => Duration::ZERO,
+        };
+        let chance = random.bytes().map_or(128, |bytes| bytes.first().copied().unwrap_or(128));
+        Some(asked.max(pause.mul_f64(0.5 + f64::from(chance) / 512.0)))
+    }
+}
+
+/// Whether the tool certainly did nothing.
+fn not_reached(error: &Error) -> bool {
+    match error {
+        Error::RateLimited { .. }
+        | Error::CircuitOpen { .. }
+        | Error::ServerStart { .. }
+        | Error::Unreachable { .. } => true,
+        Error::ServerGone { sent, .. } => !sent,
+        _ => false,
+    }
+}
+
+/// How a failure is recorded.
+pub(crate) fn outcome(error: &Error, idempotency: Idempotency) -> Outcome {
+    let open = idempotency == Idempotency::None;
+    match error {
+        Error::Timeout { .. } if open => Outcome::Unknown,
+        Error::Timeout { .. } => Outcome::Timeout,
+        Error::Cancelled { .. } if open => Outcome::Unknown,
+        Error::Cancelled { .. } => Outcome::Cancelled,
+        Error::TooLarge { .. } => Outcome::ResourceLimit,
+        Error::UnknownOutcome { .. } => Outcome::Unknown,
+        Error::ServerGone { sent: true, .. } if open => Outcome::Unknown,
+        _ => Outcome::Error,
+    }
+}
+
+/// The failure as the caller hears it: where an effect may have happened, that is said.
+pub(crate) fn named(error: Error, registered: &Registered) -> Error {
+    let unknown = outcome(&error, registered.definition.idempotency) == Outcome::Unknown;
+    if unknown && !matches!(error, Error::Cancelled { .. } | Error::UnknownOutcome { .. }) {
+        let tool = registered.definition.tool_name.to_string();
+        return Error::UnknownOutcome { tool, detail: error.to_string() };
+    }
+    error
+}
+
+/// Whether the call can be seen outside of this process, so that its intent must be on disk first.
+pub(crate) fn leaves_process(registered: &Registered) -> bool {
+    super::is_foreign(registered.definition.origin) || registered.definition.idempotency != Idempotency::ReadOnly
+}

@@ -1,0 +1,82 @@
+//! Who writes calls down and who keeps what is too large: the runtime stands behind both.
+
+use crate::error::Result;
+use crate::tool::Content;
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{CallId, ChainId, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition, UserId, Valid};
+
+/// A call that is about to be made.
+#[derive(Debug, Clone)]
+pub struct Intent {
+    /// The call, which is its idempotency key.
+    pub call: CallId,
+    /// The chain it is written to.
+    pub chain: ChainId,
+    /// For whom.
+    pub user: UserId,
+    /// Which tool.
+    pub definition: Arc<Valid<ToolDefinition>>,
+    /// With what.
+    pub arguments: JsonObject,
+    /// Where each argument came from, in words.
+    pub provenance: JsonObject,
+    /// What an approval would be bound to.
+    pub digest: Sha256Hex,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// When.
+    pub at: Timestamp,
+    /// Whether the effect can be seen outside of this process: only then it waits for the disk.
+    pub leaves_process: bool,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    /// What was intended.
+    pub intent: Arc<Intent>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What came back, for the record.
+    pub result: Option<Json>,
+    /// What went wrong: code and message.
+    pub error: Option<(&'static str, String)>,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A call that policy did not let through.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// What was intended.
+    pub intent: Arc<Intent>,
+    /// `ask` or `deny`.
+    pub decision: &'static str,
+    /// The rule.
+    pub rule: String,
+    /// Why.
+    pub detail: String,
+}
+
+/// Writes calls down.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// Before the call is made. When it cannot be written, the call is not made.
+    async fn intend(&self, intent: &Arc<Intent>) -> Result<()>;
+    /// After it came back.
+    async fn end(&self, ending: Ending) -> Result<()>;
+    /// Instead of it.
+    async fn refuse(&self, refused: Refused) -> Result<()>;
+}
+
+/// Keeps what is too large to hand over.
+#[async_trait]
+pub trait Keeper: Send + Sync {
+    /// Keeps the bytes and says where they can be read: an address such as `artifact://…`.
+    async fn keep(&self, intent: &Arc<Intent>, name: &str, mime_type: &str, bytes: &[u8]) -> Result<Content>;
+}
