@@ -17,6 +17,10 @@ pub enum Error {
     #[error(transparent)]
     Analysis(#[from] steward_analysis::Error),
     #[error(transparent)]
+    Tools(#[from] steward_tools::Error),
+    #[error("no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits")]
+    NotWaiting(String),
+    #[error(transparent)]
     Invalid(#[from] Invalid),
     #[error("{0}")]
     Problem(Problem),
@@ -38,6 +42,8 @@ impl Coded for Error {
             Self::Store(error) => error.code(),
             Self::Journal(error) => error.code(),
             Self::Analysis(error) => error.code(),
+            Self::Tools(error) => error.code(),
+            Self::NotWaiting(_) => "RUN004",
             Self::Invalid(error) => error.code(),
             Self::Problem(_) => "RUN001",
             Self::NoConversation(_) => "RUN002",
@@ -50,6 +56,7 @@ impl Coded for Error {
             Self::Store(error) => error.class(),
             Self::Journal(error) => error.class(),
             Self::Analysis(error) => error.class(),
+            Self::Tools(error) => error.class(),
             Self::Invalid(error) => error.class(),
             _ => ErrorClass::User,
         }

@@ -7,5 +7,6 @@
 
 pub mod ask;
 mod error;
+pub mod toolbox;
 
 pub use error::{Error, Result};

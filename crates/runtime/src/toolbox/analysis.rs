@@ -1,0 +1,277 @@
+//! The tools of analysis as tools of the registry, and the analyst as a sub-agent: whoever calls them names the data.
+//!
+//! Invariant: a tool reads only what the operator granted: files inside the granted folders, databases named by a domain. The
+//! person at the command line may read more with `steward ask --data`; an agent that was talked into it may not.
+
+use crate::ask::{Ask, House};
+use async_trait::async_trait;
+use base64::Engine as _;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use steward_analysis::frame::Frame;
+use steward_analysis::session::Session;
+use steward_analysis::tools::{self as analysis, Workbench};
+use steward_domain::{Coded as _, Constraints, Deliverable, ErrorClass, JsonObject, RequestPolicy};
+use steward_policy::{Access, AdmittedCall, Limits};
+use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
+
+/// What tools may read as data.
+#[derive(Debug, Default)]
+pub struct Grounds {
+    /// Folders in which any file may be read.
+    folders: Vec<PathBuf>,
+    /// Addresses and files that a domain names.
+    listed: Mutex<Vec<String>>,
+}
+
+impl Grounds {
+    /// Files inside these folders.
+    #[must_use]
+    pub fn new(folders: &[PathBuf]) -> Self {
+        let folders = folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+        Self { folders, listed: Mutex::default() }
+    }
+
+    /// Takes on what the domains name now.
+    pub fn list(&self, sources: Vec<String>) {
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = sources;
+    }
+
+    /// The source, if it may be read.
+    fn admit(&self, source: &str) -> Result<()> {
+        if self.listed.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == source) {
+            return Ok(());
+        }
+        let named = source.split_once('=').map_or(source, |(_, path)| path);
+        let path = named.strip_prefix("sqlite:").unwrap_or(named);
+        let refuse = |rule: String| Err(Error::Path { path: source.to_owned(), rule });
+        if path.contains("://") {
+            return refuse("a database is read by tools only when a domain in config/domains.yaml names it".into());
+        }
+        // A pattern is as wide as the folder before its first star.
+        let plain = path.split(['*', '?', '[']).next().unwrap_or_default();
+        let plain = if plain == path { Path::new(path) } else { Path::new(plain).parent().unwrap_or(Path::new(".")) };
+        let plain = if plain.as_os_str().is_empty() { Path::new(".") } else { plain };
+        let granted = plain.canonicalize().is_ok_and(|real| self.folders.iter().any(|folder| real.starts_with(folder)));
+        if granted {
+            return Ok(());
+        }
+        let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        refuse(format!("granted: {}", if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") }))
+    }
+}
+
+/// What analysis may take and show, from the settings.
+#[derive(Debug, Clone, Default)]
+pub struct AnalysisRules {
+    /// Columns that may and may not be read.
+    pub policy: RequestPolicy,
+    /// Rows and seconds.
+    pub constraints: Constraints,
+}
+
+/// One of the analysis tools.
+pub(super) struct AnalysisTool {
+    pub(super) name: &'static str,
+    pub(super) house: House,
+    pub(super) grounds: Arc<Grounds>,
+    pub(super) rules: AnalysisRules,
+}
+
+/// The schema of a tool's arguments, with the data beside them.
+pub(super) fn parameters(tool: &str) -> JsonObject {
+    let Some(Json::Object(mut schema)) = analysis::schema(tool) else { return JsonObject::new() };
+    let data = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1,
+        "description": "Files, folders, patterns or database addresses to read; each becomes one or more tables." });
+    if let Some(Json::Object(properties)) = schema.get_mut("properties") {
+        properties.insert("data".into(), data);
+    }
+    if let Json::Array(required) = schema.entry("required").or_insert_with(|| json!([])) {
+        required.push("data".into());
+    }
+    schema
+}
+
+#[async_trait]
+impl Tool for AnalysisTool {
+    async fn call(&self, call: &AdmittedCall, _: &Context) -> Result<Output> {
+        let mut arguments = call.arguments().clone();
+        let data: Vec<String> = sources(self.name, arguments.remove("data"))?;
+        data.iter().try_for_each(|source| self.grounds.admit(source))?;
+        let failed = |error: steward_analysis::Error| failed(self.name, &error);
+        let session = Session::open(&data, self.house.options).await.map_err(failed)?;
+        let access = Access {
+            allowed_columns: self.rules.policy.allowed_columns.iter().cloned().collect(),
+            blocked_patterns: self.rules.policy.blocked_patterns.clone(),
+            ..Access::default()
+        };
+        let constraints = &self.rules.constraints;
+        let limits = Limits { rows: constraints.row_limit, timeout: constraints.timeout_seconds };
+        let bench = Workbench::new(session, access, limits);
+        let output = bench.call(self.name, &Json::Object(arguments), "result").await.map_err(failed)?;
+        Ok(handed_over(output))
+    }
+}
+
+fn sources(tool: &str, data: Option<Json>) -> Result<Vec<String>> {
+    serde_json::from_value(data.unwrap_or_default()).map_err(|error| Error::Arguments {
+        tool: tool.to_owned(),
+        problems: vec![format!("data: {error}")],
+    })
+}
+
+fn failed(tool: &str, error: &steward_analysis::Error) -> Error {
+    match error.class() {
+        ErrorClass::Denied => {
+            Error::Denied { tool: tool.to_owned(), rule: "data", told: format!("{} {error}", error.code()) }
+        }
+        class => Error::Failed {
+            tool: tool.to_owned(),
+            message: format!("{} {error}", error.code()),
+            transient: class == ErrorClass::Transient,
+        },
+    }
+}
+
+fn handed_over(output: analysis::Output) -> Output {
+    let mut told = Output::default();
+    let mut document = json!({});
+    if let Some(frame) = &output.frame {
+        document = table(frame);
+        document["cut"] = output.cut.into();
+    }
+    if let Some(profile) = output.profile {
+        document = profile;
+    }
+    for (name, value) in &output.values {
+        document[name.as_str()] = value.json();
+    }
+    for (name, text) in [("sql", output.sql.as_ref()), ("text", output.text.as_ref())] {
+        if let Some(text) = text {
+            document[name] = text.as_str().into();
+        }
+    }
+    if !output.warnings.is_empty() {
+        document["warnings"] = json!(output.warnings);
+    }
+    if let Some(drawn) = output.drawn {
+        document["vega_lite"] = drawn.vega_lite;
+        let data = base64::engine::general_purpose::STANDARD.encode(&drawn.png);
+        told.content.push(Content::Image { data, mime_type: "image/png".into() });
+    }
+    told.content.insert(0, Content::Text { text: document.to_string() });
+    told.structured = Some(document);
+    told
+}
+
+fn table(frame: &Frame) -> Json {
+    let columns: Vec<Json> =
+        frame.fields.iter().map(|field| json!({ "name": field.name, "type": field.kind })).collect();
+    let rows: Vec<Json> =
+        frame.rows.iter().map(|row| Json::Array(row.iter().map(steward_analysis::frame::Value::json).collect())).collect();
+    json!({ "columns": columns, "row_count": rows.len(), "rows": rows })
+}
+
+/// The analyst: a question in plain language, answered in a session of its own; what comes back is a summary.
+pub(super) struct Analyst {
+    pub(super) house: House,
+    pub(super) grounds: Arc<Grounds>,
+    pub(super) rules: AnalysisRules,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnalystArguments {
+    question: String,
+    #[serde(default)]
+    data: Vec<String>,
+    #[serde(default)]
+    conversation: Option<steward_domain::ConversationId>,
+}
+
+/// The schema of the analyst's arguments.
+pub(super) fn analyst_parameters() -> JsonObject {
+    let schema = json!({
+        "type": "object", "additionalProperties": false, "required": ["question"],
+        "properties": {
+            "question": { "type": "string", "minLength": 1, "maxLength": 2000, "description": "The question in plain language, or one SELECT statement." },
+            "data": { "type": "array", "items": { "type": "string" }, "description": "Files, folders, patterns or database addresses. Leave it out to go on with the conversation's." },
+            "conversation": { "type": "string", "format": "uuid", "description": "Goes on with this conversation: `and Texas?` changes one part of the question before." },
+        },
+    });
+    match schema {
+        Json::Object(schema) => schema,
+        _ => JsonObject::new(),
+    }
+}
+
+#[async_trait]
+impl Tool for Analyst {
+    async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
+        let name = call.tool().to_string();
+        let arguments: AnalystArguments =
+            serde_json::from_value(Json::Object(call.arguments().clone())).map_err(|error| Error::Arguments {
+                tool: name.clone(),
+                problems: vec![error.to_string()],
+            })?;
+        arguments.data.iter().try_for_each(|source| self.grounds.admit(source))?;
+        let ask = Ask {
+            question: arguments.question,
+            data: arguments.data,
+            conversation: arguments.conversation,
+            user: call.caller().user.clone(),
+            deliver: vec![Deliverable::Tables, Deliverable::Charts, Deliverable::Reports, Deliverable::Summary],
+            out: None,
+            planner: None,
+            policy: self.rules.policy.clone(),
+            constraints: self.rules.constraints,
+        };
+        let report = context.progress.clone();
+        let steps = Mutex::new(0.0);
+        let tell = move |progress: crate::ask::Progress| {
+            if let Some(report) = &report {
+                let mut done = steps.lock().unwrap_or_else(PoisonError::into_inner);
+                *done += 1.0;
+                report(Progress { done: *done, total: None, message: Some(progress.doing) });
+            }
+        };
+        let answer = self.house.ask(&ask, &tell).await.map_err(|error| Error::Failed {
+            tool: name.clone(),
+            message: format!("{} {error}", error.code()),
+            transient: error.class() == ErrorClass::Transient,
+        })?;
+        if let (Some(code), Some(class)) = (answer.error_code.filter(|code| *code != "ASK001"), answer.error_class) {
+            let message = answer.response.error.clone().unwrap_or_else(|| code.to_owned());
+            return Err(match class {
+                ErrorClass::Denied => Error::Denied { tool: name, rule: "data", told: message },
+                class => Error::Failed { tool: name, message, transient: class == ErrorClass::Transient },
+            });
+        }
+        let mut told = Output::json(answer.json());
+        told.content = vec![Content::Text { text: spoken(&answer) }];
+        for chart in answer.charts.iter().take(3) {
+            let data = base64::engine::general_purpose::STANDARD.encode(&chart.drawn.png);
+            told.content.push(Content::Image { data, mime_type: "image/png".into() });
+        }
+        Ok(told)
+    }
+}
+
+/// The answer in words: what a person or a model reads first.
+fn spoken(answer: &crate::ask::Answer) -> String {
+    let mut text = answer.answer.clone();
+    for finding in &answer.response.summary.key_findings {
+        text.push_str(&format!("\n- {finding}"));
+    }
+    if let Some(clarification) = &answer.clarification {
+        for option in &clarification.options {
+            text.push_str(&format!("\n? {}", option.question));
+        }
+    }
+    if let Some(id) = answer.conversation_id {
+        text.push_str(&format!("\n(conversation {id})"));
+    }
+    text
+}

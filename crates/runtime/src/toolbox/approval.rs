@@ -1,0 +1,272 @@
+//! Calls that wait for a person. A waiting call is a paused task with a checkpoint that holds exactly what was shown; it
+//! survives a restart, and approving it makes that call and no other.
+
+use crate::error::{Error, Result};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{
+    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, JsonObject, Label, NodeName, Sha256Hex,
+    State, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
+};
+use steward_journal::Draft;
+use steward_journal::clock::Clock;
+use steward_journal::random::Random;
+use steward_policy::{Approval, Caller, Provenance};
+use steward_store::{Change, Commit, Page, Scope, Store, TaskFilter};
+use steward_tools::call::{Desk, Receipt, Request};
+
+/// A call that waits for a person.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Waiting {
+    /// The task that is paused.
+    pub task: TaskId,
+    /// For whom the call would be made.
+    pub user: UserId,
+    /// Which tool.
+    pub tool: String,
+    /// With exactly this.
+    pub arguments: JsonObject,
+    /// Where each argument came from.
+    pub provenance: JsonObject,
+    /// Why a person is asked.
+    pub reason: String,
+    /// What the approval is bound to.
+    pub digest: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when; afterwards it is rejected.
+    pub until: Timestamp,
+}
+
+/// A call that nobody decided on is rejected after this.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+
+/// The desk's waiting room.
+#[derive(Clone)]
+pub struct Approvals {
+    /// Where the waiting calls are kept.
+    pub store: Arc<dyn Store>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub random: Arc<dyn Random>,
+}
+
+impl Approvals {
+    /// Lets a call wait, as a task of its own.
+    pub async fn wait(&self, request: &Request, digest: &str, reason: &str) -> Result<Waiting> {
+        let now = self.clock.now();
+        let task = TaskId(self.random.uuid_v7(now)?);
+        let user = request.caller.user.clone();
+        let label = |name: &String| {
+            let origin = request.provenance.get(name).copied().unwrap_or(request.default_provenance);
+            (name.clone(), Json::from(origin.name()))
+        };
+        let waiting = Waiting {
+            task,
+            user: user.clone(),
+            tool: request.tool.clone(),
+            arguments: request.arguments.clone(),
+            provenance: request.arguments.keys().map(label).collect(),
+            reason: reason.to_owned(),
+            digest: digest.to_owned(),
+            since: now,
+            until: Timestamp::from_micros(now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX)),
+        };
+        let record = Task {
+            id: task,
+            user_id: user.clone(),
+            description: Description::new(format!("Call {}", request.tool))?,
+            status: TaskStatus::Paused,
+            assigned_agent: AgentName::new("tools")?,
+            result: None,
+            error: None,
+            created_at: now,
+            started_at: Some(now),
+            completed_at: None,
+            retention_days: None,
+            label: None,
+            parent_task_id: None,
+        };
+        let checkpoint = Checkpoint {
+            checkpoint_id: CheckpointId(self.random.uuid_v7(now)?),
+            task_id: task,
+            state: State {
+                messages: Vec::new(),
+                next_action: Some(Label::new("approval")?),
+                current_agent: AgentName::new("tools")?,
+                routing_key: None,
+                metadata: as_map(json!(waiting)),
+            },
+            position: NodeName::new("approval")?,
+            sequence: 0,
+            created_at: now,
+            awaiting_human: true,
+            resumed_at: None,
+        };
+        let mut personal = Map::new();
+        personal.insert("arguments".into(), Json::Object(request.arguments.clone()));
+        let data = json!({ "tool_name": waiting.tool, "digest": digest, "reason": reason, "provenance": waiting.provenance, "until": waiting.until });
+        let commit = Commit::new(user.clone(), task)
+            .entry(entry(EventType::ApprovalRequested, data, personal)?)
+            .change(Change::PutTask(record.validate()?))
+            .change(Change::PutCheckpoint(checkpoint.validate()?));
+        self.store.commit(&Scope::User(user), commit).await?;
+        Ok(waiting)
+    }
+
+    /// The calls that wait, oldest first. What nobody decided in time is rejected on the way.
+    pub async fn list(&self, scope: &Scope) -> Result<Vec<Waiting>> {
+        let mut found = Vec::new();
+        let filter = TaskFilter { status: Some(TaskStatus::Paused) };
+        let now = self.clock.now();
+        for task in self.store.tasks(scope, filter, Page::first(1000)).await? {
+            let Some((waiting, checkpoint)) = self.read(scope, &task).await? else { continue };
+            if waiting.until <= now {
+                let by = Label::new("timeout")?;
+                self.close(&waiting, checkpoint, &by, "rejected", "nobody decided in time").await?;
+            } else {
+                found.push(waiting);
+            }
+        }
+        found.sort_by_key(|waiting| waiting.since);
+        Ok(found)
+    }
+
+    /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused.
+    pub async fn approve(&self, desk: &Desk, scope: &Scope, id: TaskId, by: &Label, caller: &Caller) -> Result<Receipt> {
+        let (waiting, checkpoint) = self.waiting(scope, id).await?;
+        let digest = Sha256Hex::new(waiting.digest.clone())?;
+        self.resume(&waiting, checkpoint, by).await?;
+        let caller = Caller { user: waiting.user.clone(), ..caller.clone() };
+        let mut request = Request::new(caller, waiting.tool.clone(), waiting.arguments.clone());
+        request.chain = Some(waiting.task.into());
+        request.provenance = provenance(&waiting.provenance);
+        request.approval = Some(Approval { digest, by: by.clone() });
+        let result = desk.call(&request).await;
+        let outcome = match &result {
+            Ok(receipt) => Ok(receipt.output.words().chars().take(1000).collect()),
+            Err(error) => Err(error.to_string()),
+        };
+        self.finish(&waiting, outcome).await?;
+        Ok(result?)
+    }
+
+    /// Refuses the call.
+    pub async fn reject(&self, scope: &Scope, id: TaskId, by: &Label, why: &str) -> Result<Waiting> {
+        let (waiting, checkpoint) = self.waiting(scope, id).await?;
+        self.close(&waiting, checkpoint, by, "rejected", why).await?;
+        Ok(waiting)
+    }
+
+    async fn waiting(&self, scope: &Scope, id: TaskId) -> Result<(Waiting, Valid<Checkpoint>)> {
+        let task = self.store.task(scope, id).await?;
+        let paused = task.filter(|task| task.status == TaskStatus::Paused);
+        let found = match paused {
+            Some(task) => self.read(scope, &task).await?,
+            None => None,
+        };
+        let (waiting, checkpoint) = found.ok_or_else(|| Error::NotWaiting(id.to_string()))?;
+        if waiting.until <= self.clock.now() {
+            let by = Label::new("timeout")?;
+            self.close(&waiting, checkpoint, &by, "rejected", "nobody decided in time").await?;
+            return Err(Error::NotWaiting(id.to_string()));
+        }
+        Ok((waiting, checkpoint))
+    }
+
+    async fn read(&self, scope: &Scope, task: &Task) -> Result<Option<(Waiting, Valid<Checkpoint>)>> {
+        let last = self.store.checkpoints(scope, task.id).await?.pop();
+        let Some(checkpoint) = last.filter(|last| last.awaiting_human) else { return Ok(None) };
+        let shown = &checkpoint.state.metadata;
+        let text = |name: &str| shown.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let object = |name: &str| shown.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
+        let time = |name: &str| shown.get(name).and_then(|time| serde_json::from_value(time.clone()).ok());
+        let (Some(since), Some(until)) = (time("since"), time("until")) else { return Ok(None) };
+        let waiting = Waiting {
+            task: task.id,
+            user: task.user_id.clone(),
+            tool: text("tool"),
+            arguments: object("arguments"),
+            provenance: object("provenance"),
+            reason: text("reason"),
+            digest: text("digest"),
+            since,
+            until,
+        };
+        Ok(Some((waiting, checkpoint)))
+    }
+
+    /// Notes the decision before the call is made: a crash in between leaves a running task, not a second approval.
+    async fn resume(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label) -> Result<()> {
+        let scope = Scope::User(waiting.user.clone());
+        let task = self.store.task(&scope, waiting.task).await?;
+        let task = task.ok_or_else(|| Error::NotWaiting(waiting.task.to_string()))?.start(self.clock.now())?;
+        let commit = self.decided(waiting, checkpoint, by, "approved", "")?.change(Change::PutTask(task));
+        self.store.commit(&scope, commit).await?;
+        Ok(())
+    }
+
+    async fn close(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label, decision: &str, why: &str) -> Result<()> {
+        let scope = Scope::User(waiting.user.clone());
+        let mut commit = self.decided(waiting, checkpoint, by, decision, why)?;
+        if let Some(task) = self.store.task(&scope, waiting.task).await? {
+            let reason = if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
+            commit = commit.change(Change::PutTask(task.fail(reason, self.clock.now())?));
+        }
+        self.store.commit(&scope, commit).await?;
+        Ok(())
+    }
+
+    fn decided(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label, decision: &str, why: &str) -> Result<Commit> {
+        let now = self.clock.now();
+        let checkpoint = checkpoint.with(|checkpoint| {
+            checkpoint.awaiting_human = false;
+            checkpoint.resumed_at = Some(now.max(checkpoint.created_at));
+        })?;
+        let data = json!({ "tool_name": waiting.tool, "digest": waiting.digest, "decision": decision, "by": by, "why": why });
+        Ok(Commit::new(waiting.user.clone(), waiting.task)
+            .entry(entry(EventType::ApprovalDecided, data, Map::new())?)
+            .change(Change::PutCheckpoint(checkpoint)))
+    }
+
+    async fn finish(&self, waiting: &Waiting, outcome: std::result::Result<String, String>) -> Result<()> {
+        let scope = Scope::User(waiting.user.clone());
+        let Some(task) = self.store.task(&scope, waiting.task).await? else { return Ok(()) };
+        let now = self.clock.now();
+        let task = match outcome {
+            Ok(result) => task.complete(result, now)?,
+            Err(error) => task.fail(error, now)?,
+        };
+        let data = json!({ "status": task.status_name() });
+        let commit = Commit::new(waiting.user.clone(), waiting.task)
+            .entry(entry(EventType::TaskChanged, data, Map::new())?)
+            .change(Change::PutTask(task));
+        self.store.commit(&scope, commit).await?;
+        Ok(())
+    }
+}
+
+fn provenance(labels: &JsonObject) -> BTreeMap<String, Provenance> {
+    let origin = |label: &Json| match label.as_str() {
+        Some("operator") => Provenance::Operator,
+        Some("user") => Provenance::User,
+        _ => Provenance::Untrusted,
+    };
+    labels.iter().map(|(name, label)| (name.clone(), origin(label))).collect()
+}
+
+fn as_map(value: Json) -> JsonObject {
+    match value {
+        Json::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn entry(event: EventType, data: Json, personal: Map<String, Json>) -> Result<Draft> {
+    let mut draft = Draft::new(event, Label::new("runtime")?, as_map(data));
+    draft.personal = personal;
+    Ok(draft)
+}

@@ -1,0 +1,169 @@
+//! Writes calls of tools into the journal, and the record of each for analytics.
+//!
+//! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A call that stays inside
+//! this process shares one commit with its receipt: nobody can have seen it before.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value as Json, json};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use steward_domain::{
+    Attempt, CallStatus, ChainId, Check as _, EventType, InvocationId, Label, Outcome, ToolCall, ToolDefinition,
+    ToolId, ToolInvocation, UserId, Valid,
+};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, Scope, Store};
+use steward_tools::call::{Ending, Intent, Ledger, Refused};
+use steward_tools::{Error, Result};
+
+/// The journal as a ledger of calls.
+pub struct StoreLedger {
+    store: Arc<dyn Store>,
+    known: Mutex<HashSet<ToolId>>,
+}
+
+impl StoreLedger {
+    /// A ledger in this store.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, known: Mutex::default() }
+    }
+
+    /// A call's record names its tool, so the tool must be known to the store: once for each process is enough.
+    async fn introduce(&self, definition: &Valid<ToolDefinition>, user: &UserId) -> Result<()> {
+        if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&definition.id) {
+            return Ok(());
+        }
+        let known = self.store.tool(&definition.tool_name, Some(&definition.tool_version)).await.map_err(broken)?;
+        if known.is_none_or(|known| known.id != definition.id || !says_the_same(&known, definition)) {
+            let commit = Commit::new(user.clone(), ChainId::SYSTEM).change(Change::PutTool(definition.clone()));
+            self.store.commit(&Scope::System, commit).await.map_err(broken)?;
+        }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(definition.id);
+        Ok(())
+    }
+
+    async fn write(&self, intent: &Intent, entries: Vec<Draft>, changes: Vec<Change>) -> Result<()> {
+        let mut commit = Commit::new(intent.user.clone(), intent.chain);
+        (commit.entries, commit.changes) = (entries, changes);
+        self.store.commit(&Scope::User(intent.user.clone()), commit).await.map_err(broken)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Ledger for StoreLedger {
+    async fn intend(&self, intent: &Arc<Intent>) -> Result<()> {
+        self.introduce(&intent.definition, &intent.user).await?;
+        if !intent.leaves_process {
+            return Ok(());
+        }
+        self.write(intent, vec![called(intent)?], Vec::new()).await
+    }
+
+    async fn end(&self, ending: Ending) -> Result<()> {
+        let intent = &ending.intent;
+        let mut entries = Vec::new();
+        if !intent.leaves_process {
+            entries.push(called(intent)?);
+        }
+        entries.push(observed(&ending)?);
+        let record = Change::PutInvocation(invocation(&ending)?);
+        self.write(intent, entries, vec![record]).await
+    }
+
+    async fn refuse(&self, refused: Refused) -> Result<()> {
+        let intent = &refused.intent;
+        let data = json!({
+            "call_id": intent.call, "tool_name": intent.definition.tool_name, "decision": refused.decision,
+            "rule": refused.rule, "detail": refused.detail, "digest": intent.digest,
+            "provenance": intent.provenance,
+        });
+        let draft = draft(EventType::PolicyDecision, "policy", data, arguments(intent))?;
+        self.write(intent, vec![draft], Vec::new()).await
+    }
+}
+
+fn says_the_same(one: &ToolDefinition, other: &ToolDefinition) -> bool {
+    one.description == other.description
+        && one.parameter_schema == other.parameter_schema
+        && one.is_active == other.is_active
+}
+
+fn called(intent: &Intent) -> Result<Draft> {
+    let call = ToolCall {
+        call_id: intent.call,
+        task_id: None,
+        server: intent.definition.server.clone(),
+        tool_name: intent.definition.tool_name.clone(),
+        domain: None,
+        arguments: Map::new(),
+        status: CallStatus::InProgress,
+        timestamp: intent.at,
+        attempt_number: Attempt::new(u8::try_from(intent.attempt).unwrap_or(u8::MAX)).unwrap_or_default(),
+    };
+    let mut data = json!(call);
+    if let Json::Object(data) = &mut data {
+        // The arguments stand beside the entry, under a salted hash: they may be personal and can be erased.
+        data.remove("arguments");
+        data.insert("tool_version".into(), json!(intent.definition.tool_version));
+        data.insert("digest".into(), json!(intent.digest));
+        data.insert("provenance".into(), Json::Object(intent.provenance.clone()));
+    }
+    draft(EventType::ToolCalled, "tools", data, arguments(intent))
+}
+
+fn observed(ending: &Ending) -> Result<Draft> {
+    let intent = &ending.intent;
+    let data = json!({
+        "call_id": intent.call, "status": ending.outcome, "execution_time_seconds": ending.took.as_secs_f64(),
+        "error_code": ending.error.as_ref().map(|(code, _)| code),
+        "error_message": ending.error.as_ref().map(|(_, message)| message),
+        "trust": "untrusted",
+    });
+    let mut personal = Map::new();
+    if let Some(result) = &ending.result {
+        personal.insert("data".into(), result.clone());
+    }
+    draft(EventType::ObservationRecorded, "tools", data, personal)
+}
+
+fn invocation(ending: &Ending) -> Result<Valid<ToolInvocation>> {
+    let intent = &ending.intent;
+    let success = ending.outcome == Outcome::Success;
+    let error = ending.error.as_ref().map(|(code, message)| json!({ "code": code, "message": message }));
+    let span = ending.ended.micros().saturating_sub(intent.at.micros()).max(0) / 1000;
+    let record = ToolInvocation {
+        id: InvocationId(intent.call.0),
+        user_id: intent.user.clone(),
+        agent_execution_id: None,
+        tool_definition_id: intent.definition.id,
+        input_parameters: intent.arguments.clone(),
+        output_result: ending.result.clone().filter(|_| success),
+        invocation_start: intent.at,
+        invocation_end: ending.ended.max(intent.at),
+        duration_ms: u64::try_from(span).unwrap_or_default(),
+        status: ending.outcome,
+        error_details: (!success).then(|| error.unwrap_or_else(|| json!({ "code": "", "message": "" }))),
+        retry_count: intent.attempt.saturating_sub(1),
+    };
+    record.validate().map_err(broken)
+}
+
+fn arguments(intent: &Intent) -> Map<String, Json> {
+    let mut personal = Map::new();
+    if !intent.arguments.is_empty() {
+        personal.insert("arguments".into(), Json::Object(intent.arguments.clone()));
+    }
+    personal
+}
+
+fn draft(event: EventType, actor: &str, data: Json, personal: Map<String, Json>) -> Result<Draft> {
+    let Json::Object(data) = data else { return Err(broken("an entry is an object")) };
+    let mut draft = Draft::new(event, Label::new(actor).map_err(broken)?, data);
+    draft.personal = personal;
+    Ok(draft)
+}
+
+fn broken(error: impl std::fmt::Display) -> Error {
+    Error::Ledger { detail: error.to_string() }
+}
