@@ -32,6 +32,23 @@ pub struct Agent {
     /// How freely the model samples.
     #[serde(default)]
     pub temperature: Temperature,
+    /// What a run of it may use in all.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What a run may use in all; what is not named is not limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Tokens, those of the prompts and those of the replies.
+    pub tokens: Option<u64>,
+    /// Money, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Time from start to end, waiting for people included.
+    pub seconds: Option<u64>,
+    /// Tokens that one prompt may hold; the oldest messages go first.
+    pub context_tokens: Option<u32>,
 }
 
 /// How an agent or a workflow reasons.

@@ -78,6 +78,15 @@ pub struct Invalid {
     pub problems: Vec<Problem>,
 }
 
+impl Coded for Problem {
+    fn code(&self) -> &'static str {
+        "DOM001"
+    }
+    fn class(&self) -> ErrorClass {
+        ErrorClass::User
+    }
+}
+
 impl Coded for Invalid {
     fn code(&self) -> &'static str {
         "DOM001"

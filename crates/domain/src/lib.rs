@@ -33,7 +33,7 @@ mod workflow;
 
 pub mod catalogue;
 
-pub use agent::{Agent, LlmConfig, Pattern};
+pub use agent::{Agent, Limits, LlmConfig, Pattern};
 pub use analysis::{
     AnalysisRequest, Constraints, DataSource, Deliverable, RequestPolicy, RequestStatus, SourceKind,
 };
@@ -62,11 +62,13 @@ pub use text::*;
 pub use time::Timestamp;
 pub use tool::{
     ApprovalMode, Domain, Idempotency, McpServer, SandboxRules, ServerAuth, ServerConfig, ToolCategory,
-    ToolConfiguration, ToolDefinition, ToolOrigin, Transport,
+    ToolConfiguration, ToolDefinition, ToolExample, ToolOrigin, ToolPoll, Transport,
 };
 pub use trace::{StepLevel, StepRecord, SubAgentSessionInfo, ToolCallRecord, TraceLog};
 pub use valid::{Check, States, Valid, step};
-pub use workflow::{EdgeDef, EdgeTarget, NodeDef, NodeKind, Workflow};
+pub use workflow::{
+    EdgeDef, EdgeTarget, Join, JoinWord, NodeDef, NodeKind, TimeoutOutcome, Workflow, find_cycle,
+};
 
 /// A JSON object: metadata, arguments, state updates.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -3,8 +3,8 @@
 use crate::valid::require;
 use crate::workflow::find_cycle;
 use crate::{
-    AnalysisTimeout, Check, Invalid, NodeName, PlanId, Problem, Seconds, States, TaskId, Timestamp, ToolName,
-    Valid,
+    AnalysisTimeout, Check, Invalid, JsonObject, NodeName, PlanId, Problem, Seconds, States, TaskId,
+    Timestamp, ToolName, Valid,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,15 @@ pub struct Subtask {
     /// How long it should take.
     #[serde(default)]
     pub estimated_cost_seconds: Seconds,
+    /// Names of the data it needs. Whoever makes them comes first, without being named in `dependencies`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<NodeName>,
+    /// Names of the data it makes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<NodeName>,
+    /// What its tool is called with; `${…}` in a text holds an expression.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub arguments: JsonObject,
 }
 
 /// The life of a plan.

@@ -210,7 +210,7 @@ impl Check for ToolCategory {
     }
 }
 
-/// Settings of one tool (S1).
+/// Settings of one tool (S1). What is not said here stays as the tool's definition has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolConfiguration {
@@ -219,18 +219,50 @@ pub struct ToolConfiguration {
     /// Whether it may be used.
     #[serde(default = "yes")]
     pub enabled: bool,
+    /// The version that is used where several are registered; the newest when nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<SemanticVersion>,
     /// Its own parameters.
     #[serde(default)]
     pub parameters: JsonObject,
-    /// What changes in an environment.
+    /// What changes in an environment: any of these settings, or a parameter by its name.
     #[serde(default)]
     pub environment_overrides: BTreeMap<Environment, JsonObject>,
+    /// What a caller must hold, beside what the category asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<Label>,
     /// Calls allowed: `per_minute: 60`.
     #[serde(default)]
     pub rate_limits: BTreeMap<String, u32>,
     /// How long a call may take.
-    #[serde(default)]
-    pub timeout_seconds: ToolTimeout,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<ToolTimeout>,
+    /// Whether a person must agree first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalMode>,
+    /// Whether a call may be made again when its outcome is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<Idempotency>,
+    /// Attempts after the first, 0 to 3, made where repeating is safe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 3))]
+    pub retries: Option<u32>,
+    /// What to try when it fails, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_tools: Option<Vec<ToolName>>,
+    /// Whether the entity it acts on must be shown to exist first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requires_validation: Option<bool>,
+    /// What the result may weigh before the rest goes to an artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub result_bytes: Option<usize>,
+    /// Requests in people's words that the tool is for, with the arguments they mean.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<ToolExample>,
+    /// The tool that is asked again until the answer is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poll: Option<ToolPoll>,
 }
 
 impl Check for ToolConfiguration {
@@ -247,7 +279,103 @@ impl Check for ToolConfiguration {
             );
             require(problems, *limit > 0, &format!("rate_limits.{window}"), "must be positive", limit);
         }
+        let retries = self.retries.unwrap_or_default();
+        require(problems, retries <= 3, "retries", "must be between 0 and 3", retries);
+        require(problems, self.result_bytes != Some(0), "result_bytes", "must be positive", 0);
+        let mut seen = BTreeSet::new();
+        for tool in self.fallback_tools.iter().flatten() {
+            let other = *tool != self.tool_name;
+            require(problems, other, "fallback_tools", "must not contain the tool itself", tool);
+            require(problems, seen.insert(tool), "fallback_tools", "must be unique", tool);
+        }
+        for (place, example) in self.examples.iter().enumerate() {
+            let said = !example.request.trim().is_empty();
+            require(
+                problems,
+                said,
+                &format!("examples[{place}].request"),
+                "must say something",
+                &example.request,
+            );
+        }
+        if let Some(poll) = &self.poll {
+            let other = poll.tool != self.tool_name;
+            require(
+                problems,
+                other,
+                "poll.tool",
+                "must be another tool than the one it belongs to",
+                &poll.tool,
+            );
+            let sane = (1..=60_000).contains(&poll.interval_ms);
+            require(problems, sane, "poll.interval_ms", "must be between 1 and 60000", poll.interval_ms);
+            require(problems, !poll.pending.is_empty(), "poll.pending", "must name at least one value", "[]");
+        }
     }
+}
+
+/// A request and the arguments that it means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolExample {
+    /// In people's words.
+    pub request: String,
+    /// What is to be called with.
+    #[serde(default)]
+    pub arguments: JsonObject,
+}
+
+/// How a long answer is fetched (S0's `query_space_*` and `poll_response_*`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolPoll {
+    /// The tool that is asked again.
+    pub tool: ToolName,
+    /// Fields of the first answer that are handed to it.
+    #[serde(default)]
+    pub carry: Vec<String>,
+    /// The field that says how far it is.
+    #[serde(default = "status")]
+    pub status: String,
+    /// Values of that field that mean: not yet.
+    #[serde(default = "pending")]
+    pub pending: Vec<String>,
+    /// Milliseconds between two questions at the beginning; the pause doubles up to 5 s.
+    #[serde(default = "interval")]
+    pub interval_ms: u64,
+}
+
+impl ToolPoll {
+    /// Asks this tool with these fields of the first answer; the rest as usual.
+    #[must_use]
+    pub fn of(tool: ToolName, carry: Vec<String>) -> Self {
+        Self { tool, carry, status: status(), pending: pending(), interval_ms: interval() }
+    }
+}
+
+fn status() -> String {
+    "status".into()
+}
+fn pending() -> Vec<String> {
+    [
+        "pending",
+        "running",
+        "in_progress",
+        "executing",
+        "queued",
+        "submitted",
+        "asking_ai",
+        "executing_query",
+        "fetching_metadata",
+        "filtering_context",
+        "pending_warehouse",
+        "processing",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+fn interval() -> u64 {
+    200
 }
 
 /// A connection to an MCP server (S2).

@@ -1,7 +1,9 @@
 //! Workflows: graphs of agents, tools, conditions and people (S2).
 
 use crate::valid::require;
-use crate::{AgentName, Check, Iterations, NodeName, Pattern, Problem, ToolName};
+use crate::{
+    AgentName, Check, Iterations, JsonObject, Limits, NodeName, Pattern, Problem, ToolName, ToolTimeout,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +31,9 @@ pub struct Workflow {
     /// Accepts back edges that carry a condition, bounded by `max_iterations`.
     #[serde(default)]
     pub allow_cycles: bool,
+    /// What a run may use in all.
+    #[serde(default)]
+    pub limits: Limits,
 }
 
 fn fifty() -> Iterations {
@@ -51,6 +56,87 @@ pub struct NodeDef {
     /// The nodes to run at once, when the type is `parallel`.
     #[serde(default)]
     pub branches: Vec<NodeName>,
+    /// How many branches must end well before a `parallel` node goes on.
+    #[serde(default)]
+    pub join: Join,
+    /// Whether a `parallel` node that waits for all goes on with what came when some branches fail.
+    #[serde(default)]
+    pub partial: bool,
+    /// What an agent is asked or a person is shown; `${…}` holds an expression.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// What a tool is called with; `${…}` in a text holds an expression.
+    #[serde(default)]
+    pub arguments: JsonObject,
+    /// An expression whose value becomes the state's `routing_key` when the node is done.
+    #[serde(default)]
+    pub routing_key: Option<String>,
+    /// The name under which the node's output is kept in the state's `metadata`.
+    #[serde(default)]
+    pub save_as: Option<NodeName>,
+    /// Where to go when the node fails; without it the run fails.
+    #[serde(default)]
+    pub on_error: Option<NodeName>,
+    /// How long a tool may take, where the tool's own time does not fit.
+    #[serde(default)]
+    pub timeout_seconds: Option<ToolTimeout>,
+    /// How long a person may take; a day when nothing is said.
+    #[serde(default)]
+    pub expires_seconds: Option<u32>,
+    /// What becomes of a `human` node when nobody answers.
+    #[serde(default)]
+    pub on_timeout: TimeoutOutcome,
+}
+
+/// How many branches must end well: `all`, `any`, or a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Join {
+    /// `all` or `any`.
+    Word(JoinWord),
+    /// This many.
+    Count(u32),
+}
+
+/// The two words of a [`Join`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinWord {
+    /// Every branch.
+    All,
+    /// The first that ends well; the others are called off.
+    Any,
+}
+
+impl Default for Join {
+    fn default() -> Self {
+        Self::Word(JoinWord::All)
+    }
+}
+
+impl Join {
+    /// How many of `branches` must end well.
+    #[must_use]
+    pub fn needs(self, branches: usize) -> usize {
+        match self {
+            Self::Word(JoinWord::All) => branches,
+            Self::Word(JoinWord::Any) => 1,
+            Self::Count(count) => count as usize,
+        }
+    }
+}
+
+/// What becomes of a question that nobody answers in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeoutOutcome {
+    /// The run fails and says so.
+    #[default]
+    Fail,
+    /// As if rejected.
+    Reject,
+    /// As if approved. Never counts for a tool that asks: silence is no approval.
+    Approve,
 }
 
 /// The kinds of nodes.
@@ -115,14 +201,15 @@ impl Workflow {
             ways.entry(&edge.from).or_default().extend(edge.targets().into_iter().map(|node| &**node));
         }
         for (name, node) in &self.nodes {
-            ways.entry(name).or_default().extend(node.branches.iter().map(|branch| &**branch));
+            let rescue = node.on_error.iter().filter(|_| !only_plain);
+            ways.entry(name).or_default().extend(node.branches.iter().chain(rescue).map(|next| &**next));
         }
         ways
     }
 }
 
 /// The first cycle found in a graph, as the path that closes it: `a -> b -> a`.
-pub(crate) fn find_cycle<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Option<Vec<&'a str>> {
+pub fn find_cycle<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Option<Vec<&'a str>> {
     let mut done = BTreeSet::new();
     for start in ways.keys() {
         // Depth first without recursion: the path so far, and for each node on it what is still to be tried.
@@ -209,6 +296,24 @@ impl Check for Workflow {
                 &field,
                 "has branches exactly when its type is parallel",
                 name,
+            );
+            if let Some(rescue) = &node.on_error {
+                let there = known(rescue) || &**rescue == Self::END;
+                require(
+                    problems,
+                    there,
+                    &format!("{field}.on_error"),
+                    "must be one of the nodes or __end__",
+                    rescue,
+                );
+            }
+            let needs = node.join.needs(node.branches.len());
+            require(
+                problems,
+                node.branches.is_empty() || (1..=node.branches.len()).contains(&needs),
+                &format!("{field}.join"),
+                "must be all, any, or a number of branches that there are",
+                needs,
             );
             for branch in &node.branches {
                 require(
