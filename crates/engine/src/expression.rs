@@ -1,0 +1,422 @@
+//! Expressions in CEL and texts with `${…}`.
+//!
+//! Invariants
+//! - Length, nesting and loops are limited before anything is evaluated, and so is what an expression may walk over.
+//! - The result does not depend on the order of a hash map: `map` and `filter` stand only inside `size(…)`, objects are
+//!   sorted on the way out, and messages of failures are made here from parts that have an order.
+
+use crate::Provenance;
+use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use cel::objects::{Key, Map};
+use cel::{Context, Env, ExecutionError, Value as Cel};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock};
+use steward_domain::JsonObject;
+
+/// Characters of one expression.
+const LENGTH: usize = 2000;
+/// Loops inside loops.
+const LOOPS: usize = 2;
+/// Values that an expression may walk over.
+const VALUES: usize = 20_000;
+/// The names an expression may use.
+pub(crate) const NAMES: [&str; 6] = ["input", "state", "nodes", "data", "iteration", "routing_key"];
+
+/// CEL's own functions; nothing is added to them. Built once, because building it costs more than an evaluation.
+static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
+/// Gives an expression the values of its names. `None` is a name that has no value here.
+pub(crate) type Scope<'a> = dyn Fn(&str) -> Option<Value> + 'a;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    source: String,
+    program: cel::Program,
+    names: Vec<&'static str>,
+    nodes: BTreeSet<String>,
+    loops: bool,
+}
+
+impl Expression {
+    /// Compiles, or says what is wrong and where.
+    pub(crate) fn compile(source: &str) -> Result<Self, String> {
+        if source.chars().count() > LENGTH {
+            return Err(format!("must be an expression of at most {LENGTH} characters"));
+        }
+        // The parser's own limit is for machines with more stack than a worker's thread has.
+        if nesting(source) > 50 {
+            return Err("must not be nested deeper than 50 brackets".to_owned());
+        }
+        let program = cel::Program::compile(source).map_err(|errors| {
+            let first = errors.errors.first();
+            let (line, column) = first.map_or((1, 1), |error| error.pos);
+            let what =
+                first.map_or("cannot be read", |error| error.msg.lines().next().unwrap_or("cannot be read"));
+            format!("must be a CEL expression: line {line}, column {column}: {what}")
+        })?;
+        let mut walk = Walk::default();
+        walk.expr(program.expression(), 0, false)?;
+        let mut names = Vec::new();
+        for used in &walk.names {
+            match NAMES.iter().find(|name| *name == used) {
+                Some(name) => names.push(*name),
+                None => return Err(format!("uses {used}, which is not one of {}", NAMES.join(", "))),
+            }
+        }
+        Ok(Self { source: source.to_owned(), program, names, nodes: walk.nodes, loops: walk.loops })
+    }
+
+    /// The nodes whose outputs it reads by name.
+    pub(crate) fn nodes(&self) -> &BTreeSet<String> {
+        &self.nodes
+    }
+
+    /// The names of data it reads (`data.sales`).
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
+    /// As it was written.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Evaluates it.
+    pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, String> {
+        let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
+        let mut left = VALUES;
+        for name in &self.names {
+            let value = scope(name).unwrap_or(Value::Null);
+            let too_many = || format!("`{}` reads more than {VALUES} values", self.source);
+            context.add_variable_from_value(*name, into_cel(&value, &mut left).ok_or_else(too_many)?);
+        }
+        let value = self.program.execute(&context).map_err(|error| self.explain(&error))?;
+        from_cel(&value).ok_or_else(|| format!("`{}` gives a value that JSON cannot hold", self.source))
+    }
+
+    /// Evaluates to yes or no.
+    pub(crate) fn holds(&self, scope: &Scope<'_>) -> Result<bool, String> {
+        match self.evaluate(scope)? {
+            Value::Bool(holds) => Ok(holds),
+            other => Err(format!("`{}` must give true or false, not {}", self.source, kind(&other))),
+        }
+    }
+
+    fn explain(&self, error: &ExecutionError) -> String {
+        let why = match error {
+            // With a loop over a map the first error is any of them.
+            _ if self.loops => "it cannot be evaluated over these values".to_owned(),
+            ExecutionError::NoSuchKey(key) => format!("there is no {key}"),
+            ExecutionError::UndeclaredReference(name) => format!("there is no {name}"),
+            ExecutionError::NoSuchOverload(overload) => overload.to_string(),
+            ExecutionError::UnexpectedType { got, want } => format!("found {got} where {want} is needed"),
+            ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
+                "division by zero".to_owned()
+            }
+            ExecutionError::Overflow(..) => "a number became too large".to_owned(),
+            ExecutionError::IndexOutOfBounds(_) => "the list is shorter than that".to_owned(),
+            _ => "its values do not fit together".to_owned(),
+        };
+        format!("`{}`: {why}", self.source)
+    }
+}
+
+fn nesting(source: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for c in source.chars() {
+        match c {
+            '(' | '[' | '{' | '?' | '!' | '-' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+#[derive(Default)]
+struct Walk {
+    names: BTreeSet<String>,
+    nodes: BTreeSet<String>,
+    bound: Vec<String>,
+    loops: bool,
+}
+
+impl Walk {
+    fn expr(&mut self, expr: &IdedExpr, loops: usize, counted: bool) -> Result<(), String> {
+        match &expr.expr {
+            Expr::Ident(name) => {
+                if !name.starts_with('@') && !self.bound.contains(name) {
+                    self.names.insert(name.clone());
+                }
+            }
+            Expr::Select(select) => {
+                if matches!(&select.operand.expr, Expr::Ident(name) if name == "nodes") {
+                    self.nodes.insert(select.field.clone());
+                }
+                self.expr(&select.operand, loops, false)?;
+            }
+            Expr::Call(call) => {
+                let size = call.func_name == "size";
+                if let ("_[_]", [list, index]) = (call.func_name.as_str(), &call.args[..])
+                    && matches!(&list.expr, Expr::Ident(name) if name == "nodes")
+                    && let Expr::Literal(cel::common::ast::LiteralValue::String(name)) = &index.expr
+                {
+                    self.nodes.insert(name.inner().to_owned());
+                }
+                for part in call.target.iter().map(|target| &**target).chain(&call.args) {
+                    self.expr(part, loops, size)?;
+                }
+            }
+            Expr::Comprehension(part) => {
+                self.loops = true;
+                if loops >= LOOPS {
+                    return Err(format!("must not loop more than {LOOPS} deep"));
+                }
+                if matches!(part.accu_init.expr, Expr::List(_) | Expr::Map(_)) && !counted {
+                    return Err("may use map and filter only inside size(…)".to_owned());
+                }
+                self.expr(&part.iter_range, loops, false)?;
+                let before = self.bound.len();
+                self.bound.push(part.iter_var.clone());
+                self.bound.extend(part.iter_var2.clone());
+                self.bound.push(part.accu_var.clone());
+                for inner in [&part.accu_init, &part.loop_cond, &part.loop_step, &part.result] {
+                    self.expr(inner, loops + 1, false)?;
+                }
+                self.bound.truncate(before);
+            }
+            Expr::List(list) => list.elements.iter().try_for_each(|part| self.expr(part, loops, false))?,
+            Expr::Map(map) => {
+                for entry in &map.entries {
+                    match &entry.expr {
+                        EntryExpr::MapEntry(entry) => {
+                            self.expr(&entry.key, loops, false)?;
+                            self.expr(&entry.value, loops, false)?;
+                        }
+                        EntryExpr::StructField(field) => self.expr(&field.value, loops, false)?,
+                    }
+                }
+            }
+            Expr::Struct(_) => return Err("must not build typed messages".to_owned()),
+            Expr::Literal(_) | Expr::Unspecified => {}
+        }
+        Ok(())
+    }
+}
+
+/// Whole numbers become `int`, so that `count > 3` and `count + 1` work as people expect.
+fn into_cel(value: &Value, left: &mut usize) -> Option<Cel> {
+    *left = left.checked_sub(1)?;
+    Some(match value {
+        Value::Null => Cel::Null,
+        Value::Bool(yes) => Cel::Bool(*yes),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => Cel::Int(whole),
+            (None, Some(whole)) => Cel::UInt(whole),
+            _ => Cel::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Cel::String(Arc::new(text.clone())),
+        Value::Array(values) => {
+            let values: Option<Vec<Cel>> = values.iter().map(|value| into_cel(value, left)).collect();
+            Cel::List(Arc::new(values?))
+        }
+        Value::Object(object) => {
+            let mut map = HashMap::with_capacity(object.len());
+            for (key, value) in object {
+                map.insert(Key::String(Arc::new(key.clone())), into_cel(value, left)?);
+            }
+            Cel::Map(Map { map: Arc::new(map) })
+        }
+    })
+}
+
+fn from_cel(value: &Cel) -> Option<Value> {
+    Some(match value {
+        Cel::Null => Value::Null,
+        Cel::Bool(yes) => Value::Bool(*yes),
+        Cel::Int(whole) => Value::from(*whole),
+        Cel::UInt(whole) => Value::from(*whole),
+        Cel::Float(number) => Value::Number(serde_json::Number::from_f64(*number)?),
+        Cel::String(text) => Value::String(text.as_str().to_owned()),
+        Cel::List(values) => Value::Array(values.iter().map(from_cel).collect::<Option<_>>()?),
+        Cel::Map(map) => {
+            let mut entries: Vec<(String, Value)> = Vec::with_capacity(map.map.len());
+            for (key, value) in map.map.iter() {
+                entries.push((key.to_string(), from_cel(value)?));
+            }
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        _ => return None,
+    })
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A text for people and models: strings as they are, everything else as JSON.
+pub(crate) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// A JSON value whose texts may hold `${…}`.
+#[derive(Debug)]
+pub(crate) enum Template {
+    /// As it is.
+    Fixed(Value),
+    /// Exactly one expression: the value keeps its type.
+    One(Expression),
+    /// Text with expressions in it.
+    Text(Vec<Part>),
+    /// A list of templates.
+    List(Vec<Template>),
+    /// An object of templates.
+    Object(Vec<(String, Template)>),
+}
+
+/// A part of a text.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// As it is.
+    Words(String),
+    /// What it evaluates to.
+    Value(Expression),
+}
+
+impl Template {
+    /// Compiles every `${…}` in it. `$${` stands for `${`.
+    pub(crate) fn compile(value: &Value) -> Result<Self, String> {
+        Ok(match value {
+            Value::String(text) => Self::text(text)?,
+            Value::Array(values) => Self::List(values.iter().map(Self::compile).collect::<Result<_, _>>()?),
+            Value::Object(object) => Self::Object(Self::object(object)?),
+            other => Self::Fixed(other.clone()),
+        })
+    }
+
+    /// The templates of an object's values.
+    pub(crate) fn object(object: &JsonObject) -> Result<Vec<(String, Self)>, String> {
+        object.iter().map(|(key, value)| Ok((key.clone(), Self::compile(value)?))).collect()
+    }
+
+    pub(crate) fn text(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut words = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            if let Some(before) = before.strip_suffix('$') {
+                words.push_str(before);
+                words.push_str("${");
+                rest = after;
+                continue;
+            }
+            words.push_str(before);
+            let (source, after) = close(after).ok_or("has a `${` without its `}`")?;
+            if !words.is_empty() {
+                parts.push(Part::Words(std::mem::take(&mut words)));
+            }
+            parts.push(Part::Value(Expression::compile(source.trim())?));
+            rest = after;
+        }
+        words.push_str(rest);
+        if parts.is_empty() {
+            return Ok(Self::Fixed(Value::String(words)));
+        }
+        if !words.is_empty() {
+            parts.push(Part::Words(words));
+        }
+        match (parts.pop(), parts.is_empty()) {
+            (Some(Part::Value(one)), true) => Ok(Self::One(one)),
+            (Some(last), _) => {
+                parts.push(last);
+                Ok(Self::Text(parts))
+            }
+            (None, _) => Ok(Self::Text(parts)),
+        }
+    }
+
+    /// Its value now.
+    pub(crate) fn render(&self, scope: &Scope<'_>) -> Result<Value, String> {
+        Ok(match self {
+            Self::Fixed(value) => value.clone(),
+            Self::One(expression) => expression.evaluate(scope)?,
+            Self::Text(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    match part {
+                        Part::Words(words) => text.push_str(words),
+                        Part::Value(expression) => text.push_str(&as_text(&expression.evaluate(scope)?)),
+                    }
+                }
+                Value::String(text)
+            }
+            Self::List(parts) => {
+                Value::Array(parts.iter().map(|part| part.render(scope)).collect::<Result<_, _>>()?)
+            }
+            Self::Object(parts) => Value::Object(
+                parts
+                    .iter()
+                    .map(|(key, part)| Ok((key.clone(), part.render(scope)?)))
+                    .collect::<Result<_, String>>()?,
+            ),
+        })
+    }
+
+    /// Every expression in it.
+    pub(crate) fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Self::Fixed(_) => Vec::new(),
+            Self::One(expression) => vec![expression],
+            Self::Text(parts) => parts
+                .iter()
+                .filter_map(|part| match part {
+                    Part::Value(expression) => Some(expression),
+                    Part::Words(_) => None,
+                })
+                .collect(),
+            Self::List(parts) => parts.iter().flat_map(Self::expressions).collect(),
+            Self::Object(parts) => parts.iter().flat_map(|(_, part)| part.expressions()).collect(),
+        }
+    }
+
+    /// Where its value comes from: the least trusted of what it reads.
+    pub(crate) fn provenance(&self, of: impl Fn(&Expression) -> Provenance) -> Provenance {
+        self.expressions().into_iter().map(of).max().unwrap_or(Provenance::Operator)
+    }
+}
+
+/// The expression up to the brace that closes it, and the rest. Braces inside texts and maps are not taken for the end.
+fn close(text: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut quote) = (0usize, None);
+    for (place, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{') => depth += 1,
+            (None, '}') if depth == 0 => return Some((text.get(..place)?, text.get(place + 1..)?)),
+            (None, '}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "expression_tests.rs"]
+mod tests;

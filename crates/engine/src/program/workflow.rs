@@ -1,0 +1,118 @@
+//! Workflows: the domain's own rules, and those that need agents, tools and expressions.
+
+use super::compile::{Compiler, Shape, place_of};
+use super::{Edge, Node, NodeWork, Place, Way, regions};
+use std::collections::{BTreeMap, BTreeSet};
+use steward_domain::{Check, EdgeDef, EdgeTarget, NodeDef, NodeKind, NodeName, Workflow};
+
+impl Compiler<'_> {
+    pub(super) fn workflow(&mut self, workflow: &Workflow) -> Option<Shape> {
+        workflow.check(&mut self.problems);
+        self.patterns(&workflow.patterns);
+        let index: BTreeMap<NodeName, Place> =
+            workflow.nodes.keys().enumerate().map(|(place, name)| (name.clone(), place_of(place))).collect();
+        let mut nodes: Vec<Node> =
+            workflow.nodes.iter().map(|(name, def)| self.node(name, def, &index, workflow)).collect();
+        for (number, edge) in workflow.edges.iter().enumerate() {
+            let compiled = self.edge(number, edge, &index);
+            let place = index.get(&edge.from).copied();
+            let Some(node) = place.and_then(|place| nodes.get_mut(place as usize)) else { continue };
+            let always = node.edges.last().is_some_and(|last| last.guard.is_none());
+            if always {
+                let rule =
+                    "comes after an edge that is always taken (to run both at once, use a parallel node)";
+                self.problem(format!("edges[{number}]"), rule, format!("{} -> …", edge.from));
+            }
+            node.edges.push(compiled);
+        }
+        self.known_names(&nodes, &index);
+        regions::check(&nodes, index.get(&workflow.entry_point).copied(), &mut self.problems);
+        let entry = *index.get(&workflow.entry_point)?;
+        Some(Shape {
+            nodes,
+            index,
+            entries: vec![entry],
+            by_data: false,
+            max_nodes: workflow.max_iterations.get(),
+            limits: workflow.limits,
+            data: BTreeMap::new(),
+        })
+    }
+
+    fn node(
+        &mut self,
+        name: &NodeName,
+        def: &NodeDef,
+        index: &BTreeMap<NodeName, Place>,
+        workflow: &Workflow,
+    ) -> Node {
+        let field = format!("nodes.{name}");
+        let work = match def.kind {
+            NodeKind::Agent => {
+                let agent = def.agent.as_ref().and_then(|agent| self.agent(agent, &format!("{field}.agent")));
+                NodeWork::Agent(agent.unwrap_or_default())
+            }
+            NodeKind::Tool => {
+                let tool = def.tool.as_ref().and_then(|tool| self.tool(tool, &format!("{field}.tool")));
+                NodeWork::Tool(tool.unwrap_or_default())
+            }
+            NodeKind::Condition => NodeWork::Condition,
+            NodeKind::Human => NodeWork::Human,
+            NodeKind::Parallel => NodeWork::Parallel {
+                branches: def.branches.iter().filter_map(|branch| index.get(branch).copied()).collect(),
+                needs: place_of(def.join.needs(def.branches.len())),
+                partial: def.partial,
+            },
+        };
+        let mut node = Node::new(name.clone(), work);
+        node.gate = workflow.checkpoints.contains(name);
+        node.input = def.input.as_ref().and_then(|text| self.template(text, &format!("{field}.input")));
+        node.arguments = self.arguments(&def.arguments, &format!("{field}.arguments"));
+        node.routing_key = def
+            .routing_key
+            .as_ref()
+            .and_then(|source| self.expression(source, &format!("{field}.routing_key")));
+        node.save_as.clone_from(&def.save_as);
+        node.on_error = def.on_error.as_ref().map(|rescue| index.get(rescue).copied());
+        node.timeout_seconds = def.timeout_seconds.map(steward_domain::ToolTimeout::get);
+        node.expires_seconds = def.expires_seconds;
+        node.on_timeout = def.on_timeout;
+        node
+    }
+
+    fn edge(&mut self, number: usize, edge: &EdgeDef, index: &BTreeMap<NodeName, Place>) -> Edge {
+        let guard = edge
+            .condition
+            .as_ref()
+            .and_then(|source| self.expression(source, &format!("edges[{number}].condition")));
+        let to = match &edge.to {
+            EdgeTarget::Node(target) => Way::To(index.get(target).copied()),
+            EdgeTarget::Routes(routes) => {
+                if routes.is_empty() {
+                    self.problem(format!("edges[{number}].to"), "must name at least one route", "{}");
+                }
+                Way::Routes(
+                    routes.iter().map(|(key, target)| (key.clone(), index.get(target).copied())).collect(),
+                )
+            }
+        };
+        Edge { guard, to }
+    }
+
+    /// Expressions name nodes that there are.
+    pub(super) fn known_names(&mut self, nodes: &[Node], index: &BTreeMap<NodeName, Place>) {
+        let names: BTreeSet<&str> = index.keys().map(|name| name.as_str()).collect();
+        for node in nodes {
+            let templates = node.input.iter().chain(node.arguments.iter().map(|(_, template)| template));
+            let guards = node.edges.iter().filter_map(|edge| edge.guard.as_ref());
+            let all =
+                templates.flat_map(|template| template.expressions()).chain(guards).chain(&node.routing_key);
+            for expression in all {
+                for used in expression.nodes().iter().filter(|used| !names.contains(used.as_str())) {
+                    let rule = format!("reads the node {used}, which there is not");
+                    self.problem(format!("nodes.{}", node.name), rule, expression.source());
+                }
+            }
+        }
+    }
+}

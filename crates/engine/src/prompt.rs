@@ -1,0 +1,83 @@
+//! What a model is shown, as a view over the state: nothing is copied until the runtime writes the request.
+//!
+//! Invariant: the system prompt and the task are always shown; of the rest the oldest go first, and a call never goes without
+//! its answer or an answer without its call.
+
+use crate::program::{AgentSpec, Callable};
+use crate::state::{Pending, Session, Stage};
+use crate::{EffectId, Msg, Program, State};
+use steward_domain::{Agent, Role};
+
+/// What a model is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'a> {
+    /// The agent: system prompt, model, temperature.
+    pub agent: &'a Agent,
+    /// The task, which never goes.
+    pub task: &'a Msg,
+    /// The rest, from the oldest that is still shown.
+    pub messages: &'a [Msg],
+    /// How many messages are no longer shown.
+    pub left_out: usize,
+    /// Whether tools are offered.
+    pub with_tools: bool,
+    spec: &'a AgentSpec,
+}
+
+impl<'a> Prompt<'a> {
+    /// The names it may call, in order, and whether each is an agent.
+    pub fn offered(&self) -> impl Iterator<Item = (&'a str, bool)> + use<'a> {
+        let offer = self.with_tools;
+        let all = self.spec.callable.iter().filter(move |_| offer);
+        all.map(|(name, what)| (name.as_str(), matches!(what, Callable::Agent(_))))
+    }
+
+    /// Task and rest, in order.
+    pub fn all(&self) -> impl Iterator<Item = &'a Msg> + use<'a> {
+        std::iter::once(self.task).chain(self.messages)
+    }
+}
+
+impl State {
+    /// What the model of this pending effect is shown.
+    #[must_use]
+    pub fn prompt<'a>(&'a self, program: &'a Program, effect: EffectId) -> Option<Prompt<'a>> {
+        let Pending::Model { session, .. } = self.pending.get(&effect)? else { return None };
+        let session = self.session(*session)?;
+        let spec = program.agent(session.agent)?;
+        let window = session.window as usize;
+        Some(Prompt {
+            agent: &spec.agent,
+            task: session.messages.first()?,
+            messages: session.messages.get(window..)?,
+            left_out: window.saturating_sub(1),
+            with_tools: matches!(session.stage, Stage::Act | Stage::Improve),
+            spec,
+        })
+    }
+}
+
+impl Session {
+    /// Adds a message.
+    pub(crate) fn push(&mut self, message: Msg) {
+        self.tokens = self.tokens.saturating_add(message.tokens);
+        self.messages.push(message);
+    }
+
+    /// Lets the oldest go until what is shown fits. False when the newest alone does not.
+    pub(crate) fn trim(&mut self, limit: u32, system: u32) -> bool {
+        while self.tokens.saturating_add(system) > limit {
+            let from = self.window as usize;
+            let rest = self.messages.get(from..).unwrap_or_default();
+            // A message goes together with the answers that follow it.
+            let group = 1 + rest.iter().skip(1).take_while(|message| message.role == Role::Tool).count();
+            if group >= rest.len() {
+                return false;
+            }
+            let tokens: u32 = rest.iter().take(group).map(|message| message.tokens).sum();
+            self.tokens = self.tokens.saturating_sub(tokens);
+            self.window = self.window.saturating_add(group as u32);
+        }
+        true
+    }
+}

@@ -1,0 +1,423 @@
+//! The state of a running task. It holds each message once and nothing that can be computed from the rest.
+
+use crate::program::Place;
+use crate::{Approval, AskedCall, EffectId, Failure, Program, Provenance};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use steward_domain::{CallId, JsonObject, Role, Sha256Hex, TaskId, Timestamp};
+
+/// Where a task is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing has happened yet.
+    Pending,
+    /// A model, a tool or a sub-agent is at work.
+    Running,
+    /// Only people and timers are awaited.
+    Paused,
+    /// Done.
+    Completed,
+    /// Could not be done.
+    Failed,
+    /// Was called off.
+    Cancelled,
+}
+
+impl Status {
+    /// Whether nothing follows.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// With this result.
+    Completed(Value),
+    /// For this reason.
+    Failed(Failure),
+    /// By the wish of somebody.
+    Cancelled(String),
+}
+
+/// What was used so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// Nodes passed.
+    pub nodes: u32,
+    /// Replies of models.
+    pub replies: u32,
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// Money, in millionths of a US dollar.
+    pub cost_micros: u64,
+}
+
+/// One message of an agent's session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Msg {
+    /// Who speaks.
+    pub role: Role,
+    /// What was said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The calls that the model asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<AskedCall>,
+    /// The call that it answers, for the role `tool`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// About how many tokens it is.
+    pub tokens: u32,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeStatus {
+    /// Not reached.
+    #[default]
+    Idle,
+    /// At work.
+    Running,
+    /// Waits for a person.
+    Asking,
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+    /// Called off.
+    Cancelled,
+}
+
+/// What is known of one node.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeRun {
+    /// Where it is.
+    pub status: NodeStatus,
+    /// How often it was entered.
+    pub visits: u32,
+    /// What came out last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// Why it failed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// When it was entered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was left last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Whether the output stems from data.
+    pub(crate) untrusted: bool,
+    pub(crate) thread: u32,
+    /// The hash of the output, for noticing that a cycle changes nothing.
+    pub(crate) hash: u64,
+    /// States in which it was entered before, with how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) seen: BTreeMap<u64, u32>,
+    /// Needs that are still open, in a plan.
+    pub(crate) waits: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) join: Option<JoinRun>,
+}
+
+/// The branches of a parallel node that is at work.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct JoinRun {
+    pub(crate) open: BTreeSet<u32>,
+    pub(crate) done: u32,
+    pub(crate) failed: u32,
+    pub(crate) results: BTreeMap<String, Value>,
+    pub(crate) untrusted: bool,
+    pub(crate) first_failure: Option<Failure>,
+}
+
+/// One way through the graph: the main one, or a branch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Thread {
+    /// The parallel node it joins at, and the name of its branch.
+    pub(crate) joins: Option<(Place, String)>,
+    pub(crate) at: Place,
+    /// The last node that gave something.
+    pub(crate) last: Option<Place>,
+}
+
+/// What an agent's session is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stage {
+    /// Reasons, without tools.
+    Think,
+    /// Reasons and calls tools.
+    Act,
+    /// Criticises its draft, without tools.
+    Critique,
+    /// Improves its draft.
+    Improve,
+}
+
+/// An agent at work: its own messages and nobody else's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Session {
+    pub(crate) agent: Place,
+    pub(crate) node: Place,
+    pub(crate) messages: Vec<Msg>,
+    pub(crate) stage: Stage,
+    pub(crate) phase: u32,
+    pub(crate) rounds: u32,
+    pub(crate) repairs: u32,
+    pub(crate) strange: u32,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) open: u32,
+    pub(crate) seen: BTreeMap<u64, u32>,
+    /// The first message after the task that is still shown.
+    pub(crate) window: u32,
+    /// Tokens of what is shown.
+    pub(crate) tokens: u32,
+    pub(crate) draft: Option<String>,
+    /// Whether data has entered it.
+    pub(crate) untrusted: bool,
+    /// Whether its task stems from data.
+    pub(crate) task_untrusted: bool,
+    pub(crate) over: bool,
+}
+
+/// One of the calls that a reply asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Slot {
+    pub(crate) id: String,
+    pub(crate) answer: Option<String>,
+}
+
+/// A call under way, from its first attempt to its last fallback.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Call {
+    pub(crate) owner: Owner,
+    pub(crate) target: Target,
+    pub(crate) key: CallId,
+    pub(crate) arguments: JsonObject,
+    pub(crate) provenance: BTreeMap<String, Provenance>,
+    pub(crate) approval: Option<Approval>,
+    pub(crate) attempt: u32,
+    /// The tool that was asked for first.
+    pub(crate) primary: Place,
+    /// How many of its fallbacks were tried.
+    pub(crate) fallbacks: u32,
+}
+
+/// Who waits for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Owner {
+    Node(Place),
+    Slot(u32, u32),
+}
+
+/// What is called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Target {
+    Tool(Place),
+    Agent(Place, String, bool),
+}
+
+/// An effect that has not been answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Pending {
+    Model { session: u32, attempt: u32 },
+    ModelBackoff { session: u32, attempt: u32, at: Timestamp },
+    Tool { call: u32 },
+    Sub { call: u32 },
+    Backoff { call: u32, at: Timestamp },
+    Human { about: About, digest: Sha256Hex, text: String, timer: EffectId, expires_at: Timestamp },
+    Expiry { request: EffectId, at: Timestamp },
+    Deadline { at: Timestamp },
+}
+
+/// What a person is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum About {
+    Node(Place),
+    Gate(Place),
+    Call(u32),
+    Unknown(u32),
+}
+
+/// The state of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub(crate) program: Sha256Hex,
+    pub(crate) task: Option<TaskId>,
+    pub(crate) status: Status,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) events: u64,
+    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) now: Timestamp,
+    pub(crate) depth: u8,
+    pub(crate) input: Value,
+    pub(crate) input_untrusted: bool,
+    pub(crate) metadata: JsonObject,
+    /// Keys of `metadata` whose values stem from data.
+    pub(crate) tainted: BTreeSet<String>,
+    pub(crate) routing_key: Option<String>,
+    pub(crate) next_action: Option<String>,
+    pub(crate) current_agent: Option<String>,
+    pub(crate) nodes: Vec<NodeRun>,
+    pub(crate) threads: BTreeMap<u32, Thread>,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) calls: BTreeMap<u32, Call>,
+    pub(crate) pending: BTreeMap<EffectId, Pending>,
+    pub(crate) next_effect: u64,
+    pub(crate) next_call: u32,
+    pub(crate) next_thread: u32,
+    pub(crate) next_key: u64,
+    pub(crate) checkpoints: u64,
+    pub(crate) open_nodes: u32,
+    pub(crate) used: Used,
+}
+
+impl State {
+    /// The state before anything happened.
+    #[must_use]
+    pub fn new(program: &Program) -> Self {
+        let node = |node: &crate::Node| NodeRun { waits: node.needs.len() as u32, ..NodeRun::default() };
+        Self {
+            program: program.version.clone(),
+            task: None,
+            status: Status::Pending,
+            ended: None,
+            events: 0,
+            started_at: None,
+            now: Timestamp::from_micros(0),
+            depth: 0,
+            input: Value::Null,
+            input_untrusted: false,
+            metadata: JsonObject::new(),
+            tainted: BTreeSet::new(),
+            routing_key: None,
+            next_action: None,
+            current_agent: None,
+            nodes: program.nodes.iter().map(node).collect(),
+            threads: BTreeMap::new(),
+            sessions: Vec::new(),
+            calls: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            next_effect: 1,
+            next_call: 0,
+            next_thread: 0,
+            next_key: 0,
+            checkpoints: 0,
+            open_nodes: program.nodes.len() as u32,
+            used: Used::default(),
+        }
+    }
+
+    /// Where it is in its life.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// Events applied so far.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// What was used so far.
+    #[must_use]
+    pub fn used(&self) -> Used {
+        self.used
+    }
+
+    /// The task.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        self.task
+    }
+
+    /// Effects that have not been answered.
+    pub fn pending(&self) -> impl Iterator<Item = EffectId> + '_ {
+        self.pending.keys().copied()
+    }
+
+    /// Whether this effect has not been answered.
+    #[must_use]
+    pub fn is_pending(&self, effect: EffectId) -> bool {
+        self.pending.contains_key(&effect)
+    }
+
+    /// What is known of a node.
+    #[must_use]
+    pub fn node(&self, program: &Program, name: &str) -> Option<&NodeRun> {
+        self.run(*program.index.get(name)?)
+    }
+
+    /// The state's free part (S2 `metadata`).
+    #[must_use]
+    pub fn metadata(&self) -> &JsonObject {
+        &self.metadata
+    }
+
+    /// The messages of every session so far, with the agent's node and its agent.
+    pub fn messages<'a>(
+        &'a self,
+        program: &'a Program,
+    ) -> impl Iterator<Item = (&'a str, &'a str, &'a Msg)> + 'a {
+        self.sessions.iter().flat_map(move |session| {
+            let node = program.node(session.node).map_or("", |node| node.name.as_str());
+            let agent = program.agent(session.agent).map_or("", |spec| spec.agent.name.as_str());
+            session.messages.iter().map(move |message| (node, agent, message))
+        })
+    }
+
+    pub(crate) fn run(&self, node: Place) -> Option<&NodeRun> {
+        self.nodes.get(node as usize)
+    }
+
+    pub(crate) fn session(&self, session: u32) -> Option<&Session> {
+        self.sessions.get(session as usize)
+    }
+
+    /// The node on whose behalf an effect is pending; nothing for the deadline of the whole task.
+    pub(crate) fn node_of(&self, pending: &Pending) -> Option<Place> {
+        let session = |session: &u32| self.session(*session).map(|session| session.node);
+        let call = |call: &u32| match self.calls.get(call)?.owner {
+            Owner::Node(node) => Some(node),
+            Owner::Slot(number, _) => session(&number),
+        };
+        match pending {
+            Pending::Model { session: number, .. } | Pending::ModelBackoff { session: number, .. } => {
+                session(number)
+            }
+            Pending::Tool { call: number }
+            | Pending::Sub { call: number }
+            | Pending::Backoff { call: number, .. } => call(number),
+            Pending::Human { about, .. } => match about {
+                About::Node(node) | About::Gate(node) => Some(*node),
+                About::Call(number) | About::Unknown(number) => call(number),
+            },
+            Pending::Expiry { request, .. } => {
+                self.pending.get(request).and_then(|asked| self.node_of(asked))
+            }
+            Pending::Deadline { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! Agents: the loop of model and tools, and the patterns it goes through.
+//!
+//! Invariants
+//! - A session holds its own messages only. A sub-agent is a task of its own, and nothing of it but its summary comes back.
+//! - Answers of calls are appended in the order in which the model asked for them, whatever order they came in.
+//! - Whatever a model says, the loop is bounded: by rounds, by repairs, by tools that do not exist, by calls that repeat.
+
+use super::Step;
+use crate::derive::{self, Fnv, estimate_tokens};
+use crate::program::{AgentSpec, Callable, Place};
+use crate::state::{Call, Msg, Owner, Pending, Session, Slot, Stage, Target};
+use crate::{AskedCall, Class, Code, Failure, Provenance, Reply};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use steward_domain::{JsonObject, Pattern, Role, Timestamp};
+
+const THINK: &str = "Think step by step about how to do this. Write down your reasoning; do not act yet.";
+const THINK_AND_ANSWER: &str =
+    "Think step by step. Then write a line that starts with \"Answer:\" and give the answer after it.";
+const ACT: &str = "Now do it.";
+const CRITIQUE: &str = "Read your answer as a strict reviewer. Name what is wrong, missing or unclear. \
+                        Reply with only OK when nothing needs to change.";
+const IMPROVE: &str = "Write the improved answer in full, without comments about the changes.";
+const EMPTY: &str = "Your reply was empty. Answer in words or call one of your tools.";
+const NO_TOOLS_NOW: &str = "No tool can be called at this point. Answer in words.";
+
+/// What one asked call becomes.
+enum Plan {
+    Call(Target, JsonObject),
+    Answer(String),
+}
+
+impl Step<'_> {
+    pub(super) fn start_session(&mut self, node: Place, agent: Place, text: String, untrusted: bool) {
+        let Some(spec) = self.program.agent(agent) else { return };
+        let name = spec.agent.name.as_str();
+        if self.state.current_agent.as_deref() != Some(name) {
+            self.state.current_agent = Some(name.to_owned());
+        }
+        let number = self.state.sessions.len() as u32;
+        let mut session = Session {
+            agent,
+            node,
+            messages: Vec::new(),
+            stage: Stage::Act,
+            phase: 0,
+            rounds: 0,
+            repairs: 0,
+            strange: 0,
+            slots: Vec::new(),
+            open: 0,
+            seen: BTreeMap::new(),
+            window: 1,
+            tokens: 0,
+            draft: None,
+            untrusted,
+            task_untrusted: untrusted,
+            over: false,
+        };
+        session.push(said(Role::User, text, self.state.now));
+        self.state.sessions.push(session);
+        self.begin_phase(number);
+    }
+
+    /// The agent's session, unless it is over.
+    fn at_work(&mut self, number: u32) -> Option<(&mut Session, &AgentSpec, Timestamp)> {
+        let (program, now) = (self.program, self.state.now);
+        let session = self.state.sessions.get_mut(number as usize).filter(|session| !session.over)?;
+        let spec = program.agent(session.agent)?;
+        Some((session, spec, now))
+    }
+
+    fn begin_phase(&mut self, number: u32) {
+        let Some((session, spec, now)) = self.at_work(number) else { return };
+        let phase = session.phase as usize;
+        let last = phase + 1 >= spec.patterns.len();
+        let (stage, instruction) = match spec.patterns.get(phase) {
+            None => return self.session_done(number),
+            Some(Pattern::Cot) if last => (Stage::Think, Some(THINK_AND_ANSWER)),
+            Some(Pattern::Cot) => (Stage::Think, Some(THINK)),
+            Some(Pattern::React) => (Stage::Act, (phase > 0).then_some(ACT)),
+            Some(Pattern::Reflection) if session.draft.is_none() => (Stage::Act, (phase > 0).then_some(ACT)),
+            Some(Pattern::Reflection) => (Stage::Critique, Some(CRITIQUE)),
+        };
+        session.stage = stage;
+        if let Some(instruction) = instruction {
+            session.push(said(Role::User, instruction.to_owned(), now));
+        }
+        self.ask_model(number);
+    }
+
+    fn ask_model(&mut self, number: u32) {
+        if self.over_budget() {
+            return;
+        }
+        let limit = self.program.limits.context_tokens.unwrap_or(self.program.settings().context_tokens);
+        let Some((session, spec, _)) = self.at_work(number) else { return };
+        let node = session.node;
+        let most = spec.agent.max_iterations.get();
+        let limit = spec.agent.limits.context_tokens.unwrap_or(limit);
+        session.rounds += 1;
+        if session.rounds > most {
+            let message = format!("{} went round more than the {most} times it may", spec.agent.name);
+            return self.node_failed(node, Failure::new(Code::BudgetIterations, message));
+        }
+        if !session.trim(limit, estimate_tokens(&spec.agent.system_prompt)) {
+            let message =
+                format!("the newest messages alone are more than the {limit} tokens a prompt may hold");
+            return self.node_failed(node, Failure::new(Code::ContextOverflow, message));
+        }
+        self.issue(Pending::Model { session: number, attempt: 1 });
+    }
+
+    pub(super) fn model_failed(
+        &mut self,
+        number: u32,
+        attempt: u32,
+        class: Class,
+        message: &str,
+        retry_after: Option<u32>,
+    ) {
+        let settings = self.program.settings();
+        if class == Class::Transient && attempt <= settings.retries {
+            let salt = u64::from(number) | (1 << 40);
+            let wait = derive::backoff_micros(
+                self.task(),
+                salt,
+                attempt,
+                settings.backoff_ms,
+                settings.backoff_cap_ms,
+            );
+            // The server's wish counts, within reason: an hour at most.
+            let asked = i64::from(retry_after.unwrap_or(0).min(3600)).saturating_mul(1_000_000);
+            let at = Timestamp::from_micros(self.state.now.micros().saturating_add(wait.max(asked)));
+            self.issue(Pending::ModelBackoff { session: number, attempt: attempt + 1, at });
+            return;
+        }
+        let Some(node) = self.state.session(number).map(|session| session.node) else { return };
+        let times = if attempt > 1 { format!(" (after {attempt} attempts)") } else { String::new() };
+        let message = format!("the model could not be asked{times}: {message}");
+        self.node_failed(node, Failure::new(Code::ModelFailed, message));
+    }
+
+    pub(super) fn model_replied(&mut self, number: u32, reply: &Reply) {
+        self.use_up(reply.usage);
+        self.state.used.replies += 1;
+        if self.over_budget() {
+            return;
+        }
+        let Some((session, _, now)) = self.at_work(number) else { return };
+        let with_tools = matches!(session.stage, Stage::Act | Stage::Improve);
+        if reply.tool_calls.is_empty() {
+            if reply.text.trim().is_empty() {
+                return self.repair(number, EMPTY);
+            }
+            session.push(said(Role::Agent, reply.text.clone(), now));
+            session.repairs = 0;
+            return self.spoke(number, &reply.text);
+        }
+        if !with_tools {
+            if !reply.text.trim().is_empty() {
+                session.push(said(Role::Agent, reply.text.clone(), now));
+            }
+            return self.repair(number, NO_TOOLS_NOW);
+        }
+        let mut message = said(Role::Agent, reply.text.clone(), now);
+        for call in &reply.tool_calls {
+            message.tokens = message.tokens.saturating_add(8 + weigh(&call.arguments) / 4);
+        }
+        message.calls.clone_from(&reply.tool_calls);
+        session.push(message);
+        self.start_calls(number, &reply.tool_calls);
+    }
+
+    /// Tells the model what was wrong with its reply, a bounded number of times in a row.
+    fn repair(&mut self, number: u32, what: &str) {
+        let most = self.program.settings().repairs;
+        let Some((session, spec, now)) = self.at_work(number) else { return };
+        session.repairs += 1;
+        if session.repairs > most {
+            let node = session.node;
+            let message =
+                format!("the model of {} gave no usable reply {} times in a row", spec.agent.name, most + 1);
+            return self.node_failed(node, Failure::new(Code::ModelNonsense, message));
+        }
+        session.push(said(Role::User, what.to_owned(), now));
+        self.ask_model(number);
+    }
+
+    /// The model answered in words: the end of a stage.
+    fn spoke(&mut self, number: u32, text: &str) {
+        let Some((session, spec, now)) = self.at_work(number) else { return };
+        let pattern = spec.patterns.get(session.phase as usize).copied().unwrap_or(Pattern::React);
+        match session.stage {
+            Stage::Think => {
+                let answer = text.rsplit_once("Answer:").map_or(text, |(_, answer)| answer).trim();
+                session.draft =
+                    (session.phase as usize + 1 >= spec.patterns.len()).then(|| answer.to_owned());
+                session.phase += 1;
+                self.begin_phase(number);
+            }
+            Stage::Act if pattern == Pattern::Reflection => {
+                session.draft = Some(text.to_owned());
+                self.begin_phase(number);
+            }
+            Stage::Act | Stage::Improve => {
+                session.draft = Some(text.to_owned());
+                session.phase += 1;
+                self.begin_phase(number);
+            }
+            Stage::Critique => {
+                let fine = text.trim().trim_end_matches(['.', '!']).eq_ignore_ascii_case("ok");
+                if fine {
+                    session.phase += 1;
+                    return self.begin_phase(number);
+                }
+                session.stage = Stage::Improve;
+                session.push(said(Role::User, IMPROVE.to_owned(), now));
+                self.ask_model(number);
+            }
+        }
+    }
+
+    fn session_done(&mut self, number: u32) {
+        let Some((session, _, _)) = self.at_work(number) else { return };
+        session.over = true;
+        let (node, untrusted) = (session.node, session.untrusted);
+        let answer = session.draft.take().unwrap_or_default();
+        self.node_done(node, Some(Value::String(answer)), untrusted);
+    }
+
+    fn start_calls(&mut self, number: u32, asked: &[AskedCall]) {
+        let settings = self.program.settings();
+        let (most, depth) = (settings.calls_per_reply, self.state.depth);
+        let Some((session, spec, _)) = self.at_work(number) else { return };
+        let node = session.node;
+        let mut plans = Vec::with_capacity(asked.len());
+        let (mut broken, mut repeated) = (0, None);
+        for (place, call) in asked.iter().enumerate() {
+            let Value::Object(arguments) = &call.arguments else {
+                broken += 1;
+                let told = "error: the arguments are not a JSON object. Send the call again with an object";
+                plans.push(Plan::Answer(told.to_owned()));
+                continue;
+            };
+            let Some(callable) = spec.resolve(&call.tool) else {
+                session.strange += 1;
+                let known: Vec<&str> = spec.callable.keys().map(String::as_str).collect();
+                plans.push(Plan::Answer(format!(
+                    "error: there is no tool {:?}. You may call: {}",
+                    call.tool,
+                    known.join(", ")
+                )));
+                continue;
+            };
+            let hash = Fnv::new().bytes(call.tool.as_bytes()).object(arguments).finish();
+            let seen = session.seen.entry(hash).or_default();
+            *seen += 1;
+            if *seen > settings.same_call + 2 {
+                repeated = Some(call.tool.clone());
+            }
+            plans.push(if place >= most {
+                Plan::Answer(format!("error: at most {most} calls at once. Send this one later"))
+            } else if *seen > settings.same_call {
+                Plan::Answer(format!(
+                    "error: you made this very call {} times before. Use what it gave, or do something else",
+                    *seen - 1
+                ))
+            } else {
+                match callable {
+                    Callable::Tool(tool) => Plan::Call(Target::Tool(tool), arguments.clone()),
+                    Callable::Agent(_) if depth >= settings.depth => Plan::Answer(format!(
+                        "error {}: agents may call agents {} deep",
+                        Code::TooDeep.name(),
+                        settings.depth
+                    )),
+                    Callable::Agent(agent) => {
+                        let task = arguments.get("task").and_then(Value::as_str).map(str::to_owned);
+                        let task = task.unwrap_or_else(|| call.arguments.to_string());
+                        Plan::Call(Target::Agent(agent, task, session.untrusted), JsonObject::new())
+                    }
+                }
+            });
+        }
+        if session.strange > settings.strange_tools {
+            let message = format!("the model of {} kept calling tools that do not exist", spec.agent.name);
+            return self.node_failed(node, Failure::new(Code::ModelUnknownTool, message));
+        }
+        if let Some(tool) = repeated {
+            let message = format!("{} kept calling {tool} with the same arguments", spec.agent.name);
+            return self.node_failed(node, Failure::new(Code::LoopRepeatedCall, message));
+        }
+        if broken == 0 {
+            session.repairs = 0;
+        } else {
+            session.repairs += 1;
+            if session.repairs > settings.repairs {
+                let message =
+                    format!("the model of {} kept sending calls that cannot be read", spec.agent.name);
+                return self.node_failed(node, Failure::new(Code::ModelNonsense, message));
+            }
+        }
+        self.make_calls(number, asked, plans);
+    }
+
+    fn make_calls(&mut self, number: u32, asked: &[AskedCall], plans: Vec<Plan>) {
+        let Some((session, _, _)) = self.at_work(number) else { return };
+        session.slots.clear();
+        let mut calls = Vec::with_capacity(plans.len());
+        for (slot, (plan, asked)) in plans.into_iter().zip(asked).enumerate() {
+            let answer = match plan {
+                Plan::Answer(answer) => Some(answer),
+                Plan::Call(target, arguments) => {
+                    let provenance = label(session, &arguments);
+                    calls.push((slot as u32, target, arguments, provenance));
+                    None
+                }
+            };
+            session.slots.push(Slot { id: asked.id.clone(), answer });
+        }
+        session.open = calls.len() as u32;
+        if calls.is_empty() {
+            return self.answers(number);
+        }
+        let mut issued = Vec::with_capacity(calls.len());
+        for (slot, target, arguments, provenance) in calls {
+            let key = self.new_key();
+            let primary = if let Target::Tool(tool) = target { tool } else { Place::MAX };
+            let owner = Owner::Slot(number, slot);
+            issued.push(self.new_call(Call {
+                owner,
+                target,
+                key,
+                arguments,
+                provenance,
+                approval: None,
+                attempt: 1,
+                primary,
+                fallbacks: 0,
+            }));
+        }
+        for call in issued {
+            self.issue_call(call);
+        }
+    }
+
+    /// One of the calls has its answer. The model hears when all have.
+    pub(super) fn slot_done(&mut self, number: u32, slot: u32, answer: String, untrusted: bool) {
+        let most = self.program.settings().result_chars;
+        let Some((session, _, _)) = self.at_work(number) else { return };
+        session.untrusted |= untrusted;
+        if let Some(slot) = session.slots.get_mut(slot as usize) {
+            slot.answer = Some(cut(answer, most));
+        }
+        session.open = session.open.saturating_sub(1);
+        if session.open == 0 {
+            self.answers(number);
+        }
+    }
+
+    fn answers(&mut self, number: u32) {
+        let Some((session, _, now)) = self.at_work(number) else { return };
+        for slot in std::mem::take(&mut session.slots) {
+            let mut message = said(Role::Tool, slot.answer.unwrap_or_default(), now);
+            message.answers = Some(slot.id);
+            session.push(message);
+        }
+        self.ask_model(number);
+    }
+}
+
+fn said(role: Role, text: String, at: Timestamp) -> Msg {
+    let tokens = estimate_tokens(&text);
+    Msg { role, text, calls: Vec::new(), answers: None, tokens, at }
+}
+
+/// A result that is too long for a prompt is cut, and says so.
+fn cut(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let kept: String = text.chars().take(most).collect();
+    format!("{kept}\n(cut: the result has {} bytes; ask for less, or for a part)", text.len())
+}
+
+/// About how many bytes an argument is.
+fn weigh(value: &Value) -> u32 {
+    let size = match value {
+        Value::String(text) => u32::try_from(text.len()).unwrap_or(u32::MAX),
+        Value::Array(values) => values.iter().map(weigh).fold(2, u32::saturating_add),
+        Value::Object(object) => {
+            let one = |(key, value): (&String, &Value)| (key.len() as u32).saturating_add(weigh(value));
+            object.iter().map(one).fold(2, u32::saturating_add)
+        }
+        _ => 4,
+    };
+    size.saturating_add(2)
+}
+
+/// Where each argument came from. Once data has entered a session, what its model writes may stem from data; only a value that
+/// stands word for word in what the person asked is still the person's.
+fn label(session: &Session, arguments: &JsonObject) -> BTreeMap<String, Provenance> {
+    let asked = session.messages.first().filter(|_| !session.task_untrusted).map(|task| task.text.as_str());
+    let of = |value: &Value| match value {
+        _ if !session.untrusted => Provenance::User,
+        Value::String(text) if asked.is_some_and(|asked| stands_in(text, asked)) => Provenance::User,
+        _ => Provenance::Untrusted,
+    };
+    arguments.iter().map(|(name, value)| (name.clone(), of(value))).collect()
+}
+
+/// Whether a text of some length stands in another with no letter or digit next to it.
+fn stands_in(needle: &str, text: &str) -> bool {
+    if needle.chars().count() < 3 {
+        return false;
+    }
+    text.match_indices(needle).any(|(start, found)| {
+        let before = text.get(..start).and_then(|before| before.chars().next_back());
+        let after = text.get(start + found.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    })
+}

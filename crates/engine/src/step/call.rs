@@ -1,0 +1,192 @@
+//! Calls of tools and sub-agents: attempts, fallbacks, approvals, and outcomes that nobody knows.
+//!
+//! Invariant: a call that is neither read-only nor keyed leaves this process at most once under one key. It is tried again only
+//! when it surely was not sent, or when a person said so, and then under a new key.
+
+use super::Step;
+use crate::expression::as_text;
+use crate::program::Place;
+use crate::state::{About, Call, Owner, Pending, Target};
+use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, derive};
+use serde_json::Value;
+use steward_domain::{Idempotency, Timestamp};
+
+impl Step<'_> {
+    pub(super) fn issue_call(&mut self, number: u32) {
+        let pending = match self.state.calls.get(&number).map(|call| &call.target) {
+            Some(Target::Tool(_)) => Pending::Tool { call: number },
+            Some(Target::Agent(..)) => Pending::Sub { call: number },
+            None => return,
+        };
+        self.issue(pending);
+    }
+
+    pub(super) fn call_effect(&self, id: EffectId, number: u32) -> Option<Effect> {
+        let call = self.state.calls.get(&number)?;
+        let owner = self.program.node(self.owner_node(call.owner)?)?;
+        Some(match &call.target {
+            Target::Tool(place) => {
+                let tool = self.program.tool(*place)?;
+                // The node's own time is for the tool that it names.
+                let own = owner.timeout_seconds.filter(|_| matches!(call.owner, Owner::Node(_)));
+                Effect::CallTool {
+                    id,
+                    key: call.key,
+                    tool: tool.name.clone(),
+                    server: tool.server.clone(),
+                    node: owner.name.clone(),
+                    arguments: call.arguments.clone(),
+                    provenance: call.provenance.clone(),
+                    approval: call.approval.clone(),
+                    timeout_seconds: own.unwrap_or(tool.timeout_seconds),
+                    safety: tool.safety,
+                    attempt: call.attempt,
+                }
+            }
+            Target::Agent(place, task, untrusted) => Effect::StartSub {
+                id,
+                task_id: derive::child_task(self.task(), u64::from(number)),
+                agent: self.program.agent(*place)?.agent.name.clone(),
+                task: task.clone(),
+                untrusted: *untrusted,
+                depth: self.state.depth.saturating_add(1),
+                limits: self.left(),
+            },
+        })
+    }
+
+    pub(super) fn owner_node(&self, owner: Owner) -> Option<Place> {
+        match owner {
+            Owner::Node(node) => Some(node),
+            Owner::Slot(session, _) => self.state.session(session).map(|session| session.node),
+        }
+    }
+
+    pub(super) fn tool_ended(&mut self, number: u32, outcome: &ToolOutcome) {
+        let Some((name, safety)) = self.tool_of(number) else { return };
+        match outcome {
+            ToolOutcome::Success { output, artifact } => {
+                let output = match artifact {
+                    None => output.clone(),
+                    Some(artifact) => Value::String(format!(
+                        "{}\n(the whole result is artifact {artifact})",
+                        as_text(output)
+                    )),
+                };
+                self.call_done(number, output);
+            }
+            ToolOutcome::Failed { class, message, sent } => {
+                let again = *class == Class::Transient && (safety != Idempotency::None || !sent);
+                let code = if *class == Class::Denied { Code::Denied } else { Code::ToolFailed };
+                self.again_or_else(number, again, Failure::new(code, format!("{name}: {message}")));
+            }
+            ToolOutcome::TimedOut if safety == Idempotency::None => self.unknown(number),
+            ToolOutcome::TimedOut => {
+                let failure = Failure::new(Code::ToolTimeout, format!("{name} did not answer in time"));
+                self.again_or_else(number, true, failure);
+            }
+            ToolOutcome::Unknown => self.unknown(number),
+            ToolOutcome::Denied { message } => {
+                self.call_failed(number, Failure::new(Code::Denied, format!("{name}: {message}")));
+            }
+            ToolOutcome::ApprovalNeeded { digest, reason } => {
+                self.ask(About::Call(number), reason.clone(), Some(digest.clone()));
+            }
+        }
+    }
+
+    fn tool_of(&self, number: u32) -> Option<(String, Idempotency)> {
+        match self.state.calls.get(&number)?.target {
+            Target::Tool(place) => {
+                self.program.tool(place).map(|tool| (tool.name.as_str().to_owned(), tool.safety))
+            }
+            Target::Agent(..) => None,
+        }
+    }
+
+    /// Another attempt after a wait, or the next fallback, or an honest failure.
+    fn again_or_else(&mut self, number: u32, again: bool, failure: Failure) {
+        let settings = self.program.settings();
+        let (task, now) = (self.task(), self.state.now);
+        let Some(call) = self.state.calls.get_mut(&number) else { return };
+        if again && call.attempt <= settings.retries {
+            let wait = derive::backoff_micros(
+                task,
+                u64::from(number),
+                call.attempt,
+                settings.backoff_ms,
+                settings.backoff_cap_ms,
+            );
+            call.attempt += 1;
+            let at = Timestamp::from_micros(now.micros().saturating_add(wait));
+            self.issue(Pending::Backoff { call: number, at });
+            return;
+        }
+        if failure.code == Code::Denied || !self.fall_back(number) {
+            self.call_failed(number, failure);
+        }
+    }
+
+    /// The next tool that may stand in. It is another tool, so it has a key of its own and needs its own approval.
+    fn fall_back(&mut self, number: u32) -> bool {
+        let program = self.program;
+        let Some(call) = self.state.calls.get(&number) else { return false };
+        let next =
+            program.fallbacks.get(call.primary as usize).and_then(|tools| tools.get(call.fallbacks as usize));
+        let Some(next) = next else { return false };
+        let key = self.new_key();
+        let Some(call) = self.state.calls.get_mut(&number) else { return false };
+        call.fallbacks += 1;
+        call.target = Target::Tool(*next);
+        call.attempt = 1;
+        call.approval = None;
+        call.key = key;
+        self.issue_call(number);
+        true
+    }
+
+    /// The call may or may not have happened, and must not be repeated: a rule or a person decides.
+    pub(super) fn unknown(&mut self, number: u32) {
+        let Some((name, _)) = self.tool_of(number) else { return };
+        let message = format!("{name} was called, but nobody knows what came of it");
+        match self.program.settings().on_unknown {
+            OnUnknown::Ask => self.ask(About::Unknown(number), message, None),
+            OnUnknown::Fallback if self.fall_back(number) => {}
+            OnUnknown::Fail | OnUnknown::Fallback => {
+                self.owner_failed(number, Failure::new(Code::OutcomeUnknown, message));
+            }
+        }
+    }
+
+    pub(super) fn call_done(&mut self, number: u32, output: Value) {
+        let Some(call) = self.state.calls.remove(&number) else { return };
+        match call.owner {
+            Owner::Node(node) => self.node_done(node, Some(output), true),
+            Owner::Slot(session, slot) => self.slot_done(session, slot, as_text(&output), true),
+        }
+    }
+
+    /// A call failed for good. An agent is told and may try something else; a tool node fails.
+    pub(super) fn call_failed(&mut self, number: u32, failure: Failure) {
+        let Some(call) = self.state.calls.remove(&number) else { return };
+        match call.owner {
+            Owner::Node(node) => self.node_failed(node, failure),
+            Owner::Slot(session, slot) => self.slot_done(session, slot, format!("error {failure}"), false),
+        }
+    }
+
+    /// A call failed in a way that is not the agent's to judge: the node fails, the agent is not asked.
+    pub(super) fn owner_failed(&mut self, number: u32, failure: Failure) {
+        let Some(Call { owner, .. }) = self.state.calls.remove(&number) else { return };
+        if let Some(node) = self.owner_node(owner) {
+            self.node_failed(node, failure);
+        }
+    }
+
+    pub(super) fn sub_ended(&mut self, number: u32, summary: &Result<String, String>) {
+        match summary {
+            Ok(summary) => self.call_done(number, Value::String(summary.clone())),
+            Err(why) => self.call_failed(number, Failure::new(Code::SubFailed, why.clone())),
+        }
+    }
+}

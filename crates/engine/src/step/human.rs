@@ -1,0 +1,293 @@
+//! People: what they are asked, what their word changes, and what happens without it.
+//!
+//! Invariant: a decision counts for the digest it was shown. After a change of arguments the call is proposed anew, and policy
+//! asks about the new digest.
+
+use super::Step;
+use crate::event::Event;
+use crate::state::{About, Pending};
+use crate::{
+    Approval, Code, Effect, EffectId, Failure, NodeStatus, Provenance, Question, Rejected, State, Subject,
+    derive,
+};
+use serde_json::{Value, json};
+use steward_domain::{HumanAction, JsonObject, Sha256Hex, TimeoutOutcome};
+
+impl State {
+    /// Whether a decision is one that can be taken.
+    pub(super) fn admit_decision(
+        &self,
+        request: EffectId,
+        pending: &Pending,
+        event: &Event,
+    ) -> Result<(), Rejected> {
+        let Pending::Human { about, digest: shown, .. } = pending else {
+            return Err(Rejected::WrongKind { effect: request });
+        };
+        let Event::HumanDecided { action, state_updates, digest, message, .. } = event else { return Ok(()) };
+        if digest != shown {
+            return Err(Rejected::Digest { request });
+        }
+        let refuse = |reason: &str| Err(Rejected::Decision { request, reason: reason.to_owned() });
+        match action {
+            HumanAction::Modify if state_updates.is_empty() && message.is_empty() => {
+                refuse("modify needs state_updates or a message that say what to change")
+            }
+            HumanAction::Modify if matches!(about, About::Call(_)) => match state_updates.get("arguments") {
+                Some(Value::Object(_)) => Ok(()),
+                _ => refuse("modify of a call needs `arguments`, an object, in state_updates"),
+            },
+            HumanAction::Modify
+                if matches!(about, About::Unknown(_)) && !state_updates.contains_key("output") =>
+            {
+                refuse("modify of an unknown outcome needs `output` in state_updates: what came of the call")
+            }
+            HumanAction::Approve | HumanAction::Reject if !state_updates.is_empty() => {
+                refuse("state_updates are only taken with modify")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Step<'_> {
+    /// Asks, and sets the time after which nobody is awaited any more.
+    pub(super) fn ask(&mut self, about: About, text: String, digest: Option<Sha256Hex>) {
+        if self.is_over() {
+            return;
+        }
+        let Some(question) = self.question(about, &text) else { return };
+        let program = self.program;
+        let place = match about {
+            About::Node(place) | About::Gate(place) => Some(place),
+            About::Call(number) | About::Unknown(number) => {
+                self.state.calls.get(&number).and_then(|call| self.owner_node(call.owner))
+            }
+        };
+        let node = place.and_then(|place| program.node(place));
+        if let Some(run) = place.and_then(|place| self.state.nodes.get_mut(place as usize)) {
+            run.status = NodeStatus::Asking;
+        }
+        let number = self.state.next_effect.to_string();
+        let digest = digest.unwrap_or_else(|| {
+            let shown = serde_json::to_string(&question).unwrap_or_default();
+            derive::digest([program.version.as_str(), &number, &shown])
+        });
+        let seconds =
+            node.and_then(|node| node.expires_seconds).unwrap_or(program.settings().approval_seconds);
+        let expires_at = self.after(u64::from(seconds));
+        if let Some(node) = node {
+            self.state.checkpoints += 1;
+            self.out.push(Effect::Checkpoint { position: node.name.clone(), awaiting_human: true });
+        }
+        let request = EffectId(self.state.next_effect);
+        let timer = EffectId(self.state.next_effect + 1);
+        self.issue(Pending::Human { about, digest, text, timer, expires_at });
+        self.issue(Pending::Expiry { request, at: expires_at });
+    }
+
+    pub(super) fn question(&self, about: About, text: &str) -> Option<Question> {
+        let mut question = Question {
+            subject: Subject::Node,
+            node: "_".parse().ok()?,
+            text: text.to_owned(),
+            tool: None,
+            arguments: JsonObject::new(),
+            provenance: Default::default(),
+            safety: None,
+        };
+        match about {
+            About::Node(place) => question.node = self.program.node(place)?.name.clone(),
+            About::Gate(place) => {
+                question.subject = Subject::Checkpoint;
+                question.node = self.program.node(place)?.name.clone();
+            }
+            About::Call(number) | About::Unknown(number) => {
+                let call = self.state.calls.get(&number)?;
+                let crate::state::Target::Tool(tool) = call.target else { return None };
+                let tool = self.program.tool(tool)?;
+                question.subject =
+                    if matches!(about, About::Call(_)) { Subject::Call } else { Subject::UnknownOutcome };
+                question.node = self.program.node(self.owner_node(call.owner)?)?.name.clone();
+                question.tool = Some(tool.name.clone());
+                question.arguments.clone_from(&call.arguments);
+                question.provenance.clone_from(&call.provenance);
+                question.safety = Some(tool.safety);
+            }
+        }
+        Some(question)
+    }
+
+    pub(super) fn human_decided(&mut self, pending: &Pending, event: &Event) {
+        let Pending::Human { about, digest, timer, .. } = pending else { return };
+        let Event::HumanDecided { action, message, state_updates, by, .. } = event else { return };
+        if self.state.pending.remove(timer).is_some() {
+            self.out.push(Effect::Cancel { id: *timer });
+        }
+        self.working(*about);
+        match about {
+            About::Node(place) => {
+                // The answer is the key of the way on, unless the person names another.
+                self.state.routing_key = Some(action_name(*action).to_owned());
+                self.update(state_updates);
+                let output = json!({ "action": action_name(*action), "message": message, "by": by });
+                self.answered(*place, *action, output);
+            }
+            About::Gate(place) => match action {
+                HumanAction::Reject => self.node_failed(*place, rejected(by, message)),
+                HumanAction::Approve | HumanAction::Modify => {
+                    self.update(state_updates);
+                    let thread = self.state.run(*place).and_then(|run| self.state.threads.get(&run.thread));
+                    let from = thread.and_then(|thread| thread.last);
+                    self.begin(*place, from);
+                }
+            },
+            About::Call(number) => match action {
+                HumanAction::Approve => {
+                    if let Some(call) = self.state.calls.get_mut(number) {
+                        call.approval = Some(Approval { digest: digest.clone(), by: by.clone() });
+                    }
+                    self.issue_call(*number);
+                }
+                HumanAction::Reject => self.call_failed(*number, rejected(by, message)),
+                HumanAction::Modify => self.change_arguments(*number, state_updates),
+            },
+            About::Unknown(number) => match action {
+                HumanAction::Approve => {
+                    let key = self.new_key();
+                    if let Some(call) = self.state.calls.get_mut(number) {
+                        call.key = key;
+                        call.attempt = 1;
+                    }
+                    self.issue_call(*number);
+                }
+                HumanAction::Reject => {
+                    let why =
+                        format!("the outcome is not known, and {by} did not want it repeated: {message}");
+                    self.owner_failed(*number, Failure::new(Code::OutcomeUnknown, why));
+                }
+                HumanAction::Modify => {
+                    let output = state_updates.get("output").cloned().unwrap_or_default();
+                    self.call_done(*number, output);
+                }
+            },
+        }
+    }
+
+    /// Nobody is awaited any more: the node is at work again.
+    fn working(&mut self, about: About) {
+        let place = match about {
+            About::Node(place) | About::Gate(place) => Some(place),
+            About::Call(number) | About::Unknown(number) => {
+                self.state.calls.get(&number).and_then(|call| self.owner_node(call.owner))
+            }
+        };
+        if let Some(run) = place.and_then(|place| self.state.nodes.get_mut(place as usize)) {
+            run.status = NodeStatus::Running;
+        }
+    }
+
+    /// A human node's answer. Where the edges can tell answers apart, a no is a way of its own; otherwise it is the end.
+    fn answered(&mut self, place: u32, action: HumanAction, output: Value) {
+        let chooses = self.program.node(place).is_some_and(crate::Node::chooses);
+        if action == HumanAction::Reject && !chooses {
+            let (by, message) = (output.get("by"), output.get("message"));
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+            return self.node_failed(place, rejected(&text(by), &text(message)));
+        }
+        self.node_done(place, Some(output), false);
+    }
+
+    /// What the person wrote is the person's; the rest stays what it was. Nothing is approved by it.
+    fn change_arguments(&mut self, number: u32, updates: &JsonObject) {
+        let key = self.new_key();
+        let Some(call) = self.state.calls.get_mut(&number) else { return };
+        if let Some(Value::Object(arguments)) = updates.get("arguments") {
+            for (name, value) in arguments {
+                if call.arguments.get(name) != Some(value) {
+                    call.arguments.insert(name.clone(), value.clone());
+                    call.provenance.insert(name.clone(), Provenance::User);
+                }
+            }
+        }
+        call.approval = None;
+        call.key = key;
+        call.attempt = 1;
+        self.issue_call(number);
+    }
+
+    /// S2's reducer: messages are appended, known fields are replaced, everything else goes into `metadata`.
+    fn update(&mut self, updates: &JsonObject) {
+        for (name, value) in updates {
+            let text = value.as_str().map(str::to_owned);
+            match name.as_str() {
+                "routing_key" => self.state.routing_key = text,
+                "next_action" => self.state.next_action = text,
+                "current_agent" => self.state.current_agent = text,
+                "messages" => {
+                    let kept = self.state.metadata.entry("messages").or_insert_with(|| json!([]));
+                    if let Value::Array(kept) = kept {
+                        match value {
+                            Value::Array(more) => kept.extend(more.iter().cloned()),
+                            one => kept.push(one.clone()),
+                        }
+                    }
+                }
+                "metadata" => {
+                    if let Value::Object(metadata) = value {
+                        self.state.metadata.clone_from(metadata);
+                        self.state.tainted.clear();
+                    }
+                }
+                _ => {
+                    self.state.tainted.remove(name);
+                    self.state.metadata.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn nobody_answered(&mut self, pending: &Pending) {
+        let Pending::Human { about, .. } = pending else { return };
+        let expired = Failure::new(Code::ApprovalExpired, "nobody answered in time");
+        self.working(*about);
+        match about {
+            About::Node(place) => {
+                let outcome = self.program.node(*place).map_or(TimeoutOutcome::Fail, |node| node.on_timeout);
+                let output =
+                    |action| json!({ "action": action, "message": "nobody answered in time", "by": "" });
+                let key = if outcome == TimeoutOutcome::Approve { "approve" } else { "reject" };
+                self.state.routing_key = Some(key.to_owned());
+                match outcome {
+                    TimeoutOutcome::Fail => self.node_failed(*place, expired),
+                    TimeoutOutcome::Reject => self.answered(*place, HumanAction::Reject, output("reject")),
+                    TimeoutOutcome::Approve => self.answered(*place, HumanAction::Approve, output("approve")),
+                }
+            }
+            About::Gate(place) => self.node_failed(*place, expired),
+            // Silence is no approval: for a call it can only be a no that the agent hears, or a failure.
+            About::Call(number) => match self.program.settings().on_approval_timeout {
+                TimeoutOutcome::Fail => self.owner_failed(*number, expired),
+                TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.call_failed(*number, expired),
+            },
+            About::Unknown(number) => {
+                let message = "the outcome of a call is not known, and nobody said what came of it in time";
+                self.owner_failed(*number, Failure::new(Code::OutcomeUnknown, message));
+            }
+        }
+    }
+}
+
+fn rejected(by: &str, message: &str) -> Failure {
+    let by = if by.is_empty() { "nobody" } else { by };
+    let message = if message.is_empty() { "without a word".to_owned() } else { message.to_owned() };
+    Failure::new(Code::Rejected, format!("rejected by {by}: {message}"))
+}
+
+fn action_name(action: HumanAction) -> &'static str {
+    match action {
+        HumanAction::Approve => "approve",
+        HumanAction::Reject => "reject",
+        HumanAction::Modify => "modify",
+    }
+}

@@ -1,0 +1,51 @@
+//! The workflows that people copy from: each compiles, is drawn, and stays under 50 lines.
+
+use crate::kit::House;
+use serde_json::json;
+use steward_domain::{Idempotency, ToolName, Workflow};
+use steward_engine::{Program, Root, Settings, ToolSpec};
+
+#[test]
+fn every_example_compiles() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workflows");
+    let mut house = House::new();
+    for agent in ["assistant", "researcher", "writer", "critic", "classifier"] {
+        house = house.with_agent(json!({ "name": agent }));
+    }
+    house = house.with_agent(json!({ "name": "supervisor", "sub_agents": ["researcher", "writer"] }));
+    for (name, fallback) in [
+        ("orders.find", None),
+        ("orders.refund", None),
+        ("mail.send", None),
+        ("weather.now", Some("weather.archive")),
+        ("weather.archive", None),
+        ("news.today", None),
+        ("files.write", None),
+    ] {
+        let name = ToolName::new(name).unwrap();
+        let fallback_tools = fallback.iter().map(|name| ToolName::new(*name).unwrap()).collect();
+        let safety = Idempotency::None;
+        house.tools.insert(
+            name.clone(),
+            ToolSpec { name, server: None, safety, timeout_seconds: 300, fallback_tools },
+        );
+    }
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "yaml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(text.lines().count() < 50, "{name} is too long");
+        let workflow: Workflow =
+            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(workflow.name.as_str(), name);
+        let program = Program::compile(Root::Workflow(workflow), Settings::default(), &house);
+        let program = program.unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(program.to_mermaid(None).contains("start") && program.to_svg(None).contains("</svg>"));
+        seen += 1;
+    }
+    assert_eq!(seen, 8);
+}
