@@ -1,4 +1,4 @@
-//! Reads what a model server sends: the reply, its JSON wherever it stands, and what an error says.
+//! Reads what models and servers say: the JSON in a reply, wherever it stands, and what an error says.
 
 use serde_json::Value;
 
@@ -6,47 +6,6 @@ use serde_json::Value;
 const PLACES: usize = 200;
 /// Characters of an error message that are passed on.
 const MESSAGE: usize = 500;
-
-/// What a chat completion says.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Completion {
-    /// The words.
-    pub(super) text: String,
-    /// Why the model stopped.
-    pub(super) finish: String,
-    /// Why it would not reply.
-    pub(super) refusal: Option<String>,
-    /// Tokens read and written.
-    pub(super) tokens: (u64, u64),
-    /// The model by the server's name.
-    pub(super) model: Option<String>,
-}
-
-/// Reads the body of a successful response.
-pub(super) fn completion(body: &[u8]) -> Result<Completion, String> {
-    let body: Value = serde_json::from_slice(body).map_err(|error| format!("no JSON ({error})"))?;
-    let Some(choice) = body.pointer("/choices/0") else {
-        // Some servers report errors with status 200.
-        return Err(body.get("error").map_or_else(|| "there are no choices in it".to_owned(), message));
-    };
-    let content = choice.pointer("/message/content").or_else(|| choice.get("text")).unwrap_or(&Value::Null);
-    let text = match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
-        _ => String::new(),
-    };
-    let words = |place: &str| {
-        choice.pointer(place).and_then(Value::as_str).filter(|words| !words.is_empty()).map(str::to_owned)
-    };
-    let count = |place: &str| body.pointer(place).and_then(Value::as_u64).unwrap_or(0);
-    Ok(Completion {
-        text,
-        finish: words("/finish_reason").unwrap_or_default(),
-        refusal: words("/message/refusal"),
-        tokens: (count("/usage/prompt_tokens"), count("/usage/completion_tokens")),
-        model: body.get("model").and_then(Value::as_str).map(str::to_owned),
-    })
-}
 
 /// The JSON in a reply: all of it, in a fenced block, or somewhere between other words. Of several the first that has the
 /// fields that the schema requires.
@@ -139,7 +98,7 @@ pub(super) fn complaint(body: &[u8]) -> String {
     if said.is_empty() { "without a word".to_owned() } else { said.chars().take(MESSAGE).collect() }
 }
 
-fn message(value: &Value) -> String {
+pub(super) fn message(value: &Value) -> String {
     let said = match value {
         Value::String(text) => Some(text.as_str()),
         _ => ["message", "detail", "msg", "error"].iter().find_map(|name| value.get(name)?.as_str()),

@@ -4,8 +4,13 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::disallowed_methods,
     reason = "a test may fail loudly, and measures real time"
 )]
 
+mod conversation;
+mod fake;
 mod model;
+mod others;
+mod providers;

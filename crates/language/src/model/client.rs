@@ -1,0 +1,345 @@
+//! A client for any provider: attempts, limits, time and size are the same for all; the protocol is a [`Wire`].
+//!
+//! Every attempt, wait and byte has a bound. An answer that did not reach its end is an error, and once a listener has heard a
+//! part there is no further attempt.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, Url};
+use steward_journal::clock::{Clock, SystemClock};
+use steward_journal::random::SystemRandom;
+use tokio::time::timeout;
+
+use super::chat::{Answer, Chat, MAX_TOKENS, Price, TIMEOUT};
+use super::form::Form;
+use super::http::{self, Failed, Peer};
+use super::limits::Limits;
+use super::sse::{Framer, Misframed};
+use super::stream::{Event, Listener};
+use super::wire::{Ask, Assembly, Fault, Wire, usable};
+use super::{ModelError, Secret, retry};
+
+/// Where a model is and how it is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Such as `https://host/v1`.
+    pub base_url: String,
+    /// The key, when the server asks for one.
+    pub api_key: Option<Secret>,
+    /// The model's name.
+    pub model: String,
+    /// The first wait between attempts; each later one is twice as long.
+    pub backoff: Duration,
+    /// The answer may be so long when the question does not say.
+    pub max_tokens: u32,
+    /// The temperature when the question does not say; the server's own when this does not either.
+    pub temperature: Option<f32>,
+    /// Time for everything when the question does not say.
+    pub timeout: Duration,
+    /// Time until the server begins to answer; all the time there is when nothing is said.
+    pub first_byte: Option<Duration>,
+    /// Time between two parts of a stream.
+    pub idle: Duration,
+    /// Requests at a time.
+    pub max_concurrency: Option<usize>,
+    /// Requests begun in any minute.
+    pub requests_per_minute: Option<usize>,
+    /// Limits that this client shares with others, instead of its own.
+    pub limits: Option<Limits>,
+    /// What tokens cost.
+    pub price: Option<Price>,
+    /// The window of the model, for servers that want to be told.
+    pub context_tokens: Option<u32>,
+}
+
+impl Options {
+    /// Without a key.
+    #[must_use]
+    pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            base_url: base_url.into(),
+            api_key: None,
+            model: model.into(),
+            backoff: Duration::from_millis(500),
+            max_tokens: MAX_TOKENS,
+            temperature: None,
+            timeout: TIMEOUT,
+            first_byte: None,
+            idle: Duration::from_secs(60),
+            max_concurrency: None,
+            requests_per_minute: None,
+            limits: None,
+            price: None,
+            context_tokens: None,
+        }
+    }
+}
+
+/// A client for one model behind one protocol. Made by the provider's type, such as `OpenAi`.
+pub struct Client {
+    http: reqwest::Client,
+    wire: Box<dyn Wire>,
+    address: Url,
+    headers: HeaderMap,
+    peer: Peer,
+    options: Options,
+    limits: Limits,
+    clock: SystemClock,
+    accepts: Mutex<Form>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the whole address: what follows its question mark may be a key.
+        let address = self.address(false);
+        f.debug_struct("Client")
+            .field("host", &self.peer.host)
+            .field("path", &address.path())
+            .field("model", &self.peer.model)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client; nothing is sent yet.
+    pub(super) fn new(wire: Box<dyn Wire>, options: Options) -> Result<Self, ModelError> {
+        let (address, host) = http::address(&options.base_url)?;
+        let peer = Peer { host, model: options.model.clone(), key: options.api_key.clone() };
+        let headers = headers(&*wire, &peer)?;
+        let http = http::connection(address.scheme() == "https")
+            .map_err(|detail| ModelError::Unreachable { host: peer.host.clone(), detail })?;
+        let clock = SystemClock::default();
+        let own = || Limits::new(options.max_concurrency, options.requests_per_minute, Arc::new(clock));
+        let limits = options.limits.clone().unwrap_or_else(own);
+        Ok(Self { http, wire, address, headers, peer, options, limits, clock, accepts: Mutex::default() })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.peer.model
+    }
+
+    pub(super) async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
+        let limit = chat.timeout.unwrap_or(self.options.timeout);
+        timeout(limit, self.attempts(chat, listener)).await.unwrap_or_else(|_| Err(late(limit)))
+    }
+
+    fn address(&self, streamed: bool) -> Url {
+        let mut address = self.address.clone();
+        self.wire.locate(&mut address, &self.peer.model, streamed);
+        address
+    }
+
+    async fn attempts(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
+        let mut failures = 0;
+        let mut form = *self.accepts.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let (error, wait) = match Box::pin(self.attempt(chat, listener, form)).await {
+                Ok(answer) => {
+                    // Kept only after it worked: a refusal may have had another cause.
+                    *self.accepts.lock().unwrap_or_else(PoisonError::into_inner) = form;
+                    return Ok(answer);
+                }
+                Err(Failed::Final(error)) => return Err(error),
+                Err(Failed::Form(error, _) | Failed::Again(error, _))
+                    if listener.is_some_and(Listener::has_heard) =>
+                {
+                    return Err(error);
+                }
+                Err(Failed::Form(_, said)) if form.step_back(chat, &said) => continue,
+                Err(Failed::Form(error, _)) => return Err(error),
+                Err(Failed::Again(error, wait)) => (error, wait),
+            };
+            failures += 1;
+            match retry::pause(failures, wait, self.options.backoff, &SystemRandom) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    async fn attempt(&self, chat: &Chat, listener: Option<&Listener>, form: Form) -> Result<Answer, Failed> {
+        let _turn = self.limits.enter().await;
+        let streamed = listener.is_some();
+        let ask = Ask {
+            chat,
+            model: &self.peer.model,
+            form,
+            streamed,
+            max_tokens: chat.max_tokens.unwrap_or(self.options.max_tokens),
+            temperature: chat.temperature.or(self.options.temperature),
+            context_tokens: self.options.context_tokens,
+        };
+        let response = self.send(&ask).await?;
+        let mut parts = Assembly::default();
+        if streamed && !http::is_single(&response) {
+            self.read_stream(response, listener, &mut parts).await?;
+        } else {
+            self.read_whole(response, &mut parts).await?;
+        }
+        self.tell(&mut parts, listener).await;
+        let max_tokens = ask.max_tokens;
+        let mut answer = parts.conclude(chat, max_tokens, &self.peer.model).map_err(Failed::Final)?;
+        answer.cost_micros = self.options.price.map(|price| price.micros(answer.usage));
+        if let Some(listener) = listener {
+            for call in &answer.calls {
+                listener.tell(Event::ToolCallDone(call.clone())).await;
+            }
+            listener.tell(Event::Usage(answer.usage)).await;
+        }
+        Ok(answer)
+    }
+
+    /// Sends the question, and waits until the server has begun to answer well.
+    async fn send(&self, ask: &Ask<'_>) -> Result<Response, Failed> {
+        let post = (self.http.post(self.address(ask.streamed)))
+            .headers(self.headers.clone())
+            .body(self.wire.body(ask).to_string());
+        let sent = match self.options.first_byte {
+            Some(limit) => timeout(limit, post.send()).await.map_err(|_| Failed::Again(late(limit), None))?,
+            None => post.send().await,
+        };
+        let response = sent.map_err(|error| Failed::Again(self.peer.unreachable(error), None))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        if http::is_fine(status) {
+            return Ok(response);
+        }
+        let body = self.peer.read(response).await?;
+        let wait = retry::asked(&headers, &body, self.clock.now());
+        Err(self.peer.refusal(status.as_u16(), &body, wait))
+    }
+
+    async fn read_whole(&self, response: Response, parts: &mut Assembly) -> Result<(), Failed> {
+        let body = self.peer.read(response).await?;
+        let body = serde_json::from_slice(&body)
+            .map_err(|error| Failed::Final(self.peer.garbled(&format!("no JSON ({error})"))))?;
+        self.wire.whole(&body, parts).map_err(|fault| self.fault(fault))
+    }
+
+    async fn read_stream(
+        &self,
+        mut response: Response,
+        listener: Option<&Listener>,
+        parts: &mut Assembly,
+    ) -> Result<(), Failed> {
+        let mut framer = Framer::new(self.wire.framing());
+        let (mut total, idle) = (0, self.options.idle);
+        while !parts.ended {
+            let chunk = timeout(idle, response.chunk()).await.map_err(|_| Failed::Again(late(idle), None))?;
+            let chunk = match chunk {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                // The model had finished; only the wrapping was torn.
+                Err(_) if parts.finish.is_some() => break,
+                Err(error) => return Err(Failed::Again(self.peer.broke_off(&http::cause(error)), None)),
+            };
+            total += chunk.len();
+            if total > http::STREAM {
+                return Err(Failed::Final(ModelError::TooLarge { limit: http::STREAM }));
+            }
+            for frame in framer.push(&chunk).map_err(|wrong| self.misframed(wrong))? {
+                self.wire.frame(&frame, parts).map_err(|fault| self.fault(fault))?;
+                self.tell(parts, listener).await;
+            }
+        }
+        if !parts.ended
+            && let Ok(Some(frame)) = framer.rest()
+        {
+            // Half a message at the end is no message; that the end is missing is said below.
+            let _half = self.wire.frame(&frame, parts);
+        }
+        if parts.ended || parts.finish.is_some() || parts.refusal.is_some() {
+            return Ok(());
+        }
+        Err(Failed::Again(self.peer.broke_off("it ended before the model had finished"), None))
+    }
+
+    async fn tell(&self, parts: &mut Assembly, listener: Option<&Listener>) {
+        let events = parts.events();
+        if let Some(listener) = listener {
+            for event in events {
+                listener.tell(event).await;
+            }
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> Failed {
+        match fault {
+            Fault::Garbled(detail) => Failed::Final(self.peer.garbled(&detail)),
+            // The status came inside a success, so that no header named a wait.
+            Fault::Said(status, detail) => self.peer.refusal(status, detail.as_bytes(), None),
+        }
+    }
+
+    fn misframed(&self, wrong: Misframed) -> Failed {
+        Failed::Final(match wrong {
+            Misframed::TooLong(limit) => ModelError::TooLarge { limit },
+            Misframed::NoText => self.peer.garbled("it is not UTF-8"),
+        })
+    }
+}
+
+fn headers(wire: &dyn Wire, peer: &Peer) -> Result<HeaderMap, ModelError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in wire.headers() {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if let Some(key) = usable(peer.key.as_ref()) {
+        let (name, before) = wire.key_header();
+        let mut value = HeaderValue::from_str(&format!("{before}{}", key.expose())).map_err(|_| {
+            ModelError::Unauthorised {
+                host: peer.host.clone(),
+                detail: "it holds characters that no key has".to_owned(),
+            }
+        })?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(headers)
+}
+
+fn late(limit: Duration) -> ModelError {
+    ModelError::Timeout { milliseconds: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
+}
+
+/// Makes the public type of a provider from its protocol.
+macro_rules! provider {
+    ($(#[$about:meta])* $name:ident, $wire:expr) => {
+        $(#[$about])*
+        #[derive(Debug)]
+        pub struct $name($crate::model::Client);
+
+        impl $name {
+            /// A client; nothing is sent yet.
+            pub fn new(options: $crate::model::Options) -> Result<Self, $crate::model::ModelError> {
+                $crate::model::Client::new(Box::new($wire), options).map(Self)
+            }
+        }
+
+        #[async_trait::async_trait]
+        impl $crate::model::Model for $name {
+            fn name(&self) -> &str {
+                self.0.name()
+            }
+
+            async fn complete(
+                &self,
+                request: &$crate::model::Request,
+            ) -> Result<$crate::model::Reply, $crate::model::ModelError> {
+                $crate::model::simple::complete(self, request).await
+            }
+
+            async fn talk(
+                &self,
+                chat: &$crate::model::Chat,
+                listener: Option<&$crate::model::Listener>,
+            ) -> Result<$crate::model::Answer, $crate::model::ModelError> {
+                self.0.talk(chat, listener).await
+            }
+        }
+    };
+}
+
+pub(super) use provider;

@@ -1,0 +1,180 @@
+//! The door to model servers: the connection, the size of what is read, and what a refusal means.
+//!
+//! Redirects and proxies are not followed, so that the key goes where it was meant to and nowhere else; and the key is struck out
+//! of everything that a server says.
+
+use std::time::Duration;
+
+use reqwest::{Client, Response, StatusCode, Url};
+
+use super::reply::complaint;
+use super::{ModelError, Secret};
+
+/// The most that is read of a response.
+pub(super) const BODY: usize = 4 * 1024 * 1024;
+/// The most that is read of a stream, where each word may come in a kilobyte of wrapping.
+pub(super) const STREAM: usize = 64 * 1024 * 1024;
+/// How long a connection may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How an attempt failed.
+pub(super) enum Failed {
+    /// Trying again may help, after this wait if the server named one.
+    Again(ModelError, Option<Duration>),
+    /// The server does not accept the form of the question.
+    Form(ModelError, String),
+    /// Nothing helps.
+    Final(ModelError),
+}
+
+/// Whom we talk to, for errors.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) host: String,
+    pub(super) model: String,
+    pub(super) key: Option<Secret>,
+}
+
+impl Peer {
+    /// Strikes the key out of what a server says.
+    pub(super) fn redact(&self, text: &str) -> String {
+        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.redact(text))
+    }
+
+    pub(super) fn garbled(&self, detail: &str) -> ModelError {
+        ModelError::Garbled { host: self.host.clone(), detail: self.redact(detail) }
+    }
+
+    pub(super) fn broke_off(&self, detail: &str) -> ModelError {
+        ModelError::BrokeOff { host: self.host.clone(), detail: self.redact(detail) }
+    }
+
+    pub(super) fn unreachable(&self, error: reqwest::Error) -> ModelError {
+        ModelError::Unreachable { host: self.host.clone(), detail: self.redact(&cause(error)) }
+    }
+
+    /// Reads the body, up to the limit.
+    pub(super) async fn read(&self, mut response: Response) -> Result<Vec<u8>, Failed> {
+        let mut bytes = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if bytes.len() + chunk.len() > BODY => {
+                    return Err(Failed::Final(ModelError::TooLarge { limit: BODY }));
+                }
+                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+                Ok(None) => return Ok(bytes),
+                Err(error) => return Err(Failed::Again(self.broke_off(&cause(error)), None)),
+            }
+        }
+    }
+
+    /// What a status other than success means.
+    pub(super) fn refusal(&self, status: u16, body: &[u8], wait: Option<Duration>) -> Failed {
+        let said = self.redact(&complaint(body));
+        let (host, model, detail) = (self.host.clone(), self.model.clone(), said.clone());
+        let lower = said.to_ascii_lowercase();
+        match status {
+            // Some servers report a conversation that is too long as a fault of their own.
+            400 | 413 | 422 | 500 if is_overflow(&lower) => {
+                Failed::Final(ModelError::ContextOverflow { model, detail })
+            }
+            401 | 403 => Failed::Final(ModelError::Unauthorised { host, detail }),
+            400 if lower.contains("api key not valid") || lower.contains("api_key_invalid") => {
+                Failed::Final(ModelError::Unauthorised { host, detail })
+            }
+            404 if lower.contains("model") => Failed::Final(ModelError::NoModel { host, model, detail }),
+            400 if lower.contains("model_not_found") => {
+                Failed::Final(ModelError::NoModel { host, model, detail })
+            }
+            400 | 415 | 422 => Failed::Form(ModelError::Refused { host, status, detail }, said),
+            // An empty account does not fill up while we wait.
+            429 if lower.contains("insufficient_quota") => {
+                Failed::Final(ModelError::RateLimited { host, detail })
+            }
+            429 => Failed::Again(ModelError::RateLimited { host, detail }, wait),
+            // Some servers do not know the form and say so with the status for things that are not built.
+            501 => Failed::Form(ModelError::Server { host, status, detail }, said),
+            408 | 425 | 500..=599 => Failed::Again(ModelError::Server { host, status, detail }, wait),
+            _ => Failed::Final(ModelError::Refused { host, status, detail }),
+        }
+    }
+}
+
+/// Does the server say that the conversation does not fit its window?
+fn is_overflow(said: &str) -> bool {
+    const PHRASES: [&str; 11] = [
+        "context length",
+        "context_length",
+        "context window",
+        "context size",
+        "context_size",
+        "maximum context",
+        "prompt is too long",
+        "input is too long",
+        "too many tokens",
+        "exceeds the maximum number of tokens",
+        "input token count",
+    ];
+    PHRASES.iter().any(|phrase| said.contains(phrase))
+}
+
+/// The innermost cause says most ("connection refused"); the outer ones repeat the address.
+pub(super) fn cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// Reads an address from the settings, and its host for messages.
+pub(super) fn address(text: &str) -> Result<(Url, String), ModelError> {
+    let wrong = |detail: String| ModelError::Address { detail };
+    let address = Url::parse(text.trim()).map_err(|error| wrong(error.to_string()))?;
+    if !address.username().is_empty() || address.password().is_some() {
+        return Err(wrong("it holds a user or a password; give the key apart".to_owned()));
+    }
+    match (address.host_str(), address.port_or_known_default()) {
+        (Some(host), Some(port)) if matches!(address.scheme(), "http" | "https") => {
+            let host = format!("{host}:{port}");
+            Ok((address, host))
+        }
+        _ => Err(wrong("it begins neither with http:// nor with https://".to_owned())),
+    }
+}
+
+/// The connection. Without TLS no certificates of the system are needed, which a bare container may lack.
+pub(super) fn connection(tls: bool) -> Result<Client, String> {
+    let builder = Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(CONNECT_WITHIN)
+        .pool_idle_timeout(Duration::from_secs(30))
+        .user_agent("steward");
+    let builder = if tls {
+        // If another part of the program has already chosen, that stays.
+        let _chosen = rustls::crypto::ring::default_provider().install_default();
+        builder.tls_backend_rustls()
+    } else {
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config =
+            config.map_err(|error| error.to_string())?.with_root_certificates(rustls::RootCertStore::empty());
+        builder.tls_backend_preconfigured(config.with_no_client_auth())
+    };
+    builder.build().map_err(|error| error.to_string())
+}
+
+/// Is the answer a single JSON value, whatever was asked for?
+pub(super) fn is_single(response: &Response) -> bool {
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().starts_with("application/json"))
+}
+
+/// Did it go well?
+pub(super) fn is_fine(status: StatusCode) -> bool {
+    status.is_success()
+}
