@@ -48,7 +48,11 @@ pub enum Error {
     #[error("the MCP server {server} did not start: {detail}")]
     ServerStart { server: String, detail: String },
     #[error("the MCP server {server} went away: {detail}")]
-    ServerGone { server: String, detail: String, /* whether the request had been handed to the server */ sent: bool },
+    ServerGone {
+        server: String,
+        detail: String,
+        /* whether the request had been handed to the server */ sent: bool,
+    },
     #[error("the MCP server {server} does not keep to the protocol: {detail}")]
     Protocol { server: String, detail: String },
     #[error("the MCP server {server} failed {failures} times in a row; it is tried again in {:.0} s", retry_after.as_secs_f64())]

@@ -23,5 +23,6 @@ mod tool;
 
 pub use error::{Error, Result};
 pub use tool::{
-    Answered, Content, Context, Elicitation, Human, NoHuman, Output, Progress, Registered, Settings, Tool,
+    Answered, Content, Context, Elicitation, Example, Human, NoHuman, Output, Poll, Progress, Registered,
+    Settings, Tool,
 };

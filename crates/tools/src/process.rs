@@ -1,13 +1,17 @@
 //! The door to child processes: a clean environment, an own process group, and an end that takes the whole group along.
 //!
-//! Invariant: when a [`Running`] is gone, so is every process that it started and that stayed in its group. A child that dies
-//! with its parent's SIGKILL is the launcher's affair (see `sandbox`).
+//! Invariants
+//! - When a [`Running`] is gone, so is every process that it started and that stayed in its group.
+//! - With [`crate::sandbox::leash`], a child dies with this process too, even when this process is killed.
+//! - A child knows nothing of this process's environment but `PATH`, `HOME`, `LANG` and `TMPDIR`.
 
 use crate::error::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::mpsc;
 use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
@@ -30,6 +34,8 @@ pub struct Spec {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
+    id: Option<i32>,
+    /// The group as long as it may have members.
     group: Option<Pid>,
     /// To the child.
     pub stdin: Option<ChildStdin>,
@@ -41,16 +47,33 @@ pub struct Running {
 
 /// What every child may know of this process.
 const HANDED_DOWN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+/// How long the kernel may take to end what it was told to kill, and to start what it was told to start.
+const KERNEL_WITHIN: Duration = Duration::from_secs(30);
 
-/// Starts a child in a process group of its own.
+/// Starts a child in a process group of its own. It must be called within a tokio runtime.
 pub fn start(spec: &Spec) -> Result<Running> {
     let failed = |detail: String| Error::Process { program: spec.program.clone(), detail };
-    let (program, args) = match &spec.sandbox {
-        None => (spec.program.clone().into(), spec.args.clone()),
-        Some(confinement) => crate::sandbox::launcher(confinement, spec)?,
-    };
+    let runtime = tokio::runtime::Handle::try_current().map_err(|error| failed(error.to_string()))?;
+    let path = found(spec).map_err(failed)?;
+    let mut child = match crate::sandbox::launcher(spec, &path)? {
+        None => spawned(command(spec, path, spec.args.iter().map(OsString::from).collect())),
+        Some((launcher, args)) => {
+            let command = command(spec, launcher, args);
+            from_lasting_thread(move || {
+                let _within = runtime.enter();
+                spawned(command)
+            })
+        }
+    }
+    .map_err(|error| failed(error.to_string()))?;
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    Ok(Running { child, id, group: id.and_then(Pid::from_raw), stdin, stdout, stderr })
+}
+
+fn command(spec: &Spec, program: PathBuf, args: Vec<OsString>) -> std::process::Command {
     #[allow(clippy::disallowed_methods, reason = "this is the door")]
-    let mut command = std::process::Command::new::<std::ffi::OsString>(program);
+    let mut command = std::process::Command::new(program);
     command.args(args).env_clear();
     command.envs(HANDED_DOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(&spec.env).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -58,23 +81,71 @@ pub fn start(spec: &Spec) -> Result<Running> {
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
-    let mut child =
-        Command::from(command).kill_on_drop(true).spawn().map_err(|error| failed(error.to_string()))?;
-    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    Ok(Running { child, group, stdin, stdout, stderr })
+    command
+}
+
+fn spawned(command: std::process::Command) -> std::io::Result<Child> {
+    Command::from(command).kill_on_drop(true).spawn()
+}
+
+/// Where the program is. It is looked for here, because a launcher would find out too late for an error that teaches.
+fn found(spec: &Spec) -> Result<PathBuf, String> {
+    let program = Path::new(&spec.program);
+    let runs = |path: &Path| {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if spec.program.contains('/') {
+        let path = match &spec.folder {
+            Some(folder) => folder.join(program),
+            None => std::path::absolute(program).map_err(|error| error.to_string())?,
+        };
+        return if runs(&path) { Ok(path) } else { Err(format!("{} is no program", path.display())) };
+    }
+    let own = spec.env.get("PATH").map(OsString::from);
+    let path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_else(|| "/usr/bin:/bin".into());
+    let mut places = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let place = places.find_map(|folder| Some(folder.join(program)).filter(|path| runs(path)));
+    place.ok_or_else(|| "there is no program of this name in PATH".to_owned())
+}
+
+/// Something to be done on the lasting thread.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Does something on a thread that lives as long as this process. The kernel ties a child on the leash to the *thread* that
+/// started it, and a thread of the runtime may end long before the child is to.
+fn from_lasting_thread<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> std::io::Result<T> {
+    static THREAD: std::sync::OnceLock<mpsc::Sender<Job>> = std::sync::OnceLock::new();
+    if THREAD.get().is_none() {
+        let (sender, jobs) = mpsc::channel::<Job>();
+        // Nobody waits for this thread: it must not end before the process does. A loser of the race finds no sender and ends.
+        std::thread::Builder::new()
+            .name("children".into())
+            .spawn(move || jobs.iter().for_each(|job| job()))?;
+        let _ = THREAD.set(sender);
+    }
+    let gone = || std::io::Error::other("the thread that starts children is gone");
+    let (reply, answer) = mpsc::sync_channel(1);
+    let job: Job = Box::new(move || drop(reply.send(work())));
+    THREAD.get().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
+    answer.recv_timeout(KERNEL_WITHIN).map_err(|_| gone())?
 }
 
 impl Running {
     /// The id of the process, which is that of its group.
     #[must_use]
     pub fn id(&self) -> Option<i32> {
-        self.group.map(|group| group.as_raw_nonzero().get())
+        self.id
     }
 
-    /// Waits until the process itself has ended; others of its group may still run.
+    /// Waits until the process itself has ended, then ends what it left behind in its group. It may be dropped and called
+    /// again.
     pub async fn wait(&mut self) -> Option<std::process::ExitStatus> {
-        self.child.wait().await.ok()
+        let status = self.child.wait().await.ok();
+        self.end_group();
+        status
     }
 
     /// Ends the group: its input is closed, after `grace` it is told to end, after another `grace` it is killed.
@@ -84,8 +155,13 @@ impl Running {
             self.signal(Signal::TERM);
             let _ = tokio::time::timeout(grace, self.child.wait()).await;
         }
+        self.end_group();
+        let _ = tokio::time::timeout(KERNEL_WITHIN, self.child.wait()).await;
+    }
+
+    /// Kills the group once. Its number is forgotten, because the kernel may hand it out anew.
+    fn end_group(&mut self) {
         self.signal(Signal::KILL);
-        let _ = self.child.wait().await;
         self.group = None;
     }
 
@@ -98,6 +174,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        self.end_group();
     }
 }
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

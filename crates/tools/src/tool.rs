@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{JsonObject, Label, ToolDefinition, Valid};
+pub use steward_domain::{ToolExample as Example, ToolPoll as Poll};
 use steward_policy::AdmittedCall;
 use tokio_util::sync::CancellationToken;
 
@@ -56,47 +57,6 @@ pub struct Settings {
     pub examples: Vec<Example>,
     /// For polling pairs: the tool that is asked again until the answer is there.
     pub poll: Option<Poll>,
-}
-
-/// A request and the arguments that it means.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Example {
-    /// In people's words.
-    pub request: String,
-    /// What is to be called with.
-    #[serde(default)]
-    pub arguments: JsonObject,
-}
-
-/// How a long answer is fetched (S0's `query_space_*` and `poll_response_*`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Poll {
-    /// The tool that is asked again.
-    pub tool: steward_domain::ToolName,
-    /// Fields of the first answer that are handed to it.
-    #[serde(default)]
-    pub carry: Vec<String>,
-    /// The field that says how far it is.
-    #[serde(default = "status")]
-    pub status: String,
-    /// Values of that field that mean: not yet.
-    #[serde(default = "pending")]
-    pub pending: Vec<String>,
-    /// Milliseconds between two questions at the beginning; the pause doubles up to 5 s.
-    #[serde(default = "interval")]
-    pub interval_ms: u64,
-}
-
-fn status() -> String {
-    "status".into()
-}
-fn pending() -> Vec<String> {
-    ["pending", "running", "in_progress", "executing", "queued", "submitted"].map(str::to_owned).to_vec()
-}
-fn interval() -> u64 {
-    200
 }
 
 /// What a call gave back. All of it is untrusted.

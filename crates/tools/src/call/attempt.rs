@@ -26,7 +26,10 @@ impl Retry {
     /// How long to wait before the call is made again, if it is.
     pub(crate) fn after(&mut self, error: &Error, random: &dyn Random) -> Option<Duration> {
         let worthwhile = error.class() == ErrorClass::Transient
-            && !matches!(error, Error::BadResult { .. } | Error::Ledger { .. } | Error::UnknownOutcome { .. });
+            && !matches!(
+                error,
+                Error::BadResult { .. } | Error::Ledger { .. } | Error::UnknownOutcome { .. }
+            );
         if self.left == 0 || !worthwhile || !(self.safe || not_reached(error)) {
             return None;
         }
@@ -81,5 +84,6 @@ pub(crate) fn named(error: Error, registered: &Registered) -> Error {
 
 /// Whether the call can be seen outside of this process, so that its intent must be on disk first.
 pub(crate) fn leaves_process(registered: &Registered) -> bool {
-    super::is_foreign(registered.definition.origin) || registered.definition.idempotency != Idempotency::ReadOnly
+    super::is_foreign(registered.definition.origin)
+        || registered.definition.idempotency != Idempotency::ReadOnly
 }

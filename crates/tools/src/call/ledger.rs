@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{CallId, ChainId, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition, UserId, Valid};
+use steward_domain::{
+    CallId, ChainId, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition, UserId, Valid,
+};
 
 /// A call that is about to be made.
 #[derive(Debug, Clone)]

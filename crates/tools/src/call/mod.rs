@@ -25,17 +25,17 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
+use steward_domain::Coded as _;
 use steward_domain::{
     CallId, ChainId, ErrorClass, JsonObject, Outcome, SemanticVersion, ServerName, ToolName, ToolOrigin,
 };
-use steward_domain::Coded as _;
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
 use steward_policy::{AdmittedCall, Approval, Caller, Decision, Proposal, Provenance, Rules};
 
 /// What calls are made with.
 pub struct Desk {
-    registry: Arc<Registry>,
+    registry: Registry,
     ledger: Arc<dyn Ledger>,
     keeper: Arc<dyn Keeper>,
     clock: Arc<dyn Clock>,
@@ -112,7 +112,7 @@ const REPEATS: usize = 3;
 impl Desk {
     /// A desk over a registry.
     pub fn new(
-        registry: Arc<Registry>,
+        registry: Registry,
         ledger: Arc<dyn Ledger>,
         keeper: Arc<dyn Keeper>,
         clock: Arc<dyn Clock>,
@@ -124,21 +124,14 @@ impl Desk {
 
     /// The registry it calls from.
     #[must_use]
-    pub fn registry(&self) -> &Arc<Registry> {
+    pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
     /// Calls a tool, and what may stand in for it when it fails.
     pub async fn call(&self, request: &Request) -> Result<Receipt> {
         let began = self.clock.monotonic();
-        let Resolved { registered, corrected, .. } =
-            self.registry.resolve(request.server.as_ref(), &request.tool).map_err(|error| match error {
-                // To whoever may not know what there is, nearby names say too much.
-                Error::UnknownTool { name, .. } if !request.caller.administrator => {
-                    Error::UnknownTool { name, near: Vec::new() }
-                }
-                error => error,
-            })?;
+        let Resolved { registered, corrected } = self.resolve(request)?;
         let chain = match request.chain {
             Some(chain) => chain,
             None => ChainId::from(steward_domain::TaskId(self.id()?)),
@@ -153,7 +146,9 @@ impl Desk {
             if !stands_aside(&failed) || job.left().is_zero() {
                 break;
             }
-            let Ok(Resolved { registered: other, .. }) = self.registry.resolve(None, name.as_str()) else { continue };
+            let Ok(Resolved { registered: other, .. }) = self.registry.resolve(None, name.as_str()) else {
+                continue;
+            };
             notes.push(format!("{} stood in for {}: {failed}", name, registered.definition.tool_name));
             match job.run(&other).await {
                 Ok(done) => return Ok(job.receipt(&other, done, notes)),
@@ -166,6 +161,20 @@ impl Desk {
         Err(failed)
     }
 
+    /// Corrections and hints name only what the caller may use. A tool that they name in full and may not use goes on to
+    /// policy, so that the attempt is written down.
+    fn resolve(&self, request: &Request) -> Result<Resolved> {
+        let found = self.registry.resolve_for(&request.caller, request.server.as_ref(), &request.tool);
+        found.or_else(|error| {
+            let full = match &request.server {
+                Some(server) => format!("{server}.{}", request.tool),
+                None => request.tool.clone(),
+            };
+            let hidden = full.parse().ok().and_then(|name| self.registry.get(&name, None));
+            hidden.map(|registered| Resolved { registered, corrected: None }).ok_or(error)
+        })
+    }
+
     fn id(&self) -> Result<uuid::Uuid> {
         self.random.uuid_v7(self.clock.now()).map_err(|error| Error::Bug { detail: error.to_string() })
     }
@@ -173,7 +182,8 @@ impl Desk {
 
 /// Whether another tool may try after this failure. An unknown outcome is not followed by another effect.
 fn stands_aside(error: &Error) -> bool {
-    error.class() == ErrorClass::Transient && !matches!(error, Error::UnknownOutcome { .. } | Error::Ledger { .. })
+    error.class() == ErrorClass::Transient
+        && !matches!(error, Error::UnknownOutcome { .. } | Error::Ledger { .. })
 }
 
 /// One request on its way through the door.
@@ -311,6 +321,10 @@ impl Job<'_> {
             }
             Decision::Deny(refusal) => {
                 self.desk.ledger.refuse(refused("deny", refusal.rule, &refusal.detail)).await?;
+                // "You may not" and "there is none" read the same to whoever may not know the difference.
+                if !self.request.caller.administrator && refusal.rule != "approval" {
+                    return Err(Error::UnknownTool { name: self.request.tool.clone(), near: Vec::new() });
+                }
                 Err(Error::Denied { tool, rule: refusal.rule, told: refusal.told })
             }
         }

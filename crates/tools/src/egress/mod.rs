@@ -1,1 +1,301 @@
-//! To come.
+//! The door for outbound HTTP of tools: an allow-list, one lookup, one check, one connection.
+//!
+//! Invariants
+//! - Nothing is sent to a host that the operator has not listed; an empty list reaches nothing.
+//! - A name is looked up once for each hop. Every address it has is checked, and the connection goes to one of those very
+//!   addresses, so that a second answer of the name server changes nothing.
+//! - A redirect is a new destination: it passes every check again, loses what the caller meant for the first one, and never
+//!   leads from https to http.
+//! - The body, the head, the number of hops and the time are bounded.
+//!
+//! What it deliberately does not do: proxies of the environment, cookies, compression, kept connections. Each would be a way
+//! around one of the lines above.
+
+mod address;
+mod rules;
+mod target;
+mod tool;
+mod wire;
+
+pub use address::{Reach, address_allowed, reach};
+pub use rules::{HostRule, Rules, Scheme};
+pub use tool::HttpFetch;
+pub use wire::{Connector, Resolver, Stream, System};
+
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap};
+use http::{Method, StatusCode};
+use rules::Listing;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use target::{Target, name_is_metadata, name_is_private};
+use url::Host;
+use wire::{Answer, Outgoing};
+
+/// What is asked for. Use `..Request::get(url)` for the rest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// `GET`, `HEAD`, and with the operator's word `POST`, `PUT`, `PATCH`, `DELETE`.
+    pub method: Method,
+    /// The address, written out.
+    pub url: String,
+    /// Name and value of each header.
+    pub headers: Vec<(String, String)>,
+    /// What is sent.
+    pub body: Vec<u8>,
+    /// Less than the rules allow.
+    pub max_bytes: Option<usize>,
+    /// Less than the rules allow.
+    pub timeout: Option<Duration>,
+}
+
+impl Request {
+    /// Asks for what is there.
+    pub fn get(url: impl Into<String>) -> Self {
+        let (method, headers, body) = (Method::GET, Vec::new(), Vec::new());
+        Self { method, url: url.into(), headers, body, max_bytes: None, timeout: None }
+    }
+}
+
+/// What came back. All of it is untrusted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// Such as 200.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// As much of the body as was kept.
+    pub body: Vec<u8>,
+    /// Where the answer came from, after redirects.
+    pub final_url: String,
+    /// Whether there was more.
+    pub truncated: bool,
+}
+
+/// What may be sent along with a request.
+const LARGEST_SENT: usize = 8 * 1024 * 1024;
+/// How long one of several addresses may keep the others waiting.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// The door.
+pub struct Door {
+    rules: Rules,
+    resolver: Arc<dyn Resolver>,
+    connector: Arc<dyn Connector>,
+    tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+impl Door {
+    /// A door with the machine's resolver and sockets behind it.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self::with(rules, Arc::new(System), Arc::new(System))
+    }
+
+    /// A door with other parts behind it. The checks stay the same.
+    #[must_use]
+    pub fn with(rules: Rules, resolver: Arc<dyn Resolver>, connector: Arc<dyn Connector>) -> Self {
+        Self { rules, resolver, connector, tls: OnceLock::new() }
+    }
+
+    /// With other certificates than those that the machine trusts: a company's own authority.
+    #[must_use]
+    pub fn trusting(self, tls: Arc<rustls::ClientConfig>) -> Self {
+        Self { tls: OnceLock::from(Ok(tls)), ..self }
+    }
+
+    /// What the operator laid down.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Makes a request. Dropping the future ends it.
+    pub async fn fetch(&self, request: Request) -> Result<Response> {
+        let after = request.timeout.map_or(self.rules.timeout(), |asked| asked.min(self.rules.timeout()));
+        let (shown, writes) = (shown(&request.url), !request.method.is_safe());
+        let sent = AtomicBool::new(false);
+        match tokio::time::timeout(after, Box::pin(self.follow(request, &sent))).await {
+            Ok(outcome) => outcome,
+            // What was sent may have been carried out, so it must not look like something to try again.
+            Err(_) if writes && sent.load(Ordering::Relaxed) => {
+                let detail = format!("no answer within {:.1} s", after.as_secs_f64());
+                Err(Error::UnknownOutcome { tool: shown, detail })
+            }
+            Err(_) => Err(Error::Timeout { tool: shown, after }),
+        }
+    }
+
+    async fn follow(&self, request: Request, sent: &AtomicBool) -> Result<Response> {
+        let limit = request.max_bytes.unwrap_or(usize::MAX).min(self.rules.max_body_bytes);
+        let mut journey = self.begin(request)?;
+        for _ in 0..=self.rules.max_redirects.min(Rules::MOST_REDIRECTS) {
+            let answer = self.hop(&journey, limit, sent).await?;
+            let Some(location) = answer.location() else {
+                let Answer { status, headers, body, truncated } = answer;
+                return Ok(Response {
+                    status,
+                    headers,
+                    body,
+                    final_url: journey.target.url.into(),
+                    truncated,
+                });
+            };
+            let refused =
+                |rule: &str| refusal(journey.target.url.as_str(), &format!("it redirects, but {rule}"));
+            let location = location.to_str().map_err(|_| refused("not to an address"))?;
+            let next = journey.target.redirected(location).map_err(refused)?;
+            journey.turn(answer.status, next)?;
+        }
+        Err(refusal(journey.target.url.as_str(), "it redirects more often than is followed"))
+    }
+
+    /// Reads and checks what does not depend on the destination.
+    fn begin(&self, request: Request) -> Result<Journey> {
+        let Request { method, url, headers, body, .. } = request;
+        let refused = |rule: &str| refusal(&url, rule);
+        let target = Target::parse(&url).map_err(refused)?;
+        let known = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+        if !known.contains(&method) {
+            return Err(refused("this method is not spoken"));
+        }
+        if !method.is_safe() && !self.rules.allow_writes {
+            return Err(refused("only reading is allowed: the operator may set allow_writes"));
+        }
+        if method.is_safe() && !body.is_empty() {
+            return Err(refused("a request that reads has no body"));
+        }
+        if body.len() > LARGEST_SENT {
+            return Err(Error::TooLarge { what: "the body that is to be sent".into(), limit: LARGEST_SENT });
+        }
+        let headers = wire::headers_of(&headers).map_err(|rule| refused(&rule))?;
+        Ok(Journey { target, method, headers, body: body.into() })
+    }
+
+    async fn hop(&self, journey: &Journey, limit: usize, sent: &AtomicBool) -> Result<Answer> {
+        let target = &journey.target;
+        let addresses = self.admit(target).await?;
+        let stream = self.connect(target, &addresses).await?;
+        let unreachable = |detail| Error::Unreachable { host: target.host.to_string(), detail };
+        let tls = || self.tls.get_or_init(wire::system_tls).clone();
+        let stream = wire::secured(stream, target, tls).await.map_err(unreachable)?;
+        sent.store(true, Ordering::Relaxed);
+        let outgoing =
+            Outgoing { method: &journey.method, headers: &journey.headers, body: journey.body.clone() };
+        wire::exchange(stream, target, outgoing, limit).await.map_err(|detail| {
+            if journey.method.is_safe() {
+                unreachable(detail)
+            } else {
+                Error::UnknownOutcome { tool: shown(target.url.as_str()), detail }
+            }
+        })
+    }
+
+    /// The whole check of one destination: scheme, list, name, and every address that the name has.
+    async fn admit(&self, target: &Target) -> Result<Vec<IpAddr>> {
+        let refused = |rule: &str| refusal(target.url.as_str(), rule);
+        if !self.rules.schemes.contains(&target.scheme) {
+            return Err(refused(&format!("{} is not allowed", target.scheme.name())));
+        }
+        let private = match self.rules.listing(&target.host, target.port, target.scheme) {
+            Listing::Absent => return Err(refused("it is not on the operator's list of hosts and ports")),
+            Listing::Public => false,
+            Listing::Private => true,
+        };
+        let addresses = match &target.host {
+            Host::Domain(name) if name_is_metadata(name) => {
+                return Err(refused("it is the metadata service of a cloud"));
+            }
+            Host::Domain(name) if name_is_private(name) && !private => {
+                return Err(refused("the name means this machine or its network"));
+            }
+            Host::Domain(name) => self.resolver.resolve(name).await.map_err(|error| Error::Unreachable {
+                host: name.clone(),
+                detail: format!("its name is not known: {error}"),
+            })?,
+            Host::Ipv4(address) => vec![(*address).into()],
+            Host::Ipv6(address) => vec![(*address).into()],
+        };
+        for address in &addresses {
+            address_allowed(*address, private).map_err(|what| refused(&format!("it leads to {what}")))?;
+        }
+        Ok(addresses)
+    }
+
+    /// Connects to the first of the checked addresses that answers.
+    async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<Box<dyn Stream>> {
+        let mut detail = "its name has no address".to_owned();
+        for address in addresses {
+            let attempt = self.connector.connect(SocketAddr::new(*address, target.port));
+            match tokio::time::timeout(CONNECT_WITHIN, attempt).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => detail = error.to_string(),
+                Err(_) => detail = format!("no connection within {} s", CONNECT_WITHIN.as_secs()),
+            }
+        }
+        Err(Error::Unreachable { host: target.host.to_string(), detail })
+    }
+}
+
+/// A request on its way from hop to hop.
+struct Journey {
+    target: Target,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Journey {
+    /// Turns towards the next destination, leaving behind what it must not see.
+    fn turn(&mut self, status: StatusCode, next: Target) -> Result<()> {
+        let refused = |rule: &str| refusal(self.target.url.as_str(), rule);
+        if self.target.scheme == Scheme::Https && next.scheme == Scheme::Http {
+            return Err(refused("it redirects from https to http"));
+        }
+        let becomes_get = match status.as_u16() {
+            303 => self.method != Method::HEAD,
+            301 | 302 => self.method == Method::POST,
+            _ => false,
+        };
+        if becomes_get {
+            self.method = Method::GET;
+            self.body = Bytes::new();
+            self.headers.remove(CONTENT_TYPE);
+        }
+        if !next.same_origin(&self.target) {
+            if !self.method.is_safe() {
+                return Err(refused("it redirects a request that changes something to another host"));
+            }
+            wire::keep_harmless(&mut self.headers);
+        }
+        self.target = next;
+        Ok(())
+    }
+}
+
+fn refusal(url: &str, rule: &str) -> Error {
+    Error::Egress { url: shown(url), rule: rule.to_owned() }
+}
+
+/// An address as it may stand in a message and in the journal: no password, no query, no control characters, not endless.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, after)| after);
+    let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+    format!("{scheme}{rest}").chars().take(200).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+#[path = "mod_tests.rs"]
+mod tests;

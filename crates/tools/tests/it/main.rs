@@ -1,4 +1,12 @@
 //! Tests of the crate from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly"
+)]
 
 mod builtin;
 mod call;

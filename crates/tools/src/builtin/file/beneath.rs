@@ -1,0 +1,282 @@
+//! Finds a path beneath a granted root, without ever leaving it.
+//!
+//! Each step is taken from a folder that is held open, through its entry in `/proc/self/fd`, which is what `openat` does: a
+//! folder that is renamed or replaced by a symlink in the meantime changes nothing. A symlink is read and walked like any
+//! other path; one that leads out is refused. What is opened is compared (device and inode) with what was looked at, so a
+//! name that is swapped between the look and the opening is noticed. `..` goes back along the way that was come, never
+//! above the root.
+//!
+//! Where `/proc` is not there (another system) the steps go through the folder's own path, and the comparison alone
+//! protects; a folder above that is swapped at the right moment is then noticed only if it has another inode.
+//!
+//! A hard link inside a root to a file outside cannot be told from the file itself: who may make one may read it anyway.
+
+use super::trouble;
+use crate::error::{Error, Result};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+
+/// A folder that may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether things may be changed in it.
+    pub write: bool,
+}
+
+impl Root {
+    /// May be read.
+    pub fn read(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), write: false }
+    }
+
+    /// May be read and written.
+    pub fn write(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), write: true }
+    }
+}
+
+/// How many symlinks one path may go through.
+const HOPS: usize = 32;
+/// How many steps one path may have.
+const STEPS: usize = 256;
+
+/// Do not follow a symlink, do not wait for the other end of a pipe. The numbers differ between families of processors.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "powerpc")
+))]
+const CAREFUL: i32 = 0o100_000 | 0o4000;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64", target_arch = "s390x")
+))]
+const CAREFUL: i32 = 0o400_000 | 0o4000;
+#[cfg(not(all(
+    target_os = "linux",
+    any(
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "powerpc64",
+        target_arch = "powerpc",
+        target_arch = "x86_64",
+        target_arch = "x86",
+        target_arch = "riscv64",
+        target_arch = "s390x"
+    )
+)))]
+const CAREFUL: i32 = 0;
+
+/// A folder that is held open.
+#[derive(Debug)]
+pub struct Folder {
+    file: File,
+    path: PathBuf,
+}
+
+/// What a path leads to.
+#[derive(Debug)]
+pub enum Found {
+    /// A folder.
+    Folder(Folder),
+    /// A regular file with this name in this folder.
+    File(Folder, OsString, Metadata),
+    /// Nothing yet, in a folder that is there.
+    Nothing(Folder, OsString),
+}
+
+impl Folder {
+    fn open(path: PathBuf, through: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).custom_flags(CAREFUL).open(through)?;
+        if !file.metadata()?.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
+        }
+        Ok(Self { file, path })
+    }
+
+    /// The address of an entry that does not depend on where the folder is now.
+    pub fn at(&self, name: &OsStr) -> PathBuf {
+        self.here().join(name)
+    }
+
+    /// The address of the folder itself, for listing.
+    pub fn here(&self) -> PathBuf {
+        let held = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        if cfg!(target_os = "linux") && held.exists() { held } else { self.path.clone() }
+    }
+
+    /// Where it was found, for people.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes what was done in it last.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Opens a folder in it that was looked at before.
+    pub fn enter(&self, name: &OsStr, seen: &Metadata) -> io::Result<Self> {
+        let inner = Self::open(self.path.join(name), &self.at(name))?;
+        same(&inner.file.metadata()?, seen)?;
+        Ok(inner)
+    }
+
+    /// Opens a regular file in it that was looked at before.
+    pub fn read(&self, name: &OsStr, seen: &Metadata) -> io::Result<File> {
+        let file = OpenOptions::new().read(true).custom_flags(CAREFUL).open(self.at(name))?;
+        let opened = file.metadata()?;
+        same(&opened, seen)?;
+        Ok(file)
+    }
+}
+
+/// Whether what was opened is what was looked at.
+fn same(opened: &Metadata, seen: &Metadata) -> io::Result<()> {
+    let alike = opened.dev() == seen.dev()
+        && opened.ino() == seen.ino()
+        && opened.file_type().is_file() == seen.file_type().is_file();
+    if alike { Ok(()) } else { Err(io::Error::other("it was replaced while it was opened")) }
+}
+
+/// Finds `path` beneath one of `roots`: an absolute path in the root that holds it, a relative one in the first root that
+/// has it. `write` asks for a root that may be changed.
+pub fn find(roots: &[Root], path: &str, write: bool) -> Result<Found> {
+    let asked = Path::new(path);
+    let refused = |rule: String| Error::Path { path: path.to_owned(), rule };
+    if path.contains('\0') {
+        return Err(refused("it holds the character U+0000".to_owned()));
+    }
+    let mut nothing = None;
+    let mut problem = None;
+    let usable: Vec<&Root> = roots.iter().filter(|root| root.write || !write).collect();
+    for root in &usable {
+        let Some(rest) = rest_of(asked, root) else { continue };
+        match walk(root, &rest, path, roots) {
+            Ok(Found::Nothing(folder, name)) => nothing = nothing.or(Some((folder, name))),
+            Ok(found) => return Ok(found),
+            Err(error) => problem = problem.or(Some(error)),
+        }
+    }
+    match (nothing, problem) {
+        (Some((folder, name)), _) => Ok(Found::Nothing(folder, name)),
+        (None, Some(error)) => Err(error),
+        (None, None) if !write || !usable.is_empty() => Err(refused(granted(roots))),
+        (None, None) => Err(refused(format!("nothing may be written; {}", granted(roots)))),
+    }
+}
+
+/// The folders that are granted, for a refusal.
+#[must_use]
+pub fn granted(roots: &[Root]) -> String {
+    if roots.is_empty() {
+        return "no folder is granted".to_owned();
+    }
+    let names: Vec<String> = (roots.iter())
+        .map(|root| {
+            format!("{} ({})", root.path.display(), if root.write { "read and write" } else { "read only" })
+        })
+        .collect();
+    format!("granted are {}", names.join(", "))
+}
+
+/// The part of the path inside the root; nothing when an absolute path is not in it.
+fn rest_of(asked: &Path, root: &Root) -> Option<PathBuf> {
+    if !asked.is_absolute() {
+        return Some(asked.to_owned());
+    }
+    let real = || root.path.canonicalize().ok();
+    let inside = asked.strip_prefix(&root.path).map(Path::to_owned).ok();
+    inside.or_else(|| asked.strip_prefix(real()?).map(Path::to_owned).ok())
+}
+
+/// Walks from the root.
+fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> {
+    let failed = |error: io::Error| trouble(asked, &error);
+    let out = |how: &str| Error::Path { path: asked.to_owned(), rule: format!("{how}; {}", granted(roots)) };
+    // The root itself may be reached through symlinks: the operator named it.
+    let real = root.path.canonicalize().map_err(failed)?;
+    let mut way = vec![Folder::open(real.clone(), &real).map_err(failed)?];
+    let mut steps: VecDeque<OsString> = parts(rest);
+    let (mut hops, mut taken) = (0, 0);
+    while let Some(step) = steps.pop_front() {
+        taken += 1;
+        if taken > STEPS {
+            return Err(out("it has too many steps"));
+        }
+        let Some(folder) = way.last() else { return Err(out("it leads above the folder")) };
+        if step == ".." {
+            way.pop();
+            if way.is_empty() {
+                return Err(out("it leads above the folder"));
+            }
+            continue;
+        }
+        let seen = match folder.at(&step).symlink_metadata() {
+            Ok(seen) => seen,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && steps.is_empty() => {
+                return way
+                    .pop()
+                    .map(|folder| Found::Nothing(folder, step))
+                    .ok_or_else(|| out("it is empty"));
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let kind = seen.file_type();
+        if kind.is_symlink() {
+            hops += 1;
+            let target = folder.at(&step).read_link().map_err(failed)?;
+            if hops > HOPS {
+                return Err(out("it goes through too many symlinks"));
+            }
+            let target = if target.is_absolute() {
+                way.truncate(1);
+                target.strip_prefix(&real).map_err(|_| out("a symlink leads out"))?.to_owned()
+            } else {
+                target
+            };
+            let mut next = parts(&target);
+            next.append(&mut steps);
+            steps = next;
+        } else if kind.is_dir() {
+            let inner = folder.enter(&step, &seen).map_err(failed)?;
+            way.push(inner);
+        } else if kind.is_file() && steps.is_empty() {
+            return way.pop().map(|folder| Found::File(folder, step, seen)).ok_or_else(|| out("it is empty"));
+        } else if kind.is_file() {
+            let detail = format!("{} is a file, not a folder", step.display());
+            return Err(Error::File { path: asked.to_owned(), detail });
+        } else {
+            return Err(out(&format!("it is {}, which is not opened", special(&seen))));
+        }
+    }
+    way.pop().map(Found::Folder).ok_or_else(|| out("it leads above the folder"))
+}
+
+/// What a file is that is neither regular nor a folder.
+fn special(seen: &Metadata) -> &'static str {
+    let kind = seen.file_type();
+    match () {
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+/// The steps of a path; what names the top of the system or the same place is left out.
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
+        })
+        .collect()
+}

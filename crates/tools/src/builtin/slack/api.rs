@@ -1,0 +1,236 @@
+//! The client for Slack's web API: one method, one form, one answer, all bounded.
+
+use super::advice::advice;
+use crate::error::{Error, Result};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, StatusCode};
+use serde_json::Value as Json;
+use std::fmt;
+use std::time::Duration;
+use url::{Url, form_urlencoded};
+
+/// The most that is read of an answer.
+const BODY: usize = 4 * 1024 * 1024;
+/// How long a connection may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// How long one request may take; the call's own time may be shorter.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// How many pages of channels are looked through for a name.
+const PAGES: usize = 5;
+
+/// Which Slack, and how this process proves who it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Such as `https://slack.com/api`.
+    pub base_url: String,
+    /// The bot's token.
+    pub token: Token,
+}
+
+/// Where the token is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Token {
+    /// In a variable of the environment.
+    Variable(String),
+    /// Here.
+    Value(String),
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "Variable({name})"),
+            Self::Value(_) => f.write_str("***"),
+        }
+    }
+}
+
+impl Token {
+    fn resolve(&self) -> Result<String, String> {
+        let value = match self {
+            Self::Variable(name) => std::env::var(name)
+                .map_err(|_| format!("the variable {name} with Slack's token is not set"))?,
+            Self::Value(value) => value.clone(),
+        };
+        let value = value.trim().to_owned();
+        if value.is_empty() { Err("Slack's token is empty".to_owned()) } else { Ok(value) }
+    }
+}
+
+/// The client.
+pub(super) struct Api {
+    client: Client,
+    base: Url,
+    host: String,
+    token: String,
+    authorization: HeaderValue,
+}
+
+impl Api {
+    /// A client; nothing is sent yet. The error says in words why there is none.
+    pub(super) fn new(config: &Config) -> Result<Self, String> {
+        let mut base = Url::parse(config.base_url.trim())
+            .map_err(|error| format!("slack_tools.base_url is no address: {error}"))?;
+        if !base.username().is_empty() || base.password().is_some() || base.query().is_some() {
+            return Err("slack_tools.base_url holds more than an address".to_owned());
+        }
+        let host = match (base.host_str(), base.port_or_known_default()) {
+            (Some(host), Some(port)) if matches!(base.scheme(), "http" | "https") => format!("{host}:{port}"),
+            _ => return Err("slack_tools.base_url begins neither with http:// nor with https://".to_owned()),
+        };
+        let path = format!("{}/", base.path().trim_end_matches('/'));
+        base.set_path(&path);
+        let token = config.token.resolve()?;
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
+            .map_err(|_| "Slack's token holds characters that no token has".to_owned())?;
+        authorization.set_sensitive(true);
+        let client = client(base.scheme() == "https")?;
+        Ok(Self { client, base, host, token, authorization })
+    }
+
+    /// Calls one method and gives its answer, when Slack says that it is well.
+    pub(super) async fn call(&self, method: &str, form: &[(&str, String)]) -> Result<Json> {
+        let url = self.base.join(method).map_err(|error| Error::Bug { detail: error.to_string() })?;
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request =
+            self.client.post(url).timeout(ANSWER_WITHIN).header(AUTHORIZATION, self.authorization.clone());
+        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
+        let response = request.send().await.map_err(|error| self.unreachable(error))?;
+        let status = response.status();
+        let wait = (response.headers().get(RETRY_AFTER))
+            .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            return Err(limited(wait));
+        }
+        let text = self.read(response).await?;
+        if !status.is_success() {
+            return Err(Error::Slack {
+                error: format!("HTTP status {}", status.as_u16()),
+                advice: format!(
+                    "{} does not work as Slack's API: check slack_tools.base_url, or try again later",
+                    self.host
+                ),
+                transient: status.is_server_error(),
+            });
+        }
+        let answer: Json = serde_json::from_str(&text).map_err(|_| Error::Slack {
+            error: "something that is no JSON".to_owned(),
+            advice: format!("{} is not Slack's API: check slack_tools.base_url", self.host),
+            transient: false,
+        })?;
+        if answer.get("ok").and_then(Json::as_bool) == Some(true) {
+            return Ok(answer);
+        }
+        let error = answer.get("error").and_then(Json::as_str).unwrap_or("nothing about what is wrong");
+        let error: String = error.chars().take(100).collect();
+        if error == "ratelimited" || error == "rate_limited" {
+            return Err(limited(wait));
+        }
+        let needed = answer.get("needed").and_then(Json::as_str).map(|text| text.chars().take(100).collect());
+        let (advice, transient) = advice(&error, needed);
+        Err(Error::Slack { error, advice, transient })
+    }
+
+    /// Reads the body up to the limit, with the token struck out wherever it stands.
+    async fn read(&self, mut response: reqwest::Response) -> Result<String> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(error))? {
+            if bytes.len() + chunk.len() > BODY {
+                return Err(Error::TooLarge { what: "Slack".to_owned(), limit: BODY });
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(String::from_utf8_lossy(&bytes).replace(&self.token, "***"))
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> Error {
+        let before_sending = error.is_connect() || error.is_builder();
+        let error = error.without_url();
+        let mut cause: &dyn std::error::Error = &error;
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        let detail = cause.to_string().replace(&self.token, "***");
+        if before_sending {
+            return Error::Unreachable { host: self.host.clone(), detail };
+        }
+        let advice = format!("the connection to {} broke: {detail}; try again later", self.host);
+        Error::Slack { error: BROKEN.to_owned(), advice, transient: true }
+    }
+
+    /// The channel's id; a name is looked up.
+    pub(super) async fn channel(&self, asked: &str) -> Result<String> {
+        let asked = asked.trim();
+        let id = asked.len() >= 8
+            && asked.starts_with(['C', 'G', 'D'])
+            && asked.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+        if id {
+            return Ok(asked.to_owned());
+        }
+        let name = asked.trim_start_matches('#').to_lowercase();
+        let mut form = vec![
+            ("limit", "200".to_owned()),
+            ("exclude_archived", "true".to_owned()),
+            ("types", "public_channel,private_channel".to_owned()),
+        ];
+        for _ in 0..PAGES {
+            let answer = self.call("conversations.list", &form).await?;
+            let channels = answer.get("channels").and_then(Json::as_array);
+            let fits = |channel: &&Json| channel.get("name").and_then(Json::as_str) == Some(name.as_str());
+            let found = channels.and_then(|channels| channels.iter().find(fits));
+            if let Some(id) = found.and_then(|channel| channel.get("id")).and_then(Json::as_str) {
+                return Ok(id.to_owned());
+            }
+            let next = answer.pointer("/response_metadata/next_cursor").and_then(Json::as_str);
+            let Some(next) = next.filter(|next| !next.is_empty()) else { break };
+            form.retain(|(name, _)| *name != "cursor");
+            form.push(("cursor", next.to_owned()));
+        }
+        let (advice, transient) = advice("channel_not_found", None);
+        Err(Error::Slack { error: "channel_not_found".to_owned(), advice, transient })
+    }
+}
+
+/// How an answer that never came is called.
+const BROKEN: &str = "nothing";
+
+/// Whether a message may have been posted although there is an error: the answer was lost or the server broke.
+pub(super) fn may_have_happened(error: &Error) -> bool {
+    match error {
+        Error::Slack { error, .. } => error == BROKEN || error.starts_with("HTTP status 5"),
+        Error::TooLarge { .. } => true,
+        _ => false,
+    }
+}
+
+fn limited(wait: Option<u64>) -> Error {
+    let advice = match wait {
+        Some(seconds) => format!("Slack asks to wait {seconds} s; try again after that"),
+        None => "Slack asks to wait; try again in a minute".to_owned(),
+    };
+    Error::Slack { error: "ratelimited".to_owned(), advice, transient: true }
+}
+
+/// The connection. Without TLS no certificates of the system are needed, which a bare container may lack.
+fn client(tls: bool) -> Result<Client, String> {
+    let builder = Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(CONNECT_WITHIN)
+        .pool_idle_timeout(Duration::from_secs(30))
+        .user_agent("steward");
+    let builder = if tls {
+        // If another part of the program has already chosen, that stays.
+        let _chosen = rustls::crypto::ring::default_provider().install_default();
+        builder.tls_backend_rustls()
+    } else {
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config =
+            config.map_err(|error| error.to_string())?.with_root_certificates(rustls::RootCertStore::empty());
+        builder.tls_backend_preconfigured(config.with_no_client_auth())
+    };
+    builder.build().map_err(|error| error.to_string())
+}

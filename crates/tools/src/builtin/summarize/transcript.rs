@@ -1,0 +1,197 @@
+//! What a conversation came to: who took part, what was decided, what is to be done, what is still open.
+//!
+//! Decisions, actions and questions are found by the words people use for them; nothing is concluded beyond that.
+
+use super::rank::{Position, Ranked, words};
+use super::sentences::split;
+use super::{Message, Wanted};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+const DECIDED: &[&str] = &[
+    "decided",
+    "we agreed",
+    "agreed to",
+    "agreed on",
+    "agreed:",
+    "decision",
+    "we'll go with",
+    "we will go with",
+    "let's go with",
+    "going with",
+    "settled on",
+    "final answer",
+    "approved",
+    "signed off",
+    "we are going to",
+    "consensus",
+    "beschlossen",
+    "entschieden",
+    "einigen uns",
+];
+const TO_DO: &[&str] = &[
+    "todo",
+    "to do:",
+    "action item",
+    "action:",
+    "i'll ",
+    "i will ",
+    "can you ",
+    "could you ",
+    "please ",
+    "will take care",
+    "needs to ",
+    "need to ",
+    "have to ",
+    "assigned to",
+    "follow up",
+    "follow-up",
+    "by tomorrow",
+    "by friday",
+    "by monday",
+    "by end of",
+    "deadline",
+    "bitte ",
+    "ich kümmere",
+];
+const ASKING: &[&str] = &[
+    "does anyone",
+    "anyone know",
+    "not sure whether",
+    "not sure if",
+    "unclear whether",
+    "open question",
+    "still need to know",
+    "do we know",
+];
+const ANSWERING: &[&str] =
+    &["yes", "no", "yep", "nope", "sure", "done", "correct", "exactly", "i think", "ja", "nein"];
+/// How many later messages may answer a question.
+const ANSWERED_WITHIN: usize = 5;
+/// How many points a list has.
+const MOST: usize = 10;
+
+/// A sentence that somebody said.
+struct Said<'a> {
+    author: &'a str,
+    text: String,
+    message: usize,
+}
+
+impl Said<'_> {
+    fn json(&self) -> Json {
+        json!({ "author": self.author, "text": self.text, "message": self.message + 1 })
+    }
+}
+
+/// The summary in words and as a value.
+pub(super) fn summary(messages: &[Message], wanted: Wanted) -> (String, Json) {
+    let said: Vec<Said<'_>> = (messages.iter().enumerate())
+        .flat_map(|(place, message)| {
+            let author = message.author.trim();
+            split(&message.text).into_iter().map(move |text| Said { author, text, message: place })
+        })
+        .take(5000)
+        .collect();
+    let texts: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
+    let ranked = Ranked::new(&texts);
+    let count = wanted.of(texts.len());
+    // Questions say what is asked, not what matters; they have a list of their own.
+    let key: Vec<&Said<'_>> = (ranked.choose((count * 2).min(texts.len()), Position::Even).into_iter())
+        .filter_map(|(place, score)| Some((said.get(place)?, score)))
+        .filter(|(said, _)| !asks(&said.text) || texts.len() <= count)
+        .map(|(said, _)| said)
+        .take(count)
+        .collect();
+    let decisions = cued(&said, DECIDED, &[]);
+    let actions: Vec<&Said<'_>> = cued(&said, TO_DO, &decisions);
+    let open: Vec<&Said<'_>> =
+        said.iter().filter(|one| asks(&one.text) && !answered(one, messages)).take(MOST).collect();
+    let people = participants(messages);
+    let text = in_words(&people, messages.len(), &key, &decisions, &actions, &open);
+    let list = |points: &[&Said<'_>]| points.iter().map(|said| said.json()).collect::<Vec<_>>();
+    let participants: Vec<Json> =
+        people.iter().map(|(author, count)| json!({ "author": author, "messages": count })).collect();
+    let structured = json!({
+        "summary": text, "keywords": ranked.keywords(8), "of": texts.len(), "participants": participants,
+        "key_points": list(&key), "decisions": list(&decisions), "action_items": list(&actions),
+        "open_questions": list(&open),
+    });
+    (text, structured)
+}
+
+/// Who said how much, most first, then in the order of their first message.
+fn participants(messages: &[Message]) -> Vec<(&str, usize)> {
+    let mut people: Vec<(&str, usize)> = Vec::new();
+    for message in messages {
+        let author = message.author.trim();
+        match people.iter_mut().find(|(known, _)| *known == author) {
+            Some((_, count)) => *count += 1,
+            None => people.push((author, 1)),
+        }
+    }
+    people.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    people
+}
+
+fn cued<'a, 'b>(said: &'a [Said<'b>], cues: &[&str], without: &[&Said<'b>]) -> Vec<&'a Said<'b>> {
+    let fits = |one: &&Said<'_>| {
+        let text = format!("{} ", one.text.to_lowercase().replace('’', "'"));
+        let found = cues.iter().any(|cue| begins_word(&text, cue));
+        // Somebody who asks whether it was decided has not decided.
+        let asking = asks(&one.text) && !text.contains("can you ") && !text.contains("could you ");
+        found && !asking && !without.iter().any(|other| std::ptr::eq(*other, *one))
+    };
+    said.iter().filter(fits).take(MOST).collect()
+}
+
+/// Whether the cue stands in the text at the beginning of a word.
+fn begins_word(text: &str, cue: &str) -> bool {
+    text.match_indices(cue).any(|(at, _)| {
+        text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric())
+    })
+}
+
+fn asks(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    text.trim_end_matches(['"', '\'', ')', '”']).ends_with('?')
+        || ASKING.iter().any(|cue| lower.contains(cue))
+}
+
+/// Whether somebody else answered soon after: with a word of agreement, or with the question's own words and no question.
+fn answered(question: &Said<'_>, messages: &[Message]) -> bool {
+    let asked: BTreeSet<String> = words(&question.text).into_iter().collect();
+    let later = messages.iter().skip(question.message + 1).take(ANSWERED_WITHIN);
+    later.filter(|message| message.author.trim() != question.author).any(|message| {
+        let lower = message.text.trim().to_lowercase();
+        let first = lower.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let agrees =
+            ANSWERING.iter().any(|word| first == *word || (word.contains(' ') && lower.starts_with(word)));
+        let shared = words(&message.text).iter().filter(|word| asked.contains(*word)).count();
+        agrees || (shared >= 2 && !asks(&message.text))
+    })
+}
+
+fn in_words(
+    people: &[(&str, usize)],
+    messages: usize,
+    key: &[&Said<'_>],
+    decisions: &[&Said<'_>],
+    actions: &[&Said<'_>],
+    open: &[&Said<'_>],
+) -> String {
+    let names: Vec<String> =
+        people.iter().take(10).map(|(author, count)| format!("{author} ({count})")).collect();
+    let others = people.len().saturating_sub(10);
+    let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+    let mut text = format!("{messages} messages by {}{more}.\n", names.join(", "));
+    let lists =
+        [("Key points", key), ("Decisions", decisions), ("Action items", actions), ("Open questions", open)];
+    for (title, points) in lists.into_iter().filter(|(_, points)| !points.is_empty()) {
+        text.push_str(&format!("\n{title}:\n"));
+        for said in points {
+            text.push_str(&format!("- {}: {}\n", said.author, said.text));
+        }
+    }
+    text
+}

@@ -1,0 +1,274 @@
+//! The three files, each read as far as it can be.
+
+use super::node::{Entry, Kind, Node};
+use super::overrides;
+use super::problem::{Problem, meant};
+use super::typed::Gathered;
+use super::{Configuration, Tools};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use steward_domain::{
+    CategoryName, Check, Domain, Environment, McpServer, ToolCategory, ToolConfiguration, Valid,
+};
+
+/// Something of a file, with its place. Where something was wrong with it, this is the rest of it: it is good for finding
+/// more that is wrong, and no configuration is made of it.
+#[derive(Debug)]
+pub(super) struct Placed<T> {
+    pub(super) item: T,
+    pub(super) node: Node,
+}
+
+/// What one file says.
+#[derive(Debug)]
+pub(super) struct File<T> {
+    pub(super) path: PathBuf,
+    pub(super) items: Vec<Placed<T>>,
+    /// Every name in it, also of what could not be read, so that one mistake is not told twice.
+    pub(super) names: BTreeSet<String>,
+    /// Whether the file could be read at all.
+    pub(super) readable: bool,
+}
+
+/// A tool's settings and the category they stand under.
+pub(super) type Setting = (Option<CategoryName>, ToolConfiguration);
+
+/// All three files.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) environment: Option<Environment>,
+    pub(super) categories: File<ToolCategory>,
+    pub(super) settings: File<Setting>,
+    pub(super) domains: File<Domain>,
+    pub(super) servers: File<McpServer>,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Files {
+    pub(super) fn read(folder: &Path) -> Self {
+        let mut problems = Vec::new();
+        let (environment, categories, settings) = tools(folder, &mut problems);
+        let domains = simple::<Domain>(folder, "domains", "domain", &mut problems);
+        let servers = simple::<McpServer>(folder, "mcp_servers", "server", &mut problems);
+        Self { environment, categories, settings, domains, servers, problems }
+    }
+
+    /// What the files say, after nothing was found wrong with them.
+    pub(super) fn configuration(self, environment: Environment) -> Configuration {
+        let mut tools = Tools::default();
+        for Placed { item, .. } in self.categories.items {
+            tools.categories.insert(item.name.clone(), item);
+        }
+        for Placed { item: (category, setting), .. } in self.settings.items {
+            let place = match category.and_then(|name| tools.categories.get_mut(&name)) {
+                Some(category) => &mut category.tools,
+                None => &mut tools.tools,
+            };
+            place.insert(setting.tool_name.clone(), setting);
+        }
+        Configuration {
+            environment: self.environment.unwrap_or(environment),
+            tools,
+            domains: valid(self.domains).map(|item| (item.name.clone(), item)).collect(),
+            servers: valid(self.servers).map(|item| (item.name.clone(), item)).collect(),
+        }
+    }
+}
+
+/// The rules of each item were checked on reading: nothing is left out here.
+fn valid<T: Check>(file: File<T>) -> impl Iterator<Item = Valid<T>> {
+    file.items.into_iter().filter_map(|placed| placed.item.validate().ok())
+}
+
+/// Opens `folder/name.yaml`, `.yml` or `.json`. The tree is empty when there is no file, and missing when it cannot be read.
+fn open(folder: &Path, name: &str) -> (Gathered, Option<Node>) {
+    let mut found = ["yaml", "yml", "json"].map(|ending| folder.join(format!("{name}.{ending}"))).into_iter();
+    let there = found.by_ref().find(|path| path.exists());
+    let file = there.clone().unwrap_or_else(|| folder.join(format!("{name}.yaml")));
+    let mut gathered = Gathered { file: file.clone(), problems: Vec::new() };
+    let nothing = Node { line: 1, kind: Kind::Map(Vec::new()) };
+    if there.is_none() {
+        return (gathered, Some(nothing));
+    }
+    if let Some(second) = found.find(|path| path.exists()) {
+        gathered.add(1, format!("{} is there as well: keep one of the two", second.display()));
+    }
+    match std::fs::read_to_string(&file) {
+        Ok(text) => {
+            let (node, problems) = Node::parse(&text);
+            problems.into_iter().for_each(|(line, problem)| gathered.add(line, problem));
+            (gathered, node)
+        }
+        Err(error) => {
+            gathered.add(1, format!("cannot be read: {error}"));
+            (gathered, None)
+        }
+    }
+}
+
+/// The entries of a file, each under a key that is known.
+fn sections(gathered: &mut Gathered, node: Option<&Node>, known: &[&str]) -> BTreeMap<String, Entry> {
+    let Some(node) = node else { return BTreeMap::new() };
+    let Some(entries) = node.entries() else {
+        gathered.add(node.line, format!("must be a mapping that begins with `{}:`", known.join(":` or `")));
+        return BTreeMap::new();
+    };
+    let mut sections = BTreeMap::new();
+    for entry in entries {
+        if known.contains(&entry.key.as_str()) {
+            sections.insert(entry.key.clone(), entry.clone());
+        } else {
+            let near = meant(&entry.key, known.iter().copied());
+            let stop = if near.is_empty() { "." } else { "" };
+            let known = known.join(", ");
+            gathered.add(
+                entry.line,
+                format!("`{}` is no known section{near}{stop} Known are {known}", entry.key),
+            );
+        }
+    }
+    sections
+}
+
+/// What is listed, or stands under its names. Each comes with its name, if it has one, and a name of its own in it.
+fn listed(gathered: &mut Gathered, section: &Entry, what: &str, field: &str) -> Vec<(Option<String>, Node)> {
+    let items: Vec<(Option<&Entry>, Node)> = match &section.value.kind {
+        Kind::List(items) => items.iter().map(|(_, item)| (None, item.clone())).collect(),
+        _ => match section.value.entries() {
+            Some(entries) => entries.iter().map(|entry| (Some(entry), entry.value.clone())).collect(),
+            None => {
+                gathered.add(
+                    section.line,
+                    format!("`{}` must be a list, or a mapping of names to what they mean", section.key),
+                );
+                Vec::new()
+            }
+        },
+    };
+    let mut first: BTreeMap<String, u64> = BTreeMap::new();
+    let mut named = Vec::new();
+    for (entry, mut node) in items {
+        let own = node.get(field).and_then(|entry| entry.value.json().as_str().map(str::to_owned));
+        let mut line = node.get(field).map_or(node.line, |entry| entry.line);
+        if let Some(entry) = entry {
+            match &own {
+                None if node.get(field).is_none() => {
+                    line = entry.line;
+                    node.line = entry.line;
+                    node.put(field, &entry.key);
+                }
+                Some(own) if *own != entry.key => gathered.add(
+                    line,
+                    format!("{what} `{}`: `{field}` says `{own}`: leave it out or write the same", entry.key),
+                ),
+                _ => {}
+            }
+        }
+        let name = entry.map(|entry| entry.key.clone()).or(own);
+        if let Some(name) = &name {
+            if let Some(before) = first.get(name) {
+                gathered
+                    .add(line, format!("{what} `{name}` is already in line {before}: keep one of the two"));
+                continue;
+            }
+            first.insert(name.clone(), line);
+        }
+        named.push((name, node));
+    }
+    named
+}
+
+/// `server `crm``, or `server 2` when it has no name.
+fn whose(what: &str, name: Option<&String>, place: usize) -> String {
+    name.map_or_else(|| format!("{what} {}", place + 1), |name| format!("{what} `{name}`"))
+}
+
+/// A file with one section of items that have a name.
+fn simple<T: Check + serde::de::DeserializeOwned>(
+    folder: &Path,
+    file: &str,
+    what: &str,
+    problems: &mut Vec<Problem>,
+) -> File<T> {
+    let (mut gathered, node) = open(folder, file);
+    let section = format!("{what}s");
+    let sections = sections(&mut gathered, node.as_ref(), &[section.as_str()]);
+    let mut items = Vec::new();
+    let mut names = BTreeSet::new();
+    let listed = sections.get(&section).map(|section| listed(&mut gathered, section, what, "name"));
+    for (place, (name, node)) in listed.into_iter().flatten().enumerate() {
+        let whose = whose(what, name.as_ref(), place);
+        names.extend(name);
+        items.extend(gathered.checked::<T>(&node, &whose).map(|(item, node)| Placed { item, node }));
+    }
+    problems.append(&mut gathered.problems);
+    File { path: gathered.file, items, names, readable: node.is_some() }
+}
+
+fn tools(
+    folder: &Path,
+    problems: &mut Vec<Problem>,
+) -> (Option<Environment>, File<ToolCategory>, File<Setting>) {
+    let (mut gathered, node) = open(folder, "tools");
+    let sections = sections(&mut gathered, node.as_ref(), &["environment", "categories", "tools"]);
+    let environment = sections
+        .get("environment")
+        .and_then(|entry| gathered.typed(&entry.value, "`environment`"))
+        .map(|(environment, _)| environment);
+    let file = gathered.file.clone();
+    let mut categories =
+        File { path: file.clone(), items: Vec::new(), names: BTreeSet::new(), readable: node.is_some() };
+    let mut settings =
+        File { path: file, items: Vec::new(), names: BTreeSet::new(), readable: node.is_some() };
+    let listed_categories =
+        sections.get("categories").map(|section| listed(&mut gathered, section, "category", "name"));
+    for (place, (name, mut node)) in listed_categories.into_iter().flatten().enumerate() {
+        let tools = node.take("tools");
+        let whose = whose("category", name.as_ref(), place);
+        categories.names.extend(name.clone());
+        let item = gathered.typed::<ToolCategory>(&node, &whose);
+        let category = item.as_ref().map(|(item, _)| item.name.clone());
+        let shared = node.get("global_config").map(|entry| &entry.value);
+        if let Some(tools) = tools {
+            tool_settings(&mut gathered, &tools, category.as_ref(), shared, &mut settings);
+        }
+        categories.items.extend(item.map(|(item, node)| Placed { item, node }));
+    }
+    if let Some(tools) = sections.get("tools") {
+        tool_settings(&mut gathered, tools, None, None, &mut settings);
+    }
+    problems.append(&mut gathered.problems);
+    (environment, categories, settings)
+}
+
+/// The settings of tools in one place of the file.
+fn tool_settings(
+    gathered: &mut Gathered,
+    section: &Entry,
+    category: Option<&CategoryName>,
+    shared: Option<&Node>,
+    settings: &mut File<Setting>,
+) {
+    if matches!(section.value.kind, Kind::List(_)) {
+        gathered.add(
+            section.line,
+            "`tools` must be a mapping: write each tool as `name:` with its settings under it",
+        );
+        return;
+    }
+    for (place, (name, node)) in listed(gathered, section, "tool", "tool_name").into_iter().enumerate() {
+        let whose = whose("tool", name.as_ref(), place);
+        if let Some(name) = &name {
+            if !settings.names.insert(name.clone()) {
+                gathered.add(
+                    node.line,
+                    format!("{whose} is set in two places of this file: keep one of the two"),
+                );
+                continue;
+            }
+            overrides::check(gathered, name, &node, shared);
+        }
+        let item = gathered.checked::<ToolConfiguration>(&node, &whose);
+        settings.items.extend(item.map(|(item, node)| Placed { item: (category.cloned(), item), node }));
+    }
+}

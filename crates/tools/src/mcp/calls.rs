@@ -1,0 +1,185 @@
+//! The calls under way on one connection, and how the connection ended.
+//!
+//! Every message passes through [`Tapped`], which sits between `rmcp` and the transport. So a call is known under its progress
+//! token before the server can answer it, a call knows whether it left this process, and the first sign that the server is gone
+//! reaches every waiting call at once.
+
+use crate::tool::{Context, Human, Progress};
+use rmcp::model::{GetExtensions, GetMeta, JsonRpcMessage, ProgressToken, RequestId};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// Why a connection ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Lost {
+    /// The other side went away.
+    Closed(String),
+    /// It sent what is not MCP.
+    Protocol(String),
+    /// It sent more than so many bytes in one message.
+    TooLarge(usize),
+    /// It was stopped from here.
+    Stopped,
+}
+
+/// One call under way: who hears of its progress, who may be asked, whether it was sent.
+pub(crate) struct Underway {
+    progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    human: Arc<dyn Human>,
+    sent: AtomicBool,
+}
+
+impl Underway {
+    /// A call in this context.
+    pub(crate) fn of(context: &Context) -> Arc<Self> {
+        Arc::new(Self {
+            progress: context.progress.clone(),
+            human: Arc::clone(&context.human),
+            sent: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the request left this process.
+    pub(crate) fn was_sent(&self) -> bool {
+        self.sent.load(Ordering::Acquire)
+    }
+
+    /// Tells whoever listens.
+    pub(crate) fn tell(&self, progress: Progress) {
+        if let Some(listener) = &self.progress {
+            listener(progress);
+        }
+    }
+
+    /// Whom the server may ask during this call.
+    pub(crate) fn human(&self) -> Arc<dyn Human> {
+        Arc::clone(&self.human)
+    }
+}
+
+impl fmt::Debug for Underway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Underway").field("sent", &self.was_sent()).finish_non_exhaustive()
+    }
+}
+
+/// What is known about one connection, whoever looks.
+#[derive(Debug, Default)]
+pub(crate) struct Tap {
+    gone: CancellationToken,
+    why: OnceLock<Lost>,
+    calls: Mutex<HashMap<ProgressToken, (RequestId, Arc<Underway>)>>,
+}
+
+impl Tap {
+    /// The connection is over. The first reason stays.
+    pub(crate) fn lose(&self, why: Lost) {
+        let _ = self.why.set(why);
+        self.gone.cancel();
+    }
+
+    /// Resolves when the connection is over.
+    pub(crate) async fn gone(&self) -> Lost {
+        self.gone.cancelled().await;
+        self.why()
+    }
+
+    /// Whether it is over.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
+    }
+
+    /// Why it is over.
+    pub(crate) fn why(&self) -> Lost {
+        self.why.get().cloned().unwrap_or_else(|| Lost::Closed("the connection ended".into()))
+    }
+
+    /// The call that a progress token stands for.
+    pub(crate) fn by_token(&self, token: &ProgressToken) -> Option<Arc<Underway>> {
+        self.lock().get(token).map(|(_, call)| Arc::clone(call))
+    }
+
+    /// Who is to be asked when the server asks. Over HTTP the question comes on the stream of its call. Over one pipe nobody
+    /// can tell, so a person is asked only when every call under way is of the same person: to ask somebody else would show
+    /// them what is not theirs.
+    pub(crate) fn whom_to_ask(&self, origin: Option<&RequestId>) -> Option<Arc<dyn Human>> {
+        let calls = self.lock();
+        if let Some(origin) = origin {
+            return calls.values().find(|(id, _)| id == origin).map(|(_, call)| call.human());
+        }
+        let mut humans = calls.values().map(|(_, call)| &call.human);
+        let first = humans.next()?;
+        humans.all(|other| Arc::ptr_eq(first, other)).then(|| Arc::clone(first))
+    }
+
+    /// The call is over; what still comes for it is dropped.
+    pub(crate) fn forget(&self, token: &ProgressToken) {
+        self.lock().remove(token);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, (RequestId, Arc<Underway>)>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A transport that tells the [`Tap`] what goes through it.
+pub(crate) struct Tapped<T> {
+    inner: T,
+    tap: Arc<Tap>,
+}
+
+impl<T> Tapped<T> {
+    /// Listens in on `inner`.
+    pub(crate) fn new(inner: T, tap: Arc<Tap>) -> Self {
+        Self { inner, tap }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Tapped<T> {
+    type Error = T::Error;
+
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let mut call = None;
+        if let JsonRpcMessage::Request(message) = &item
+            && let Some(underway) = message.request.extensions().get::<Arc<Underway>>()
+            && let Some(token) = message.request.get_meta().get_progress_token()
+        {
+            call = Some(Arc::clone(underway));
+            self.tap.lock().insert(token, (message.id.clone(), Arc::clone(underway)));
+        }
+        let sending = self.inner.send(item);
+        async move {
+            // From here on the server may have got it, even when sending fails half-way.
+            if let Some(call) = call {
+                call.sent.store(true, Ordering::Release);
+            }
+            sending.await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.inner.receive().await;
+        if message.is_none() {
+            self.tap.lose(Lost::Closed("it closed the connection".into()));
+        }
+        message
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.tap.lose(Lost::Stopped);
+        self.inner.close().await
+    }
+}

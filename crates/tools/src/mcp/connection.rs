@@ -1,0 +1,309 @@
+//! One live connection to a server: requests run beside each other over it, each with its own end.
+//!
+//! Invariants
+//! - A request that is dropped before its answer is told to the server as cancelled, and its place is free at once.
+//! - When the connection is lost, every request on it fails at once and says whether it had been sent.
+
+use crate::error::{Error, Result};
+use crate::mcp::calls::{Lost, Tap, Underway};
+use crate::mcp::client::ask;
+use crate::mcp::result;
+use crate::tool::{Context, Output};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode, ErrorData,
+    GetExtensions, InputRequest, InputRequiredResult, InputResponses, ListToolsRequest, PingRequest,
+    ProgressToken, RequestId, ServerPeerInfo, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
+use rmcp::transport::AuthError;
+use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use steward_domain::{JsonObject, ServerName};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
+
+/// How often a server of the newest revision may ask back during one call.
+const ROUNDS: usize = 10;
+/// How long telling a server that a call was called off may take.
+const CANCEL_WITHIN: Duration = Duration::from_secs(2);
+
+/// A server that is there.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) server: ServerName,
+    pub(crate) info: Arc<ServerPeerInfo>,
+    peer: Peer<RoleClient>,
+    tap: Arc<Tap>,
+    abandoned: mpsc::UnboundedSender<RequestId>,
+    slots: Semaphore,
+    busy: AtomicUsize,
+    used: Mutex<Instant>,
+}
+
+/// What tells the server about abandoned requests; the supervisor runs it.
+pub(crate) struct Reaper {
+    peer: Peer<RoleClient>,
+    abandoned: mpsc::UnboundedReceiver<RequestId>,
+}
+
+impl Reaper {
+    /// Runs until the connection is dropped.
+    pub(crate) async fn run(mut self) {
+        while let Some(id) = self.abandoned.recv().await {
+            let told = CancelledNotificationParam::new(Some(id), Some("the caller gave up".into()));
+            let _ = tokio::time::timeout(CANCEL_WITHIN, self.peer.notify_cancelled(told)).await;
+        }
+    }
+}
+
+/// A request under way. Dropped before it is answered, it is abandoned.
+struct Pending<'a> {
+    connection: &'a Connection,
+    id: Option<RequestId>,
+    token: ProgressToken,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        self.connection.tap.forget(&self.token);
+        if let Some(id) = self.id.take() {
+            let _ = self.connection.abandoned.send(id);
+        }
+    }
+}
+
+/// Counts a request as long as it runs, so that a busy server is not taken for an idle one.
+struct Busy<'a>(&'a Connection);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::AcqRel);
+        *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
+
+impl Connection {
+    /// Over this peer, with at most so many requests at a time.
+    pub(crate) fn new(
+        server: ServerName,
+        info: Arc<ServerPeerInfo>,
+        peer: Peer<RoleClient>,
+        tap: Arc<Tap>,
+        most: usize,
+    ) -> (Arc<Self>, Reaper) {
+        let (abandoned, queue) = mpsc::unbounded_channel();
+        let reaper = Reaper { peer: peer.clone(), abandoned: queue };
+        let (slots, busy, used) =
+            (Semaphore::new(most.max(1)), AtomicUsize::new(0), Mutex::new(Instant::now()));
+        (Arc::new(Self { server, info, peer, tap, abandoned, slots, busy, used }), reaper)
+    }
+
+    /// How long nothing has been asked; nothing while something is.
+    pub(crate) fn idle_for(&self) -> Option<Duration> {
+        let idle = self.busy.load(Ordering::Acquire) == 0;
+        idle.then(|| self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed())
+    }
+
+    /// Whether it is over.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.tap.is_gone()
+    }
+
+    /// Waits until it is over.
+    pub(crate) async fn gone(&self) -> Lost {
+        self.tap.gone().await
+    }
+
+    /// Ends it, for this reason.
+    pub(crate) fn lose(&self, why: Lost) {
+        self.tap.lose(why);
+    }
+
+    /// Calls a tool, and answers what the server asks back on the way.
+    pub(crate) async fn call_tool(
+        &self,
+        tool: &str,
+        arguments: &JsonObject,
+        context: &Context,
+    ) -> Result<Output> {
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
+        let full = format!("{}.{tool}", self.server);
+        for round in 0..ROUNDS {
+            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+            match self.request(&full, request, Underway::of(context)).await? {
+                ServerResult::CallToolResult(result) => return result::output(&full, result),
+                ServerResult::InputRequiredResult(asked) => {
+                    params.request_state.clone_from(&asked.request_state);
+                    params.input_responses = self.answer(asked, context, round).await?;
+                }
+                other => return Err(self.unexpected("tools/call", &other)),
+            }
+        }
+        Err(self.protocol(format!("{full} asked back {ROUNDS} times without an end")))
+    }
+
+    /// Answers what a server of the newest revision asks back.
+    pub(crate) async fn answer(
+        &self,
+        asked: InputRequiredResult,
+        context: &Context,
+        round: usize,
+    ) -> Result<Option<InputResponses>> {
+        let questions = asked.input_requests.unwrap_or_default();
+        if questions.is_empty() {
+            // The server wants to be asked again later; each time it gets more rest.
+            let rest = Duration::from_millis(50 << round.min(6));
+            tokio::time::sleep(rest).await;
+            return Ok(None);
+        }
+        let mut answers = InputResponses::new();
+        for (name, question) in questions {
+            let InputRequest::Elicitation(question) = question else {
+                return Err(self.protocol("it asks for something that this client does not offer".into()));
+            };
+            let answer = ask(&self.server, &*context.human, question.params).await;
+            let answer = serde_json::to_value(answer).map_err(|e| Error::Bug { detail: e.to_string() })?;
+            answers.insert(name, answer);
+        }
+        Ok(Some(answers))
+    }
+
+    /// Whether it answers at all. The newest revision has no ping, so its tools are asked for instead.
+    pub(crate) async fn ping(&self, within: Duration) -> Result<()> {
+        let request = if self.info.protocol_version.has_initialize() {
+            ClientRequest::PingRequest(PingRequest::default())
+        } else {
+            ClientRequest::ListToolsRequest(ListToolsRequest::default())
+        };
+        let context = Context::within(within);
+        let pinged = self.request("ping", request, Underway::of(&context));
+        match tokio::time::timeout(within, pinged).await {
+            // An error is an answer, too: somebody is there.
+            Ok(Ok(_) | Err(Error::Failed { .. })) => Ok(()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(Error::Timeout { tool: format!("{} (ping)", self.server), after: within }),
+        }
+    }
+
+    /// Sends one request and waits for its answer. The caller sets the time by dropping it.
+    pub(crate) async fn request(
+        &self,
+        what: &str,
+        mut request: ClientRequest,
+        underway: Arc<Underway>,
+    ) -> Result<ServerResult> {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+        let _busy = Busy(self);
+        let _slot = self.slots.acquire().await.map_err(|e| Error::Bug { detail: e.to_string() })?;
+        request.extensions_mut().insert(Arc::clone(&underway));
+        let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
+        let handle = tokio::select! {
+            handle = sending => handle.map_err(|error| self.explain(what, error, &underway))?,
+            why = self.tap.gone() => return Err(self.gone_because(why, &underway)),
+        };
+        let token = handle.progress_token.clone();
+        let mut pending = Pending { connection: self, id: Some(handle.id.clone()), token };
+        let answer = tokio::select! {
+            biased;
+            answer = handle.await_response() => answer,
+            why = self.tap.gone() => {
+                pending.id = None;
+                return Err(self.gone_because(why, &underway));
+            }
+        };
+        pending.id = None;
+        answer.map_err(|error| self.explain(what, error, &underway))
+    }
+
+    /// What an error of the connection means to the caller.
+    fn explain(&self, what: &str, error: ServiceError, underway: &Underway) -> Error {
+        match error {
+            ServiceError::McpError(error) => self.refused(what, &error),
+            ServiceError::TransportSend(error) => {
+                if let Some(login) = login_needed(&self.server, &error) {
+                    return login;
+                }
+                let unsent = sources(&error)
+                    .any(|e| e.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect));
+                let detail = deepest(&error);
+                self.tap.lose(Lost::Closed(detail.clone()));
+                self.lost(&detail, underway.was_sent() && !unsent)
+            }
+            ServiceError::TransportClosed => {
+                self.tap.lose(Lost::Closed("it broke off the answer".into()));
+                self.gone_because(self.tap.why(), underway)
+            }
+            ServiceError::Cancelled { .. } => Error::Cancelled { tool: what.to_owned() },
+            other => self.protocol(other.to_string()),
+        }
+    }
+
+    fn refused(&self, what: &str, error: &ErrorData) -> Error {
+        match error.code {
+            ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => self.protocol(error.message.to_string()),
+            _ => {
+                let message = error.message.chars().filter(|c| !c.is_control()).take(4_000).collect();
+                Error::Failed { tool: what.to_owned(), message, transient: false }
+            }
+        }
+    }
+
+    fn gone_because(&self, why: Lost, underway: &Underway) -> Error {
+        match why {
+            Lost::Closed(detail) => self.lost(&detail, underway.was_sent()),
+            Lost::Stopped => self.lost("it was stopped", underway.was_sent()),
+            Lost::Protocol(detail) => self.protocol(detail),
+            Lost::TooLarge(limit) => {
+                Error::TooLarge { what: format!("the MCP server {}", self.server), limit }
+            }
+        }
+    }
+
+    fn lost(&self, detail: &str, sent: bool) -> Error {
+        let told = if sent { "the request had been sent" } else { "the request had not been sent" };
+        Error::ServerGone { server: self.server.to_string(), detail: format!("{detail}; {told}"), sent }
+    }
+
+    fn protocol(&self, detail: String) -> Error {
+        Error::Protocol { server: self.server.to_string(), detail }
+    }
+
+    /// The answer is of another kind than the question.
+    pub(crate) fn unexpected(&self, question: &str, answer: &ServerResult) -> Error {
+        let answer: String = format!("{answer:?}").chars().take(80).collect();
+        self.protocol(format!("it answered {question} with {answer}"))
+    }
+}
+
+/// The causes of an error, the error itself first.
+pub(crate) fn sources<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
+/// The innermost cause, which says what happened; the ones around it say only where.
+pub(crate) fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut words: Vec<String> = sources(error).map(ToString::to_string).collect();
+    words.dedup();
+    words.pop().unwrap_or_default().chars().take(500).collect()
+}
+
+/// Whether the server turned the caller away for want of a login.
+pub(crate) fn login_needed(server: &ServerName, error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let detail = sources(error).find_map(|cause| {
+        if let Some(auth) = cause.downcast_ref::<AuthRequiredError>() {
+            return Some(auth.www_authenticate_header.clone());
+        }
+        if let Some(scope) = cause.downcast_ref::<InsufficientScopeError>() {
+            return Some(scope.www_authenticate_header.clone());
+        }
+        match cause.downcast_ref::<AuthError>()? {
+            AuthError::AuthorizationRequired => Some("nobody has logged in yet, or the login ran out".into()),
+            other => Some(other.to_string()),
+        }
+    })?;
+    Some(Error::LoginNeeded { server: server.to_string(), detail })
+}

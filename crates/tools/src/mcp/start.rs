@@ -1,0 +1,223 @@
+//! How a server is started: the process or the connection, then the first exchange of messages.
+//!
+//! The newest protocol revision is tried first. A server that knows only earlier ones says so and is spoken to as it expects;
+//! one that breaks over the question is started again and greeted in the earlier way.
+
+use crate::error::{Error, Result};
+use crate::mcp::calls::{Lost, Tap, Tapped};
+use crate::mcp::client::Client;
+use crate::mcp::connection::{Connection, deepest, login_needed};
+use crate::mcp::server::Shared;
+use crate::mcp::transport::{fill_all, http, sse, stdio::Stdio};
+use crate::process::{self, Running, Spec};
+use crate::sandbox::Confinement;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle,
+};
+use rmcp::transport::Transport;
+use rustix::process::{Pid, test_kill_process_group};
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::Transport as Kind;
+use tokio::task::JoinSet;
+
+/// How long the last messages of a connection may take before it is cut.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+/// A server that runs.
+pub(crate) struct Live {
+    pub(crate) connection: Arc<Connection>,
+    service: RunningService<RoleClient, Client>,
+    process: Option<Running>,
+    tasks: JoinSet<()>,
+}
+
+impl Live {
+    /// Ends the connection, then the process group.
+    pub(crate) async fn end(mut self, grace: Duration) {
+        self.connection.lose(Lost::Stopped);
+        let _ = self.service.close_with_timeout(CLOSE_WITHIN).await;
+        self.tasks.shutdown().await;
+        if let Some(process) = self.process {
+            let group = process.id().and_then(Pid::from_raw);
+            process.stop(grace).await;
+            buried(group).await;
+        }
+    }
+}
+
+/// Waits until the killed are gone. A signal is obeyed soon, not at once, and nobody tells about children of children.
+async fn buried(group: Option<Pid>) {
+    let Some(group) = group else { return };
+    for _ in 0..100 {
+        if test_kill_process_group(group).is_err() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Starts the server, within its time.
+pub(crate) async fn start(shared: Arc<Shared>) -> Result<Live> {
+    let within = shared.options.start_within;
+    let late = |_| {
+        let detail = format!("it did not answer the greeting within {:.0} s", within.as_secs_f64());
+        Err(failed(&shared, detail))
+    };
+    tokio::time::timeout(within, attempt(&shared)).await.unwrap_or_else(late)
+}
+
+async fn attempt(shared: &Arc<Shared>) -> Result<Live> {
+    let newest = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::LATEST],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    };
+    match greet(shared, newest).await {
+        Err(Refusal::Puzzled(_)) => greet(shared, ClientLifecycleMode::Initialize).await,
+        other => other,
+    }
+    .map_err(|refusal| match refusal {
+        Refusal::Puzzled(error) | Refusal::Final(error) => error,
+    })
+}
+
+/// Why the greeting failed.
+enum Refusal {
+    /// Perhaps only because the server did not know the newest greeting.
+    Puzzled(Error),
+    /// In any case.
+    Final(Error),
+}
+
+async fn greet(shared: &Arc<Shared>, mode: ClientLifecycleMode) -> Result<Live, Refusal> {
+    let tap = Arc::new(Tap::default());
+    let limit = shared.options.message_bytes;
+    match shared.server.transport {
+        Kind::Stdio => {
+            let mut process = process::start(&spec(shared).map_err(Refusal::Final)?)
+                .map_err(|error| Refusal::Final(failed(shared, error.to_string())))?;
+            let (Some(stdin), Some(stdout), Some(stderr)) =
+                (process.stdin.take(), process.stdout.take(), process.stderr.take())
+            else {
+                return Err(Refusal::Final(Error::Bug { detail: "a child without pipes".into() }));
+            };
+            let pipes = (stdin, stdout, stderr);
+            let transport = Stdio::new(pipes, limit, Arc::clone(&tap), Arc::clone(&shared.log));
+            match serve(shared, transport, Arc::clone(&tap), mode).await {
+                Ok(mut live) => {
+                    live.process = Some(process);
+                    Ok(live)
+                }
+                Err(refusal) => {
+                    process.stop(Duration::ZERO).await;
+                    Err(refusal)
+                }
+            }
+        }
+        Kind::Http => {
+            let transport = http::connect(shared).await.map_err(Refusal::Final)?;
+            match transport {
+                http::Http::Open(transport) => serve(shared, transport, tap, mode).await,
+                http::Http::Authorized(transport) => serve(shared, transport, tap, mode).await,
+            }
+        }
+        Kind::Sse => {
+            let transport = sse::connect(shared, Arc::clone(&tap)).await.map_err(Refusal::Final)?;
+            serve(shared, transport, tap, mode).await
+        }
+    }
+}
+
+/// Exchanges the first messages over any transport.
+async fn serve<T>(
+    shared: &Arc<Shared>,
+    transport: T,
+    tap: Arc<Tap>,
+    mode: ClientLifecycleMode,
+) -> Result<Live, Refusal>
+where
+    T: Transport<RoleClient> + 'static,
+{
+    let client = Client {
+        server: shared.server.name.clone(),
+        tap: Arc::clone(&tap),
+        log: Arc::clone(&shared.log),
+        changed: shared.changed.clone(),
+    };
+    let transport = Tapped::new(transport, Arc::clone(&tap));
+    let greeted = Box::pin(serve_client_with_lifecycle(client, transport, mode)).await;
+    let service = greeted.map_err(|error| refusal(shared, &tap, &error))?;
+    let Some(info) = service.peer().peer_info() else {
+        return Err(Refusal::Final(failed(shared, "it did not say who it is".into())));
+    };
+    if !ProtocolVersion::KNOWN_VERSIONS.contains(&info.protocol_version) {
+        let told =
+            format!("it speaks the protocol revision {}, which is not known here", info.protocol_version);
+        return Err(Refusal::Final(failed(shared, told)));
+    }
+    let name = shared.server.name.clone();
+    let most = shared.options.concurrent;
+    let (connection, reaper) = Connection::new(name, info, service.peer().clone(), tap, most);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(reaper.run());
+    Ok(Live { connection, service, process: None, tasks })
+}
+
+fn refusal(shared: &Shared, tap: &Tap, error: &ClientInitializeError) -> Refusal {
+    if let Some(login) = login_needed(&shared.server.name, cause(error)) {
+        return Refusal::Final(login);
+    }
+    let detail = match (tap.is_gone(), tap.why()) {
+        (true, Lost::Closed(detail) | Lost::Protocol(detail)) => detail,
+        (true, Lost::TooLarge(limit)) => format!("it sent a message of more than {limit} bytes"),
+        _ => deepest(cause(error)),
+    };
+    let told = failed(shared, detail);
+    match error {
+        ClientInitializeError::ConnectionClosed(_)
+        | ClientInitializeError::ExpectedInitResult(_)
+        | ClientInitializeError::ConflictInitResponseId(..)
+        | ClientInitializeError::UncorrelatedErrorResponse { .. }
+        | ClientInitializeError::TransportError { .. } => Refusal::Puzzled(told),
+        _ => Refusal::Final(told),
+    }
+}
+
+/// What stands behind a failed greeting; the error itself does not name it as its source.
+fn cause(error: &ClientInitializeError) -> &(dyn std::error::Error + 'static) {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => error,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => cause(fallback),
+        other => other,
+    }
+}
+
+/// The child process of a server.
+fn spec(shared: &Shared) -> Result<Spec> {
+    let (config, options) = (&shared.server.config, &shared.options);
+    let env = fill_all(&config.env, &*options.variables).map_err(|detail| failed(shared, detail))?;
+    let sandbox = match (&config.sandbox, &options.launcher) {
+        (None, _) => None,
+        (Some(_), None) => return Err(failed(shared, "nothing is there to shut it in".into())),
+        (Some(rules), Some(launcher)) => Some(Confinement {
+            read: rules.read.iter().map(Into::into).collect(),
+            write: rules.write.iter().map(Into::into).collect(),
+            network: rules.network,
+            required: rules.required,
+            launcher: launcher.clone(),
+        }),
+    };
+    Ok(Spec {
+        program: config.command.clone().unwrap_or_default(),
+        args: config.args.clone(),
+        env: env.into_iter().collect(),
+        folder: config.folder.as_ref().map(Into::into),
+        sandbox,
+    })
+}
+
+/// The server did not start.
+pub(crate) fn failed(shared: &Shared, detail: String) -> Error {
+    Error::ServerStart { server: shared.server.name.to_string(), detail }
+}

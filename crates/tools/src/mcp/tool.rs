@@ -1,0 +1,34 @@
+//! A tool of an MCP server, as the registry holds it.
+
+use crate::error::Result;
+use crate::mcp::server::Handle;
+use crate::tool::{Context, Output, Tool};
+use async_trait::async_trait;
+use steward_policy::AdmittedCall;
+
+/// Calls one tool of one server.
+#[derive(Debug, Clone)]
+pub struct McpTool {
+    server: Handle,
+    name: String,
+}
+
+impl McpTool {
+    /// The tool that the server itself calls `name`.
+    pub fn new(server: Handle, name: impl Into<String>) -> Self {
+        Self { server, name: name.into() }
+    }
+
+    /// The server that carries it out.
+    #[must_use]
+    pub fn server(&self) -> &Handle {
+        &self.server
+    }
+}
+
+#[async_trait]
+impl Tool for McpTool {
+    async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
+        self.server.call(&self.name, call.arguments(), context).await
+    }
+}

@@ -1,0 +1,53 @@
+//! Tests of the pipe to a server.
+
+use super::*;
+
+/// What a server's output becomes: the messages, and how it ended.
+async fn hear(output: &[u8], limit: usize) -> (Vec<ServerJsonRpcMessage>, Lost, Vec<String>) {
+    let (tap, log) = (Arc::new(Tap::default()), Arc::new(Log::new(100)));
+    let pipes = (tokio::io::sink(), output, tokio::io::empty());
+    let mut transport = Stdio::new(pipes, limit, Arc::clone(&tap), Arc::clone(&log));
+    let mut messages = Vec::new();
+    while let Some(message) = transport.receive().await {
+        messages.push(message);
+    }
+    (messages, tap.why(), log.lines())
+}
+
+#[tokio::test]
+async fn noise_is_kept_and_skipped() {
+    let output = b"listening on stdio\n\n[INFO] ready\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
+    let (messages, lost, log) = hear(output, 1024).await;
+    assert_eq!(messages.len(), 1);
+    assert_eq!(log, ["stdout: listening on stdio", "stdout: [INFO] ready"]);
+    assert!(matches!(lost, Lost::Closed(_)));
+}
+
+#[tokio::test]
+async fn broken_json_ends_the_connection() {
+    let (messages, lost, _) = hear(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resu\n{}\n", 1024).await;
+    assert!(messages.is_empty());
+    assert!(matches!(lost, Lost::Protocol(_)), "{lost:?}");
+}
+
+#[tokio::test]
+async fn an_answer_of_unknown_shape_fails_its_own_call() {
+    let (messages, _, _) = hear(b"{\"id\":7,\"result\":{}}\n", 1024).await;
+    assert!(
+        matches!(&messages[..], [JsonRpcMessage::Error(error)] if error.id == Some(RequestId::Number(7)))
+    );
+}
+
+#[tokio::test]
+async fn a_line_that_never_ends_is_cut() {
+    let (messages, lost, _) = hear(&vec![b'x'; 5000], 1024).await;
+    assert!(messages.is_empty());
+    assert_eq!(lost, Lost::TooLarge(1024));
+}
+
+#[tokio::test]
+async fn a_batch_is_taken_apart() {
+    let output =
+        b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]\n";
+    assert_eq!(hear(output, 1024).await.0.len(), 2);
+}

@@ -1,0 +1,106 @@
+//! Real children of a real shell. That a process is gone is seen by the end of a pipe that only it holds.
+
+use super::*;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn shell(script: &str) -> Spec {
+    Spec { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()], ..Spec::default() }
+}
+
+/// All that comes out until every holder of the pipe is gone.
+async fn rest(mut from: impl tokio::io::AsyncRead + Unpin) -> String {
+    let mut text = String::new();
+    tokio::time::timeout(PATIENCE, from.read_to_string(&mut text)).await.expect("it ends").unwrap();
+    text
+}
+
+async fn first_line(from: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
+    let mut line = String::new();
+    let mut reader = BufReader::with_capacity(1, from);
+    tokio::time::timeout(PATIENCE, reader.read_line(&mut line)).await.expect("it speaks").unwrap();
+    line.trim().to_owned()
+}
+
+#[tokio::test]
+async fn a_child_knows_only_what_it_was_given() {
+    let env = [("GIVEN".to_owned(), "yes".to_owned())].into();
+    let mut running = start(&Spec { env, ..shell("/usr/bin/env") }).unwrap();
+    let out = rest(running.stdout.take().unwrap()).await;
+    // The shell itself adds PWD and the like.
+    let known = ["PATH", "HOME", "LANG", "TMPDIR", "GIVEN", "PWD", "OLDPWD", "SHLVL", "_"];
+    for line in out.lines() {
+        let name = line.split('=').next().unwrap();
+        assert!(known.contains(&name), "{line}");
+    }
+    assert!(out.contains("GIVEN=yes"), "{out}");
+    assert!(std::env::vars().any(|(name, _)| name.starts_with("CARGO")), "there is something to be hidden");
+}
+
+#[tokio::test]
+async fn pipes_go_both_ways_and_the_end_has_a_status() {
+    let mut running = start(&shell("read line; echo \"got $line\"; echo trouble >&2; exit 7")).unwrap();
+    running.stdin.take().unwrap().write_all(b"word\n").await.unwrap();
+    assert_eq!(rest(running.stdout.take().unwrap()).await, "got word\n");
+    assert_eq!(rest(running.stderr.take().unwrap()).await, "trouble\n");
+    let status = tokio::time::timeout(PATIENCE, running.wait()).await.unwrap();
+    assert_eq!(status.unwrap().code(), Some(7));
+}
+
+#[tokio::test]
+async fn it_starts_in_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().canonicalize().unwrap();
+    let mut running = start(&Spec { folder: Some(place.clone()), ..shell("pwd") }).unwrap();
+    assert_eq!(rest(running.stdout.take().unwrap()).await.trim(), place.to_str().unwrap());
+}
+
+#[tokio::test]
+async fn dropping_it_kills_the_grandchildren_too() {
+    let mut running =
+        start(&shell("(trap '' TERM HUP; sleep 600) & sh -c 'sleep 600 & wait' & echo up; wait")).unwrap();
+    let mut out = running.stdout.take().unwrap();
+    assert_eq!(first_line(&mut out).await, "up");
+    drop(running);
+    assert_eq!(rest(out).await, "", "every holder of the pipe is gone");
+}
+
+#[tokio::test]
+async fn what_a_child_leaves_behind_goes_when_it_has_ended() {
+    let mut running = start(&shell("sleep 600 & echo up")).unwrap();
+    let out = running.stdout.take().unwrap();
+    assert!(tokio::time::timeout(PATIENCE, running.wait()).await.unwrap().unwrap().success());
+    assert_eq!(rest(out).await, "up\n");
+}
+
+#[tokio::test]
+async fn a_child_that_does_not_listen_is_killed() {
+    let mut running = start(&shell("trap '' TERM; echo up; while :; do sleep 600; done")).unwrap();
+    let mut out = running.stdout.take().unwrap();
+    assert_eq!(first_line(&mut out).await, "up");
+    let grace = Duration::from_millis(50);
+    tokio::time::timeout(PATIENCE, running.stop(grace)).await.expect("it is stopped");
+    assert_eq!(rest(out).await, "");
+}
+
+#[tokio::test]
+async fn a_child_that_listens_ends_by_itself() {
+    let mut running = start(&shell("cat; echo bye")).unwrap();
+    let out = running.stdout.take().unwrap();
+    tokio::time::timeout(PATIENCE, running.stop(PATIENCE)).await.expect("the end of its input is enough");
+    assert_eq!(rest(out).await, "bye\n");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_said_so() {
+    for program in ["no-such-program-anywhere", "./no/such/path", "/etc/passwd", "/"] {
+        let error = start(&Spec { program: program.into(), ..Spec::default() }).unwrap_err();
+        assert!(matches!(error, Error::Process { .. }), "{program}: {error}");
+    }
+}
+
+#[test]
+fn without_a_runtime_it_says_so_instead_of_ending_in_a_panic() {
+    assert!(matches!(start(&shell("true")), Err(Error::Process { .. })));
+}

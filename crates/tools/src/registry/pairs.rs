@@ -1,0 +1,51 @@
+//! Polling pairs (S0): a tool that starts something and one that is asked for the answer are one tool to whoever calls.
+
+use crate::tool::{Poll, Registered};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use steward_domain::ToolName;
+
+/// How the two are named; what follows is the same for both.
+const PAIRS: [(&str, &str); 3] =
+    [("query_space_", "poll_response_"), ("start_", "poll_"), ("submit_", "poll_")];
+
+/// The pairs among the tools of one server: the first one's name and how its answer is fetched.
+pub(super) fn find(tools: &[Registered]) -> BTreeMap<ToolName, Poll> {
+    let named: BTreeMap<&str, &Registered> = tools.iter().map(|tool| (bare(tool), tool)).collect();
+    let mut pairs = BTreeMap::new();
+    for (name, tool) in &named {
+        let second = PAIRS.iter().find_map(|(start, poll)| {
+            let rest = name.strip_prefix(start).filter(|rest| !rest.is_empty())?;
+            named.get(format!("{poll}{rest}").as_str())
+        });
+        if let Some(second) = second {
+            let poll = Poll::of(second.definition.tool_name.clone(), carried(second));
+            pairs.insert(tool.definition.tool_name.clone(), poll);
+        }
+    }
+    pairs
+}
+
+/// The name without that of the server.
+pub(super) fn bare(tool: &Registered) -> &str {
+    let name = tool.definition.tool_name.as_str();
+    let of_server = tool
+        .definition
+        .server
+        .as_ref()
+        .and_then(|server| name.strip_prefix(server.as_str()).and_then(|rest| rest.strip_prefix('.')));
+    of_server.unwrap_or(name)
+}
+
+/// What the second tool wants to know: what it requires, or else all that it takes.
+fn carried(second: &Registered) -> Vec<String> {
+    let schema = &second.definition.parameter_schema;
+    let required = schema.get("required").and_then(Json::as_array);
+    let required = required.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned);
+    let required: Vec<String> = required.collect();
+    if !required.is_empty() {
+        return required;
+    }
+    let taken = schema.get("properties").and_then(Json::as_object);
+    taken.into_iter().flat_map(|properties| properties.keys().cloned()).collect()
+}
