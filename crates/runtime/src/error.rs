@@ -18,7 +18,11 @@ pub enum Error {
     Analysis(#[from] steward_analysis::Error),
     #[error(transparent)]
     Tools(#[from] steward_tools::Error),
-    #[error("no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits")]
+    #[error("{0}")]
+    Configuration(steward_tools::config::Problems),
+    #[error(
+        "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits"
+    )]
     NotWaiting(String),
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -43,6 +47,7 @@ impl Coded for Error {
             Self::Journal(error) => error.code(),
             Self::Analysis(error) => error.code(),
             Self::Tools(error) => error.code(),
+            Self::Configuration(_) => "TOL001",
             Self::NotWaiting(_) => "RUN004",
             Self::Invalid(error) => error.code(),
             Self::Problem(_) => "RUN001",

@@ -13,9 +13,9 @@ use std::time::Duration;
 use steward_analysis::repair;
 use steward_analysis::tools::{Output, Workbench};
 use steward_domain::{
-    Attempt, CallId, CallStatus, Check as _, Coded as _, EventType, Invalid, NodeName, Observation,
-    ObservationId, Outcome, Plan, PlanId, PlanStatus, Problem, RequestStatus, Seconds, Subtask, ToolCall,
-    ToolName,
+    Attempt, CallId, CallStatus, Check as _, Coded as _, EventType, Invalid, JsonObject, NodeName,
+    Observation, ObservationId, Outcome, Plan, PlanId, PlanStatus, Problem, RequestStatus, Seconds, Subtask,
+    ToolCall, ToolName,
 };
 use steward_store::Change;
 
@@ -141,6 +141,9 @@ fn plan_of(record: &mut Record<'_>, work: &Work, ask: &Ask) -> Result<steward_do
                     .collect::<std::result::Result<_, _>>()?,
                 invariants: step.invariants.clone(),
                 estimated_cost_seconds: Seconds::new(cost(step))?,
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+                arguments: JsonObject::new(),
             })
         })
         .collect::<std::result::Result<_, Problem>>()?;

@@ -48,18 +48,25 @@ impl Grounds {
         let path = named.strip_prefix("sqlite:").unwrap_or(named);
         let refuse = |rule: String| Err(Error::Path { path: source.to_owned(), rule });
         if path.contains("://") {
-            return refuse("a database is read by tools only when a domain in config/domains.yaml names it".into());
+            return refuse(
+                "a database is read by tools only when a domain in config/domains.yaml names it".into(),
+            );
         }
         // A pattern is as wide as the folder before its first star.
         let plain = path.split(['*', '?', '[']).next().unwrap_or_default();
-        let plain = if plain == path { Path::new(path) } else { Path::new(plain).parent().unwrap_or(Path::new(".")) };
+        let plain =
+            if plain == path { Path::new(path) } else { Path::new(plain).parent().unwrap_or(Path::new(".")) };
         let plain = if plain.as_os_str().is_empty() { Path::new(".") } else { plain };
-        let granted = plain.canonicalize().is_ok_and(|real| self.folders.iter().any(|folder| real.starts_with(folder)));
+        let granted =
+            plain.canonicalize().is_ok_and(|real| self.folders.iter().any(|folder| real.starts_with(folder)));
         if granted {
             return Ok(());
         }
         let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
-        refuse(format!("granted: {}", if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") }))
+        refuse(format!(
+            "granted: {}",
+            if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") }
+        ))
     }
 }
 
@@ -116,10 +123,8 @@ impl Tool for AnalysisTool {
 }
 
 fn sources(tool: &str, data: Option<Json>) -> Result<Vec<String>> {
-    serde_json::from_value(data.unwrap_or_default()).map_err(|error| Error::Arguments {
-        tool: tool.to_owned(),
-        problems: vec![format!("data: {error}")],
-    })
+    serde_json::from_value(data.unwrap_or_default())
+        .map_err(|error| Error::Arguments { tool: tool.to_owned(), problems: vec![format!("data: {error}")] })
 }
 
 fn failed(tool: &str, error: &steward_analysis::Error) -> Error {
@@ -137,41 +142,45 @@ fn failed(tool: &str, error: &steward_analysis::Error) -> Error {
 
 fn handed_over(output: analysis::Output) -> Output {
     let mut told = Output::default();
-    let mut document = json!({});
+    let mut document = JsonObject::new();
     if let Some(frame) = &output.frame {
         document = table(frame);
-        document["cut"] = output.cut.into();
+        document.insert("cut".into(), output.cut.into());
     }
-    if let Some(profile) = output.profile {
+    if let Some(Json::Object(profile)) = output.profile {
         document = profile;
     }
-    for (name, value) in &output.values {
-        document[name.as_str()] = value.json();
-    }
-    for (name, text) in [("sql", output.sql.as_ref()), ("text", output.text.as_ref())] {
+    document.extend(output.values.iter().map(|(name, value)| (name.clone(), value.json())));
+    for (name, text) in [("sql", output.sql), ("text", output.text)] {
         if let Some(text) = text {
-            document[name] = text.as_str().into();
+            document.insert(name.into(), text.into());
         }
     }
     if !output.warnings.is_empty() {
-        document["warnings"] = json!(output.warnings);
+        document.insert("warnings".into(), json!(output.warnings));
     }
     if let Some(drawn) = output.drawn {
-        document["vega_lite"] = drawn.vega_lite;
+        document.insert("vega_lite".into(), drawn.vega_lite);
         let data = base64::engine::general_purpose::STANDARD.encode(&drawn.png);
         told.content.push(Content::Image { data, mime_type: "image/png".into() });
     }
+    let document = Json::Object(document);
     told.content.insert(0, Content::Text { text: document.to_string() });
     told.structured = Some(document);
     told
 }
 
-fn table(frame: &Frame) -> Json {
+fn table(frame: &Frame) -> JsonObject {
     let columns: Vec<Json> =
         frame.fields.iter().map(|field| json!({ "name": field.name, "type": field.kind })).collect();
-    let rows: Vec<Json> =
-        frame.rows.iter().map(|row| Json::Array(row.iter().map(steward_analysis::frame::Value::json).collect())).collect();
-    json!({ "columns": columns, "row_count": rows.len(), "rows": rows })
+    let cells = |row: &Vec<steward_analysis::frame::Value>| {
+        Json::Array(row.iter().map(steward_analysis::frame::Value::json).collect())
+    };
+    let rows: Vec<Json> = frame.rows.iter().map(cells).collect();
+    [("columns", json!(columns)), ("row_count", rows.len().into()), ("rows", Json::Array(rows))]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
 }
 
 /// The analyst: a question in plain language, answered in a session of its own; what comes back is a summary.
@@ -211,18 +220,20 @@ pub(super) fn analyst_parameters() -> JsonObject {
 impl Tool for Analyst {
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output> {
         let name = call.tool().to_string();
-        let arguments: AnalystArguments =
-            serde_json::from_value(Json::Object(call.arguments().clone())).map_err(|error| Error::Arguments {
-                tool: name.clone(),
-                problems: vec![error.to_string()],
-            })?;
+        let arguments: AnalystArguments = serde_json::from_value(Json::Object(call.arguments().clone()))
+            .map_err(|error| Error::Arguments { tool: name.clone(), problems: vec![error.to_string()] })?;
         arguments.data.iter().try_for_each(|source| self.grounds.admit(source))?;
         let ask = Ask {
             question: arguments.question,
             data: arguments.data,
             conversation: arguments.conversation,
             user: call.caller().user.clone(),
-            deliver: vec![Deliverable::Tables, Deliverable::Charts, Deliverable::Reports, Deliverable::Summary],
+            deliver: vec![
+                Deliverable::Tables,
+                Deliverable::Charts,
+                Deliverable::Reports,
+                Deliverable::Summary,
+            ],
             out: None,
             planner: None,
             policy: self.rules.policy.clone(),
@@ -242,7 +253,9 @@ impl Tool for Analyst {
             message: format!("{} {error}", error.code()),
             transient: error.class() == ErrorClass::Transient,
         })?;
-        if let (Some(code), Some(class)) = (answer.error_code.filter(|code| *code != "ASK001"), answer.error_class) {
+        if let (Some(code), Some(class)) =
+            (answer.error_code.filter(|code| *code != "ASK001"), answer.error_class)
+        {
             let message = answer.response.error.clone().unwrap_or_else(|| code.to_owned());
             return Err(match class {
                 ErrorClass::Denied => Error::Denied { tool: name, rule: "data", told: message },

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, JsonObject, Label, NodeName, Sha256Hex,
-    State, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
+    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, JsonObject, Label, NodeName,
+    Sha256Hex, State, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
 };
 use steward_journal::Draft;
 use steward_journal::clock::Clock;
@@ -73,7 +73,9 @@ impl Approvals {
             reason: reason.to_owned(),
             digest: digest.to_owned(),
             since: now,
-            until: Timestamp::from_micros(now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX)),
+            until: Timestamp::from_micros(
+                now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX),
+            ),
         };
         let record = Task {
             id: task,
@@ -136,7 +138,14 @@ impl Approvals {
     }
 
     /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused.
-    pub async fn approve(&self, desk: &Desk, scope: &Scope, id: TaskId, by: &Label, caller: &Caller) -> Result<Receipt> {
+    pub async fn approve(
+        &self,
+        desk: &Desk,
+        scope: &Scope,
+        id: TaskId,
+        by: &Label,
+        caller: &Caller,
+    ) -> Result<Receipt> {
         let (waiting, checkpoint) = self.waiting(scope, id).await?;
         let digest = Sha256Hex::new(waiting.digest.clone())?;
         self.resume(&waiting, checkpoint, by).await?;
@@ -203,24 +212,40 @@ impl Approvals {
     async fn resume(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label) -> Result<()> {
         let scope = Scope::User(waiting.user.clone());
         let task = self.store.task(&scope, waiting.task).await?;
-        let task = task.ok_or_else(|| Error::NotWaiting(waiting.task.to_string()))?.start(self.clock.now())?;
+        let task =
+            task.ok_or_else(|| Error::NotWaiting(waiting.task.to_string()))?.start(self.clock.now())?;
         let commit = self.decided(waiting, checkpoint, by, "approved", "")?.change(Change::PutTask(task));
         self.store.commit(&scope, commit).await?;
         Ok(())
     }
 
-    async fn close(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label, decision: &str, why: &str) -> Result<()> {
+    async fn close(
+        &self,
+        waiting: &Waiting,
+        checkpoint: Valid<Checkpoint>,
+        by: &Label,
+        decision: &str,
+        why: &str,
+    ) -> Result<()> {
         let scope = Scope::User(waiting.user.clone());
         let mut commit = self.decided(waiting, checkpoint, by, decision, why)?;
         if let Some(task) = self.store.task(&scope, waiting.task).await? {
-            let reason = if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
+            let reason =
+                if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
             commit = commit.change(Change::PutTask(task.fail(reason, self.clock.now())?));
         }
         self.store.commit(&scope, commit).await?;
         Ok(())
     }
 
-    fn decided(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label, decision: &str, why: &str) -> Result<Commit> {
+    fn decided(
+        &self,
+        waiting: &Waiting,
+        checkpoint: Valid<Checkpoint>,
+        by: &Label,
+        decision: &str,
+        why: &str,
+    ) -> Result<Commit> {
         let now = self.clock.now();
         let checkpoint = checkpoint.with(|checkpoint| {
             checkpoint.awaiting_human = false;

@@ -30,16 +30,24 @@ impl Keeper for ArtifactKeeper {
     async fn keep(&self, intent: &Arc<Intent>, name: &str, mime_type: &str, bytes: &[u8]) -> Result<Content> {
         let folder = self.folder.join(intent.call.to_string());
         let path = folder.join(file_name(name, mime_type));
-        let failed = |error: std::io::Error| Error::File { path: path.display().to_string(), detail: error.to_string() };
+        let failed = |error: std::io::Error| Error::File {
+            path: path.display().to_string(),
+            detail: error.to_string(),
+        };
         tokio::fs::create_dir_all(&folder).await.map_err(failed)?;
         tokio::fs::write(&path, bytes).await.map_err(failed)?;
         let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let data = json!({ "call_id": intent.call, "name": name, "mime_type": mime_type, "sha256": hash, "size_bytes": bytes.len() });
-        let serde_json::Value::Object(data) = data else { return Err(Error::Bug { detail: "an object".into() }) };
+        let serde_json::Value::Object(data) = data else {
+            return Err(Error::Bug { detail: "an object".into() });
+        };
         let broken = |detail: String| Error::Ledger { detail };
         let actor = Label::new("tools").map_err(|error| broken(error.to_string()))?;
-        let commit = Commit::new(intent.user.clone(), intent.chain)
-            .entry(Draft::new(EventType::ArtifactGenerated, actor, data));
+        let commit = Commit::new(intent.user.clone(), intent.chain).entry(Draft::new(
+            EventType::ArtifactGenerated,
+            actor,
+            data,
+        ));
         let scope = Scope::User(intent.user.clone());
         self.store.commit(&scope, commit).await.map_err(|error| broken(error.to_string()))?;
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -50,8 +58,11 @@ impl Keeper for ArtifactKeeper {
 
 /// A plain name with the ending of its kind.
 fn file_name(name: &str, mime_type: &str) -> String {
-    let plain: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).take(60).collect();
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(60)
+        .collect();
     let ending = match mime_type {
         "application/json" => ".json",
         "image/png" => ".png",

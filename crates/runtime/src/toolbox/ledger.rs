@@ -8,10 +8,11 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{
-    Attempt, CallStatus, ChainId, Check as _, EventType, InvocationId, Label, Outcome, ToolCall, ToolDefinition,
-    ToolId, ToolInvocation, UserId, Valid,
+    Attempt, CallStatus, ChainId, Check as _, EventType, InvocationId, Label, Outcome, ToolCall,
+    ToolDefinition, ToolId, ToolInvocation, Valid,
 };
 use steward_journal::Draft;
+use steward_store::audit::house;
 use steward_store::{Change, Commit, Scope, Store};
 use steward_tools::call::{Ending, Intent, Ledger, Refused};
 use steward_tools::{Error, Result};
@@ -29,13 +30,15 @@ impl StoreLedger {
     }
 
     /// A call's record names its tool, so the tool must be known to the store: once for each process is enough.
-    async fn introduce(&self, definition: &Valid<ToolDefinition>, user: &UserId) -> Result<()> {
+    async fn introduce(&self, definition: &Valid<ToolDefinition>) -> Result<()> {
         if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&definition.id) {
             return Ok(());
         }
-        let known = self.store.tool(&definition.tool_name, Some(&definition.tool_version)).await.map_err(broken)?;
+        let known =
+            self.store.tool(&definition.tool_name, Some(&definition.tool_version)).await.map_err(broken)?;
         if known.is_none_or(|known| known.id != definition.id || !says_the_same(&known, definition)) {
-            let commit = Commit::new(user.clone(), ChainId::SYSTEM).change(Change::PutTool(definition.clone()));
+            let commit = Commit::new(house().map_err(broken)?, ChainId::SYSTEM)
+                .change(Change::PutTool(definition.clone()));
             self.store.commit(&Scope::System, commit).await.map_err(broken)?;
         }
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(definition.id);
@@ -53,7 +56,7 @@ impl StoreLedger {
 #[async_trait]
 impl Ledger for StoreLedger {
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()> {
-        self.introduce(&intent.definition, &intent.user).await?;
+        self.introduce(&intent.definition).await?;
         if !intent.leaves_process {
             return Ok(());
         }

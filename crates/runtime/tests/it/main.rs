@@ -8,6 +8,7 @@
 )]
 
 mod conversations;
+mod toolbox;
 mod walkthroughs;
 
 use async_trait::async_trait;

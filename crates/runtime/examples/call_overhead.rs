@@ -1,0 +1,112 @@
+//! What the call path costs: the same tool of the same MCP server, called bare over the protocol and through the desk with
+//! schema, policy, limit and a journal on disk. Prints one JSON object; times are in microseconds.
+#![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a measurement may fail loudly")]
+
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use steward_domain::{Check as _, JsonObject, McpServer, UserId};
+use steward_journal::clock::SystemClock;
+use steward_journal::keys;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_language::Encoder;
+use steward_policy::Caller;
+use steward_runtime::ask::House;
+use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_store::StoreOptions;
+use steward_store::sqlite::SqliteStore;
+use steward_tools::Context;
+use steward_tools::call::Request;
+use steward_tools::mcp::Server;
+
+const CALLS: usize = 3000;
+const WARM: usize = 200;
+
+#[tokio::main]
+async fn main() {
+    // The server is any MCP server over pipes: the command after the program's name, which must have the tool `add`.
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let (program, args) =
+        command.split_first().expect("call_overhead PROGRAM ARGS…: an MCP server with the tool add");
+    let home = tempfile::tempdir().expect("a folder");
+    let server: McpServer = serde_json::from_value(json!({
+        "name": "peer", "transport": "stdio", "config": { "command": program, "args": args },
+    }))
+    .expect("a server");
+    let server = server.validate().expect("a server");
+
+    let bare = Server::new(server.clone(), steward_tools::mcp::Options::default());
+    let context = Context::within(Duration::from_secs(30));
+    let arguments: JsonObject = json!({ "a": 1, "b": 2 }).as_object().cloned().expect("an object");
+    let mut direct = Vec::new();
+    for _ in 0..CALLS + WARM {
+        let began = Instant::now();
+        bare.call("add", &arguments, &context).await.expect("the server answers");
+        direct.push(began.elapsed());
+    }
+    bare.close().await;
+
+    let toolbox = toolbox(home.path().to_owned(), &server).await;
+    toolbox.look_at("peer").await.expect("the server answers");
+    let caller = Caller::owner(UserId::new("bench").expect("a name"));
+    let mut through = Vec::new();
+    for n in 0..CALLS + WARM {
+        let numbers = json!({ "a": n, "b": 2 }).as_object().cloned().expect("an object");
+        let request = Request::new(caller.clone(), "peer.add", numbers);
+        let began = Instant::now();
+        toolbox.call(&request).await.expect("the server answers");
+        through.push(began.elapsed());
+    }
+    toolbox.close().await;
+
+    let (bare, desk) = (figures(&mut direct), figures(&mut through));
+    println!(
+        "{}",
+        json!({
+            "calls": CALLS, "bare_p50_us": bare.0, "bare_p99_us": bare.1, "desk_p50_us": desk.0, "desk_p99_us": desk.1,
+            "overhead_p50_us": desk.0 - bare.0, "overhead_p99_us": desk.1 - bare.1,
+        })
+    );
+}
+
+async fn toolbox(home: PathBuf, server: &McpServer) -> Toolbox {
+    let signer = keys::load_or_create(&home.join("journal.key"), &SystemRandom).expect("a key");
+    let options = StoreOptions {
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: Arc::new(signer),
+    };
+    let house = House {
+        store: Arc::new(SqliteStore::open(&home.join("state.db"), options).expect("a store")),
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        artifacts: home.join("artifacts"),
+        encoder: Arc::new(Encoder::default()),
+        model: None,
+        samples_to_model: false,
+        options: steward_analysis::session::Options::default(),
+    };
+    std::fs::create_dir_all(home.join("config")).expect("a folder");
+    let servers = json!({ "servers": [server] }).to_string();
+    std::fs::write(home.join("config/mcp_servers.yaml"), servers).expect("a file");
+    let options = Options {
+        home,
+        environment: steward_domain::Environment::Production,
+        roots: Vec::new(),
+        rules: AnalysisRules::default(),
+        launcher: None,
+        watch: false,
+    };
+    Toolbox::open(&house, options).await.expect("a toolbox")
+}
+
+/// Median and p99 of what came after warming up.
+fn figures(times: &mut Vec<Duration>) -> (f64, f64) {
+    times.drain(..WARM);
+    times.sort();
+    let at = |share: usize| times.get(times.len() * share / 100).map_or(0.0, |time| time.as_secs_f64() * 1e6);
+    (at(50), at(99))
+}
