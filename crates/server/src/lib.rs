@@ -1,1 +1,10 @@
-//! x
+//! Who asks: the doors through which others reach Steward. For now the one that speaks MCP, over pipes and over HTTP.
+//!
+//! Invariants
+//! - [`mcp`] knows the protocol and nothing of what is behind it: all that it offers comes through [`mcp::Gateway`], which
+//!   [`mcp_house`] implements over the toolbox, so policy, journal and limits are in one place, whoever asks.
+//! - Over HTTP nobody is served whose `Host` or `Origin` was not allowed; by default that is loopback only.
+//! - Every call that was started is waited for, called off or dropped: none outlives the server.
+
+pub mod mcp;
+pub mod mcp_house;

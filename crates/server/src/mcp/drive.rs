@@ -1,0 +1,162 @@
+//! Carries one call to its end while its notes go out and its questions come back.
+//!
+//! Invariant: the call is polled by the task that handles the request, so that the library knows which request a question
+//! belongs to; and notes that were made before the result are sent before it.
+
+use super::convert;
+use super::gateway::{Failure, Message, ResourceBody};
+use super::session::{Ask, Note, Wires};
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::{Peer, RoleServer};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+use steward_tools::Output;
+use tokio_util::sync::CancellationToken;
+
+/// What a request gives back.
+pub(super) enum Reply {
+    Tool(Output),
+    Prompt(Vec<Message>),
+    Read(Vec<ResourceBody>),
+}
+
+/// The result of a call, whatever it was.
+pub(super) type Outcome = Result<Reply, Failure>;
+
+/// How long a call may go on after it was called off.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long the client may take to answer a question.
+const ANSWER: Duration = Duration::from_secs(600);
+
+/// The connection of the moment.
+pub(super) struct Round {
+    pub(super) peer: Peer<RoleServer>,
+    pub(super) token: Option<ProgressToken>,
+    pub(super) cancel: CancellationToken,
+    /// Set when the server has waited long enough for its calls.
+    pub(super) off: CancellationToken,
+    /// Whether questions are requests of ours (up to 2025-11-25) or results (from 2026-07-28 on).
+    pub(super) may_request: bool,
+    /// Keeps the HTTP session from being taken for idle while the call runs.
+    pub(super) keep: Option<super::http::Keep>,
+}
+
+impl Round {
+    async fn called_off(&self) {
+        tokio::select! {
+            () = self.cancel.cancelled() => {}
+            () = self.off.cancelled() => {}
+        }
+    }
+}
+
+/// A call on its way.
+pub(super) struct Running {
+    call: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+    wires: Wires,
+}
+
+/// Where a call came to.
+pub(super) enum Step {
+    /// It ended.
+    Done(Outcome),
+    /// It asks, and goes on when the answers are there.
+    Asks(Running, Ask),
+    /// It was called off and did not end in time.
+    Dropped,
+}
+
+impl Running {
+    pub(super) fn new(mut call: Pin<Box<dyn Future<Output = Outcome> + Send>>, wires: Wires) -> Self {
+        // A fault in one call must not leave its client waiting: it becomes that call's result.
+        let guarded = poll_fn(move |context| {
+            let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context)));
+            polled.unwrap_or_else(|_| Poll::Ready(Err(Failure::fault())))
+        });
+        Self { call: Box::pin(guarded), wires }
+    }
+
+    /// Goes on until the call ends or asks.
+    pub(super) async fn drive(mut self, round: &Round) -> Step {
+        let mut asking: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+        let mut grace: Option<Pin<Box<tokio::time::Sleep>>> = None;
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut self.call => {
+                    while let Ok(note) = self.wires.notes.try_recv() {
+                        deliver(note, round).await;
+                    }
+                    return Step::Done(outcome);
+                }
+                () = round.called_off(), if grace.is_none() => {
+                    self.wires.cancel.cancel();
+                    grace = Some(Box::pin(tokio::time::sleep(GRACE)));
+                }
+                () = finish(&mut grace), if grace.is_some() => return Step::Dropped,
+                Some(note) = self.wires.notes.recv() => deliver(note, round).await,
+                () = finish(&mut asking), if asking.is_some() => asking = None,
+                Some(ask) = self.wires.asks.recv(), if asking.is_none() => {
+                    if !round.may_request {
+                        return Step::Asks(self, ask);
+                    }
+                    asking = Some(Box::pin(request(ask, round.peer.clone())));
+                }
+                () = keep(round.keep.as_ref()), if round.keep.is_some() => {}
+            }
+        }
+    }
+}
+
+async fn finish<F: Future<Output = ()> + ?Sized>(future: &mut Option<Pin<Box<F>>>) {
+    if let Some(future) = future {
+        future.await;
+    }
+}
+
+async fn keep(keep: Option<&super::http::Keep>) {
+    if let Some(keep) = keep {
+        keep.touch_later().await;
+    }
+}
+
+/// A note that cannot be sent is lost: the connection is gone, and the call hears of that through its cancellation.
+#[allow(
+    deprecated,
+    reason = "the log is part of every revision up to 2025-11-25, and of later ones on request"
+)]
+async fn deliver(note: Note, round: &Round) {
+    let sent = match note {
+        Note::Progress(progress) => {
+            let Some(token) = round.token.clone() else { return };
+            let mut params = ProgressNotificationParam::new(token, progress.done);
+            params.total = progress.total;
+            params.message = progress.message;
+            round.peer.notify_progress(params).await
+        }
+        Note::Log { level, logger, data } => {
+            let mut params = rmcp::model::LoggingMessageNotificationParam::new(convert::level(level), data);
+            params.logger = logger;
+            round.peer.notify_logging_message(params).await
+        }
+    };
+    drop(sent);
+}
+
+/// Asks the client with requests of ours, one after the other.
+async fn request(ask: Ask, peer: Peer<RoleServer>) {
+    let mut answers = BTreeMap::new();
+    for (key, want) in ask.wants {
+        let answer = tokio::time::timeout(ANSWER, convert::request(&peer, want)).await;
+        let answer = answer.unwrap_or_else(|_| Err(Failure::unanswered("the client did not answer in time")));
+        match answer {
+            Ok(answer) => drop(answers.insert(key, answer)),
+            Err(failure) => return drop(ask.reply.send(Err(failure))),
+        }
+    }
+    drop(ask.reply.send(Ok(answers)));
+}

@@ -1,0 +1,410 @@
+//! The protocol's requests, each handed to the gateway. One handler serves one connection; what they share is in `Shared`.
+
+use super::changes;
+use super::convert;
+use super::drive::{Outcome, Reply, Round, Running, Step};
+use super::gateway::{Caller, Client, CompletionOf, Failure, Gateway, Identity};
+use super::http::{Hold, Keep};
+use super::page;
+use super::parked::{Resumed, Room};
+use super::session::{Can, Level, Session, Threshold};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, CompleteRequestParams, CompleteResult,
+    CompletionInfo, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+    InputRequiredResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What all connections share.
+pub(super) struct Shared {
+    pub(super) gateway: Arc<dyn Gateway>,
+    /// How many items a page of a list holds.
+    pub(super) page: usize,
+    /// Calls that wait for their client to come back.
+    pub(super) room: Room,
+    /// Calls that run, so that a server that stops can wait for them.
+    pub(super) calls: TaskTracker,
+    /// The sessions over HTTP, to keep those alive in which a call runs.
+    pub(super) hold: Option<Hold>,
+    /// Set when the server stops: streams that wait for changes end.
+    pub(super) stopping: CancellationToken,
+    /// Set when the server has waited long enough: calls that still run are called off.
+    pub(super) off: CancellationToken,
+    identity: Identity,
+}
+
+impl Shared {
+    pub(super) fn new(gateway: Arc<dyn Gateway>, page: usize, hold: Option<Hold>) -> Arc<Self> {
+        let identity = gateway.identity();
+        let calls = TaskTracker::new();
+        let (stopping, off) = (CancellationToken::new(), CancellationToken::new());
+        Arc::new(Self { gateway, page, room: Room::default(), calls, hold, stopping, off, identity })
+    }
+}
+
+/// One connection.
+pub(super) struct Handler {
+    shared: Arc<Shared>,
+    threshold: Threshold,
+    subscribed: Arc<Mutex<BTreeSet<String>>>,
+    /// Tells the client of changes; ends with the connection.
+    watchers: Mutex<JoinSet<()>>,
+}
+
+/// A request that may ask the client before it ends.
+struct Asked {
+    about: String,
+    state: Option<String>,
+    responses: Option<InputResponses>,
+}
+
+/// What a request that may ask came to.
+enum Answer {
+    Done(Outcome),
+    Input(InputRequiredResult),
+}
+
+type Call = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+impl Handler {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            threshold: Threshold::new(Some(Level::Info)),
+            subscribed: Arc::default(),
+            watchers: Mutex::new(JoinSet::new()),
+        }
+    }
+
+    /// Carries out a request that may report progress, write to the log and ask.
+    async fn carry_out(
+        &self,
+        asked: Asked,
+        context: RequestContext<RoleServer>,
+        call: impl FnOnce(Arc<dyn Gateway>, Session) -> Call + Send,
+    ) -> Result<Answer, ErrorData> {
+        let _counted = self.shared.calls.token();
+        let caller = caller(&context);
+        let user = caller.user.clone();
+        let version = context.protocol_version();
+        let modern = version.as_ref().is_some_and(|version| *version >= ProtocolVersion::NO_INITIALIZE);
+        let token = context.meta.get_progress_token();
+        let resumed = match (modern, asked.state) {
+            (true, Some(state)) => {
+                let responses = asked.responses.unwrap_or_default();
+                self.shared.room.resume(&state, &asked.about, &user, responses).map_err(convert::error)?
+            }
+            _ => {
+                let threshold =
+                    if modern { Threshold::new(log_level(&context)) } else { self.threshold.clone() };
+                let client = client(&context, version.as_ref());
+                let (session, wires) =
+                    Session::new(caller, client, can(&context), token.is_some(), threshold);
+                Resumed::Running(Running::new(call(self.shared.gateway.clone(), session), wires))
+            }
+        };
+        let keep = self.shared.hold.as_ref().and_then(|hold| Keep::new(hold, &context));
+        let off = self.shared.off.clone();
+        let round = Round { peer: context.peer, token, cancel: context.ct, off, may_request: !modern, keep };
+        let step = match resumed {
+            Resumed::Running(running) => running.drive(&round).await,
+            Resumed::Missing(running, ask) => Step::Asks(running, ask),
+        };
+        match step {
+            Step::Done(outcome) => Ok(Answer::Done(outcome)),
+            Step::Dropped => Err(ErrorData::internal_error("the call was called off", None)),
+            Step::Asks(running, ask) => {
+                self.shared.room.sweep();
+                let kept = self.shared.room.keep(running, ask, asked.about, user);
+                let (id, requests) = kept.map_err(convert::error)?;
+                Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(id))))
+            }
+        }
+    }
+
+    fn subscriptions(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who asks, as the door found out; over pipes, whoever started us.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned().unwrap_or_else(Caller::owner)
+}
+
+fn client(context: &RequestContext<RoleServer>, version: Option<&ProtocolVersion>) -> Client {
+    let info = context.client_info();
+    let (name, version_of) = info.map(|info| (info.name, info.version)).unwrap_or_default();
+    let protocol = version.map(|version| version.as_str().to_owned()).unwrap_or_default();
+    Client { name, version: version_of, protocol, session: Keep::session_id(context) }
+}
+
+fn can(context: &RequestContext<RoleServer>) -> Can {
+    match context.meta.client_capabilities() {
+        Some(capabilities) => can_of(&capabilities),
+        None => context.peer.peer_info().map(|info| can_of(&info.capabilities)).unwrap_or_default(),
+    }
+}
+
+fn can_of(capabilities: &ClientCapabilities) -> Can {
+    let elicitation = capabilities.elicitation.as_ref();
+    Can {
+        // A client that names no mode has forms: that was the only one when the capability was new.
+        form: elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()),
+        url: elicitation.is_some_and(|modes| modes.url.is_some()),
+        sample: capabilities.sampling.is_some(),
+        roots: capabilities.roots.is_some(),
+    }
+}
+
+#[allow(deprecated, reason = "the log is sent on request in later revisions")]
+fn log_level(context: &RequestContext<RoleServer>) -> Option<Level> {
+    context.meta.log_level().map(convert::from_level)
+}
+
+fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor)
+}
+
+fn misplaced() -> ErrorData {
+    ErrorData::internal_error("the gateway answered another question", None)
+}
+
+#[allow(deprecated, reason = "subscribe, unsubscribe and setLevel serve revisions up to 2025-11-25")]
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_completions()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let identity = &self.shared.identity;
+        let mut implementation = Implementation::new(&identity.name, &identity.version);
+        implementation.title.clone_from(&identity.title);
+        let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
+        info.instructions.clone_from(&identity.instructions);
+        info
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.shared.gateway.input_schema(name).map(|schema| Tool::new(name.to_owned(), "", schema))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.shared.gateway.tools(&caller(&context)).await;
+        let cursor = cursor(request);
+        let page = page::cut(tools, cursor.as_deref(), self.shared.page, |tool| &tool.name);
+        let page = page.map_err(convert::error)?;
+        let mut result = ListToolsResult::with_all_items(page.items.into_iter().map(convert::tool).collect());
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
+        let asked = Asked { about: format!("tool {name}"), state: request_state, responses: input_responses };
+        let call = move |gateway: Arc<dyn Gateway>, session: Session| -> Call {
+            Box::pin(async move {
+                gateway.call(&name, arguments.unwrap_or_default(), &session).await.map(Reply::Tool)
+            })
+        };
+        match self.carry_out(asked, context, call).await? {
+            Answer::Done(Ok(Reply::Tool(output))) => Ok(convert::output(output).into()),
+            Answer::Done(Err(failure)) => Ok(convert::failed(failure)?.into()),
+            Answer::Done(Ok(_)) => Err(misplaced()),
+            Answer::Input(input) => Ok(input.into()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let page = self.shared.gateway.resources(cursor(request).as_deref(), &caller(&context)).await;
+        let page = page.map_err(convert::error)?;
+        let items = page.items.into_iter().map(convert::resource).collect();
+        let mut result = ListResourcesResult::with_all_items(items);
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let page =
+            self.shared.gateway.resource_templates(cursor(request).as_deref(), &caller(&context)).await;
+        let page = page.map_err(convert::error)?;
+        let items = page.items.into_iter().map(convert::template).collect();
+        let mut result = ListResourceTemplatesResult::with_all_items(items);
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let ReadResourceRequestParams { uri, input_responses, request_state, .. } = request;
+        let asked = Asked { about: format!("read {uri}"), state: request_state, responses: input_responses };
+        let address = uri.clone();
+        let call = move |gateway: Arc<dyn Gateway>, session: Session| -> Call {
+            Box::pin(async move { gateway.read(&uri, &session).await.map(Reply::Read) })
+        };
+        match self.carry_out(asked, context, call).await? {
+            Answer::Done(Ok(Reply::Read(bodies))) => {
+                Ok(ReadResourceResult::new(bodies.into_iter().map(convert::body).collect()).into())
+            }
+            Answer::Done(Err(failure)) if failure.kind == super::gateway::Kind::Unknown => {
+                let data = serde_json::json!({"uri": address, "code": failure.code});
+                Err(ErrorData::resource_not_found(failure.message, Some(data)))
+            }
+            Answer::Done(Err(failure)) => Err(convert::error(failure)),
+            Answer::Done(Ok(_)) => Err(misplaced()),
+            Answer::Input(input) => Ok(input.into()),
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: rmcp::model::SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.gateway.watch(&request.uri, &caller(&context)).await.map_err(convert::error)?;
+        self.subscriptions().insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: rmcp::model::UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions().remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let caller = caller(context.request_context());
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            self.shared.gateway.watch(uri, &caller).await.map_err(convert::error)?;
+        }
+        tokio::select! {
+            () = changes::listen(self.shared.gateway.changed(), &context) => {}
+            () = self.shared.stopping.cancelled() => {}
+        }
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.shared.gateway.prompts(&caller(&context)).await;
+        let cursor = cursor(request);
+        let page = page::cut(prompts, cursor.as_deref(), self.shared.page, |prompt| &prompt.name);
+        let page = page.map_err(convert::error)?;
+        let mut result =
+            ListPromptsResult::with_all_items(page.items.into_iter().map(convert::prompt).collect());
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = request;
+        let asked =
+            Asked { about: format!("prompt {name}"), state: request_state, responses: input_responses };
+        let call = move |gateway: Arc<dyn Gateway>, session: Session| -> Call {
+            Box::pin(async move {
+                gateway.prompt(&name, arguments.unwrap_or_default(), &session).await.map(Reply::Prompt)
+            })
+        };
+        match self.carry_out(asked, context, call).await? {
+            Answer::Done(Ok(Reply::Prompt(messages))) => {
+                Ok(GetPromptResult::new(messages.into_iter().map(convert::message).collect()).into())
+            }
+            Answer::Done(Err(failure)) => Err(convert::error(failure)),
+            Answer::Done(Ok(_)) => Err(misplaced()),
+            Answer::Input(input) => Ok(input.into()),
+        }
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let (of, prompt) = match request.r#ref {
+            Reference::Prompt(prompt) => (prompt.name, true),
+            Reference::Resource(resource) => (resource.uri, false),
+            _ => return Err(convert::error(Failure::unknown("only prompts and resources have completions"))),
+        };
+        let settled = request.context.and_then(|context| context.arguments).unwrap_or_default();
+        let completion = CompletionOf {
+            of,
+            prompt,
+            argument: request.argument.name,
+            typed: request.argument.value,
+            settled: settled.into_iter().collect(),
+        };
+        let found =
+            self.shared.gateway.complete(completion, &caller(&context)).await.map_err(convert::error)?;
+        let mut info = CompletionInfo::default();
+        info.has_more = Some(found.values.len() > CompletionInfo::MAX_VALUES);
+        info.total = found.total.or(u32::try_from(found.values.len()).ok());
+        info.values = found.values;
+        info.values.truncate(CompletionInfo::MAX_VALUES);
+        Ok(CompleteResult::new(info))
+    }
+
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.threshold.set(convert::from_level(request.level));
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let watch = changes::tell(self.shared.gateway.changed(), context.peer, self.subscribed.clone());
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(watch);
+    }
+}

@@ -1,0 +1,67 @@
+//! Cuts a list into pages. A cursor names the last item that was sent, so that a list that grows in between loses nothing.
+
+use super::gateway::{Failure, Page};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// The part of `items` after `cursor`, at most `size` of them.
+pub(super) fn cut<T>(
+    items: Vec<T>,
+    cursor: Option<&str>,
+    size: usize,
+    name: impl Fn(&T) -> &str,
+) -> Result<Page<T>, Failure> {
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => {
+            let last = decode(cursor).ok_or_else(stale)?;
+            1 + items.iter().position(|item| name(item) == last).ok_or_else(stale)?
+        }
+    };
+    let total = items.len();
+    let items: Vec<T> = items.into_iter().skip(start).take(size.max(1)).collect();
+    let more = start + items.len() < total;
+    let next = items.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(name(last)));
+    Ok(Page { items, next })
+}
+
+fn decode(cursor: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
+}
+
+fn stale() -> Failure {
+    Failure::unknown("this cursor leads nowhere, the list has changed: begin again without one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(page: &Page<&str>) -> String {
+        page.items.join(",")
+    }
+
+    #[test]
+    fn pages_cover_the_list_once() {
+        let all = vec!["a", "b", "c", "d", "e"];
+        let first = cut(all.clone(), None, 2, |item| item).unwrap();
+        let second = cut(all.clone(), first.next.as_deref(), 2, |item| item).unwrap();
+        let third = cut(all.clone(), second.next.as_deref(), 2, |item| item).unwrap();
+        assert_eq!((names(&first), names(&second), names(&third)), ("a,b".into(), "c,d".into(), "e".into()));
+        assert_eq!(third.next, None);
+    }
+
+    #[test]
+    fn a_list_that_fits_has_no_next() {
+        assert_eq!(cut(vec!["a", "b"], None, 2, |item| item).unwrap().next, None);
+        assert_eq!(cut(Vec::<&str>::new(), None, 2, |item| item).unwrap().next, None);
+    }
+
+    #[test]
+    fn a_cursor_into_nothing_is_refused() {
+        let gone = URL_SAFE_NO_PAD.encode("z");
+        for cursor in [gone.as_str(), "!!", ""] {
+            assert!(cut(vec!["a"], Some(cursor), 2, |item| item).is_err(), "{cursor}");
+        }
+    }
+}

@@ -1,0 +1,576 @@
+//! What stands behind Steward's MCP server: the toolbox, with policy in front of every call.
+//!
+//! Invariants
+//! - Whatever an MCP client sends is untrusted: a model wrote it, and nobody here saw where its values came from. Tools that
+//!   ask about untrusted arguments ask, and the person who answers is the client's, by elicitation, never its model.
+//! - A hundred registered tools are not put into every prompt: they are searched, and called by name.
+
+use crate::mcp::{
+    Argument, Caller as Client, Changes, Completion, CompletionOf, Failure, Gateway, Identity, Message,
+    Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template,
+};
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{Coded, ErrorClass, Idempotency, JsonObject, Label, TaskId, UserId};
+use steward_policy::{Approval, Caller, Provenance};
+use steward_runtime::toolbox::Toolbox;
+use steward_store::Scope;
+use steward_tools::call::Request;
+use steward_tools::registry::Filter;
+use steward_tools::{Answered, Content, Error, Output, Registered};
+use tokio::sync::{broadcast, watch};
+
+/// Which registered tools are offered under their own names.
+#[derive(Debug, Clone, Default)]
+pub struct Exposure {
+    /// Names, or `prefix.*`.
+    pub tools: Vec<String>,
+}
+
+impl Exposure {
+    fn fits(&self, name: &str) -> bool {
+        self.tools.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => pattern == name,
+        })
+    }
+}
+
+/// The toolbox behind an MCP server.
+pub struct HouseGateway {
+    toolbox: Arc<Toolbox>,
+    user: UserId,
+    exposure: Exposure,
+    quiet: watch::Sender<u64>,
+    updates: broadcast::Sender<Arc<str>>,
+}
+
+/// Time for one call.
+const TIME: Duration = Duration::from_secs(300);
+/// Resources in a page.
+const PAGE: usize = 100;
+/// What a resource may weigh.
+const RESOURCE_BYTES: u64 = 16 * 1024 * 1024;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    request: String,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallOf {
+    tool: String,
+    #[serde(default)]
+    arguments: JsonObject,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfTask {
+    task: TaskId,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decide {
+    task: TaskId,
+    decision: Decision,
+    #[serde(default)]
+    why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    Reject,
+}
+
+impl HouseGateway {
+    /// Over this toolbox, for this user when the transport knows nobody else.
+    #[must_use]
+    pub fn new(toolbox: Arc<Toolbox>, user: UserId, exposure: Exposure) -> Self {
+        Self { toolbox, user, exposure, quiet: watch::Sender::new(0), updates: broadcast::Sender::new(16) }
+    }
+
+    /// Who asks, in policy's words.
+    fn caller(&self, client: &Client) -> Caller {
+        match &client.grants {
+            None => Caller::owner(self.user.clone()),
+            Some(grants) => {
+                let permissions: BTreeSet<Label> =
+                    grants.iter().filter_map(|grant| Label::new(grant).ok()).collect();
+                let user = UserId::new(&client.user).unwrap_or_else(|_| self.user.clone());
+                Caller { user, permissions: Some(permissions), tools: None, administrator: false }
+            }
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        session: &Session,
+    ) -> Result<Output, Failure> {
+        let mut request = Request::new(self.caller(session.caller()), tool, arguments);
+        request.default_provenance = Provenance::Untrusted;
+        request.context = session.context(TIME);
+        let receipt = match self.toolbox.call(&request).await {
+            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded { digest, reason, .. })) => {
+                self.approved(request, &digest, &reason, session).await?
+            }
+            other => other.map_err(failed)?,
+        };
+        let mut output = receipt.output;
+        for note in receipt.notes {
+            output.content.push(Content::Text { text: format!("[{note}]") });
+        }
+        Ok(output)
+    }
+
+    /// Asks the client's person; where the client has none, the call waits for one of ours.
+    async fn approved(
+        &self,
+        mut request: Request,
+        digest: &str,
+        reason: &str,
+        session: &Session,
+    ) -> Result<steward_tools::call::Receipt, Failure> {
+        let question = format!(
+            "{reason}. May {} be called with {}?",
+            request.tool,
+            Json::Object(request.arguments.clone())
+        );
+        match session.elicit(question, agree_schema()).await {
+            Ok(answer) if agreed(&answer) => {
+                let digest = digest.parse().map_err(|_| Failure::unknown("a digest that cannot be"))?;
+                let by = Label::new(format!("{} by {}", request.caller.user, session.client().name))
+                    .map_err(|problem| Failure::unknown(problem.to_string()))?;
+                request.approval = Some(Approval { digest, by });
+                self.toolbox.call(&request).await.map_err(failed)
+            }
+            Ok(_) => Err(Failure::tool("TOL006", "the person said no", ErrorClass::Denied)),
+            Err(_) => {
+                let waiting =
+                    self.toolbox.approvals().wait(&request, digest, reason).await.map_err(failed)?;
+                let told = format!(
+                    "{reason}. It waits for a person as task {}: `steward approvals approve {}`",
+                    waiting.task, waiting.task
+                );
+                Err(Failure::tool("TOL006", told, ErrorClass::Denied))
+            }
+        }
+    }
+
+    async fn search(&self, wanted: Search, session: &Session) -> Result<Output, Failure> {
+        let limit = wanted.limit.unwrap_or(5).clamp(1, 20);
+        let caller = self.caller(session.caller());
+        let found = self.toolbox.search(&caller, &wanted.request, limit).await.map_err(failed)?;
+        let snapshot = self.toolbox.registry().snapshot();
+        let candidates = found.candidates.iter().map(|candidate| {
+            let definition = snapshot.get(&candidate.tool, None).map(|tool| tool.definition.clone());
+            json!({
+                "tool": candidate.tool, "confidence": candidate.confidence, "reasons": candidate.reasons,
+                "description": definition.as_ref().map(|definition| definition.description.to_string()),
+                "input_schema": definition.as_ref().map(|definition| definition.parameter_schema.clone()),
+                "arguments": candidate.arguments.arguments, "missing": candidate.arguments.missing,
+            })
+        });
+        let question = found.question.as_ref().map(|question| question.text.clone());
+        Ok(Output::json(json!({ "candidates": candidates.collect::<Vec<_>>(), "question": question })))
+    }
+
+    async fn task_status(&self, task: TaskId, session: &Session) -> Result<Output, Failure> {
+        let scope = Scope::User(self.caller(session.caller()).user);
+        let store = &self.toolbox.house().store;
+        let found = store.task(&scope, task).await.map_err(|error| failed(error.into()))?;
+        let found = found
+            .ok_or_else(|| Failure::tool("RUN004", format!("there is no task {task}"), ErrorClass::User))?;
+        let artifacts = store.artifacts(&scope, task).await.map_err(|error| failed(error.into()))?;
+        let artifacts: Vec<Json> = artifacts
+            .iter()
+            .map(|artifact| json!({ "type": artifact.artifact_type, "sha256": artifact.content_hash, "uri": self.address(Path::new(&artifact.content_ref)) }))
+            .collect();
+        Ok(Output::json(json!({ "task": *found, "artifacts": artifacts })))
+    }
+
+    async fn decide(&self, wanted: Decide, session: &Session) -> Result<Output, Failure> {
+        let caller = self.caller(session.caller());
+        let scope = Scope::User(caller.user.clone());
+        let approvals = self.toolbox.approvals();
+        let by = Label::new(format!("{} by {}", caller.user, session.client().name))
+            .map_err(|problem| Failure::unknown(problem.to_string()))?;
+        if let Decision::Reject = wanted.decision {
+            let waiting = approvals.reject(&scope, wanted.task, &by, &wanted.why).await.map_err(failed)?;
+            return Ok(Output::text(format!("{} is not called", waiting.tool)));
+        }
+        let waiting = approvals.list(&scope).await.map_err(failed)?;
+        let waiting = waiting.into_iter().find(|waiting| waiting.task == wanted.task);
+        let waiting =
+            waiting.ok_or_else(|| failed(steward_runtime::Error::NotWaiting(wanted.task.to_string())))?;
+        // A model must not agree to what a model asked for: the client's person is asked, or nobody is.
+        let question = format!(
+            "{}. May {} be called with {}?",
+            waiting.reason,
+            waiting.tool,
+            Json::Object(waiting.arguments.clone())
+        );
+        match session.elicit(question, agree_schema()).await {
+            Ok(answer) if agreed(&answer) => {
+                let receipt = approvals.approve(self.toolbox.desk(), &scope, wanted.task, &by, &caller).await;
+                Ok(receipt.map_err(failed)?.output)
+            }
+            Ok(_) => Err(Failure::tool("TOL006", "the person said no; it still waits", ErrorClass::Denied)),
+            Err(_) => Err(Failure::tool(
+                "TOL006",
+                format!("only a person can approve: `steward approvals approve {}`", wanted.task),
+                ErrorClass::Denied,
+            )),
+        }
+    }
+
+    /// The tools that this caller may use and that are offered by name.
+    fn exposed(&self, caller: &Caller) -> Vec<Registered> {
+        let filter = Filter { caller: Some(caller), ..Filter::default() };
+        let mut tools = self.toolbox.registry().list(&filter);
+        tools.retain(|tool| {
+            tool.settings.off.is_none() && self.exposure.fits(tool.definition.tool_name.as_str())
+        });
+        tools
+    }
+
+    fn artifacts(&self) -> PathBuf {
+        self.toolbox.house().artifacts.clone()
+    }
+
+    /// `artifact://…` for a file under the artifacts folder.
+    fn address(&self, path: &Path) -> Option<String> {
+        let root = self.artifacts();
+        let root = root.canonicalize().unwrap_or(root);
+        let inner = path.strip_prefix(&root).ok()?;
+        Some(format!("artifact://{}", inner.display()))
+    }
+
+    /// The owner of the machine reads every artifact, others those of their own tasks.
+    async fn may_read(&self, uri: &str, session: &Session) -> bool {
+        if session.caller().grants.is_none() {
+            return true;
+        }
+        let task = uri.split('/').nth(3).and_then(|task| task.parse().ok());
+        let Some(task) = task.filter(|_| !uri.starts_with("artifact://results/")) else { return false };
+        let scope = Scope::User(self.caller(session.caller()).user);
+        matches!(self.toolbox.house().store.task(&scope, task).await, Ok(Some(_)))
+    }
+
+    /// The file behind an address, which must lie beneath the artifacts folder.
+    fn behind(&self, uri: &str) -> Option<PathBuf> {
+        let inner = Path::new(uri.strip_prefix("artifact://")?);
+        let plain = inner.components().all(|part| matches!(part, Component::Normal(_)));
+        let root = self.artifacts().canonicalize().ok()?;
+        let path = root.join(inner).canonicalize().ok()?;
+        (plain && path.starts_with(&root) && path.is_file()).then_some(path)
+    }
+}
+
+#[async_trait]
+impl Gateway for HouseGateway {
+    fn identity(&self) -> Identity {
+        Identity {
+            instructions: Some(
+                "Ask questions about data with `ask`. Find other tools with `tools_search` and call them with `tools_call`. \
+                 Every call is checked by policy and written to a journal; some wait for a person."
+                    .into(),
+            ),
+            ..Identity::default()
+        }
+    }
+
+    async fn tools(&self, caller: &Client) -> Vec<Offered> {
+        let exposed = self.exposed(&self.caller(caller));
+        verbs().into_iter().chain(exposed.iter().map(offered)).collect()
+    }
+
+    async fn call(&self, name: &str, arguments: JsonObject, session: &Session) -> Result<Output, Failure> {
+        match name {
+            "ask" => self.call_tool("agent.analyst", arguments, session).await,
+            "analyse" => self.call_tool("profiler.analyze", arguments, session).await,
+            "tools_search" => self.search(read(name, arguments)?, session).await,
+            "tools_call" => {
+                let wanted: CallOf = read(name, arguments)?;
+                self.call_tool(&wanted.tool, wanted.arguments, session).await
+            }
+            "task_status" => self.task_status(read::<OfTask>(name, arguments)?.task, session).await,
+            "approvals_list" => {
+                let scope = Scope::User(self.caller(session.caller()).user);
+                let waiting = self.toolbox.approvals().list(&scope).await.map_err(failed)?;
+                Ok(Output::json(json!({ "approvals": waiting })))
+            }
+            "approvals_decide" => self.decide(read(name, arguments)?, session).await,
+            name if self.exposure.fits(name) => self.call_tool(name, arguments, session).await,
+            name => Err(Failure::unknown(format!(
+                "there is no tool {name}. Registered tools are called with tools_call"
+            ))),
+        }
+    }
+
+    async fn resources(&self, cursor: Option<&str>, caller: &Client) -> Result<Page<Resource>, Failure> {
+        // Files lie side by side, whoever they were made for: only the owner of the machine sees the list.
+        if caller.grants.is_some() {
+            return Ok(Page::default());
+        }
+        let root = self.artifacts();
+        let mut files = tokio::task::spawn_blocking(move || artifacts_of(&root)).await.unwrap_or_default();
+        files.sort();
+        let from = cursor
+            .map_or(Ok(0), str::parse::<usize>)
+            .map_err(|_| Failure::unknown("a cursor that was not given out"))?;
+        let items: Vec<Resource> = files
+            .iter()
+            .skip(from)
+            .take(PAGE)
+            .filter_map(|(path, size)| {
+                let uri = self.address(path)?;
+                let name = path.file_name()?.to_string_lossy().into_owned();
+                Some(Resource {
+                    uri,
+                    name,
+                    mime_type: Some(kind_of(path).into()),
+                    size: Some(*size),
+                    ..Resource::default()
+                })
+            })
+            .collect();
+        let next = (from + PAGE < files.len()).then(|| (from + PAGE).to_string());
+        Ok(Page { items, next })
+    }
+
+    async fn resource_templates(&self, _: Option<&str>, _: &Client) -> Result<Page<Template>, Failure> {
+        let template = Template {
+            uri_template: "artifact://{kind}/{task}/{file}".into(),
+            name: "artifact".into(),
+            description: Some("A table, chart, report or large result that a task made.".into()),
+            ..Template::default()
+        };
+        Ok(Page { items: vec![template], next: None })
+    }
+
+    async fn read(&self, uri: &str, session: &Session) -> Result<Vec<ResourceBody>, Failure> {
+        let missing = || Failure::unknown(format!("there is no resource {uri}"));
+        if !self.may_read(uri, session).await {
+            return Err(missing());
+        }
+        let path = self.behind(uri).ok_or_else(missing)?;
+        let size = tokio::fs::metadata(&path).await.map_err(|_| missing())?.len();
+        if size > RESOURCE_BYTES {
+            return Err(Failure::tool(
+                "TOL014",
+                format!("{uri} has {size} bytes; read the file itself"),
+                ErrorClass::User,
+            ));
+        }
+        let bytes = tokio::fs::read(&path).await.map_err(|_| missing())?;
+        let (uri, mime_type) = (uri.to_owned(), Some(kind_of(&path).to_owned()));
+        Ok(vec![match String::from_utf8(bytes) {
+            Ok(text) => ResourceBody::Text { uri, mime_type, text },
+            Err(error) => ResourceBody::Blob { uri, mime_type, bytes: error.into_bytes() },
+        }])
+    }
+
+    async fn prompts(&self, _: &Client) -> Vec<Prompt> {
+        let skills = self.toolbox.skills();
+        let request =
+            Argument { name: "request".into(), description: Some("What is wanted.".into()), required: false };
+        let prompt = |skill: &steward_tools::skill::Skill| Prompt {
+            name: skill.name.clone(),
+            description: Some(skill.description.clone()),
+            arguments: vec![request.clone()],
+            ..Prompt::default()
+        };
+        skills.skills.iter().map(prompt).collect()
+    }
+
+    async fn prompt(&self, name: &str, arguments: JsonObject, _: &Session) -> Result<Vec<Message>, Failure> {
+        let skills = self.toolbox.skills();
+        let skill = skills.get(name).ok_or_else(|| Failure::unknown(format!("there is no prompt {name}")))?;
+        let mut text = skill.body().map_err(Failure::from)?;
+        if let Some(request) = arguments.get("request").and_then(Json::as_str) {
+            text.push_str("\n\n");
+            text.push_str(request);
+        }
+        Ok(vec![Message { speaker: Speaker::User, content: Content::Text { text } }])
+    }
+
+    async fn complete(&self, completion: CompletionOf, caller: &Client) -> Result<Completion, Failure> {
+        if completion.prompt || completion.argument != "tool" {
+            return Ok(Completion::default());
+        }
+        let tools = self.exposed(&self.caller(caller));
+        let names = tools.iter().map(|tool| tool.definition.tool_name.to_string());
+        Ok(Completion {
+            values: names.filter(|name| name.starts_with(&completion.typed)).collect(),
+            total: None,
+        })
+    }
+
+    fn changed(&self) -> Changes {
+        Changes {
+            tools: self.toolbox.registry().changed(),
+            resources: self.quiet.subscribe(),
+            prompts: self.quiet.subscribe(),
+            updated: self.updates.subscribe(),
+        }
+    }
+}
+
+fn agree_schema() -> Json {
+    json!({ "type": "object", "required": ["agree"], "properties": { "agree": { "type": "boolean", "description": "Call it?" } } })
+}
+
+fn agreed(answer: &Answered) -> bool {
+    matches!(answer, Answered::Accepted(said) if said.get("agree").and_then(Json::as_bool) == Some(true))
+}
+
+fn failed(error: steward_runtime::Error) -> Failure {
+    match error {
+        steward_runtime::Error::Tools(error) => Failure::from(error),
+        error => Failure::tool(error.code(), error.to_string(), error.class()),
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T, Failure> {
+    serde_json::from_value(Json::Object(arguments)).map_err(|error| {
+        Failure::from(Error::Arguments { tool: tool.to_owned(), problems: vec![error.to_string()] })
+    })
+}
+
+fn offered(tool: &Registered) -> Offered {
+    let definition = &tool.definition;
+    let read_only = definition.idempotency == Idempotency::ReadOnly;
+    let returns = &definition.return_schema;
+    Offered {
+        name: definition.tool_name.to_string(),
+        title: None,
+        description: definition.description.to_string(),
+        input_schema: Arc::new(definition.parameter_schema.clone()),
+        output_schema: (!returns.is_empty()).then(|| Arc::new(returns.clone())),
+        read_only,
+        destructive: !read_only,
+        idempotent: definition.idempotency != Idempotency::None,
+        open_world: definition.server.is_some(),
+    }
+}
+
+/// What Steward itself can be asked to do.
+fn verbs() -> Vec<Offered> {
+    let schema = |properties: Json, required: &[&str]| {
+        let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        Arc::new(schema.as_object().cloned().unwrap_or_default())
+    };
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    let data = json!({ "type": "array", "items": { "type": "string" }, "description": "Files, folders, patterns or database addresses." });
+    let task = text("The id of a task.");
+    let decide = Offered {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+        ..Offered::new(
+            "approvals_decide",
+            "Approves or rejects a call that waits. To approve, the person at the client is asked.",
+            schema(
+                json!({ "task": task, "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For the record.") }),
+                &["task", "decision"],
+            ),
+        )
+    };
+    let call = Offered {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+        open_world: true,
+        ..Offered::new(
+            "tools_call",
+            "Calls a registered tool by its name. Arguments are checked against its schema, policy decides, and some calls wait for a person.",
+            schema(
+                json!({ "tool": text("Its name, such as crm.find."), "arguments": { "type": "object", "description": "What it takes." } }),
+                &["tool"],
+            ),
+        )
+    };
+    vec![
+        Offered::new(
+            "ask",
+            "Answers a question in plain language about files and databases: text, findings, tables, charts, sources and confidence.",
+            schema(
+                json!({ "question": text("In plain language, or one SELECT statement."), "data": data, "conversation": text("Goes on with this conversation.") }),
+                &["question"],
+            ),
+        ),
+        Offered::new(
+            "analyse",
+            "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins and quality.",
+            schema(
+                json!({ "data": data, "table": text("The table; a file's table is called like the file.") }),
+                &["data", "table"],
+            ),
+        ),
+        Offered::new(
+            "tools_search",
+            "Finds the registered tools that a request in plain words may mean, with their schemas and the arguments that the request gives.",
+            schema(
+                json!({ "request": text("What is wanted."), "limit": { "type": "integer", "minimum": 1, "maximum": 20 } }),
+                &["request"],
+            ),
+        ),
+        call,
+        Offered::new(
+            "task_status",
+            "Says how a task is and which artifacts it made.",
+            schema(json!({ "task": task }), &["task"]),
+        ),
+        Offered::new(
+            "approvals_list",
+            "Lists the calls that wait for a person, with exactly what they would do.",
+            schema(json!({}), &[]),
+        ),
+        decide,
+    ]
+}
+
+/// Every file under the artifacts folder, with its size; bounded, and links are not followed.
+fn artifacts_of(root: &Path) -> Vec<(PathBuf, u64)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.canonicalize().unwrap_or_else(|_| root.to_owned())];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() && found.len() < 10_000 {
+                found.push((entry.path(), entry.metadata().map_or(0, |metadata| metadata.len())));
+            }
+        }
+    }
+    found
+}
+
+fn kind_of(path: &Path) -> &'static str {
+    match path.extension().and_then(|ending| ending.to_str()).unwrap_or_default() {
+        "csv" => "text/csv",
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "json" => "application/json",
+        "html" => "text/html",
+        "md" => "text/markdown",
+        "txt" => "text/plain",
+        _ => "application/octet-stream",
+    }
+}
