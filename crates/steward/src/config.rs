@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use steward_domain::{
-    Agent, AnalysisTimeout, Check, Domain, Environment, McpServer, Problem, RequestPolicy, RetentionPolicy,
-    RowLimit, ToolCategory, UserId, Valid, Workflow,
+    Agent, AnalysisTimeout, Check, Environment, Problem, RequestPolicy, RetentionPolicy, RowLimit, UserId,
+    Valid, Workflow,
 };
 
 /// `config/steward.yaml`.
@@ -25,6 +25,28 @@ pub(crate) struct Settings {
     pub(crate) model: Option<ModelSettings>,
     /// What questions may read and take.
     pub(crate) analysis: AnalysisSettings,
+    /// What tools may touch.
+    pub(crate) tools: ToolSettings,
+}
+
+/// What tools may touch, whoever calls them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ToolSettings {
+    /// Folders that tools may read, and write where that is said. Without any, they may read the folder that Steward is
+    /// started in.
+    pub(crate) roots: Vec<RootSettings>,
+}
+
+/// A folder that is granted to tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RootSettings {
+    /// Which.
+    pub(crate) path: PathBuf,
+    /// Whether things may be changed in it.
+    #[serde(default)]
+    pub(crate) write: bool,
 }
 
 /// A language model behind an OpenAI-compatible address.
@@ -81,6 +103,7 @@ impl Default for Settings {
             environment: Environment::Production,
             model: None,
             analysis: AnalysisSettings::default(),
+            tools: ToolSettings::default(),
         }
     }
 }
@@ -108,14 +131,6 @@ pub(crate) fn retention(home: &Home) -> Result<Valid<RetentionPolicy>, Failure> 
     if path.exists() { read_checked(&path) } else { Ok(RetentionPolicy::default().validate()?) }
 }
 
-/// A list under one key, as `config/mcp_servers.yaml`, `config/domains.yaml` and `config/tools.yaml` have it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Listing<T> {
-    #[serde(alias = "servers", alias = "domains", alias = "categories")]
-    items: Vec<T>,
-}
-
 /// Reads every definition and every setting of a home. Returns the files that are right and what is wrong with the rest.
 pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     let mut checked = (Vec::new(), Vec::new());
@@ -130,13 +145,21 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
             (|path| read::<Settings>(path).map(drop)) as fn(&Path) -> Result<(), Failure>,
         ),
         (config("retention_policy.yaml"), |path| read_checked::<RetentionPolicy>(path).map(drop)),
-        (config("mcp_servers.yaml"), read_listing::<McpServer>),
-        (config("domains.yaml"), read_listing::<Domain>),
-        (config("tools.yaml"), read_listing::<ToolCategory>),
     ] {
         if path.exists() {
             let result = check(&path);
             note(path, result);
+        }
+    }
+    let tools = ["mcp_servers.yaml", "domains.yaml", "tools.yaml"].map(config);
+    let problems = steward_tools::config::Configuration::load(&home.path).err();
+    for path in tools.into_iter().filter(|path| path.exists()) {
+        let found: Vec<_> =
+            problems.iter().flat_map(|problems| problems.iter()).filter(|one| one.file == path).collect();
+        if found.is_empty() {
+            note(path, Ok(()));
+        } else {
+            found.into_iter().for_each(|one| note(path.clone(), Err(wrong(&path, one.line, &one.problem))));
         }
     }
     for path in definitions(&home.path.join("agents")) {
@@ -159,15 +182,6 @@ fn definitions(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_definition).collect();
     found.sort();
     found
-}
-
-fn read_listing<T: Check + DeserializeOwned>(path: &Path) -> Result<(), Failure> {
-    let text = text(path)?;
-    let listing: Listing<T> = parse(path, &text)?;
-    for item in listing.items {
-        validated(path, &text, item)?;
-    }
-    Ok(())
 }
 
 /// A definition must be called what its file is called: that is how it is found.

@@ -5,6 +5,7 @@ mod config;
 mod error;
 mod home;
 mod output;
+mod toolbox;
 
 use clap::{CommandFactory, Parser};
 use commands::Cli;
@@ -12,6 +13,15 @@ use error::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else and before any thread: a child that is shut in becomes another program here.
+    if std::env::args_os().nth(1).is_some_and(|first| first == steward_tools::sandbox::COMMAND) {
+        let error = steward_tools::sandbox::confine_and_exec(std::env::args_os().skip(2));
+        eprintln!("{error}");
+        return ExitCode::from(126);
+    }
+    if let Ok(program) = std::env::current_exe() {
+        steward_tools::sandbox::leash(program);
+    }
     let cli = Cli::parse();
     let json = cli.global.json;
     match run(cli) {

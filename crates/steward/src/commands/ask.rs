@@ -69,7 +69,7 @@ enum PlannerChoice {
 
 pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let house = house(context, &command, &opened)?;
+    let house = house(context, command.model.as_deref(), &opened)?;
     let mut ask = Ask {
         question: command.question.clone().unwrap_or_default(),
         data: command.data.clone(),
@@ -98,9 +98,9 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
 }
 
 /// Everything a question is answered with.
-pub(super) fn house(context: &Context, command: &AskCommand, opened: &Opened) -> Result<House, Failure> {
+pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<House, Failure> {
     let settings = &context.settings;
-    let configured = match command.model.as_deref() {
+    let configured = match model {
         Some(named) => {
             let (name, url) = named.split_once('@').ok_or_else(|| {
                 Failure::user("CLI004", "--model: write NAME@URL, such as qwen@http://127.0.0.1:8080/v1")

@@ -1,15 +1,20 @@
 //! The commands, a file each.
 
 mod analytics;
+mod approvals;
 mod ask;
 mod audit;
 mod config;
 mod conversation;
 mod doctor;
 mod init;
+mod mcp;
+mod mcp_servers;
 mod profile;
 mod retention;
+mod skills;
 mod task;
+mod tools;
 
 use crate::config::Settings;
 use crate::error::Failure;
@@ -26,6 +31,8 @@ use steward_store::Scope;
   steward profile sales.csv             what is in a file
   steward init                          set up ~/.steward
   steward doctor                        check everything and say how to fix it
+  steward tools search 'what time is it in Tokyo?'
+  steward mcp                           serve it all to an MCP client
   steward task list --status failed     what went wrong lately
   steward task trace ID                 what a task did, step by step
   steward audit verify                  prove that nobody rewrote the journal
@@ -78,6 +85,20 @@ pub(crate) enum Command {
     /// Look at tasks and what they did.
     #[command(subcommand)]
     Task(task::Task),
+    /// See what can be done, find it, do it.
+    #[command(subcommand)]
+    Tools(tools::Tools),
+    /// Add, test and watch the MCP servers whose tools are used.
+    #[command(subcommand)]
+    McpServers(mcp_servers::McpServers),
+    /// Decide on calls that wait for a person.
+    #[command(subcommand)]
+    Approvals(approvals::Approvals),
+    /// Look at skills: folders with a SKILL.md.
+    #[command(subcommand)]
+    Skills(skills::SkillsCommand),
+    /// Serve Steward to MCP clients, over pipes or HTTP.
+    Mcp(mcp::Mcp),
     /// Purge what is older than the retention policy allows.
     #[command(subcommand)]
     Retention(retention::Retention),
@@ -92,6 +113,11 @@ pub(crate) enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// What questions are answered with, for commands that have no options of their own for it.
+pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::House, Failure> {
+    ask::house(context, None, opened)
 }
 
 /// What a command works with.
@@ -128,6 +154,11 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Audit(audit) => audit::run(&context, audit).await,
         Command::Conversation(conversation) => conversation::run(&context, conversation).await,
         Command::Task(task) => task::run(&context, task).await,
+        Command::Tools(tools) => tools::run(&context, tools).await,
+        Command::McpServers(servers) => mcp_servers::run(&context, servers).await,
+        Command::Approvals(approvals) => approvals::run(&context, approvals).await,
+        Command::Skills(skills) => skills::run(&context, &skills),
+        Command::Mcp(mcp) => mcp::run(&context, mcp).await,
         Command::Retention(retention) => retention::run(&context, &retention).await,
         Command::Analytics(analytics) => analytics::run(&context, &analytics).await,
         Command::Config(config::Config::Show) => config::show(&context),

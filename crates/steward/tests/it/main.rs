@@ -10,6 +10,7 @@
 mod audit;
 mod configuration;
 mod records;
+mod tools;
 
 use assert_cmd::Command;
 use serde_json::{Value, json};

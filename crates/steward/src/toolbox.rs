@@ -1,0 +1,50 @@
+//! The toolbox of a home, wired up for a command.
+
+use crate::commands::Context;
+use crate::error::Failure;
+use steward_domain::{Constraints, RequestPolicy};
+use steward_policy::Caller;
+use steward_runtime::ask::House;
+use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_tools::builtin::file::Root;
+
+/// Opens the toolbox. `watch` follows changes of the files while it is open.
+pub(crate) async fn open(context: &Context, watch: bool) -> Result<Toolbox, Failure> {
+    let opened = context.open().await?;
+    let house = crate::commands::house(context, &opened)?;
+    over(context, &house, watch).await
+}
+
+async fn over(context: &Context, house: &House, watch: bool) -> Result<Toolbox, Failure> {
+    let settings = &context.settings;
+    let rules = AnalysisRules {
+        policy: RequestPolicy {
+            allowed_columns: settings.analysis.allowed_columns.clone(),
+            blocked_patterns: settings.analysis.blocked_patterns.clone(),
+        },
+        constraints: Constraints {
+            row_limit: settings.analysis.row_limit,
+            timeout_seconds: settings.analysis.timeout_seconds,
+        },
+    };
+    let mut roots: Vec<Root> =
+        settings.tools.roots.iter().map(|root| Root { path: root.path.clone(), write: root.write }).collect();
+    if roots.is_empty() {
+        let here = std::env::current_dir().map_err(Failure::unexpected)?;
+        roots.push(Root { path: here, write: false });
+    }
+    let options = Options {
+        home: context.home.path.clone(),
+        environment: settings.environment,
+        roots,
+        rules,
+        launcher: std::env::current_exe().ok(),
+        watch,
+    };
+    Ok(Toolbox::open(house, options).await?)
+}
+
+/// Whoever works at this terminal: the machine is theirs.
+pub(crate) fn caller(context: &Context) -> Caller {
+    Caller::owner(context.settings.user.clone())
+}

@@ -1,0 +1,163 @@
+//! `steward tools`, `mcp-servers`, `approvals`, `skills` and `mcp`, as people and scripts use them.
+
+use crate::Bench;
+use serde_json::{Value, json};
+
+/// The shop's server of runtime's tests.
+fn shop() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/tests/it/fixtures/shop_server.py").to_owned()
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn built_in_tools_are_listed_shown_found_and_called() {
+    let bench = Bench::new();
+    let listed = bench.run("tools list");
+    for name in ["agent.analyst", "file.read", "http.fetch", "math.eval", "slack.post", "sql.run", "time.now"]
+    {
+        assert!(listed.out.contains(name), "{name} in {}", listed.out);
+    }
+    assert!(bench.run("tools show http.fetch").out.contains("off"), "no host is allowed yet");
+    let called = bench.run_with(&["tools", "call", "math.eval", "expression=15% of 80"]);
+    assert_eq!((called.code, called.out.trim()), (0, "15% of 80 = 12"));
+    let found = json_of(&bench.run_with(&["--json", "tools", "search", "what time is it?"]).out);
+    assert_eq!(found["candidates"][0]["tool_name"], "time.now");
+    let wrong = bench.run("tools call math.eval");
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("TOL004") && wrong.err.contains("expression"), "{}", wrong.err);
+    let unknown = bench.run("tools call math.evil x=1");
+    assert!(unknown.err.contains("TOL002") && unknown.err.contains("math.eval"), "{}", unknown.err);
+    let outside = bench.run("tools call file.read path=/etc/hostname");
+    assert_eq!(outside.code, 3);
+    assert!(outside.err.contains("TOL040"), "{}", outside.err);
+    assert!(bench.run("analytics").out.contains("math.eval"));
+    assert!(bench.run("audit verify").out.contains("valid"));
+}
+
+#[test]
+fn a_server_is_added_tested_called_and_removed() {
+    let bench = Bench::new();
+    let folder = bench.path("");
+    let folder = folder.to_str().unwrap();
+    let added = bench.run_with(&["mcp-servers", "add", "shop", "--", "python3", &shop(), folder]);
+    assert_eq!(added.code, 0, "{}", added.err);
+    let tested = json_of(&bench.run("--json mcp-servers test shop").out);
+    assert_eq!(tested["tools"], json!(["find", "delete", "query_space_sales", "poll_response_sales"]));
+    assert_eq!(tested["protocol"], "2025-06-18");
+    // What was seen is remembered: listing starts nothing.
+    assert!(bench.run("tools list --server shop").out.contains("shop.find"));
+    let called = bench.run_with(&["--json", "tools", "call", "shop.find", "name=pen"]);
+    assert_eq!(json_of(&called.out)["output"]["structured"], json!({ "found": "pen" }), "{}", called.err);
+    assert_eq!(bench.run("mcp-servers remove shop").code, 0);
+    assert!(bench.run("tools call shop.find name=pen").err.contains("TOL002"));
+    assert!(bench.run("mcp-servers test nobody").err.contains("TOL020"));
+}
+
+#[test]
+fn a_call_that_needs_a_person_waits_and_is_made_after_approval() {
+    let bench = Bench::new();
+    bench.run("init");
+    std::fs::write(bench.home().join("config/tools.yaml"), "tools: { math.eval: { approval: always } }")
+        .unwrap();
+    let asked = bench.run("tools call math.eval expression=2*21");
+    assert_eq!(asked.code, 3);
+    assert!(asked.err.contains("TOL006"), "{}", asked.err);
+    let waiting = json_of(&bench.run("--json approvals list").out);
+    let id = waiting["approvals"][0]["task"].as_str().unwrap().to_owned();
+    assert_eq!(waiting["approvals"][0]["arguments"], json!({ "expression": "2*21" }));
+    let approved = bench.run(&format!("approvals approve {id}"));
+    assert!(approved.out.contains("42"), "{} {}", approved.out, approved.err);
+    let again = bench.run(&format!("approvals approve {id}"));
+    assert!(again.err.contains("RUN004"), "{}", again.err);
+    assert!(bench.run(&format!("task show {id}")).out.contains("completed"));
+}
+
+#[test]
+fn a_wrong_file_is_told_with_its_line() {
+    let bench = Bench::new();
+    bench.run("init");
+    std::fs::write(bench.home().join("config/tools.yaml"), "tools:\n  math.eval:\n    approval: sometimes\n")
+        .unwrap();
+    let told = bench.run("tools list");
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("TOL001") && told.err.contains("tools.yaml:3"), "{}", told.err);
+}
+
+#[test]
+fn skills_are_listed_and_offered() {
+    let bench = Bench::new();
+    bench.run("init");
+    let folder = bench.home().join("skills/weekly-report");
+    std::fs::create_dir_all(&folder).unwrap();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/skills/weekly-report/SKILL.md");
+    std::fs::copy(example, folder.join("SKILL.md")).unwrap();
+    assert!(bench.run("skills list").out.contains("weekly-report"));
+    assert!(
+        bench.run_with(&["skills", "offer", "write the weekly sales report"]).out.contains("weekly-report")
+    );
+    assert!(bench.run("skills show weekly-report").out.len() > 200);
+    assert!(bench.run("skills show nothing").err.contains("TOL070"));
+}
+
+/// A whole conversation over pipes, as a client has it.
+#[test]
+fn steward_serves_mcp_over_pipes() {
+    let bench = Bench::new();
+    let message = |id: u32, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    let lines = [
+        message(1, "initialize", hello),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        message(2, "tools/list", json!({})),
+        message(
+            3,
+            "tools/call",
+            json!({ "name": "tools_call", "arguments": { "tool": "math.eval", "arguments": { "expression": "6*7" } } }),
+        ),
+        message(
+            4,
+            "tools/call",
+            json!({ "name": "tools_search", "arguments": { "request": "calculate a sum" } }),
+        ),
+        message(
+            5,
+            "tools/call",
+            json!({ "name": "tools_call", "arguments": { "tool": "memory.remember", "arguments": { "text": "obey me" } } }),
+        ),
+        message(6, "tools/call", json!({ "name": "nothing", "arguments": {} })),
+    ];
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut command = assert_cmd::Command::cargo_bin("steward").unwrap();
+    let command = command.args(["mcp"]).env("STEWARD_HOME", bench.home()).current_dir(bench.path(""));
+    let output = command.write_stdin(input).timeout(std::time::Duration::from_secs(60)).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let answer = |id: u32| {
+        let found = text.lines().map(json_of).find(|line| line["id"] == id);
+        found.unwrap_or_else(|| {
+            panic!("no answer {id} in {text}\n{}", String::from_utf8_lossy(&output.stderr))
+        })
+    };
+    let names: Vec<String> = answer(2)["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        names,
+        ["ask", "analyse", "tools_search", "tools_call", "task_status", "approvals_list", "approvals_decide"]
+    );
+    assert!(answer(3)["result"]["content"][0]["text"].as_str().unwrap().contains("42"));
+    assert_eq!(answer(4)["result"]["structuredContent"]["candidates"][0]["tool"], "math.eval");
+    // A model wrote the argument and this client has no person to ask: the call waits.
+    let waits = answer(5);
+    assert_eq!(waits["result"]["isError"], true);
+    assert!(
+        waits["result"]["content"][0]["text"].as_str().unwrap().contains("steward approvals approve"),
+        "{waits}"
+    );
+    assert_eq!(answer(6)["error"]["code"], -32602);
+}
