@@ -5,7 +5,7 @@
 
 mod score;
 
-use crate::process::{command, root, run_quietly};
+use crate::process::{built, command, run_quietly};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 /// Which data.
 #[derive(clap::Args)]
 pub(crate) struct Eval {
+    /// `tools` for how well tools are chosen and their arguments filled; questions about data when nothing is said.
+    set: Option<Set>,
     /// The folder with the data sets.
     #[arg(long)]
     bench: PathBuf,
@@ -27,6 +29,15 @@ pub(crate) struct Eval {
     /// Print the questions that were answered wrongly.
     #[arg(long)]
     wrong: bool,
+    /// With `tools`: build and run it in the profile made for measuring.
+    #[arg(long)]
+    bench_profile: bool,
+}
+
+/// What is evaluated when it is not questions about data.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Set {
+    Tools,
 }
 
 /// What came of one question.
@@ -41,8 +52,12 @@ struct Scored {
 
 pub(crate) fn run(eval: &Eval) -> Result<()> {
     ensure!(eval.bench.is_dir(), "{} is no folder: pass the one with the data sets", eval.bench.display());
+    if let Some(Set::Tools) = eval.set {
+        return tools(eval);
+    }
     run_quietly(&["cargo", "build", "--quiet", "--package", "steward"])?;
-    let steward = binary()?;
+    let steward = built("debug").join("steward");
+    ensure!(steward.exists(), "{} is not there", steward.display());
     println!(
         "{:<12} {:>6} {:>9} {:>10} {:>10} {:>22}",
         "set", "cases", "right", "answered", "sure", "right when sure"
@@ -72,12 +87,23 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
     Ok(())
 }
 
-/// The program that was just built.
-fn binary() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let path = target.join("debug/steward");
-    ensure!(path.exists(), "{} is not there", path.display());
-    Ok(path)
+/// `cargo xtask eval tools`: the selection is asked directly, by a program of its own crate.
+fn tools(eval: &Eval) -> Result<()> {
+    // Built as a part of the whole workspace: on its own it would want other features of what it shares with the rest.
+    let mut build = vec!["cargo", "build", "--quiet", "--workspace", "--example", "eval_tools"];
+    if eval.bench_profile {
+        build.extend(["--profile", "bench"]);
+    }
+    run_quietly(&build)?;
+    let folder = built(if eval.bench_profile { "release" } else { "debug" });
+    let mut program = command(folder.join("examples/eval_tools"));
+    program.arg("--bench").arg(&eval.bench);
+    if eval.wrong {
+        program.args(["--wrong", "--misses"]);
+    }
+    let status = program.status().context("eval_tools could not be started")?;
+    ensure!(status.success(), "eval_tools failed with {status}");
+    Ok(())
 }
 
 /// Asks all questions, two at a time.

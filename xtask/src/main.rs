@@ -5,7 +5,9 @@ mod check;
 mod crash;
 mod eval;
 mod fuzz;
+mod kit;
 mod mariadb;
+mod mcp;
 mod postgres;
 mod process;
 mod test;
@@ -26,7 +28,7 @@ enum Chore {
     Check,
     /// All of the above and every test, with the services they need. `./test` calls this.
     Test {
-        /// Only the tests of these crates (`store`, `journal`, …).
+        /// Only the tests of these crates (`store`, `journal`, …); `mcp` is the official suite and inspector against ours.
         crates: Vec<String>,
     },
     /// Measures and prints the command's figures beside their goals.

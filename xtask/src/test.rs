@@ -3,12 +3,32 @@
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 use crate::process::{command, root};
+use crate::{kit, mcp};
 use anyhow::{Result, bail};
 
-pub(crate) fn run(crates: &[String]) -> Result<()> {
-    if crates.is_empty() {
+pub(crate) fn run(names: &[String]) -> Result<()> {
+    // `mcp` is no crate: it stands for what others say about our side of that protocol.
+    let crates: Vec<&String> = names.iter().filter(|name| *name != "mcp").collect();
+    if !names.is_empty() && crates.is_empty() {
+        return mcp::build_and_run();
+    }
+    if names.is_empty() {
         crate::check::run()?;
     }
+    let kit = kit::folder()?;
+    cargo_test(&crates, &kit)?;
+    if crates.len() < names.len() {
+        mcp::build_and_run()?;
+    }
+    if names.is_empty() {
+        mcp::test(&kit)?;
+        // In a process of its own: this one's program may have been built anew under it.
+        crate::process::run(&["cargo", "xtask", "crash", "--kills", "20"])?;
+    }
+    Ok(())
+}
+
+fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
     let postgres = Postgres::start()?;
     let mariadb = MariaDb::start()?;
     let mut cargo = command("cargo");
@@ -17,12 +37,15 @@ pub(crate) fn run(crates: &[String]) -> Result<()> {
         Some(mariadb) => cargo.env("STEWARD_TEST_MYSQL", &mariadb.address),
         None => cargo.env("STEWARD_SKIP", "mysql"),
     };
+    let (node, emulator) = (kit.join("node/bin/node"), kit::node_program(kit, "emulate", "dist/index.js")?);
+    cargo.env("STEWARD_MCP_KIT", kit);
+    cargo.env("STEWARD_SLACK_EMULATOR", format!("{} {}", node.display(), emulator.display()));
     if crates.is_empty() {
         cargo.arg("--workspace");
     }
     for name in crates {
         let package = if ["steward", "xtask"].contains(&name.as_str()) {
-            name.clone()
+            (*name).clone()
         } else {
             format!("steward-{name}")
         };
@@ -32,10 +55,6 @@ pub(crate) fn run(crates: &[String]) -> Result<()> {
     drop((postgres, mariadb));
     if !status.success() {
         bail!("some tests failed");
-    }
-    if crates.is_empty() {
-        // In a process of its own: this one's program may have been built anew under it.
-        crate::process::run(&["cargo", "xtask", "crash", "--kills", "20"])?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A question against the script that an analyst would write: whole process against whole process, in turns.
 
 use super::{line, timed};
-use crate::process::{cache, command, root, run_quietly};
+use crate::process::{built, cache, command, root, run_quietly};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,7 @@ const SIMILAR: &str = "Analyze Q2 2021 Texas sales; trends + charts";
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     run_quietly(&["cargo", "build", "--quiet", "--profile", "bench", "--package", "steward"])?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let steward = target.join("release/steward");
+    let steward = built("release").join("steward");
     ensure!(steward.exists(), "{} is not there", steward.display());
     let python = environment()?;
     let folder = tempfile::tempdir_in(root())?;

@@ -4,6 +4,7 @@
 mod analysis;
 mod journal;
 mod store;
+mod tools;
 
 use anyhow::Result;
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ pub(crate) enum Bench {
     Journal(journal::Options),
     /// The window and semantic search on both stores.
     Store(store::Options),
+    /// Choosing among tools, what a call costs beside a bare one, and the gateway beside a FastMCP server.
+    Tools(tools::Options),
 }
 
 pub(crate) fn run(bench: &Bench) -> Result<()> {
@@ -34,6 +37,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Analysis(options) => analysis::run(options),
         Bench::Journal(options) => journal::run(options),
         Bench::Store(options) => store::run(options),
+        Bench::Tools(options) => tools::run(options),
     }
 }
 

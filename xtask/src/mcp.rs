@@ -1,0 +1,34 @@
+//! `cargo xtask test mcp`: what others wrote judges our MCP server and our MCP client.
+//!
+//! The official conformance suite tests both, and the official inspector drives the program itself. Every child has a limit
+//! of time, and none is left at the end.
+
+mod conformance;
+mod inspector;
+
+pub(crate) use inspector::listening;
+
+use crate::kit;
+use crate::process::{built, run};
+use anyhow::{Result, ensure};
+use std::path::Path;
+
+/// Builds what is tested, then tests it.
+pub(crate) fn build_and_run() -> Result<()> {
+    // The whole workspace and its examples, as `cargo test --workspace` builds them: the two share what they build.
+    run(&["cargo", "build", "--quiet", "--workspace", "--bins", "--examples"])?;
+    test(&kit::folder()?)
+}
+
+/// Tests what was built before.
+pub(crate) fn test(kit: &Path) -> Result<()> {
+    let debug = built("debug");
+    let problems = [
+        conformance::server(kit, &debug.join("examples/mcp_conformance_server"))?,
+        conformance::client(kit, &debug.join("examples/mcp_conformance_client"))?,
+        inspector::drive(kit, &debug.join("steward"))?,
+    ];
+    let problems: usize = problems.iter().sum();
+    ensure!(problems == 0, "MCP: {problems} problems, listed above");
+    Ok(())
+}
