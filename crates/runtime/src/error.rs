@@ -24,6 +24,20 @@ pub enum Error {
         "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits"
     )]
     NotWaiting(String),
+    #[error("{}:{line}: {problem}", file.display())]
+    Definition { file: std::path::PathBuf, line: u64, problem: String },
+    #[error("{0}")]
+    Program(String),
+    #[error("there is no workflow or agent {name}. There is: {known}")]
+    NoDefinition { name: String, known: String },
+    #[error("there is no task {0}")]
+    NoTask(String),
+    #[error("the task {0} is no run of a workflow or an agent: it cannot be taken up")]
+    NotARun(String),
+    #[error("what was stored of the run cannot be read: {0}")]
+    Stored(String),
+    #[error("the run {0} waits for something that nobody does")]
+    Stuck(String),
     #[error(transparent)]
     Invalid(#[from] Invalid),
     #[error("{0}")]
@@ -49,6 +63,13 @@ impl Coded for Error {
             Self::Tools(error) => error.code(),
             Self::Configuration(_) => "TOL001",
             Self::NotWaiting(_) => "RUN004",
+            Self::Definition { .. } => "RUN005",
+            Self::Program(_) => "ENG001",
+            Self::NoDefinition { .. } => "RUN006",
+            Self::NoTask(_) => "RUN007",
+            Self::NotARun(_) => "RUN008",
+            Self::Stored(_) => "RUN009",
+            Self::Stuck(_) => "RUN010",
             Self::Invalid(error) => error.code(),
             Self::Problem(_) => "RUN001",
             Self::NoConversation(_) => "RUN002",
@@ -63,6 +84,7 @@ impl Coded for Error {
             Self::Analysis(error) => error.class(),
             Self::Tools(error) => error.class(),
             Self::Invalid(error) => error.class(),
+            Self::Stored(_) | Self::Stuck(_) => ErrorClass::Bug,
             _ => ErrorClass::User,
         }
     }

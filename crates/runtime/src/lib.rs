@@ -7,6 +7,7 @@
 
 pub mod ask;
 mod error;
+pub mod run;
 pub mod toolbox;
 
 pub use error::{Error, Result};

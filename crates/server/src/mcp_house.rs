@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded, ErrorClass, Idempotency, JsonObject, Label, TaskId, UserId};
 use steward_policy::{Approval, Caller, Provenance};
+use steward_runtime::run::{Runner, Standing};
 use steward_runtime::toolbox::Toolbox;
 use steward_store::Scope;
 use steward_tools::call::Request;
@@ -44,6 +45,7 @@ impl Exposure {
 /// The toolbox behind an MCP server.
 pub struct HouseGateway {
     toolbox: Arc<Toolbox>,
+    runner: Runner,
     user: UserId,
     exposure: Exposure,
     quiet: watch::Sender<u64>,
@@ -75,6 +77,14 @@ struct CallOf {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RunOf {
+    name: String,
+    #[serde(default)]
+    input: Json,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OfTask {
     task: TaskId,
 }
@@ -98,8 +108,15 @@ enum Decision {
 impl HouseGateway {
     /// Over this toolbox, for this user when the transport knows nobody else.
     #[must_use]
-    pub fn new(toolbox: Arc<Toolbox>, user: UserId, exposure: Exposure) -> Self {
-        Self { toolbox, user, exposure, quiet: watch::Sender::new(0), updates: broadcast::Sender::new(16) }
+    pub fn new(toolbox: Arc<Toolbox>, runner: Runner, user: UserId, exposure: Exposure) -> Self {
+        Self {
+            toolbox,
+            runner,
+            user,
+            exposure,
+            quiet: watch::Sender::new(0),
+            updates: broadcast::Sender::new(16),
+        }
     }
 
     /// Who asks, in policy's words.
@@ -187,6 +204,28 @@ impl HouseGateway {
         });
         let question = found.question.as_ref().map(|question| question.text.clone());
         Ok(Output::json(json!({ "candidates": candidates.collect::<Vec<_>>(), "question": question })))
+    }
+
+    /// Runs a workflow or an agent. What its tools ask a person about waits for one of ours.
+    async fn run_workflow(&self, wanted: RunOf, session: &Session) -> Result<Output, Failure> {
+        let caller = self.caller(session.caller());
+        if !caller.administrator {
+            return Err(Failure::tool(
+                "TOL005",
+                "only the owner of this machine runs workflows here",
+                ErrorClass::Denied,
+            ));
+        }
+        let ran = self.runner.start(&caller.user, &wanted.name, wanted.input, None).await.map_err(failed)?;
+        let (status, result) = match ran.standing {
+            Standing::Completed(result) => ("completed", result),
+            Standing::Failed(why) => return Err(Failure::tool("ENG003", why, ErrorClass::User)),
+            Standing::Cancelled(by) => ("cancelled", Json::from(by)),
+            Standing::Waiting => {
+                ("paused", json!(format!("waits for a person: steward approvals approve {}", ran.task)))
+            }
+        };
+        Ok(Output::json(json!({ "task": ran.task, "status": status, "result": result })))
     }
 
     async fn task_status(&self, task: TaskId, session: &Session) -> Result<Output, Failure> {
@@ -308,6 +347,7 @@ impl Gateway for HouseGateway {
                 let wanted: CallOf = read(name, arguments)?;
                 self.call_tool(&wanted.tool, wanted.arguments, session).await
             }
+            "run_workflow" => self.run_workflow(read(name, arguments)?, session).await,
             "task_status" => self.task_status(read::<OfTask>(name, arguments)?.task, session).await,
             "approvals_list" => {
                 let scope = Scope::User(self.caller(session.caller()).user);
@@ -531,6 +571,20 @@ fn verbs() -> Vec<Offered> {
             ),
         ),
         call,
+        Offered {
+            read_only: false,
+            destructive: true,
+            idempotent: false,
+            open_world: true,
+            ..Offered::new(
+                "run_workflow",
+                "Runs a workflow or an agent of this home until it ends or waits for a person.",
+                schema(
+                    json!({ "name": text("The workflow or agent."), "input": { "description": "What it is given." } }),
+                    &["name"],
+                ),
+            )
+        },
         Offered::new(
             "task_status",
             "Says how a task is and which artifacts it made.",

@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) environment: Environment,
     /// A language model, for questions that the built-in planner is not sure of.
     pub(crate) model: Option<ModelSettings>,
+    /// Models for agents, by name.
+    pub(crate) models: std::collections::BTreeMap<String, steward_language::model::ModelSettings>,
     /// What questions may read and take.
     pub(crate) analysis: AnalysisSettings,
     /// What tools may touch.
@@ -102,6 +104,7 @@ impl Default for Settings {
             user: local,
             environment: Environment::Production,
             model: None,
+            models: std::collections::BTreeMap::new(),
             analysis: AnalysisSettings::default(),
             tools: ToolSettings::default(),
         }

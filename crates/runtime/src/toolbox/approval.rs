@@ -126,7 +126,7 @@ impl Approvals {
         let now = self.clock.now();
         for task in self.store.tasks(scope, filter, Page::first(1000)).await? {
             let Some((waiting, checkpoint)) = self.read(scope, &task).await? else { continue };
-            if waiting.until <= now {
+            if waiting.until <= now && !checkpoint.state.metadata.contains_key("effect") {
                 let by = Label::new("timeout")?;
                 self.close(&waiting, checkpoint, &by, "rejected", "nobody decided in time").await?;
             } else {
@@ -161,6 +161,12 @@ impl Approvals {
         };
         self.finish(&waiting, outcome).await?;
         Ok(result?)
+    }
+
+    /// Whether it is a run of a workflow or an agent that waits under this id, not a single call.
+    pub async fn is_run(&self, scope: &Scope, id: TaskId) -> Result<bool> {
+        let last = self.store.checkpoints(scope, id).await?.pop();
+        Ok(last.is_some_and(|last| last.awaiting_human && last.state.metadata.contains_key("effect")))
     }
 
     /// Refuses the call.

@@ -290,6 +290,23 @@ impl Toolbox {
         results
     }
 
+    /// Looks at the servers of which nothing is known yet, so that their tools can be named.
+    pub async fn look_at_new(&self) {
+        let known = self.registry().snapshot();
+        let unknown = |server: &ServerName| {
+            let filter = steward_tools::registry::Filter {
+                server: Some(server),
+                everything: true,
+                ..Default::default()
+            };
+            known.list(&filter).next().is_none()
+        };
+        let new = self.watched.read().unwrap_or_else(PoisonError::into_inner).keys().any(unknown);
+        if new {
+            self.look_at_all().await;
+        }
+    }
+
     /// Looks at one server anew.
     pub async fn look_at(&self, name: &str) -> Result<Arc<Review>> {
         // The pool knows which names are near.

@@ -8,6 +8,7 @@
 )]
 
 mod conversations;
+mod runs;
 mod toolbox;
 mod walkthroughs;
 

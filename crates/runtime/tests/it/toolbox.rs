@@ -12,13 +12,13 @@ use steward_tools::builtin::file::Root;
 use steward_tools::call::Request;
 use steward_tools::{Content, Error};
 
-struct Shop {
-    fixture: Fixture,
-    toolbox: Toolbox,
+pub(crate) struct Shop {
+    pub(crate) fixture: Fixture,
+    pub(crate) toolbox: Toolbox,
 }
 
 impl Shop {
-    async fn open(tools_yaml: &str) -> Self {
+    pub(crate) async fn open(tools_yaml: &str) -> Self {
         let fixture = Fixture::new();
         let server = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop_server.py");
         let config = json!({ "servers": [{ "name": "shop", "transport": "stdio",
@@ -31,7 +31,7 @@ impl Shop {
         shop
     }
 
-    async fn toolbox(fixture: &Fixture) -> Toolbox {
+    pub(crate) async fn toolbox(fixture: &Fixture) -> Toolbox {
         let options = Options {
             home: fixture.folder.path().to_owned(),
             environment: steward_domain::Environment::Production,
@@ -43,11 +43,11 @@ impl Shop {
         Toolbox::open(&fixture.house, options).await.unwrap()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.fixture.folder.path().join(name), text).unwrap();
     }
 
-    fn ledger(&self) -> Vec<String> {
+    pub(crate) fn ledger(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.fixture.folder.path().join("ledger")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }

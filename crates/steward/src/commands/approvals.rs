@@ -6,7 +6,8 @@ use crate::output::{Tone, document, paint, say, table};
 use crate::toolbox;
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
-use steward_domain::{Label, TaskId};
+use steward_domain::{HumanAction, JsonObject, Label, TaskId};
+use steward_runtime::run::Decided;
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -21,6 +22,17 @@ pub(crate) enum Approvals {
         /// The id of the waiting task.
         id: TaskId,
     },
+    /// Goes on with changes: words for the agent, other arguments, other values of the state.
+    Modify {
+        /// The id of the waiting task.
+        id: TaskId,
+        /// Words for the agent.
+        #[arg(long, default_value = "")]
+        message: String,
+        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes a call with others.
+        #[arg(long, default_value = "{}", value_name = "JSON")]
+        set: String,
+    },
     /// Refuses the call.
     Reject {
         /// The id of the waiting task.
@@ -32,10 +44,49 @@ pub(crate) enum Approvals {
 }
 
 pub(super) async fn run(context: &Context, command: Approvals) -> Result<(), Failure> {
-    let toolbox = toolbox::open(context, false).await?;
-    let result = decide(context, &toolbox, command).await;
+    let (runner, toolbox) = super::run::runner(context).await?;
+    let result = match decided(context, &toolbox, &command).await {
+        Ok(Some((id, decided))) => {
+            match runner.decide(&context.scope, id, decided, Some(super::run::watch())).await {
+                Ok(ran) => super::run::shown(context, &ran),
+                Err(error) => Err(error.into()),
+            }
+        }
+        Ok(None) => decide(context, &toolbox, command).await,
+        Err(failure) => Err(failure),
+    };
     toolbox.close().await;
     result
+}
+
+/// The decision over a run that waits; nothing for a single call.
+async fn decided(
+    context: &Context,
+    toolbox: &steward_runtime::toolbox::Toolbox,
+    command: &Approvals,
+) -> Result<Option<(TaskId, Decided)>, Failure> {
+    let (id, action, message, updates) = match command {
+        Approvals::List => return Ok(None),
+        Approvals::Approve { id } => (*id, HumanAction::Approve, String::new(), JsonObject::new()),
+        Approvals::Reject { id, why } => (*id, HumanAction::Reject, why.clone(), JsonObject::new()),
+        Approvals::Modify { id, message, set } => {
+            let updates = serde_json::from_str(set)
+                .map_err(|error| Failure::user("CLI004", format!("--set is no JSON object: {error}")))?;
+            (*id, HumanAction::Modify, message.clone(), updates)
+        }
+    };
+    let modifies = action == HumanAction::Modify;
+    if !toolbox.approvals().is_run(&context.scope, id).await? {
+        return match modifies {
+            true => Err(Failure::user(
+                "RUN004",
+                "a single call cannot be modified: reject it and make another".to_owned(),
+            )),
+            false => Ok(None),
+        };
+    }
+    let by = Label::new(context.settings.user.as_str())?;
+    Ok(Some((id, Decided { action, message, updates, by, from: "cli".to_owned() })))
 }
 
 async fn decide(
@@ -79,6 +130,7 @@ async fn decide(
                 say(paint(Tone::Good, &format!("{} was called", receipt.tool)));
             }
         }
+        Approvals::Modify { .. } => {}
         Approvals::Reject { id, why } => {
             let waiting = toolbox.approvals().reject(&context.scope, id, &by, &why).await?;
             if context.json {

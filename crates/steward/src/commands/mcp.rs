@@ -27,9 +27,10 @@ pub(crate) struct Mcp {
 
 pub(super) async fn run(context: &Context, command: Mcp) -> Result<(), Failure> {
     let toolbox = Arc::new(toolbox::open(context, true).await?);
+    let runner = super::run::over(context, &toolbox)?;
     let exposure = Exposure { tools: command.expose.clone() };
     let gateway: Arc<dyn Gateway> =
-        Arc::new(HouseGateway::new(toolbox.clone(), context.settings.user.clone(), exposure));
+        Arc::new(HouseGateway::new(toolbox.clone(), runner, context.settings.user.clone(), exposure));
     let shutdown = CancellationToken::new();
     let serving = async {
         match command.port {

@@ -12,6 +12,7 @@ mod mcp;
 mod mcp_servers;
 mod profile;
 mod retention;
+mod run;
 mod skills;
 mod task;
 mod tools;
@@ -85,6 +86,11 @@ pub(crate) enum Command {
     /// Look at tasks and what they did.
     #[command(subcommand)]
     Task(task::Task),
+    /// Run a workflow or an agent.
+    Run(run::Run),
+    /// Check or draw a workflow.
+    #[command(subcommand)]
+    Workflow(run::WorkflowCommand),
     /// See what can be done, find it, do it.
     #[command(subcommand)]
     Tools(tools::Tools),
@@ -154,6 +160,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Audit(audit) => audit::run(&context, audit).await,
         Command::Conversation(conversation) => conversation::run(&context, conversation).await,
         Command::Task(task) => task::run(&context, task).await,
+        Command::Run(command) => run::run(&context, command).await,
+        Command::Workflow(command) => run::workflow(&context, command).await,
         Command::Tools(tools) => tools::run(&context, tools).await,
         Command::McpServers(servers) => mcp_servers::run(&context, servers).await,
         Command::Approvals(approvals) => approvals::run(&context, approvals).await,

@@ -31,6 +31,24 @@ pub(crate) enum Task {
         /// Which.
         id: TaskId,
     },
+    /// Go on with a run of a workflow or an agent that was interrupted.
+    Resume {
+        /// Which.
+        id: TaskId,
+    },
+    /// Call a run off.
+    Cancel {
+        /// Which.
+        id: TaskId,
+    },
+    /// Begin another run with the first events of one.
+    Fork {
+        /// Which.
+        id: TaskId,
+        /// How many events to take over.
+        #[arg(long)]
+        steps: usize,
+    },
     /// Write task.json, checkpoint_NNN.json and trace.json into tasks/ID below a folder.
     Export {
         /// Which.
@@ -70,7 +88,25 @@ pub(super) async fn run(context: &Context, task: Task) -> Result<(), Failure> {
         Task::Show { id } => show(context, id).await,
         Task::Trace { id } => print_trace(context, id).await,
         Task::Export { id, out } => export(context, id, &out).await,
+        Task::Resume { .. } | Task::Cancel { .. } | Task::Fork { .. } => take_up(context, &task).await,
     }
+}
+
+/// Takes a stored run up again.
+async fn take_up(context: &Context, task: &Task) -> Result<(), Failure> {
+    let (runner, toolbox) = super::run::runner(context).await?;
+    let watch = Some(super::run::watch());
+    let ran = match task {
+        Task::Resume { id } => runner.resume(&context.scope, *id, watch).await,
+        Task::Fork { id, steps } => runner.fork(&context.scope, *id, *steps, watch).await,
+        Task::Cancel { id } => {
+            let by = steward_domain::Label::new(context.settings.user.as_str())?;
+            runner.cancel(&context.scope, *id, &by).await
+        }
+        _ => return Ok(()),
+    };
+    toolbox.close().await;
+    super::run::shown(context, &ran?)
 }
 
 fn missing(id: TaskId) -> Error {

@@ -10,6 +10,7 @@
 mod audit;
 mod configuration;
 mod records;
+mod runs;
 mod tools;
 
 use assert_cmd::Command;

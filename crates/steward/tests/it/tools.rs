@@ -148,7 +148,16 @@ fn steward_serves_mcp_over_pipes() {
         .collect();
     assert_eq!(
         names,
-        ["ask", "analyse", "tools_search", "tools_call", "task_status", "approvals_list", "approvals_decide"]
+        [
+            "ask",
+            "analyse",
+            "tools_search",
+            "tools_call",
+            "run_workflow",
+            "task_status",
+            "approvals_list",
+            "approvals_decide"
+        ]
     );
     assert!(answer(3)["result"]["content"][0]["text"].as_str().unwrap().contains("42"));
     assert_eq!(answer(4)["result"]["structuredContent"]["candidates"][0]["tool"], "math.eval");

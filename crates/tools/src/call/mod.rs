@@ -64,6 +64,9 @@ pub struct Request {
     pub default_provenance: Provenance,
     /// What a person agreed to.
     pub approval: Option<Approval>,
+    /// The call's id and idempotency key, for whoever keeps it across attempts and restarts. Then this door makes one
+    /// attempt and tries no other tool: both are the caller's.
+    pub key: Option<CallId>,
     /// Time, cancellation, progress, and whom a tool may ask.
     pub context: Context,
 }
@@ -80,6 +83,7 @@ impl Request {
             provenance: BTreeMap::new(),
             default_provenance: Provenance::User,
             approval: None,
+            key: None,
             context: Context::within(Duration::from_secs(300)),
         }
     }
@@ -143,7 +147,7 @@ impl Desk {
             Err(error) => error,
         };
         for name in &registered.definition.fallback_tools {
-            if !stands_aside(&failed) || job.left().is_zero() {
+            if request.key.is_some() || !stands_aside(&failed) || job.left().is_zero() {
                 break;
             }
             let Ok(Resolved { registered: other, .. }) = self.registry.resolve(None, name.as_str()) else {
@@ -228,7 +232,12 @@ impl Job<'_> {
             match self.once(registered).await {
                 Ok(done) => return Ok(done),
                 Err(error) => {
-                    let Some(pause) = retry.after(&error, &*self.desk.random) else {
+                    let again = if self.request.key.is_some() {
+                        None
+                    } else {
+                        retry.after(&error, &*self.desk.random)
+                    };
+                    let Some(pause) = again else {
                         return Err(attempt::named(error, registered));
                     };
                     if pause >= self.left() {
@@ -250,7 +259,10 @@ impl Job<'_> {
         desk.schemas.arguments(definition, &request.arguments)?;
         self.attempts += 1;
         let proposal = Proposal {
-            call: CallId(desk.id()?),
+            call: match request.key {
+                Some(key) => key,
+                None => CallId(desk.id()?),
+            },
             tool: definition.tool_name.clone(),
             version: definition.tool_version.clone(),
             server: definition.server.clone(),

@@ -1,0 +1,239 @@
+//! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
+
+use super::Runner;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use steward_domain::{Coded as _, ErrorClass, Role, Sha256Hex, TaskId, Timestamp, UserId};
+use steward_engine::{
+    AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Provenance, Reply, State, ToolOutcome, Usage,
+};
+use steward_language::model::{Arguments, Chat, OfferedTool, ToolCall, Turn};
+use steward_policy::Caller;
+use steward_tools::call::{Receipt, Request};
+use steward_tools::{Content, Error as ToolError, Output};
+
+/// Bytes of a result that go into the engine's state; the whole of it is in the record of the call.
+const OUTPUT_BYTES: usize = 64 * 1024;
+
+impl Runner {
+    /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
+    pub(super) async fn call_tool(&self, task: TaskId, user: UserId, effect: Effect) -> Option<Event> {
+        let Effect::CallTool {
+            id, key, tool, server, arguments, provenance, approval, timeout_seconds, ..
+        } = effect
+        else {
+            return None;
+        };
+        let mut request = Request::new(Caller::owner(user), tool.as_str(), arguments);
+        request.server = server.filter(|server| !tool.as_str().starts_with(server.as_str()));
+        request.chain = Some(task.into());
+        request.key = Some(key);
+        request.default_provenance = steward_policy::Provenance::Untrusted;
+        request.provenance = provenance.into_iter().map(|(name, from)| (name, translated(from))).collect();
+        request.approval = approval.and_then(|approval| {
+            let by = steward_domain::Label::new(approval.by).ok()?;
+            Some(steward_policy::Approval { digest: approval.digest, by })
+        });
+        request.context.timeout = Duration::from_secs(u64::from(timeout_seconds));
+        let outcome = match self.toolbox.call(&request).await {
+            Ok(receipt) => succeeded(receipt),
+            Err(crate::Error::Tools(error)) => failed(&error),
+            Err(error) => {
+                ToolOutcome::Failed { class: class(error.class()), message: error.to_string(), sent: true }
+            }
+        };
+        Some(Event::ToolEnded { effect: id, outcome, at: self.house().clock.now() })
+    }
+
+    /// Asks a model. What it is shown was written down before, from the state.
+    pub(super) async fn ask_model(&self, id: EffectId, asked: Asked) -> Event {
+        let at = || self.house().clock.now();
+        let failed = |class: ErrorClass, message: String| Event::ModelFailed {
+            effect: id,
+            class: self::class(class),
+            message,
+            retry_after_seconds: None,
+            at: at(),
+        };
+        let model = match self.model(&asked.llm) {
+            Ok(model) => model,
+            Err(error) => return failed(error.class(), error.to_string()),
+        };
+        match model.chat(&asked.chat).await {
+            Err(error) => failed(error.class(), error.to_string()),
+            Ok(answer) => {
+                let tool_calls = answer.calls.into_iter().map(|call| asked.names.asked(call)).collect();
+                let usage = Usage {
+                    input_tokens: answer.usage.input,
+                    output_tokens: answer.usage.output,
+                    cost_micros: answer.cost_micros.unwrap_or_default(),
+                };
+                Event::ModelReplied {
+                    effect: id,
+                    reply: Reply { text: answer.text, tool_calls, usage },
+                    at: at(),
+                }
+            }
+        }
+    }
+
+    /// What the model of this effect is shown, copied out of the state.
+    pub(super) fn asked(&self, program: &Program, state: &State, id: EffectId) -> Option<Asked> {
+        let prompt = state.prompt(program, id)?;
+        let names = Names::of(&prompt);
+        let tools = prompt.offered().map(|(name, agent)| self.offered(name, agent, &names)).collect();
+        let mut turns = vec![Turn::system(&prompt.agent.system_prompt)];
+        turns.extend(prompt.all().map(|message| turn(message, &names)));
+        let chat = Chat {
+            turns,
+            tools,
+            temperature: Some(prompt.agent.temperature.get() as f32),
+            timeout: Some(Duration::from_secs(120)),
+            ..Chat::default()
+        };
+        Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })
+    }
+
+    fn offered(&self, name: &str, agent: bool, names: &Names) -> OfferedTool {
+        let known = self.toolbox.registry().resolve(None, name).ok().filter(|_| !agent);
+        let task = serde_json::json!({ "type": "object", "required": ["task"], "properties": { "task": { "type": "string", "description": "What it is to do, in full: it sees nothing else." } } });
+        let (description, parameters) = match known {
+            Some(found) => {
+                let definition = &found.registered.definition;
+                (definition.description.to_string(), Json::Object(definition.parameter_schema.clone()))
+            }
+            None => (format!("Hands a task to the agent {name}, which answers with a summary."), task),
+        };
+        OfferedTool { name: names.plain(name), description, parameters }
+    }
+}
+
+/// A question to a model, ready to be sent.
+pub(super) struct Asked {
+    chat: Chat,
+    names: Names,
+    llm: steward_domain::LlmConfig,
+}
+
+/// The names of tools as every provider takes them: letters, digits, `_` and `-`, at most 64.
+struct Names(BTreeMap<String, String>);
+
+impl Names {
+    fn of(prompt: &Prompt<'_>) -> Self {
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for (name, _) in prompt.offered() {
+            let keep = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+            let base: String = name.chars().map(keep).take(60).collect();
+            let taken = |plain: &String| names.values().any(|known| known == plain);
+            let free = std::iter::once(base.clone())
+                .chain((2..).map(|n| format!("{base}_{n}")))
+                .find(|plain| !taken(plain));
+            names.insert(name.to_owned(), free.unwrap_or(base));
+        }
+        Self(names)
+    }
+
+    fn plain(&self, name: &str) -> String {
+        self.0.get(name).cloned().unwrap_or_else(|| name.to_owned())
+    }
+
+    fn asked(&self, call: ToolCall) -> AskedCall {
+        let tool =
+            self.0.iter().find(|(_, plain)| **plain == call.name).map_or(call.name, |(name, _)| name.clone());
+        let arguments = match call.arguments {
+            Arguments::Json(map) => Json::Object(map),
+            Arguments::Nonsense { raw, .. } => Json::String(raw),
+        };
+        AskedCall { id: call.id, tool, arguments }
+    }
+}
+
+fn turn(message: &steward_engine::Msg, names: &Names) -> Turn {
+    match message.role {
+        Role::Agent => Turn::Assistant {
+            text: message.text.clone(),
+            calls: message
+                .calls
+                .iter()
+                .map(|call| ToolCall {
+                    id: call.id.clone(),
+                    name: names.plain(&call.tool),
+                    arguments: Arguments::from_value(&call.arguments),
+                    signature: None,
+                })
+                .collect(),
+        },
+        Role::Tool => Turn::Tool {
+            id: message.answers.clone().unwrap_or_default(),
+            name: String::new(),
+            content: message.text.clone(),
+            failed: false,
+        },
+        Role::System => Turn::system(&message.text),
+        Role::User => Turn::user(&message.text),
+    }
+}
+
+fn translated(from: Provenance) -> steward_policy::Provenance {
+    match from {
+        Provenance::Operator => steward_policy::Provenance::Operator,
+        Provenance::User => steward_policy::Provenance::User,
+        Provenance::Untrusted => steward_policy::Provenance::Untrusted,
+    }
+}
+
+fn succeeded(receipt: Receipt) -> ToolOutcome {
+    let artifact = receipt.output.content.iter().find_map(|part| match part {
+        Content::Link { uri, .. } if uri.starts_with("artifact://") => Some(uri.clone()),
+        _ => None,
+    });
+    ToolOutcome::Success { output: carried(receipt.output), artifact }
+}
+
+/// What goes on to the next step: the structured value where there is one that is not too large, else the words.
+fn carried(output: Output) -> Json {
+    let words = output.words();
+    match output.structured {
+        Some(value) if value.to_string().len() <= OUTPUT_BYTES => value,
+        _ => Json::String(words.chars().take(OUTPUT_BYTES / 4).collect()),
+    }
+}
+
+fn failed(error: &ToolError) -> ToolOutcome {
+    let message = error.to_string();
+    match error {
+        ToolError::ApprovalNeeded { digest, reason, .. } => match digest.parse::<Sha256Hex>() {
+            Ok(digest) => ToolOutcome::ApprovalNeeded { digest, reason: reason.clone() },
+            Err(_) => ToolOutcome::Denied { message },
+        },
+        ToolError::Timeout { .. } => ToolOutcome::TimedOut,
+        ToolError::UnknownOutcome { .. } => ToolOutcome::Unknown,
+        ToolError::ServerGone { sent, .. } => {
+            ToolOutcome::Failed { class: Class::Transient, message, sent: *sent }
+        }
+        error if error.class() == ErrorClass::Denied => ToolOutcome::Denied { message },
+        error => {
+            let sent = matches!(
+                error,
+                ToolError::Failed { .. } | ToolError::BadResult { .. } | ToolError::Protocol { .. }
+            );
+            ToolOutcome::Failed { class: class(error.class()), message, sent }
+        }
+    }
+}
+
+pub(super) fn class(class: ErrorClass) -> Class {
+    match class {
+        ErrorClass::User => Class::User,
+        ErrorClass::Denied => Class::Denied,
+        ErrorClass::Transient => Class::Transient,
+        ErrorClass::Bug => Class::Bug,
+    }
+}
+
+/// Waits until then.
+pub(super) async fn until(at: Timestamp, now: Timestamp) {
+    let micros = u64::try_from(at.micros().saturating_sub(now.micros())).unwrap_or_default();
+    tokio::time::sleep(Duration::from_micros(micros)).await;
+}

@@ -1,0 +1,217 @@
+//! Workflows and agents over a real store and a real MCP server: in order, side by side, across a restart, after a crash.
+
+use crate::toolbox::Shop;
+use crate::user;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{EventType, HumanAction, Label, TaskStatus};
+use steward_language::model::Models;
+use steward_runtime::run::{Decided, Runner, Seen, Standing};
+use steward_store::Scope;
+
+impl Shop {
+    fn define(&self, folder: &str, name: &str, definition: &Json) {
+        let folder = self.fixture.folder.path().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{name}.json")), definition.to_string()).unwrap();
+    }
+
+    async fn runner(&self) -> Runner {
+        let toolbox = Arc::new(Self::toolbox(&self.fixture).await);
+        Runner::new(toolbox, Arc::new(Models::default()), self.fixture.folder.path().to_owned())
+    }
+}
+
+fn scope() -> Scope {
+    Scope::User(user())
+}
+
+fn decided(action: HumanAction, updates: Json) -> Decided {
+    let Json::Object(updates) = updates else { panic!("an object") };
+    Decided { action, message: String::new(), updates, by: Label::new("bob").unwrap(), from: "test".into() }
+}
+
+fn tool(name: &str, arguments: Json) -> Json {
+    json!({ "type": "tool", "tool": name, "arguments": arguments })
+}
+
+fn workflow(name: &str, entry: &str, nodes: Json, edges: Json) -> Json {
+    json!({ "name": name, "patterns": ["react"], "entry_point": entry, "nodes": nodes, "edges": edges })
+}
+
+#[tokio::test]
+async fn steps_run_in_order_and_hand_on_what_they_found() {
+    // What a tool found is untrusted; without the operator's word the second search would wait for a person.
+    let shop = Shop::open("tools: { shop.find: { approval: never } }").await;
+    let nodes = json!({
+        "find": tool("shop.find", json!({ "name": "${input.name}" })),
+        "sum": tool("math.eval", json!({ "expression": "6*7" })),
+        "again": tool("shop.find", json!({ "name": "${nodes.find.output.found}" })),
+    });
+    let edges = json!([{ "from": "find", "to": "sum" }, { "from": "sum", "to": "again" }, { "from": "again", "to": "__end__" }]);
+    shop.define("workflows", "look", &workflow("look", "find", nodes, edges));
+    let ran = shop.runner().await.start(&user(), "look", json!({ "name": "pen" }), None).await.unwrap();
+    assert_eq!(ran.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(shop.ledger(), ["find", "find"]);
+    let store = &shop.fixture.house.store;
+    assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Completed);
+    let entries = store.entries(&scope(), ran.task.into(), 0, 100).await.unwrap();
+    let called = entries.iter().filter(|entry| entry.entry.event_type == EventType::ToolCalled).count();
+    assert_eq!(called, 3, "every call is in the task's own chain");
+}
+
+#[tokio::test]
+async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
+    let shop = Shop::open("").await;
+    let nodes = json!({
+        "find": tool("shop.find", json!({ "name": "pen" })),
+        "ask": { "type": "human", "input": "Delete ${nodes.find.output.found}?", "expires_seconds": 3600, "on_timeout": "reject" },
+        "delete": tool("shop.delete", json!({ "name": "${input.name}" })),
+    });
+    let edges = json!([
+        { "from": "find", "to": "ask" },
+        { "from": "ask", "to": { "approve": "delete", "reject": "__end__", "modify": "__end__" } },
+        { "from": "delete", "to": "__end__" },
+    ]);
+    shop.define("workflows", "clean", &workflow("clean", "find", nodes, edges));
+    let ran = shop.runner().await.start(&user(), "clean", json!({ "name": "pen" }), None).await.unwrap();
+    assert_eq!(ran.standing, Standing::Waiting);
+    let store = shop.fixture.house.store.clone();
+    assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Paused);
+    let waiting = shop.toolbox.approvals().list(&scope()).await.unwrap();
+    assert_eq!((waiting[0].task, waiting[0].reason.as_str()), (ran.task, "Delete pen?"));
+
+    // Another process takes over; what was done is not done again.
+    let again = shop.runner().await;
+    let still = again.resume(&scope(), ran.task, None).await.unwrap();
+    assert_eq!(still.standing, Standing::Waiting);
+    let done =
+        again.decide(&scope(), ran.task, decided(HumanAction::Approve, json!({})), None).await.unwrap();
+    assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(shop.ledger(), ["find", "delete"]);
+    assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Completed);
+    let twice =
+        again.decide(&scope(), ran.task, decided(HumanAction::Approve, json!({})), None).await.unwrap();
+    assert_eq!(twice.standing, done.standing, "a decision that comes late changes nothing");
+    assert_eq!(shop.ledger(), ["find", "delete"]);
+}
+
+#[tokio::test]
+async fn an_effect_without_a_receipt_is_not_repeated_but_asked_about() {
+    let shop = Shop::open("").await;
+    let nodes = json!({ "delete": tool("shop.delete", json!({ "name": "pen" })) });
+    shop.define(
+        "workflows",
+        "drop",
+        &workflow("drop", "delete", nodes, json!([{ "from": "delete", "to": "__end__" }])),
+    );
+    shop.toolbox.look_at("shop").await.unwrap();
+    shop.write("hang", "");
+    let runner = shop.runner().await;
+    let (sender, mut began) = tokio::sync::mpsc::unbounded_channel();
+    let watch: steward_runtime::run::Watch = Arc::new(move |seen| {
+        if let Seen::Started(task) = seen {
+            let _ = sender.send(task);
+        }
+    });
+    // The process dies in the middle of the call: its future is dropped once the server has begun.
+    let running = runner.clone();
+    let mut dies = tokio::task::JoinSet::new();
+    dies.spawn(async move { running.start(&user(), "drop", json!(null), Some(watch)).await });
+    let task = began.recv().await.unwrap();
+    for _ in 0..600 {
+        if shop.ledger() == ["delete"] {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    dies.abort_all();
+    assert_eq!(shop.ledger(), ["delete"]);
+    std::fs::remove_file(shop.fixture.folder.path().join("hang")).unwrap();
+
+    let again = shop.runner().await;
+    let ran = again.resume(&scope(), task, None).await.unwrap();
+    assert_eq!(ran.standing, Standing::Waiting, "a person says what came of it");
+    assert_eq!(shop.ledger(), ["delete"], "and it was not made again");
+    let happened = decided(HumanAction::Modify, json!({ "output": { "found": "pen" } }));
+    let done = again.decide(&scope(), task, happened, None).await.unwrap();
+    assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(shop.ledger(), ["delete"]);
+}
+
+#[tokio::test]
+async fn a_read_without_a_receipt_is_made_again() {
+    let shop = Shop::open("").await;
+    let nodes = json!({ "find": tool("shop.find", json!({ "name": "pen" })) });
+    shop.define(
+        "workflows",
+        "look",
+        &workflow("look", "find", nodes, json!([{ "from": "find", "to": "__end__" }])),
+    );
+    shop.toolbox.look_at("shop").await.unwrap();
+    shop.write("hang", "");
+    let runner = shop.runner().await;
+    let (sender, mut began) = tokio::sync::mpsc::unbounded_channel();
+    let watch: steward_runtime::run::Watch = Arc::new(move |seen| {
+        if let Seen::Started(task) = seen {
+            let _ = sender.send(task);
+        }
+    });
+    let running = runner.clone();
+    let mut dies = tokio::task::JoinSet::new();
+    dies.spawn(async move { running.start(&user(), "look", json!(null), Some(watch)).await });
+    let task = began.recv().await.unwrap();
+    for _ in 0..600 {
+        if !shop.ledger().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    dies.abort_all();
+    std::fs::remove_file(shop.fixture.folder.path().join("hang")).unwrap();
+    let ran = shop.runner().await.resume(&scope(), task, None).await.unwrap();
+    assert_eq!(ran.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(shop.ledger(), ["find", "find"]);
+}
+
+#[tokio::test]
+async fn an_agent_with_the_built_in_model_uses_its_tool() {
+    let shop = Shop::open("").await;
+    let agent = json!({
+        "name": "helper", "role": "helper", "system_prompt": "You calculate.", "tools": ["math.eval"],
+        "llm_config": { "model": "local" },
+    });
+    shop.define("agents", "helper", &agent);
+    let runner = shop.runner().await;
+    let ran = runner.start(&user(), "helper", json!("calculate the expression \"6*7\""), None).await.unwrap();
+    let Standing::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
+    assert!(said.contains("42"), "{said}");
+    let (program, events) = runner.history(&scope(), ran.task).await.unwrap();
+    let trace = steward_engine::trace(&program, &events).unwrap();
+    assert!(!trace.steps.is_empty());
+    // The first two steps again, as another task.
+    let fork = runner.fork(&scope(), ran.task, 2, None).await.unwrap();
+    assert_ne!(fork.task, ran.task);
+    assert_eq!(fork.standing, ran.standing);
+}
+
+#[tokio::test]
+async fn what_cannot_run_says_why() {
+    let shop = Shop::open("").await;
+    let runner = shop.runner().await;
+    let told = |error: steward_runtime::Error| error.to_string();
+    assert!(told(runner.start(&user(), "nobody", Json::Null, None).await.unwrap_err()).contains("nobody"));
+    let cycle = workflow(
+        "circle",
+        "a",
+        json!({ "a": tool("math.eval", json!({ "expression": "1" })), "b": tool("math.eval", json!({ "expression": "1" })) }),
+        json!([{ "from": "a", "to": "b" }, { "from": "b", "to": "a" }]),
+    );
+    shop.define("workflows", "circle", &cycle);
+    let error = told(runner.start(&user(), "circle", Json::Null, None).await.unwrap_err());
+    assert!(error.contains("a -> b -> a"), "{error}");
+    std::fs::write(shop.fixture.folder.path().join("workflows/bad.yaml"), "name: bad\nnodes: 7\n").unwrap();
+    let error = told(runner.start(&user(), "bad", Json::Null, None).await.unwrap_err());
+    assert!(error.contains("bad.yaml:2"), "{error}");
+}

@@ -1,0 +1,163 @@
+//! `steward run` and `steward workflow`: workflows and agents.
+
+use super::Context;
+use crate::error::Failure;
+use crate::output::{Tone, document, paint, say, short};
+use crate::toolbox;
+use clap::{Args, Subcommand};
+use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use steward_engine::{Effect, Event, ToolOutcome};
+use steward_runtime::run::{Ran, Runner, Seen, Standing, Watch};
+use steward_runtime::toolbox::Toolbox;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  steward run summarize_sales --input '{\"file\": \"sales.csv\"}'
+  steward run examples/workflows/tool_fallback.yaml --input '{\"city\": \"Oslo\"}' --watch
+  steward run assistant --input 'what is 15% of 80?'")]
+pub(crate) struct Run {
+    /// A workflow or an agent: its name in the home, or a file.
+    name: String,
+    /// What it is given: JSON, or text.
+    #[arg(long, short, default_value = "null")]
+    input: String,
+    /// Show every step as it happens.
+    #[arg(long)]
+    watch: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum WorkflowCommand {
+    /// Checks a workflow or an agent without running it.
+    Check {
+        /// Its name, or a file.
+        name: String,
+    },
+    /// Draws the graph, as Mermaid or, with --out FILE.svg, as SVG.
+    Graph {
+        /// Its name, or a file.
+        name: String,
+        /// Where it goes.
+        #[arg(long, short)]
+        out: Option<PathBuf>,
+    },
+}
+
+/// What runs are carried out with, for a command.
+pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), Failure> {
+    let toolbox = Arc::new(toolbox::open(context, false).await?);
+    Ok((over(context, &toolbox)?, toolbox))
+}
+
+/// The same over a toolbox that is open.
+pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
+    let doors = steward_language::model::Doors::default();
+    let models = steward_language::model::build(&context.settings.models, &doors)?;
+    Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone()))
+}
+
+pub(super) async fn run(context: &Context, command: Run) -> Result<(), Failure> {
+    let (runner, toolbox) = runner(context).await?;
+    let input = serde_json::from_str(&command.input).unwrap_or_else(|_| Json::from(command.input.clone()));
+    let watch = command.watch.then(|| watch());
+    let ran = runner.start(&context.settings.user, &command.name, input, watch).await;
+    toolbox.close().await;
+    shown(context, &ran?)
+}
+
+pub(super) async fn workflow(context: &Context, command: WorkflowCommand) -> Result<(), Failure> {
+    let (runner, toolbox) = runner(context).await?;
+    let result = match &command {
+        WorkflowCommand::Check { name } | WorkflowCommand::Graph { name, .. } => runner.program(name).await,
+    };
+    toolbox.close().await;
+    let program = result?;
+    match command {
+        WorkflowCommand::Check { .. } if context.json => {
+            document(&json!({ "valid": true, "version": program.version(), "nodes": program.nodes().len() }));
+        }
+        WorkflowCommand::Check { .. } => {
+            say(format!(
+                "{} {}, {} nodes",
+                paint(Tone::Good, "valid:"),
+                program.definition().root.title(),
+                program.nodes().len()
+            ));
+        }
+        WorkflowCommand::Graph { out: Some(path), .. }
+            if path.extension().is_some_and(|ending| ending == "svg") =>
+        {
+            std::fs::write(&path, program.to_svg(None)).map_err(|error| Failure::file(&path, &error))?;
+            say(path.display());
+        }
+        WorkflowCommand::Graph { out: Some(path), .. } => {
+            std::fs::write(&path, program.to_mermaid(None)).map_err(|error| Failure::file(&path, &error))?;
+            say(path.display());
+        }
+        WorkflowCommand::Graph { out: None, .. } => say(program.to_mermaid(None)),
+    }
+    Ok(())
+}
+
+/// Shows how a run stands. A run that failed is a failed command.
+pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
+    let (status, detail) = match &ran.standing {
+        Standing::Completed(result) => ("completed", result.clone()),
+        Standing::Failed(why) => ("failed", Json::from(why.as_str())),
+        Standing::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
+        Standing::Waiting => ("paused", Json::Null),
+    };
+    if context.json {
+        document(&json!({ "task": ran.task, "status": status, "steps": ran.steps, "result": detail }));
+    } else {
+        match &ran.standing {
+            Standing::Completed(Json::String(text)) => say(text),
+            Standing::Completed(result) => say(serde_json::to_string_pretty(result).unwrap_or_default()),
+            Standing::Waiting => say(format!("waits for a person: steward approvals approve {}", ran.task)),
+            Standing::Cancelled(by) => say(format!("called off by {by}")),
+            Standing::Failed(_) => {}
+        }
+        say(paint(Tone::Quiet, &format!("{status} after {} events · task {}", ran.steps, ran.task)));
+    }
+    match &ran.standing {
+        Standing::Failed(why) => Err(Failure::of("ENG003", steward_domain::ErrorClass::User, why.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// One line for each step, on the error output.
+pub(super) fn watch() -> Watch {
+    Arc::new(|seen| {
+        let line = match seen {
+            Seen::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
+            Seen::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
+                let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+                format!("→ {tool} {}{again}", short(&Json::Object(arguments).to_string(), 80))
+            }
+            Seen::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
+            Seen::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
+            Seen::Doing(Effect::AskHuman { question, .. }) => {
+                paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))
+            }
+            Seen::Doing(Effect::Checkpoint { position, .. }) => {
+                paint(Tone::Quiet, &format!("  at {position}"))
+            }
+            Seen::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
+                ToolOutcome::Success { output, .. } => {
+                    paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
+                }
+                other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),
+            },
+            Seen::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
+                format!("← {}", short(&reply.text, 90))
+            }
+            Seen::Happened(Event::ModelFailed { message, .. }) => {
+                paint(Tone::Bad, &format!("← {}", short(&message, 90)))
+            }
+            _ => return,
+        };
+        eprintln!("{line}");
+    })
+}

@@ -1,0 +1,56 @@
+//! `steward run`, `workflow`, and what follows a run: approvals and tasks.
+
+use crate::Bench;
+use serde_json::Value;
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+const PAUSE: &str = "name: pause
+patterns: [react]
+entry_point: sum
+nodes:
+  sum: { type: tool, tool: math.eval, arguments: { expression: \"6*7\" } }
+  ask: { type: human, input: \"Is ${nodes.sum.output.result} right?\", expires_seconds: 3600, on_timeout: reject }
+  again: { type: tool, tool: math.eval, arguments: { expression: \"${input.next}\" } }
+edges:
+  - { from: sum, to: ask }
+  - { from: ask, to: { approve: again, reject: __end__, modify: __end__ } }
+  - { from: again, to: __end__ }
+";
+
+#[test]
+fn a_workflow_is_checked_drawn_run_paused_and_approved() {
+    let bench = Bench::new();
+    bench.run("init");
+    std::fs::write(bench.home().join("workflows/pause.yaml"), PAUSE).unwrap();
+    assert!(bench.run("workflow check pause").out.contains("3 nodes"));
+    assert!(bench.run("workflow graph pause").out.contains("sum"));
+    let drawn = bench.path("pause.svg");
+    assert_eq!(bench.run(&format!("workflow graph pause --out {}", drawn.display())).code, 0);
+    assert!(std::fs::read_to_string(drawn).unwrap().starts_with("<svg"));
+    let ran = bench.run_with(&["--json", "run", "pause", "--input", "{\"next\": \"1+1\"}"]);
+    let ran = json_of(&ran.out);
+    assert_eq!(ran["status"], "paused");
+    let id = ran["task"].as_str().unwrap();
+    assert!(bench.run("approvals list").out.contains("Is"));
+    let done = bench.run(&format!("approvals approve {id}"));
+    assert!(done.out.contains("completed"), "{} {}", done.out, done.err);
+    assert!(bench.run(&format!("task show {id}")).out.contains("completed"));
+    let fork = bench.run(&format!("task fork {id} --steps 2"));
+    assert!(fork.out.contains("waits for a person"), "{} {}", fork.out, fork.err);
+    assert!(bench.run("audit verify").out.contains("valid"));
+}
+
+#[test]
+fn a_wrong_definition_is_told_with_its_line() {
+    let bench = Bench::new();
+    bench.run("init");
+    std::fs::write(bench.home().join("workflows/bad.yaml"), "name: bad\npatterns: [dance]\n").unwrap();
+    let told = bench.run("run bad");
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("RUN005") && told.err.contains("bad.yaml:2"), "{}", told.err);
+    assert!(bench.run("run nothing").err.contains("RUN006"));
+    assert!(bench.run("task resume 018f0000-0000-7000-8000-000000000001").err.contains("RUN007"));
+}
