@@ -6,8 +6,8 @@
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use steward_domain::{
-    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, JsonObject, Label, NodeName,
-    State as Shown, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
+    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, Label, NodeName, State as Shown,
+    Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
 };
 use steward_engine::{Definition, Effect, Ended, Event, Program};
 use steward_journal::Draft;
@@ -143,7 +143,7 @@ impl Log<'_> {
     }
 
     fn row(&mut self, data: Json, position: &str, awaiting: bool) -> Result<Valid<Checkpoint>> {
-        let metadata: JsonObject = data.as_object().cloned().unwrap_or_default();
+        let Json::Object(metadata) = data else { return Err(broken("a row is an object")) };
         let row = Checkpoint {
             checkpoint_id: CheckpointId(self.house.random.uuid_v7(self.house.clock.now())?),
             task_id: self.task,

@@ -279,6 +279,15 @@ struct Child {
     untrusted: bool,
 }
 
+/// A sub-agent's task.
+struct Sub {
+    id: EffectId,
+    task: TaskId,
+    text: String,
+    definition: steward_engine::Definition,
+    child: Child,
+}
+
 /// Why a stored run is taken up again.
 enum Next {
     Decided(Decided),
@@ -372,9 +381,8 @@ impl<'a> Run<'a> {
                 };
                 let watch = self.watch.clone();
                 let child = Child { parent: Some(task), depth, untrusted };
-                self.spawn(id, async move {
-                    Some(runner.sub(id, task_id, user, definition, text, child, watch).await)
-                });
+                let sub = Sub { id, task: task_id, text, definition, child };
+                self.spawn(id, async move { Some(runner.sub(sub, user, watch).await) });
             }
             Effect::Cancel { id } => {
                 self.questions.remove(&id);
@@ -455,15 +463,12 @@ impl Runner {
     /// Runs a sub-agent as a task of its own; one that was begun before a crash is taken up again.
     fn sub(
         &self,
-        id: EffectId,
-        task: TaskId,
+        sub: Sub,
         user: UserId,
-        definition: steward_engine::Definition,
-        text: String,
-        child: Child,
         watch: Option<Watch>,
     ) -> Pin<Box<dyn Future<Output = Event> + Send + '_>> {
         Box::pin(async move {
+            let Sub { id, task, text, definition, child } = sub;
             let scope = Scope::User(user.clone());
             let known = log::load(&*self.house().store, &scope, task).await;
             let ran = match known {

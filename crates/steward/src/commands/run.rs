@@ -61,7 +61,7 @@ pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, 
 pub(super) async fn run(context: &Context, command: Run) -> Result<(), Failure> {
     let (runner, toolbox) = runner(context).await?;
     let input = serde_json::from_str(&command.input).unwrap_or_else(|_| Json::from(command.input.clone()));
-    let watch = command.watch.then(|| watch());
+    let watch = command.watch.then(watch);
     let ran = runner.start(&context.settings.user, &command.name, input, watch).await;
     toolbox.close().await;
     shown(context, &ran?)
