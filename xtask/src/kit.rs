@@ -2,7 +2,7 @@
 //!
 //! It comes from npm and PyPI into a folder that outlives checkouts: `node/bin/node`, `npm/node_modules/…`, `venv-…/bin/…`.
 
-use crate::process::{cache, command, within};
+use crate::process::{cache, command, is_root, within};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,8 +79,15 @@ fn npm(folder: &Path) -> Result<()> {
 
 /// A Python environment with these packages.
 pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
-    quietly(command("python3").args(["-m", "venv"]).arg(folder))
-        .context("Python needs its venv module (Debian: apt-get install python3-venv)")?;
+    let make = || quietly(command("python3").args(["-m", "venv", "--clear"]).arg(folder));
+    if make().is_err() {
+        // Debian has the module in a package of its own.
+        if is_root() {
+            let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv";
+            quietly(command("sh").args(["-c", install]))?;
+        }
+        make().context("Python needs its venv module (Debian: apt-get install python3-venv)")?;
+    }
     let mut install = command(folder.join("bin/pip"));
     quietly(install.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages))
 }

@@ -257,8 +257,8 @@ impl Toolbox {
         let server = self.watched(named.unwrap_or_default());
         if let Some(server) = server {
             let _told_by_the_call = server.look().await;
-        } else if !request.tool.contains('.') {
-            self.look_at_all().await;
+        } else {
+            self.look_at_new().await;
         }
         Ok(())
     }

@@ -287,7 +287,7 @@ impl Index {
                 tool: item.entry.name.clone(),
                 version: item.entry.version.clone(),
                 confidence: score.exp() / total,
-                reasons: signals.reasons(&item.terms.name, &stems, &arguments),
+                reasons: signals.reasons(&item.terms.name, &said, &arguments),
                 arguments,
                 signals,
             })

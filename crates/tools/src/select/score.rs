@@ -3,6 +3,7 @@
 //! The weights are those of a conditional logit: of all close candidates and "none of them", how likely is each the one that was
 //! meant. They were learned on public requests by `examples/eval_tools.rs --fit`, which prints them with their cross-validation.
 
+use super::words::Word;
 use super::{Filling, Past};
 use std::collections::BTreeSet;
 use steward_domain::DomainName;
@@ -54,11 +55,13 @@ impl Signals {
     pub(super) fn reasons(
         &self,
         name: &BTreeSet<String>,
-        said: &BTreeSet<&str>,
+        said: &[Word],
         filling: &Filling,
     ) -> Vec<String> {
         let mut reasons = vec![format!("meaning {:.2}", self.meaning.max(self.detail))];
-        let shared: Vec<&str> = name.iter().map(String::as_str).filter(|word| said.contains(word)).collect();
+        let mut shared: Vec<&str> =
+            said.iter().filter(|word| name.contains(&word.stem)).map(|word| word.lower.as_str()).collect();
+        shared.dedup();
         if !shared.is_empty() {
             reasons.push(format!("its name shares {}", shared.join(", ")));
         }
