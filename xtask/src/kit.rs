@@ -83,7 +83,8 @@ pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
     if make().is_err() {
         // Debian has the module in a package of its own.
         if is_root() {
-            let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv";
+            let install =
+                "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv";
             quietly(command("sh").args(["-c", install]))?;
         }
         make().context("Python needs its venv module (Debian: apt-get install python3-venv)")?;

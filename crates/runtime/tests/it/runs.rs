@@ -101,7 +101,11 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
 /// server has begun.
 async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> steward_domain::TaskId {
     let nodes = json!({ "call": self::tool(tool, json!({ "name": "pen" })) });
-    shop.define("workflows", name, &workflow(name, "call", nodes, json!([{ "from": "call", "to": "__end__" }])));
+    shop.define(
+        "workflows",
+        name,
+        &workflow(name, "call", nodes, json!([{ "from": "call", "to": "__end__" }])),
+    );
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
     let (sender, mut began) = tokio::sync::mpsc::unbounded_channel();

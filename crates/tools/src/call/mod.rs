@@ -288,7 +288,14 @@ impl Job<'_> {
         if let Some(digest) = &ending.result {
             desk.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
         }
-        desk.ledger.end(ending).await?;
+        // The call was made: that it cannot be written down is not the same as that it did not happen.
+        desk.ledger.end(ending).await.map_err(|error| Error::UnknownOutcome {
+            tool: definition.tool_name.to_string(),
+            detail: match error {
+                Error::Ledger { detail } => format!("its outcome could not be written down: {detail}"),
+                other => other.to_string(),
+            },
+        })?;
         Ok(Done { call: intent.call, output: result? })
     }
 

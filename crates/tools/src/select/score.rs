@@ -52,12 +52,7 @@ impl Signals {
     }
 
     /// In words, the strongest first.
-    pub(super) fn reasons(
-        &self,
-        name: &BTreeSet<String>,
-        said: &[Word],
-        filling: &Filling,
-    ) -> Vec<String> {
+    pub(super) fn reasons(&self, name: &BTreeSet<String>, said: &[Word], filling: &Filling) -> Vec<String> {
         let mut reasons = vec![format!("meaning {:.2}", self.meaning.max(self.detail))];
         let mut shared: Vec<&str> =
             said.iter().filter(|word| name.contains(&word.stem)).map(|word| word.lower.as_str()).collect();

@@ -59,6 +59,7 @@ fn gone(sent: bool) -> Error {
 struct Book {
     lines: Mutex<Vec<String>>,
     full: Mutex<bool>,
+    torn: Mutex<bool>,
 }
 
 #[async_trait]
@@ -74,6 +75,9 @@ impl Ledger for Book {
         Ok(())
     }
     async fn end(&self, ending: Ending) -> Result<()> {
+        if *self.torn.lock().unwrap() {
+            return Err(Error::Ledger { detail: "the disk is full".into() });
+        }
         let name = &ending.intent.definition.tool_name;
         self.lines.lock().unwrap().push(format!("end {name} {}", ending.outcome.name()));
         Ok(())
@@ -174,6 +178,14 @@ async fn what_cannot_be_written_down_is_not_called() {
     *house.book.full.lock().unwrap() = true;
     assert!(matches!(house.call("t.one", json!({})).await, Err(Error::Ledger { .. })));
     assert_eq!(tool.calls.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn an_outcome_that_cannot_be_written_down_is_unknown() {
+    let house = house(vec![plain("t.one", says("hello"))]);
+    *house.book.torn.lock().unwrap() = true;
+    let error = house.call("t.one", json!({})).await.unwrap_err();
+    assert!(matches!(&error, Error::UnknownOutcome { detail, .. } if detail.contains("disk")), "{error}");
 }
 
 #[tokio::test]
