@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let examples = programs.join("examples");
     selection(&examples.join("select_bench"), options.tools)?;
     if overhead {
-        overheads(&examples.join("call_overhead"))?;
+        overheads(&examples.join("call_overhead"), &examples.join("mcp_stdio_server"))?;
     } else {
         println!("overhead of a call: not measured, there is no crates/runtime/examples/call_overhead.rs");
     }
@@ -55,7 +55,7 @@ fn build(overhead: bool) -> Result<PathBuf> {
     let mut line = vec!["cargo", "build", "--quiet", "--profile", "bench", "--workspace", "--bin", "steward"];
     line.extend(["--example", "select_bench", "--example", "mcp_load"]);
     if overhead {
-        line.extend(["--example", "call_overhead"]);
+        line.extend(["--example", "call_overhead", "--example", "mcp_stdio_server"]);
     }
     process::run(&line)?;
     Ok(built("release"))
@@ -75,8 +75,8 @@ fn selection(program: &Path, tools: usize) -> Result<()> {
     Ok(())
 }
 
-fn overheads(program: &Path) -> Result<()> {
-    let outcome = within(LIMIT, &mut command(program))?;
+fn overheads(program: &Path, server: &Path) -> Result<()> {
+    let outcome = within(LIMIT, command(program).arg(server))?;
     ensure!(outcome.status.success(), "call_overhead: {}", outcome.stderr);
     let told: Value = serde_json::from_str(&outcome.stdout).context("call_overhead printed no JSON")?;
     let at = |name: &str| {

@@ -26,7 +26,7 @@ use vectors::{Flat, Packed};
 use words::{name_words, words};
 
 /// How many candidates are looked at closely.
-const CLOSE: usize = 50;
+const CLOSE: usize = 24;
 /// How many are shown when nothing is said.
 pub const LIMIT: usize = 5;
 /// How sure a selection must be when nothing is said.
