@@ -22,6 +22,7 @@ mod parse;
 mod plan;
 mod recipe;
 mod retention;
+mod server;
 mod state;
 mod task;
 mod text;
@@ -53,6 +54,7 @@ pub use parse::parse;
 pub use plan::{Plan, PlanStatus, Subtask};
 pub use recipe::{Artifact, ArtifactKind, PlanTemplate, Recipe, SubtaskTemplate};
 pub use retention::RetentionPolicy;
+pub use server::{McpServer, SandboxRules, ServerAuth, ServerConfig, Transport};
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,
     SubAgentStatus,
@@ -61,8 +63,8 @@ pub use task::{Task, TaskStatus};
 pub use text::*;
 pub use time::Timestamp;
 pub use tool::{
-    ApprovalMode, Domain, Idempotency, McpServer, SandboxRules, ServerAuth, ServerConfig, ToolCategory,
-    ToolConfiguration, ToolDefinition, ToolExample, ToolOrigin, ToolPoll, Transport,
+    ApprovalMode, Domain, Idempotency, ToolCategory, ToolConfiguration, ToolDefinition, ToolExample,
+    ToolOrigin, ToolPoll,
 };
 pub use trace::{StepLevel, StepRecord, SubAgentSessionInfo, ToolCallRecord, TraceLog};
 pub use valid::{Check, States, Valid, step};

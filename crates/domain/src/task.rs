@@ -132,6 +132,31 @@ impl Check for Task {
 }
 
 impl Task {
+    /// A task that is taken up in the moment it is submitted.
+    pub fn running(
+        id: TaskId,
+        user_id: UserId,
+        description: Description,
+        agent: AgentName,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            user_id,
+            description,
+            status: TaskStatus::Running,
+            assigned_agent: agent,
+            result: None,
+            error: None,
+            created_at: now,
+            started_at: Some(now),
+            completed_at: None,
+            retention_days: None,
+            label: None,
+            parent_task_id: None,
+        }
+    }
+
     /// The status in the words of JSON.
     pub fn status_name(&self) -> &'static str {
         match self.status {

@@ -144,8 +144,9 @@ pub(super) fn address(text: &str) -> Result<(Url, String), ModelError> {
     }
 }
 
-/// The connection. Without TLS no certificates of the system are needed, which a bare container may lack.
-pub(super) fn connection(tls: bool) -> Result<Client, String> {
+/// A connection to an address of the operator's own: no proxy, no redirect, no silent second attempt. Without TLS no
+/// certificates of the system are needed, which a bare container may lack.
+pub fn connection(tls: bool) -> Result<Client, String> {
     let builder = Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())

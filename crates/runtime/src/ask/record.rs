@@ -76,21 +76,9 @@ impl<'a> Record<'a> {
     pub(crate) fn submit(&mut self, request: AnalysisRequest) -> Result<()> {
         let now = self.clock.now();
         let request = request.validate()?;
-        let task = Task {
-            id: self.task,
-            user_id: self.user.clone(),
-            description: steward_domain::Description::new(request.intent.as_str())?,
-            status: TaskStatus::Running,
-            assigned_agent: steward_domain::AgentName::new("analyst")?,
-            result: None,
-            error: None,
-            created_at: now,
-            started_at: Some(now),
-            completed_at: None,
-            retention_days: None,
-            label: None,
-            parent_task_id: None,
-        };
+        let description = steward_domain::Description::new(request.intent.as_str())?;
+        let agent = steward_domain::AgentName::new("analyst")?;
+        let task = Task::running(self.task, self.user.clone(), description, agent, now);
         let mut personal = Map::new();
         personal.insert("intent".to_owned(), request.intent.as_str().into());
         let sources: Vec<Json> = request.data_sources.iter().map(|source| json!(source)).collect();

@@ -12,11 +12,15 @@ use steward_tools::registry::Registry;
 pub(super) struct Definitions<'a> {
     pub(super) home: &'a Path,
     pub(super) registry: &'a Registry,
+    /// The folder of agents beside a workflow that is named by its file.
+    pub(super) beside: Option<PathBuf>,
 }
 
 impl Lookup for Definitions<'_> {
     fn agent(&self, name: &AgentName) -> Option<Agent> {
-        self.read::<Agent>("agents", name.as_str()).ok().flatten().map(Valid::into_inner)
+        let own = self.read::<Agent>("agents", name.as_str()).ok().flatten();
+        let beside = || self.beside.as_deref().and_then(|folder| find(folder, name.as_str()));
+        own.or_else(|| parse(&beside()?).ok()).map(Valid::into_inner)
     }
     fn tool(&self, name: &ToolName) -> Option<ToolSpec> {
         let found = self.registry.resolve(None, name.as_str()).ok()?;
@@ -63,13 +67,7 @@ impl Definitions<'_> {
     }
 
     fn read<T: Check + DeserializeOwned>(&self, folder: &str, name: &str) -> Result<Option<Valid<T>>> {
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let files =
-            ["yaml", "yml", "json"].map(|ending| self.home.join(folder).join(format!("{name}.{ending}")));
-        match files.into_iter().find(|path| plain && path.is_file()) {
-            Some(path) => parse(&path).map(Some),
-            None => Ok(None),
-        }
+        find(&self.home.join(folder), name).map(|path| parse(&path)).transpose()
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
@@ -79,6 +77,13 @@ impl Definitions<'_> {
         names.sort();
         names
     }
+}
+
+/// The file of this name in a folder.
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let files = ["yaml", "yml", "json"].map(|ending| folder.join(format!("{name}.{ending}")));
+    files.into_iter().find(|path| plain && path.is_file())
 }
 
 fn parse<T: Check + DeserializeOwned>(path: &Path) -> Result<Valid<T>> {

@@ -42,21 +42,10 @@ impl Log<'_> {
         parent: Option<TaskId>,
     ) -> Result<()> {
         let now = self.house.clock.now();
-        let title = program.definition().root.title();
+        let title = Description::new(program.definition().root.title())?;
         let task = Task {
-            id: self.task,
-            user_id: self.user.clone(),
-            description: Description::new(title)?,
-            status: TaskStatus::Running,
-            assigned_agent: self.agent.clone(),
-            result: None,
-            error: None,
-            created_at: now,
-            started_at: Some(now),
-            completed_at: None,
-            retention_days: None,
-            label: None,
             parent_task_id: parent,
+            ..Task::running(self.task, self.user.clone(), title, self.agent.clone(), now)
         };
         let definition = serde_json::to_value(program.definition()).map_err(broken)?;
         let row = self.row(json!({ "definition": definition }), "start", false)?;

@@ -122,7 +122,9 @@ impl Runner {
     pub async fn program(&self, name: &str) -> Result<Program> {
         // Tools of servers that were never looked at are not known yet.
         self.toolbox.look_at_new().await;
-        Definitions { home: &self.home, registry: self.toolbox.registry() }.program(name)
+        let beside =
+            std::path::Path::new(name).parent().and_then(|folder| Some(folder.parent()?.join("agents")));
+        Definitions { home: &self.home, registry: self.toolbox.registry(), beside }.program(name)
     }
 
     /// Runs a workflow or an agent until it ends or waits for a person.

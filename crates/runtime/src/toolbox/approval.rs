@@ -77,20 +77,10 @@ impl Approvals {
                 now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX),
             ),
         };
+        let description = Description::new(format!("Call {}", request.tool))?;
         let record = Task {
-            id: task,
-            user_id: user.clone(),
-            description: Description::new(format!("Call {}", request.tool))?,
             status: TaskStatus::Paused,
-            assigned_agent: AgentName::new("tools")?,
-            result: None,
-            error: None,
-            created_at: now,
-            started_at: Some(now),
-            completed_at: None,
-            retention_days: None,
-            label: None,
-            parent_task_id: None,
+            ..Task::running(task, user.clone(), description, AgentName::new("tools")?, now)
         };
         let checkpoint = Checkpoint {
             checkpoint_id: CheckpointId(self.random.uuid_v7(now)?),

@@ -81,6 +81,8 @@ async fn a_call_of_a_foreign_tool_is_in_the_journal_before_and_after() {
     let corrected = shop.call("store.find", json!({ "name": "pen" })).await.unwrap();
     assert_eq!(corrected.tool.as_str(), "shop.find");
     assert_eq!(corrected.notes.len(), 1);
+    // What is built in is no server: a tool that does not exist is not taken for one of them.
+    assert!(matches!(shop.call("weather.now", json!({})).await, Err(Error::UnknownTool { .. })));
     shop.toolbox.close().await;
 }
 

@@ -44,6 +44,13 @@ fn a_workflow_is_checked_drawn_run_paused_and_approved() {
 }
 
 #[test]
+fn the_example_of_one_agent_runs_as_it_is() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workflows/single_agent.yaml");
+    let ran = Bench::new().run_with(&["run", file, "--input", "calculate the expression \"6*7\""]);
+    assert!(ran.out.contains("42"), "{} {}", ran.out, ran.err);
+}
+
+#[test]
 fn a_wrong_definition_is_told_with_its_line() {
     let bench = Bench::new();
     bench.run("init");

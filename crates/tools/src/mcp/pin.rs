@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use steward_domain::{McpServer, SemanticVersion, ServerName, Timestamp};
+use steward_journal::canonical::jcs;
 
 /// What a server says of a tool, in its own words.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -71,32 +72,8 @@ impl Offer {
     #[must_use]
     pub fn digest(&self) -> String {
         let mut text = String::new();
-        write_sorted(&serde_json::to_value(self).unwrap_or_default(), &mut text);
+        jcs(&serde_json::to_value(self).unwrap_or_default(), &mut text);
         Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-}
-
-fn write_sorted(value: &Json, out: &mut String) {
-    match value {
-        Json::Object(map) => {
-            out.push('{');
-            for (key, value) in map.iter().collect::<BTreeMap<_, _>>() {
-                out.push_str(&Json::from(key.as_str()).to_string());
-                out.push(':');
-                write_sorted(value, out);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Json::Array(values) => {
-            out.push('[');
-            for value in values {
-                write_sorted(value, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        scalar => out.push_str(&scalar.to_string()),
     }
 }
 

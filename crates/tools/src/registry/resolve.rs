@@ -61,6 +61,10 @@ impl Snapshot {
             candidates = self.candidates(rest, seen);
             asked = asked.or(Some(prefix));
         }
+        // A server that was named wrongly is put right; what is built in is no server, and `weather.now` never means `time.now`.
+        if asked.is_some() {
+            candidates.retain(|(_, entry)| entry.registered.definition.server.is_some());
+        }
         match candidates.as_slice() {
             [(_, entry)] => Ok(found(entry, asked.map(|server| corrected(server, name, entry)))),
             [] => Err(self.unknown(server, name, seen)),

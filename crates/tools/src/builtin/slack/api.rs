@@ -12,7 +12,6 @@ use url::{Url, form_urlencoded};
 /// The most that is read of an answer.
 const BODY: usize = 4 * 1024 * 1024;
 /// How long a connection may take.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// How long one request may take; the call's own time may be shorter.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// How many pages of channels are looked through for a name.
@@ -84,7 +83,7 @@ impl Api {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| "Slack's token holds characters that no token has".to_owned())?;
         authorization.set_sensitive(true);
-        let client = client(base.scheme() == "https")?;
+        let client = steward_language::model::connection(base.scheme() == "https")?;
         Ok(Self { client, base, host, token, authorization })
     }
 
@@ -209,28 +208,4 @@ fn limited(wait: Option<u64>) -> Error {
         None => "Slack asks to wait; try again in a minute".to_owned(),
     };
     Error::Slack { error: "ratelimited".to_owned(), advice, transient: true }
-}
-
-/// The connection. Without TLS no certificates of the system are needed, which a bare container may lack.
-fn client(tls: bool) -> Result<Client, String> {
-    let builder = Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT_WITHIN)
-        .pool_idle_timeout(Duration::from_secs(30))
-        .user_agent("steward");
-    let builder = if tls {
-        // If another part of the program has already chosen, that stays.
-        let _chosen = rustls::crypto::ring::default_provider().install_default();
-        builder.tls_backend_rustls()
-    } else {
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let config =
-            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config =
-            config.map_err(|error| error.to_string())?.with_root_certificates(rustls::RootCertStore::empty());
-        builder.tls_backend_preconfigured(config.with_no_client_auth())
-    };
-    builder.build().map_err(|error| error.to_string())
 }

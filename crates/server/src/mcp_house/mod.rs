@@ -5,18 +5,22 @@
 //!   ask about untrusted arguments ask, and the person who answers is the client's, by elicitation, never its model.
 //! - A hundred registered tools are not put into every prompt: they are searched, and called by name.
 
+mod files;
+mod verbs;
+
 use crate::mcp::{
     Argument, Caller as Client, Changes, Completion, CompletionOf, Failure, Gateway, Identity, Message,
     Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template,
 };
 use async_trait::async_trait;
+use files::{artifacts_of, kind_of};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{Coded, ErrorClass, Idempotency, JsonObject, Label, TaskId, UserId};
+use steward_domain::{Coded, ErrorClass, JsonObject, Label, TaskId, UserId};
 use steward_policy::{Approval, Caller, Provenance};
 use steward_runtime::run::{Runner, Standing};
 use steward_runtime::toolbox::Toolbox;
@@ -25,6 +29,7 @@ use steward_tools::call::Request;
 use steward_tools::registry::Filter;
 use steward_tools::{Answered, Content, Error, Output, Registered};
 use tokio::sync::{broadcast, watch};
+use verbs::{offered, verbs};
 
 /// Which registered tools are offered under their own names.
 #[derive(Debug, Clone, Default)]
@@ -490,141 +495,4 @@ fn read<T: serde::de::DeserializeOwned>(tool: &str, arguments: JsonObject) -> Re
     serde_json::from_value(Json::Object(arguments)).map_err(|error| {
         Failure::from(Error::Arguments { tool: tool.to_owned(), problems: vec![error.to_string()] })
     })
-}
-
-fn offered(tool: &Registered) -> Offered {
-    let definition = &tool.definition;
-    let read_only = definition.idempotency == Idempotency::ReadOnly;
-    let returns = &definition.return_schema;
-    Offered {
-        name: definition.tool_name.to_string(),
-        title: None,
-        description: definition.description.to_string(),
-        input_schema: Arc::new(definition.parameter_schema.clone()),
-        output_schema: (!returns.is_empty()).then(|| Arc::new(returns.clone())),
-        read_only,
-        destructive: !read_only,
-        idempotent: definition.idempotency != Idempotency::None,
-        open_world: definition.server.is_some(),
-    }
-}
-
-/// What Steward itself can be asked to do.
-fn verbs() -> Vec<Offered> {
-    let schema = |properties: Json, required: &[&str]| {
-        let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
-        Arc::new(schema.as_object().cloned().unwrap_or_default())
-    };
-    let text = |about: &str| json!({ "type": "string", "description": about });
-    let data = json!({ "type": "array", "items": { "type": "string" }, "description": "Files, folders, patterns or database addresses." });
-    let task = text("The id of a task.");
-    let decide = Offered {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        ..Offered::new(
-            "approvals_decide",
-            "Approves or rejects a call that waits. To approve, the person at the client is asked.",
-            schema(
-                json!({ "task": task, "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For the record.") }),
-                &["task", "decision"],
-            ),
-        )
-    };
-    let call = Offered {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        open_world: true,
-        ..Offered::new(
-            "tools_call",
-            "Calls a registered tool by its name. Arguments are checked against its schema, policy decides, and some calls wait for a person.",
-            schema(
-                json!({ "tool": text("Its name, such as crm.find."), "arguments": { "type": "object", "description": "What it takes." } }),
-                &["tool"],
-            ),
-        )
-    };
-    vec![
-        Offered::new(
-            "ask",
-            "Answers a question in plain language about files and databases: text, findings, tables, charts, sources and confidence.",
-            schema(
-                json!({ "question": text("In plain language, or one SELECT statement."), "data": data, "conversation": text("Goes on with this conversation.") }),
-                &["question"],
-            ),
-        ),
-        Offered::new(
-            "analyse",
-            "Looks a table over: types, empty cells, distinct values, quantiles, outliers, keys, joins and quality.",
-            schema(
-                json!({ "data": data, "table": text("The table; a file's table is called like the file.") }),
-                &["data", "table"],
-            ),
-        ),
-        Offered::new(
-            "tools_search",
-            "Finds the registered tools that a request in plain words may mean, with their schemas and the arguments that the request gives.",
-            schema(
-                json!({ "request": text("What is wanted."), "limit": { "type": "integer", "minimum": 1, "maximum": 20 } }),
-                &["request"],
-            ),
-        ),
-        call,
-        Offered {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: true,
-            ..Offered::new(
-                "run_workflow",
-                "Runs a workflow or an agent of this home until it ends or waits for a person.",
-                schema(
-                    json!({ "name": text("The workflow or agent."), "input": { "description": "What it is given." } }),
-                    &["name"],
-                ),
-            )
-        },
-        Offered::new(
-            "task_status",
-            "Says how a task is and which artifacts it made.",
-            schema(json!({ "task": task }), &["task"]),
-        ),
-        Offered::new(
-            "approvals_list",
-            "Lists the calls that wait for a person, with exactly what they would do.",
-            schema(json!({}), &[]),
-        ),
-        decide,
-    ]
-}
-
-/// Every file under the artifacts folder, with its size; bounded, and links are not followed.
-fn artifacts_of(root: &Path) -> Vec<(PathBuf, u64)> {
-    let mut found = Vec::new();
-    let mut folders = vec![root.canonicalize().unwrap_or_else(|_| root.to_owned())];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() && found.len() < 10_000 {
-                found.push((entry.path(), entry.metadata().map_or(0, |metadata| metadata.len())));
-            }
-        }
-    }
-    found
-}
-
-fn kind_of(path: &Path) -> &'static str {
-    match path.extension().and_then(|ending| ending.to_str()).unwrap_or_default() {
-        "csv" => "text/csv",
-        "png" => "image/png",
-        "svg" => "image/svg+xml",
-        "json" => "application/json",
-        "html" => "text/html",
-        "md" => "text/markdown",
-        "txt" => "text/plain",
-        _ => "application/octet-stream",
-    }
 }

@@ -1,5 +1,8 @@
 //! `steward tools`: what can be done, and doing it.
 
+mod person;
+mod result;
+
 use super::Context;
 use crate::error::Failure;
 use crate::output::{Tone, document, paint, say, short, table};
@@ -12,9 +15,12 @@ use std::time::Duration;
 use steward_domain::{JsonObject, Label, Sha256Hex, ToolOrigin};
 use steward_policy::Approval;
 use steward_runtime::toolbox::Toolbox;
+use steward_tools::Registered;
 use steward_tools::call::{Receipt, Request};
 use steward_tools::registry::Filter;
-use steward_tools::{Answered, Content, Elicitation, Human, Output, Registered};
+
+use person::Terminal;
+use result::{print, printable};
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -405,45 +411,6 @@ fn shown(context: &Context, call: &Call, receipt: &Receipt) -> Result<(), Failur
     Ok(())
 }
 
-fn print(output: &Output, folder: Option<&std::path::Path>) -> Result<(), Failure> {
-    for (place, part) in output.content.iter().enumerate() {
-        match part {
-            Content::Text { text } | Content::Resource { text: Some(text), .. } => say(printable(text)),
-            Content::Image { data, mime_type } | Content::Audio { data, mime_type } => {
-                say(kept(data, mime_type, place, folder)?);
-            }
-            Content::Resource { uri, .. } => say(uri),
-            Content::Link { uri, name, .. } => say(format!("{name}: {uri}")),
-        }
-    }
-    Ok(())
-}
-
-/// What a tool says goes to a terminal: it must not steer it.
-fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
-}
-
-fn kept(
-    data: &str,
-    mime_type: &str,
-    place: usize,
-    folder: Option<&std::path::Path>,
-) -> Result<String, Failure> {
-    use base64::Engine as _;
-    let Some(folder) = folder else {
-        return Ok(format!("[{mime_type}, {} bytes in base64; --out FOLDER keeps it]", data.len()));
-    };
-    let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap_or_default();
-    let ending: String =
-        mime_type.rsplit('/').next().unwrap_or("bin").chars().filter(char::is_ascii_alphanumeric).collect();
-    let path = folder.join(format!("part-{}.{ending}", place + 1));
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&path, bytes))
-        .map_err(|error| Failure::file(&path, &error))?;
-    Ok(path.display().to_string())
-}
-
 async fn test(context: &Context, toolbox: &Toolbox, name: &str, args: Option<&str>) -> Result<(), Failure> {
     let tool = resolve(toolbox, name).await?;
     let arguments: JsonObject = match args {
@@ -468,53 +435,4 @@ async fn test(context: &Context, toolbox: &Toolbox, name: &str, args: Option<&st
         receipt.attempts
     ));
     Ok(())
-}
-
-/// The person at the terminal, for servers that want to know something.
-struct Terminal;
-
-#[async_trait::async_trait]
-impl Human for Terminal {
-    async fn ask(&self, question: Elicitation) -> Answered {
-        if !std::io::stdin().is_terminal() {
-            return Answered::Cancelled;
-        }
-        tokio::task::spawn_blocking(move || asked(&question)).await.unwrap_or(Answered::Cancelled)
-    }
-}
-
-fn asked(question: &Elicitation) -> Answered {
-    eprintln!("{} asks: {}", question.server, printable(&question.message));
-    if let Some(url) = &question.url {
-        eprintln!("Open {} and press Enter, or type n.", printable(url));
-        return match line() {
-            Some(answer) if answer != "n" => Answered::Accepted(JsonObject::new()),
-            Some(_) => Answered::Declined,
-            None => Answered::Cancelled,
-        };
-    }
-    let properties =
-        question.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Json::as_object);
-    let mut answers = JsonObject::new();
-    for (name, property) in properties.into_iter().flatten() {
-        let about = property.get("description").and_then(Json::as_str).unwrap_or_default();
-        eprint!("  {name} {} ", paint(Tone::Quiet, &printable(about)));
-        let _shown = std::io::stderr().flush();
-        let Some(answer) = line() else { return Answered::Cancelled };
-        if !answer.is_empty() {
-            let text = property.get("type").and_then(Json::as_str) == Some("string");
-            let value = if text {
-                Json::from(answer)
-            } else {
-                serde_json::from_str(&answer).unwrap_or_else(|_| Json::from(answer))
-            };
-            answers.insert(name.clone(), value);
-        }
-    }
-    Answered::Accepted(answers)
-}
-
-fn line() -> Option<String> {
-    let mut line = String::new();
-    (std::io::stdin().read_line(&mut line).ok()? > 0).then(|| line.trim().to_owned())
 }
