@@ -1,10 +1,11 @@
 //! What can be written, and the one shape in which it is handed over.
 
+use crate::queue::Fence;
 use std::collections::BTreeMap;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Content, Conversation, ConversationId,
     ConversationStatus, EntityId, EntityName, EntityRef, EntityType, JsonObject, Label, MessageId, PayloadId,
-    Plan, Recipe, RecipeId, Role, SubAgentSession, Task, Timestamp, ToolCall, ToolDefinition, ToolId,
+    Plan, Recipe, RecipeId, Role, SubAgentSession, Task, TaskId, Timestamp, ToolCall, ToolDefinition, ToolId,
     ToolInvocation, UserId, Valid,
 };
 use steward_journal::redact::Redactor;
@@ -21,12 +22,14 @@ pub struct Commit {
     pub entries: Vec<Draft>,
     /// What it changes, in order.
     pub changes: Vec<Change>,
+    /// The lease it is made under. When that is lost, all of it is refused.
+    pub fence: Option<Fence>,
 }
 
 impl Commit {
     /// A commit with no changes yet.
     pub fn new(owner: UserId, chain: impl Into<ChainId>) -> Self {
-        Self { owner, chain: chain.into(), entries: Vec::new(), changes: Vec::new() }
+        Self { owner, chain: chain.into(), entries: Vec::new(), changes: Vec::new(), fence: None }
     }
 
     /// With this entry.
@@ -40,6 +43,13 @@ impl Commit {
     #[must_use]
     pub fn change(mut self, change: Change) -> Self {
         self.changes.push(change);
+        self
+    }
+
+    /// Only while this lease stands.
+    #[must_use]
+    pub fn fenced(mut self, fence: Fence) -> Self {
+        self.fence = Some(fence);
         self
     }
 }
@@ -95,6 +105,19 @@ pub enum Change {
     },
     /// Writes a task, new or known.
     PutTask(Valid<Task>),
+    /// Makes a task of the owner ready for a worker at a time. One that waits already keeps its place; one that is held
+    /// is taken from its holder and waits behind the others.
+    Enqueue {
+        /// Which.
+        task: TaskId,
+        /// From when on it may be claimed.
+        ready_at: Timestamp,
+    },
+    /// Takes a task out of the queue: it ended, or waits for a person. Whoever holds it loses it.
+    Dequeue {
+        /// Which.
+        task: TaskId,
+    },
     /// Writes an analysis request, new or known.
     PutRequest(Valid<AnalysisRequest>),
     /// Writes a plan, new or known.

@@ -54,6 +54,8 @@ pub enum Error {
     Database(String),
     #[error("`{0}` is not a store: use sqlite:PATH or postgres://…")]
     BadAddress(String),
+    #[error("the lease on the task is another's by now. Nothing was written; whoever holds it goes on")]
+    LeaseLost,
 }
 
 impl Coded for Error {
@@ -77,15 +79,18 @@ impl Coded for Error {
             Self::Journal(journal) => journal.code(),
             Self::Database(_) => "STO015",
             Self::BadAddress(_) => "STO016",
+            Self::LeaseLost => "STO017",
         }
     }
 
     fn class(&self) -> ErrorClass {
         match self {
             Self::OtherOwner => ErrorClass::Denied,
-            Self::DiskFull { .. } | Self::Busy { .. } | Self::Unreachable { .. } | Self::Closed => {
-                ErrorClass::Transient
-            }
+            Self::DiskFull { .. }
+            | Self::Busy { .. }
+            | Self::Unreachable { .. }
+            | Self::Closed
+            | Self::LeaseLost => ErrorClass::Transient,
             Self::BadRow(_) | Self::Database(_) | Self::Migration { .. } => ErrorClass::Bug,
             Self::Invalid(invalid) => invalid.class(),
             Self::Journal(journal) => journal.class(),

@@ -7,13 +7,15 @@ use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
+use crate::queue::{Depth, Lease};
 use crate::retention::RetentionReport;
 use crate::usage::Analytics;
 use async_trait::async_trait;
 use std::sync::Arc;
+use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
-    ConversationId, DomainName, ExecutionId, Message, Plan, Recipe, RecipeId, RetentionPolicy,
+    ConversationId, DomainName, ExecutionId, Label, Message, Plan, Recipe, RecipeId, RetentionPolicy,
     SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation,
     ToolName, Valid,
 };
@@ -139,6 +141,28 @@ pub trait Store: Send + Sync {
     async fn payloads(&self, scope: &Scope, chain: ChainId) -> Result<Vec<RawPayload>>;
     /// Takes every committed entry into the Merkle log and signs its head.
     async fn head(&self) -> Result<Option<Head>>;
+
+    /// Takes tasks for a worker that are ready and that nobody holds, or whose lease ran out: at most `limit`, first come
+    /// first served, but a user's second task waits behind the first ones of others, and nobody has more than
+    /// `per_user` tasks in the hands of workers. Each lease has a token greater than every one before.
+    async fn claim(
+        &self,
+        worker: &Label,
+        now: Timestamp,
+        lease: Duration,
+        limit: u32,
+        per_user: u32,
+    ) -> Result<Vec<Lease>>;
+    /// Holds a task for longer: the worker's heartbeat. `LeaseLost` when it is not ours any more.
+    async fn renew(&self, lease: &Lease, until: Timestamp) -> Result<Lease>;
+    /// Gives a task back in its old place, ready at a time. `LeaseLost` when it is not ours any more.
+    async fn release(&self, lease: &Lease, ready_at: Timestamp) -> Result<()>;
+    /// How many tasks wait and how many are held.
+    async fn queue_depth(&self, now: Timestamp) -> Result<Depth>;
+    /// Returns when a task may have become ready, or when the time is over. What happened since the last wait counts, so
+    /// whoever claims in vain and then waits misses nothing. A delayed task or a lease that runs out wakes nobody:
+    /// `at_most` is how late they may be noticed.
+    async fn wait_for_work(&self, at_most: Duration) -> Result<()>;
 
     /// Applies the policy, or says what it would do. What was purged is recorded in the house's own chain.
     async fn retain(

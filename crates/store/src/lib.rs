@@ -5,6 +5,7 @@
 //! - A reader names a [`Scope`]; a user's scope shows that user's rows and no others. PostgreSQL keeps this by forced
 //!   row-level security, SQLite by the same condition in every statement; one conformance suite runs against both.
 //! - Journal rows are never changed or deleted. Erasing takes payloads, not entries.
+//! - A commit that names a fence is carried out only while its lease stands.
 //! - Only this crate knows the SQL of the store.
 
 pub mod audit;
@@ -16,6 +17,7 @@ mod interface;
 mod migrate;
 pub mod postgres;
 mod query;
+mod queue;
 mod retention;
 mod rules;
 pub mod sqlite;
@@ -30,5 +32,6 @@ pub use query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
+pub use queue::{Depth, Fence, Lease};
 pub use retention::{Purge, PurgedFile, RetentionReport};
 pub use usage::{Analytics, Usage};

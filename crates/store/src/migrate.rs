@@ -13,11 +13,12 @@ macro_rules! migrations {
 }
 
 /// SQLite's steps.
-pub(crate) const SQLITE: &[Migration] = migrations!("sqlite": 1 "0001_foundation.sql", 2 "0002_usage.sql");
+pub(crate) const SQLITE: &[Migration] =
+    migrations!("sqlite": 1 "0001_foundation.sql", 2 "0002_usage.sql", 3 "0003_queue.sql");
 
 /// PostgreSQL's steps; the same numbers make the same version.
 pub(crate) const POSTGRES: &[Migration] =
-    migrations!("postgres": 1 "0001_foundation.sql", 2 "0002_usage.sql");
+    migrations!("postgres": 1 "0001_foundation.sql", 2 "0002_usage.sql", 3 "0003_queue.sql");
 
 /// The version this program knows.
 pub(crate) fn newest(migrations: &[Migration]) -> i64 {

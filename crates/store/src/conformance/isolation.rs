@@ -223,6 +223,8 @@ pub(super) async fn writes_into_another_users_rows_are_refused(store: Arc<dyn St
         Change::PutSession(store.sessions(&their_scope, theirs.task).await.unwrap().remove(0)),
         Change::PutArtifact(store.artifacts(&their_scope, theirs.task).await.unwrap().remove(0)),
         Change::ErasePayload { id: payload, at: at(9) },
+        Change::Enqueue { task: theirs.task, ready_at: at(9) },
+        Change::Dequeue { task: theirs.task },
     ];
     for attempt in attempts {
         let label = format!("{attempt:.60?}");

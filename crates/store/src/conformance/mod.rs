@@ -20,6 +20,7 @@ mod documents;
 mod executions;
 pub mod isolation;
 mod journal;
+mod queue;
 mod recipes;
 mod retention;
 pub mod samples;
@@ -62,6 +63,11 @@ behaviours! {
     journal::{
         entries_and_state_are_one, chains_grow_without_gaps, any_range_of_a_long_chain_is_read, the_log_verifies_and_proves, payloads_erase_and_say_so,
         secrets_never_reach_the_disk, foreign_references_do_no_harm, the_houses_chain_is_the_houses, many_tasks_at_once, a_foreign_chain_is_refused,
+    }
+    queue::{
+        first_come_first_served, one_user_does_not_hold_up_another, nobody_has_more_than_their_share, delayed_tasks_wait_for_their_time,
+        a_lost_lease_writes_nothing, a_refused_commit_is_taken_back_alone, queue_and_entries_are_one, waiting_ends_with_work_or_with_time,
+        a_filled_claim_wakes_one_more, no_task_goes_to_two, a_long_queue_is_claimed_quickly,
     }
     retention::{ a_dry_run_changes_nothing, old_things_go_and_it_is_recorded, aggregates_outlive_details }
     isolation::{ no_query_shows_another_users_rows, writes_into_another_users_rows_are_refused }

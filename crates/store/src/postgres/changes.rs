@@ -1,7 +1,7 @@
 //! Carries out a commit in one transaction.
 
 use super::connection::{Database, Tx};
-use super::{conversations, documents, executions, journal, recipes, tools};
+use super::{conversations, documents, executions, journal, queue, recipes, tools};
 use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -15,12 +15,16 @@ pub(super) async fn apply(
     mut commit: Commit,
 ) -> Result<Committed> {
     let prepared = commit.prepare(options)?;
-    let Commit { owner, chain, entries: _, changes } = commit;
+    let Commit { owner, chain, entries: _, changes, fence } = commit;
     let mut tx = db.begin(scope).await?;
     let mut committed = Committed {
         entries: journal::append(&mut tx, options, &owner, chain, prepared).await?,
         ..Committed::default()
     };
+    // After the chain, as all who write to both lock the chain first: so two of them cannot wait for each other.
+    if let Some(fence) = fence {
+        queue::check_fence(&mut tx, fence).await?;
+    }
     for change in changes {
         apply_one(&mut tx, scope, &owner, change, &mut committed).await?;
     }
@@ -54,6 +58,8 @@ async fn apply_one(
         Change::PutRecipe(recipe) => recipes::put(tx, owner, &recipe).await,
         Change::UseRecipe { id, at } => recipes::used(tx, owner, id, at).await,
         Change::PutTask(task) => documents::put_task(tx, owner, &task).await,
+        Change::Enqueue { task, ready_at } => queue::enqueue(tx, owner, task, ready_at).await,
+        Change::Dequeue { task } => queue::dequeue(tx, owner, task).await,
         Change::PutRequest(request) => documents::put_request(tx, owner, &request).await,
         Change::PutPlan(plan) => documents::put_plan(tx, owner, &plan).await,
         Change::PutCheckpoint(checkpoint) => documents::put_checkpoint(tx, owner, &checkpoint).await,

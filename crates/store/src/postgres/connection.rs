@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::migrate::{POSTGRES, newest};
 use crate::query::Scope;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgPool, Postgres, Row, Transaction};
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -62,7 +62,8 @@ impl From<sqlx::Error> for Error {
             code if code.starts_with("08")
                 || code.starts_with("57P")
                 || code.starts_with("28")
-                || code == "3D000" =>
+                || code == "3D000"
+                || code == "25P03" =>
             {
                 Self::Unreachable { detail }
             }
@@ -104,6 +105,15 @@ impl Database {
             .execute(&mut *transaction)
             .await?;
         Ok(transaction)
+    }
+
+    /// A connection beside the pool's that hears what is said on a channel, and that is made anew when it is lost.
+    pub(super) async fn listen(&self, channel: &str) -> Result<PgListener> {
+        let beside = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
+        let options = self.pool.connect_options().as_ref().clone();
+        let mut listener = PgListener::connect_with(&beside.connect_with(options).await?).await?;
+        listener.listen(channel).await?;
+        Ok(listener)
     }
 
     /// Applies what is missing in one transaction, under a lock that ends with it whatever happens.

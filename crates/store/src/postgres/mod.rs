@@ -7,6 +7,7 @@ mod conversations;
 mod documents;
 mod executions;
 mod journal;
+mod queue;
 mod recipes;
 mod retention;
 mod tools;
@@ -19,15 +20,17 @@ use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
+use crate::queue::{Depth, Lease, Wake, after};
 use crate::retention::RetentionReport;
 use crate::rules::may_write;
 use crate::usage::Analytics;
 use async_trait::async_trait;
 use connection::Database;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
-    ConversationId, DomainName, ExecutionId, Message, Plan, Recipe, RecipeId, RetentionPolicy,
+    ConversationId, DomainName, ExecutionId, Label, Message, Plan, Recipe, RecipeId, RetentionPolicy,
     SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation,
     ToolName, Valid,
 };
@@ -40,8 +43,10 @@ pub struct PostgresStore {
     db: Database,
     options: StoreOptions,
     committed: Arc<Notify>,
-    /// Takes committed entries into the log. Dropping the set ends it.
-    _integrator: Mutex<JoinSet<()>>,
+    wake: Arc<Wake>,
+    listening: Once,
+    /// What takes committed entries into the log, and what listens for work. Dropping the set ends them.
+    background: Mutex<JoinSet<()>>,
 }
 
 impl PostgresStore {
@@ -53,7 +58,8 @@ impl PostgresStore {
         let committed = Arc::new(Notify::new());
         let mut tasks = JoinSet::new();
         tasks.spawn(journal::integrate_forever(db.clone(), options.clone(), committed.clone()));
-        Ok(Self { db, options, committed, _integrator: Mutex::new(tasks) })
+        let (wake, background) = (Arc::default(), Mutex::new(tasks));
+        Ok(Self { db, options, committed, wake, listening: Once::new(), background })
     }
 
     /// Makes the schema at an older version, for the test that opens it with this one.
@@ -225,6 +231,39 @@ impl Store for PostgresStore {
     async fn head(&self) -> Result<Option<Head>> {
         journal::integrate(&self.db, &self.options).await?;
         journal::head(&mut self.db.begin(&Scope::System).await?).await
+    }
+
+    async fn claim(
+        &self,
+        worker: &Label,
+        now: Timestamp,
+        lease: Duration,
+        limit: u32,
+        per_user: u32,
+    ) -> Result<Vec<Lease>> {
+        let claim = queue::Claim { worker, now, until: after(now, lease), limit, per_user };
+        let claimed = claim.run(&self.db).await?;
+        self.wake.pass_on(&claimed, limit);
+        Ok(claimed)
+    }
+    async fn renew(&self, lease: &Lease, until: Timestamp) -> Result<Lease> {
+        queue::renew(&self.db, lease, until).await
+    }
+    async fn release(&self, lease: &Lease, ready_at: Timestamp) -> Result<()> {
+        queue::release(&self.db, lease, ready_at).await
+    }
+    async fn queue_depth(&self, now: Timestamp) -> Result<Depth> {
+        queue::depth(&mut self.db.begin(&Scope::System).await?, now).await
+    }
+    /// The first wait begins to listen; a process that never waits needs no connection for it.
+    async fn wait_for_work(&self, at_most: Duration) -> Result<()> {
+        self.listening.call_once(|| {
+            if let Ok(mut background) = self.background.lock() {
+                background.spawn(queue::listen_forever(self.db.clone(), self.wake.clone()));
+            }
+        });
+        self.wake.wait(at_most).await;
+        Ok(())
     }
 
     async fn retain(

@@ -1,7 +1,7 @@
 //! Carries out a commit inside the writer's transaction.
 
 use super::journal::{self, Log};
-use super::{conversations, documents, executions, recipes, tools};
+use super::{conversations, documents, executions, queue, recipes, tools};
 use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -18,7 +18,10 @@ pub(super) fn apply(
     commit: &Commit,
     prepared: &[Prepared],
 ) -> Result<Committed> {
-    let Commit { owner, chain, entries: _, changes } = commit;
+    let Commit { owner, chain, entries: _, changes, fence } = commit;
+    if let Some(fence) = fence {
+        queue::check_fence(connection, *fence)?;
+    }
     let mut committed = Committed {
         entries: journal::append(connection, options, log, owner, *chain, prepared)?,
         ..Committed::default()
@@ -55,6 +58,8 @@ fn apply_one(
         Change::PutRecipe(recipe) => recipes::put(db, owner, recipe),
         Change::UseRecipe { id, at } => recipes::used(db, owner, *id, *at),
         Change::PutTask(task) => documents::put_task(db, owner, task),
+        Change::Enqueue { task, ready_at } => queue::enqueue(db, owner, *task, *ready_at),
+        Change::Dequeue { task } => queue::dequeue(db, owner, *task),
         Change::PutRequest(request) => documents::put_request(db, owner, request),
         Change::PutPlan(plan) => documents::put_plan(db, owner, plan),
         Change::PutCheckpoint(checkpoint) => documents::put_checkpoint(db, owner, checkpoint),

@@ -7,6 +7,7 @@ mod conversations;
 mod documents;
 mod executions;
 mod journal;
+mod queue;
 mod recipes;
 mod retention;
 mod tools;
@@ -14,24 +15,27 @@ mod vectors;
 mod writer;
 
 use crate::audit::RawPayload;
-use crate::change::{Commit, Committed};
-use crate::error::Result;
+use crate::change::{Change, Commit, Committed};
+use crate::error::{Error, Result};
 use crate::interface::{Store, StoreOptions};
 use crate::query::{
     ConversationFilter, EntitySearch, ExecutionFilter, Head, InvocationFilter, LogEntry, Nearest, Page,
     Scope, TaskFilter,
 };
+use crate::queue::{Depth, Lease, Wake, after};
 use crate::retention::RetentionReport;
 use crate::rules::may_write;
 use crate::usage::Analytics;
 use async_trait::async_trait;
 use connection::Readers;
+use queue::Ask;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
-    ConversationId, DomainName, ExecutionId, Message, Plan, Recipe, RecipeId, RetentionPolicy,
+    ConversationId, DomainName, ExecutionId, Label, Message, Plan, Recipe, RecipeId, RetentionPolicy,
     SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation,
     ToolName, Valid,
 };
@@ -45,6 +49,7 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Arc<Readers>,
     tool_vectors: Arc<vectors::ToolVectors>,
+    wake: Wake,
 }
 
 impl SqliteStore {
@@ -57,6 +62,7 @@ impl SqliteStore {
             options,
             readers: Arc::new(Readers::new(path)),
             tool_vectors: Arc::default(),
+            wake: Wake::default(),
         })
     }
 
@@ -87,7 +93,12 @@ impl Store for SqliteStore {
         may_write(scope, &commit)?;
         // Here, not in the writer: redaction and canonical text take longer than the insert, and callers are many.
         let prepared = commit.prepare(&self.options)?;
-        self.writer.commit(scope.clone(), commit, prepared).await
+        let wakes = commit.changes.iter().any(|change| matches!(change, Change::Enqueue { .. }));
+        let committed = self.writer.commit(scope.clone(), commit, prepared).await?;
+        if wakes {
+            self.wake.all();
+        }
+        Ok(committed)
     }
 
     async fn conversation(&self, scope: &Scope, id: ConversationId) -> Result<Option<Valid<Conversation>>> {
@@ -240,6 +251,38 @@ impl Store for SqliteStore {
     }
     async fn head(&self) -> Result<Option<Head>> {
         self.read(journal::head).await
+    }
+
+    async fn claim(
+        &self,
+        worker: &Label,
+        now: Timestamp,
+        lease: Duration,
+        limit: u32,
+        per_user: u32,
+    ) -> Result<Vec<Lease>> {
+        let until = after(now, lease);
+        let claimed =
+            self.writer.queue(Ask::Claim { worker: worker.clone(), now, until, limit, per_user }).await?;
+        self.wake.pass_on(&claimed, limit);
+        Ok(claimed)
+    }
+    async fn renew(&self, lease: &Lease, until: Timestamp) -> Result<Lease> {
+        let renewed = self.writer.queue(Ask::Renew { lease: lease.clone(), until }).await?;
+        renewed.into_iter().next().ok_or(Error::LeaseLost)
+    }
+    async fn release(&self, lease: &Lease, ready_at: Timestamp) -> Result<()> {
+        self.writer.queue(Ask::Release { lease: lease.clone(), ready_at }).await?;
+        self.wake.all();
+        Ok(())
+    }
+    async fn queue_depth(&self, now: Timestamp) -> Result<Depth> {
+        self.read(move |db| queue::depth(db, now)).await
+    }
+    /// Another process on the same file is not heard; the time limit finds its work.
+    async fn wait_for_work(&self, at_most: Duration) -> Result<()> {
+        self.wake.wait(at_most).await;
+        Ok(())
     }
 
     async fn retain(

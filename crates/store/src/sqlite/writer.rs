@@ -5,10 +5,12 @@
 
 use super::changes;
 use super::journal::{self, Log};
+use super::queue::{self, Ask};
 use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
 use crate::query::Scope;
+use crate::queue::Lease;
 use crate::retention::RetentionReport;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -36,8 +38,15 @@ enum Job {
         dry_run: bool,
         reply: oneshot::Sender<Result<RetentionReport>>,
     },
+    Queue {
+        ask: Ask,
+        reply: oneshot::Sender<Result<Vec<Lease>>>,
+    },
     #[cfg(feature = "conformance")]
-    LimitPages { pages: u32, reply: oneshot::Sender<Result<()>> },
+    LimitPages {
+        pages: u32,
+        reply: oneshot::Sender<Result<()>>,
+    },
 }
 
 impl Job {
@@ -50,6 +59,7 @@ impl Job {
         match self {
             Self::Commit { commit, .. } => commit.changes.iter().any(deleted),
             Self::Retain { dry_run, .. } => !dry_run,
+            Self::Queue { .. } => false,
             #[cfg(feature = "conformance")]
             Self::LimitPages { .. } => false,
         }
@@ -96,6 +106,10 @@ impl Writer {
         self.ask(|reply| Job::Retain { policy, now, dry_run, reply }).await
     }
 
+    pub(super) async fn queue(&self, ask: Ask) -> Result<Vec<Lease>> {
+        self.ask(|reply| Job::Queue { ask, reply }).await
+    }
+
     #[cfg(feature = "conformance")]
     pub(super) async fn limit_pages(&self, pages: u32) -> Result<()> {
         self.ask(|reply| Job::LimitPages { pages, reply }).await
@@ -139,6 +153,7 @@ fn gather(queue: &mpsc::Receiver<Job>, before: usize) -> Option<Vec<Job>> {
 enum Done {
     Commit(Result<Committed>),
     Retain(Result<RetentionReport>),
+    Queue(Result<Vec<Lease>>),
     #[cfg(feature = "conformance")]
     LimitPages(Result<()>),
 }
@@ -148,6 +163,7 @@ impl Done {
         match self {
             Self::Commit(result) => result.as_ref().err(),
             Self::Retain(result) => result.as_ref().err(),
+            Self::Queue(result) => result.as_ref().err(),
             #[cfg(feature = "conformance")]
             Self::LimitPages(result) => result.as_ref().err(),
         }
@@ -230,6 +246,7 @@ impl State {
             Job::Retain { policy, now, dry_run, .. } => {
                 Done::Retain(super::retention::run(connection, options, log, policy, *now, *dry_run))
             }
+            Job::Queue { ask, .. } => Done::Queue(queue::carry_out(connection, ask)),
             #[cfg(feature = "conformance")]
             Job::LimitPages { pages, .. } => {
                 Done::LimitPages(connection.pragma_update(None, "max_page_count", pages).map_err(Error::from))
@@ -249,6 +266,7 @@ fn answer(job: Job, done: Done) {
     match (job, done) {
         (Job::Commit { reply, .. }, Done::Commit(result)) => drop(reply.send(result)),
         (Job::Retain { reply, .. }, Done::Retain(result)) => drop(reply.send(result)),
+        (Job::Queue { reply, .. }, Done::Queue(result)) => drop(reply.send(result)),
         #[cfg(feature = "conformance")]
         (Job::LimitPages { reply, .. }, Done::LimitPages(result)) => drop(reply.send(result)),
         // A job and its outcome are made side by side; dropping the reply tells the caller that the store closed.
@@ -260,6 +278,7 @@ fn refuse(job: Job, error: Error) {
     match job {
         Job::Commit { reply, .. } => drop(reply.send(Err(error))),
         Job::Retain { reply, .. } => drop(reply.send(Err(error))),
+        Job::Queue { reply, .. } => drop(reply.send(Err(error))),
         #[cfg(feature = "conformance")]
         Job::LimitPages { reply, .. } => drop(reply.send(Err(error))),
     }

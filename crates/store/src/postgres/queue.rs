@@ -1,0 +1,282 @@
+//! The work queue, shared by any number of processes.
+//!
+//! Claimers of the same user's tasks take turns, by an advisory lock for each user: so nobody holds more of one user's
+//! than is allowed, and claimers of different users never wait for each other. Rows are taken with SKIP LOCKED: a task
+//! whose holder is writing this very moment is left for the next claim.
+
+use super::connection::{Database, Tx};
+use crate::error::{Error, Result};
+use crate::query::Scope;
+use crate::queue::{Depth, Fence, Lease, Wake};
+use crate::words::uint;
+use sqlx::Row;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{Label, TaskId, Timestamp, UserId};
+
+/// The first half of the advisory locks of claimers; the second is the user's hash.
+const CLAIM_LOCK: i32 = 0x7374_6577;
+
+/// Where workers hear of work. The name is also in the statements below.
+const CHANNEL: &str = "steward_work";
+
+/// How often a claim looks again when others were quicker.
+const TRIES: u32 = 3;
+
+/// How long to wait before listening again after the server refused.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// What could be claimed at $1, in the order of claiming: at most $2 tasks, and no more of a user than $3 with those that
+/// are held. Users and their first tasks are found by walking the index, so the work grows with the users and the
+/// tasks asked for, not with the tasks that wait. `turn` is how many of the user's tasks are held when this one is too.
+macro_rules! with_ranked {
+    ($person:literal, $rest:literal) => {
+        concat!(
+            "WITH RECURSIVE held AS MATERIALIZED (
+                SELECT user_id, count(*) AS n FROM task_queue WHERE token IS NOT NULL AND lease_until > $1 GROUP BY user_id
+            ), person AS (", $person, "), ranked AS MATERIALIZED (
+                SELECT soon.task_id, person.user_id, soon.place, coalesce(held.n, 0) + soon.nth AS turn
+                FROM person LEFT JOIN held ON held.user_id = person.user_id CROSS JOIN LATERAL (
+                    SELECT task_id, place, row_number() OVER (ORDER BY place) AS nth FROM (
+                        SELECT q.task_id, q.place FROM task_queue q
+                        WHERE q.user_id = person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
+                        ORDER BY q.place LIMIT greatest(0, least($2, $3 - coalesce(held.n, 0)))
+                    ) AS own
+                ) AS soon ORDER BY turn, place LIMIT $2
+            ) ",
+            $rest
+        )
+    };
+}
+
+/// The users whose tasks come next, each with whether we may claim of them now.
+pub(super) const TURNS: &str = with_ranked!(
+    "(SELECT user_id FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
+     UNION ALL
+     SELECT next.user_id FROM person CROSS JOIN LATERAL (
+         SELECT q.user_id FROM task_queue q
+         WHERE q.user_id > person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
+         ORDER BY q.user_id, q.place LIMIT 1
+     ) AS next",
+    "SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id))
+     FROM (SELECT user_id, min(turn) AS turn, min(place) AS place FROM ranked GROUP BY user_id) AS people ORDER BY turn, place"
+);
+
+/// Takes what is still there of these users' tasks. It runs after the locks were taken and so sees what was claimed
+/// under them before.
+const TAKE: &str = with_ranked!(
+    "SELECT unnest($4::text[]) AS user_id",
+    ", taken AS (
+         SELECT q.task_id FROM task_queue q JOIN ranked ON ranked.task_id = q.task_id
+         WHERE q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1 FOR UPDATE OF q SKIP LOCKED
+     )
+     UPDATE task_queue q SET worker = $5, token = nextval('task_queue_token'), lease_until = $6
+     FROM taken JOIN ranked ON ranked.task_id = taken.task_id WHERE q.task_id = taken.task_id
+     RETURNING q.task_id, q.user_id, q.token, ranked.turn, ranked.place"
+);
+
+/// What a worker asks for.
+pub(super) struct Claim<'a> {
+    pub(super) worker: &'a Label,
+    pub(super) now: Timestamp,
+    pub(super) until: Timestamp,
+    pub(super) limit: u32,
+    pub(super) per_user: u32,
+}
+
+impl Claim<'_> {
+    /// Tries again when others were quicker: what they left may be of other users.
+    pub(super) async fn run(&self, db: &Database) -> Result<Vec<Lease>> {
+        for _ in 0..TRIES {
+            if let Some(leases) = self.attempt(db).await? {
+                return Ok(leases);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Nothing when others took what we waited for.
+    async fn attempt(&self, db: &Database) -> Result<Option<Vec<Lease>>> {
+        let mut tx = self.begin(db).await?;
+        let turns = sqlx::query(TURNS)
+            .bind(self.now.to_chrono())
+            .bind(i64::from(self.limit))
+            .bind(i64::from(self.per_user))
+            .bind(CLAIM_LOCK)
+            .fetch_all(&mut *tx)
+            .await?;
+        let Some(first) = turns.first() else { return Ok(Some(Vec::new())) };
+        let mut ours = Vec::new();
+        for turn in &turns {
+            if turn.try_get(1)? {
+                ours.push(turn.try_get::<&str, _>(0)?);
+            }
+        }
+        if ours.is_empty() {
+            // Others are claiming of all of them. We hold no lock here, so nobody waits for us while we wait.
+            ours.push(first.try_get(0)?);
+            let locked = sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
+                .bind(CLAIM_LOCK)
+                .bind(first.try_get::<&str, _>(0)?)
+                .execute(&mut *tx)
+                .await;
+            match locked.map_err(Error::from) {
+                Err(Error::Busy { .. }) => return Ok(None),
+                other => drop(other?),
+            }
+        }
+        let leases = self.take(&mut tx, &ours).await?;
+        tx.commit().await?;
+        Ok(if leases.is_empty() { None } else { Some(leases) })
+    }
+
+    /// A claimer that is paused between two statements holds up the others until the server ends its session; one that
+    /// waits for another does not wait for long.
+    async fn begin(&self, db: &Database) -> Result<Tx> {
+        let mut tx = db.begin(&Scope::System).await?;
+        sqlx::query("SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('lock_timeout', '2s', true)")
+            .execute(&mut *tx)
+            .await?;
+        Ok(tx)
+    }
+
+    async fn take(&self, tx: &mut Tx, users: &[&str]) -> Result<Vec<Lease>> {
+        let rows = sqlx::query(TAKE)
+            .bind(self.now.to_chrono())
+            .bind(i64::from(self.limit))
+            .bind(i64::from(self.per_user))
+            .bind(users)
+            .bind(self.worker.as_str())
+            .bind(self.until.to_chrono())
+            .fetch_all(&mut **tx)
+            .await?;
+        let mut leases = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let order: (i64, i64) = (row.try_get(3)?, row.try_get(4)?);
+            let lease = Lease {
+                task: TaskId(row.try_get(0)?),
+                user: UserId::new(row.try_get::<String, _>(1)?)?,
+                worker: self.worker.clone(),
+                token: row.try_get(2)?,
+                until: self.until,
+            };
+            leases.push((order, lease));
+        }
+        leases.sort_unstable_by_key(|(order, _)| *order);
+        Ok(leases.into_iter().map(|(_, lease)| lease).collect())
+    }
+}
+
+fn ours(rows: u64) -> Result<()> {
+    if rows == 1 { Ok(()) } else { Err(Error::LeaseLost) }
+}
+
+pub(super) async fn renew(db: &Database, lease: &Lease, until: Timestamp) -> Result<Lease> {
+    let mut tx = db.begin(&Scope::System).await?;
+    let done = sqlx::query("UPDATE task_queue SET lease_until = $3 WHERE task_id = $1 AND token = $2")
+        .bind(lease.task.0)
+        .bind(lease.token)
+        .bind(until.to_chrono())
+        .execute(&mut *tx)
+        .await?;
+    ours(done.rows_affected())?;
+    tx.commit().await?;
+    Ok(Lease { until, ..lease.clone() })
+}
+
+pub(super) async fn release(db: &Database, lease: &Lease, ready_at: Timestamp) -> Result<()> {
+    let mut tx = db.begin(&Scope::System).await?;
+    let freed = sqlx::query(
+        "WITH freed AS (
+             UPDATE task_queue SET ready_at = $3, worker = NULL, token = NULL, lease_until = NULL
+             WHERE task_id = $1 AND token = $2 RETURNING task_id
+         ) SELECT pg_notify('steward_work', '') FROM freed",
+    )
+    .bind(lease.task.0)
+    .bind(lease.token)
+    .bind(ready_at.to_chrono())
+    .fetch_all(&mut *tx)
+    .await?;
+    ours(freed.len() as u64)?;
+    Ok(tx.commit().await?)
+}
+
+/// Refuses what is written under a lease that is another's by now. The row stays locked until the commit, so that the
+/// lease cannot pass on in between.
+pub(super) async fn check_fence(tx: &mut Tx, fence: Fence) -> Result<()> {
+    let stands = sqlx::query("SELECT FROM task_queue WHERE task_id = $1 AND token = $2 FOR UPDATE")
+        .bind(fence.task.0)
+        .bind(fence.token)
+        .fetch_optional(&mut **tx)
+        .await?;
+    ours(u64::from(stands.is_some()))
+}
+
+pub(super) async fn enqueue(tx: &mut Tx, owner: &UserId, task: TaskId, ready_at: Timestamp) -> Result<()> {
+    let put = sqlx::query(
+        "WITH put AS (
+             INSERT INTO task_queue (task_id, user_id, ready_at) SELECT id, user_id, $3 FROM task WHERE id = $1 AND user_id = $2
+             ON CONFLICT (task_id) DO UPDATE SET ready_at = excluded.ready_at, worker = NULL, token = NULL, lease_until = NULL,
+                 place = CASE WHEN task_queue.token IS NULL THEN task_queue.place ELSE excluded.place END
+             RETURNING task_id
+         ) SELECT pg_notify('steward_work', '') FROM put",
+    )
+    .bind(task.0)
+    .bind(owner.as_str())
+    .bind(ready_at.to_chrono())
+    .fetch_all(&mut **tx)
+    .await?;
+    known(!put.is_empty(), task)
+}
+
+pub(super) async fn dequeue(tx: &mut Tx, owner: &UserId, task: TaskId) -> Result<()> {
+    let left = sqlx::query("DELETE FROM task_queue WHERE task_id = $1 AND user_id = $2")
+        .bind(task.0)
+        .bind(owner.as_str())
+        .execute(&mut **tx)
+        .await?;
+    if left.rows_affected() > 0 {
+        return Ok(());
+    }
+    let own = sqlx::query("SELECT FROM task WHERE id = $1 AND user_id = $2")
+        .bind(task.0)
+        .bind(owner.as_str())
+        .fetch_optional(&mut **tx)
+        .await?;
+    known(own.is_some(), task)
+}
+
+fn known(is: bool, task: TaskId) -> Result<()> {
+    if is { Ok(()) } else { Err(Error::NotFound { what: "task", id: task.to_string() }) }
+}
+
+pub(super) async fn depth(tx: &mut Tx, now: Timestamp) -> Result<Depth> {
+    let row = sqlx::query(
+        "SELECT count(*) FILTER (WHERE coalesce(lease_until, $1) <= $1 AND ready_at <= $1),
+             count(*) FILTER (WHERE coalesce(lease_until, $1) <= $1 AND ready_at > $1),
+             count(*) FILTER (WHERE lease_until > $1) FROM task_queue",
+    )
+    .bind(now.to_chrono())
+    .fetch_one(&mut **tx)
+    .await?;
+    Ok(Depth {
+        ready: uint(row.try_get(0)?)?,
+        delayed: uint(row.try_get(1)?)?,
+        claimed: uint(row.try_get(2)?)?,
+    })
+}
+
+/// Hears of work on a connection of its own, and finds it again when it is lost. What was said while nobody listened
+/// is not known, so each beginning wakes the workers to look for themselves.
+pub(super) async fn listen_forever(db: Database, wake: Arc<Wake>) {
+    loop {
+        if let Ok(mut listener) = db.listen(CHANNEL).await {
+            wake.all();
+            // Nothing heard means that the connection was lost and made anew.
+            while let Ok(_heard_or_renewed) = listener.try_recv().await {
+                wake.all();
+            }
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
