@@ -234,6 +234,23 @@ pub(super) async fn a_refused_commit_is_taken_back_alone(store: Arc<dyn Store>) 
     }
 }
 
+/// A person cancels while the worker writes: whoever is first wins, and neither fails for the other.
+pub(super) async fn cancelling_and_writing_do_not_block_each_other(store: Arc<dyn Store>) {
+    let _turn = alone(&*store).await;
+    let user = user();
+    for id in queued(&*store, &user, 20, 0).await {
+        let lease = claim(&*store, "w", 10, 1).await.remove(0);
+        let entry =
+            |n: u8| Commit::new(user.clone(), id).entry(draft(EventType::StepRecorded, json!({ "n": n })));
+        let (mine, cancel) = (scope(&user), entry(2).change(Change::Dequeue { task: id }));
+        let (wrote, cancelled) =
+            tokio::join!(store.commit(&mine, entry(1).fenced(lease.fence())), store.commit(&mine, cancel));
+        assert!(matches!(wrote, Ok(_) | Err(Error::LeaseLost)), "{wrote:?}");
+        cancelled.unwrap();
+        assert_eq!(written(&*store, &user, id).await.1, 1 + usize::from(wrote.is_ok()));
+    }
+}
+
 pub(super) async fn queue_and_entries_are_one(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     let (user, other) = (user(), user());

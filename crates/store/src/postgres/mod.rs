@@ -74,6 +74,15 @@ impl PostgresStore {
     }
 }
 
+/// For tests.
+#[cfg(feature = "conformance")]
+impl PostgresStore {
+    /// How the server finds out whose task is claimed next, as its own report in JSON.
+    pub async fn explain_claim_for_test(&self, now: Timestamp, limit: u32) -> Result<serde_json::Value> {
+        queue::explain(&self.db, now, limit).await
+    }
+}
+
 #[async_trait]
 impl Store for PostgresStore {
     async fn commit(&self, scope: &Scope, commit: Commit) -> Result<Committed> {

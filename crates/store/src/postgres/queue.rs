@@ -32,15 +32,16 @@ const AGAIN: Duration = Duration::from_secs(1);
 macro_rules! with_ranked {
     ($person:literal, $rest:literal) => {
         concat!(
-            "WITH RECURSIVE held AS MATERIALIZED (
-                SELECT user_id, count(*) AS n FROM task_queue WHERE token IS NOT NULL AND lease_until > $1 GROUP BY user_id
-            ), person AS (", $person, "), ranked AS MATERIALIZED (
-                SELECT soon.task_id, person.user_id, soon.place, coalesce(held.n, 0) + soon.nth AS turn
-                FROM person LEFT JOIN held ON held.user_id = person.user_id CROSS JOIN LATERAL (
+            "WITH RECURSIVE person AS (", $person, "), ranked AS MATERIALIZED (
+                SELECT soon.task_id, person.user_id, soon.place, held.n + soon.nth AS turn
+                FROM person CROSS JOIN LATERAL (
+                    SELECT count(*) AS n FROM task_queue h
+                    WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+                ) AS held CROSS JOIN LATERAL (
                     SELECT task_id, place, row_number() OVER (ORDER BY place) AS nth FROM (
                         SELECT q.task_id, q.place FROM task_queue q
                         WHERE q.user_id = person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
-                        ORDER BY q.place LIMIT greatest(0, least($2, $3 - coalesce(held.n, 0)))
+                        ORDER BY q.place LIMIT greatest(0, least($2, $3 - held.n))
                     ) AS own
                 ) AS soon ORDER BY turn, place LIMIT $2
             ) ",
@@ -50,17 +51,22 @@ macro_rules! with_ranked {
 }
 
 /// The users whose tasks come next, each with whether we may claim of them now.
-pub(super) const TURNS: &str = with_ranked!(
-    "(SELECT user_id FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
-     UNION ALL
-     SELECT next.user_id FROM person CROSS JOIN LATERAL (
-         SELECT q.user_id FROM task_queue q
-         WHERE q.user_id > person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
-         ORDER BY q.user_id, q.place LIMIT 1
-     ) AS next",
-    "SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id))
-     FROM (SELECT user_id, min(turn) AS turn, min(place) AS place FROM ranked GROUP BY user_id) AS people ORDER BY turn, place"
-);
+macro_rules! turns {
+    () => {
+        with_ranked!(
+            "(SELECT user_id FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
+             UNION ALL
+             SELECT next.user_id FROM person CROSS JOIN LATERAL (
+                 SELECT q.user_id FROM task_queue q
+                 WHERE q.user_id > person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
+                 ORDER BY q.user_id, q.place LIMIT 1
+             ) AS next",
+            "SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id))
+             FROM (SELECT user_id, min(turn) AS turn, min(place) AS place FROM ranked GROUP BY user_id) AS people
+             ORDER BY turn, place"
+        )
+    };
+}
 
 /// Takes what is still there of these users' tasks. It runs after the locks were taken and so sees what was claimed
 /// under them before.
@@ -74,6 +80,19 @@ const TAKE: &str = with_ranked!(
      FROM taken JOIN ranked ON ranked.task_id = taken.task_id WHERE q.task_id = taken.task_id
      RETURNING q.task_id, q.user_id, q.token, ranked.turn, ranked.place"
 );
+
+/// How the server finds out whose turn it is, with the rows that each step touched.
+#[cfg(feature = "conformance")]
+pub(super) async fn explain(db: &Database, now: Timestamp, limit: u32) -> Result<serde_json::Value> {
+    const EXPLAIN: &str = concat!("EXPLAIN (ANALYZE, FORMAT JSON) ", turns!());
+    Ok(sqlx::query_scalar(EXPLAIN)
+        .bind(now.to_chrono())
+        .bind(i64::from(limit))
+        .bind(i64::from(limit))
+        .bind(CLAIM_LOCK)
+        .fetch_one(&mut *db.begin(&Scope::System).await?)
+        .await?)
+}
 
 /// What a worker asks for.
 pub(super) struct Claim<'a> {
@@ -98,7 +117,7 @@ impl Claim<'_> {
     /// Nothing when others took what we waited for.
     async fn attempt(&self, db: &Database) -> Result<Option<Vec<Lease>>> {
         let mut tx = self.begin(db).await?;
-        let turns = sqlx::query(TURNS)
+        let turns = sqlx::query(turns!())
             .bind(self.now.to_chrono())
             .bind(i64::from(self.limit))
             .bind(i64::from(self.per_user))
@@ -120,9 +139,9 @@ impl Claim<'_> {
                 .bind(first.try_get::<&str, _>(0)?)
                 .execute(&mut *tx)
                 .await;
-            match locked.map_err(Error::from) {
-                Err(Error::Busy { .. }) => return Ok(None),
-                other => drop(other?),
+            if let Err(refused) = locked.map_err(Error::from) {
+                let busy = matches!(refused, Error::Busy { .. });
+                return if busy { Ok(Some(Vec::new())) } else { Err(refused) };
             }
         }
         let leases = self.take(&mut tx, &ours).await?;

@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod postgres;
+mod queue;
 mod seeds;
 mod sqlite;
 

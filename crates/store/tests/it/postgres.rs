@@ -9,7 +9,7 @@ use steward_store::{Scope, Store};
 
 /// A new database on the test server. `./test` and `cargo xtask test` start one; by hand it is
 /// `cargo xtask services -- cargo test`.
-async fn database() -> Option<String> {
+pub(crate) async fn database() -> Option<String> {
     let Ok(server) = std::env::var("STEWARD_TEST_POSTGRES") else {
         assert!(
             std::env::var("STEWARD_SKIP").is_ok_and(|skip| skip.contains("postgres")),
