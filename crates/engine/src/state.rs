@@ -364,6 +364,19 @@ impl State {
         self.pending.contains_key(&effect)
     }
 
+    /// The timers that run, and when each runs out.
+    pub fn timers(&self) -> impl Iterator<Item = (EffectId, Timestamp)> + '_ {
+        self.pending.iter().filter_map(|(id, pending)| match pending {
+            Pending::ModelBackoff { at, .. }
+            | Pending::Backoff { at, .. }
+            | Pending::Expiry { at, .. }
+            | Pending::Deadline { at } => Some((*id, *at)),
+            Pending::Model { .. } | Pending::Tool { .. } | Pending::Sub { .. } | Pending::Human { .. } => {
+                None
+            }
+        })
+    }
+
     /// What is known of a node.
     #[must_use]
     pub fn node(&self, program: &Program, name: &str) -> Option<&NodeRun> {

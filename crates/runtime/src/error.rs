@@ -38,6 +38,12 @@ pub enum Error {
     Stored(String),
     #[error("the run {0} waits for something that nobody does")]
     Stuck(String),
+    #[error(
+        "the task {task} is being worked on by {worker}. Watch it with `steward task watch {task}`, or call it off with `steward task cancel {task}`"
+    )]
+    Busy { task: String, worker: String },
+    #[error("the task {task} has {steps} steps; there is no step {step}")]
+    NoStep { task: String, step: usize, steps: usize },
     #[error(transparent)]
     Invalid(#[from] Invalid),
     #[error("{0}")]
@@ -70,6 +76,8 @@ impl Coded for Error {
             Self::NotARun(_) => "RUN008",
             Self::Stored(_) => "RUN009",
             Self::Stuck(_) => "RUN010",
+            Self::Busy { .. } => "RUN011",
+            Self::NoStep { .. } => "RUN012",
             Self::Invalid(error) => error.code(),
             Self::Problem(_) => "RUN001",
             Self::NoConversation(_) => "RUN002",

@@ -7,6 +7,7 @@
 
 pub mod ask;
 mod error;
+mod pen;
 pub mod run;
 pub mod toolbox;
 

@@ -1,6 +1,6 @@
 //! What can be written, and the one shape in which it is handed over.
 
-use crate::queue::Fence;
+use crate::queue::{Fence, Lease};
 use std::collections::BTreeMap;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Content, Conversation, ConversationId,
@@ -61,6 +61,8 @@ pub struct Committed {
     pub entries: Vec<Sealed>,
     /// The places that appended messages were given.
     pub sequence_numbers: BTreeMap<MessageId, u64>,
+    /// The lease that a [`Change::Hold`] gave.
+    pub lease: Option<Lease>,
 }
 
 /// One change of state.
@@ -112,6 +114,15 @@ pub enum Change {
         task: TaskId,
         /// From when on it may be claimed.
         ready_at: Timestamp,
+    },
+    /// Gives a task to a worker, in the queue or new to it, whoever held it before: their writes are refused from now on.
+    Hold {
+        /// Which.
+        task: TaskId,
+        /// To whom.
+        worker: Label,
+        /// Until when without a sign of life.
+        until: Timestamp,
     },
     /// Takes a task out of the queue: it ended, or waits for a person. Whoever holds it loses it.
     Dequeue {

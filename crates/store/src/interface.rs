@@ -157,6 +157,10 @@ pub trait Store: Send + Sync {
     async fn renew(&self, lease: &Lease, until: Timestamp) -> Result<Lease>;
     /// Gives a task back in its old place, ready at a time. `LeaseLost` when it is not ours any more.
     async fn release(&self, lease: &Lease, ready_at: Timestamp) -> Result<()>;
+    /// Gives back everything that a worker of this name holds: it begins anew, or ends.
+    async fn release_all(&self, worker: &Label, ready_at: Timestamp) -> Result<()>;
+    /// Who holds a task, if anybody does; the lease may have run out.
+    async fn lease(&self, task: TaskId) -> Result<Option<Lease>>;
     /// How many tasks wait and how many are held.
     async fn queue_depth(&self, now: Timestamp) -> Result<Depth>;
     /// Returns when a task may have become ready, or when the time is over. What happened since the last wait counts, so

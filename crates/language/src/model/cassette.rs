@@ -163,6 +163,10 @@ impl Replayer {
 
 #[async_trait]
 impl Model for Replayer {
+    fn leaves_process(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &str {
         &self.name
     }

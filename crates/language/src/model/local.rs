@@ -22,6 +22,10 @@ pub struct Local;
 
 #[async_trait]
 impl Model for Local {
+    fn leaves_process(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &str {
         "local"
     }

@@ -61,6 +61,11 @@ pub trait Model: Send + Sync {
     /// The name of the model.
     fn name(&self) -> &str;
 
+    /// Whether a question goes out of this process. What led to it must be on disk before it does.
+    fn leaves_process(&self) -> bool {
+        true
+    }
+
     /// Asks for one text, or for JSON.
     async fn complete(&self, request: &Request) -> Result<Reply, ModelError>;
 

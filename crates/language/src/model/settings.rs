@@ -133,6 +133,15 @@ impl Models {
         self.chained.get(name).cloned()
     }
 
+    /// With a model of one's own under this name.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, model: Arc<dyn Model>) -> Self {
+        let name = name.into();
+        self.single.insert(name.clone(), Arc::clone(&model));
+        self.chained.insert(name, model);
+        self
+    }
+
     /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.chained.keys().map(String::as_str)

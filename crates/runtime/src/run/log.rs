@@ -3,23 +3,25 @@
 //!
 //! Events are kept as they are (the journal shows them redacted), because a call must be repeated with the very arguments.
 
+use super::Child;
+use crate::ask::House;
 use crate::error::{Error, Result};
+use crate::pen::{Holder, Pen};
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 use steward_domain::{
-    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, Label, NodeName, State as Shown,
-    Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
+    AgentName, Check as _, Checkpoint, CheckpointId, EventType, Label, NodeName, State as Shown, Task,
+    TaskId, TaskStatus, Timestamp, Valid,
 };
 use steward_engine::{Definition, Effect, Ended, Event, Program};
 use steward_journal::Draft;
-use steward_store::{Change, Commit, Scope, Store};
+use steward_store::{Change, Scope, Store};
 
-use crate::ask::House;
-
-/// The pen of one run.
-pub(super) struct Log<'a> {
-    pub(super) house: &'a House,
-    pub(super) user: UserId,
-    pub(super) task: TaskId,
+/// The record of one run: what is noted with its pen, and the task as it stands.
+pub(super) struct Log {
+    pub(super) house: House,
+    pub(super) pen: Arc<Pen>,
+    pub(super) task: Valid<Task>,
     /// The next place.
     pub(super) sequence: u64,
     pub(super) agent: AgentName,
@@ -29,113 +31,139 @@ pub(super) struct Log<'a> {
 pub(super) struct Stored {
     pub(super) task: Valid<Task>,
     pub(super) program: Program,
+    /// What it was given, for one that has not begun.
+    pub(super) input: Json,
+    pub(super) child: Child,
     pub(super) events: Vec<Event>,
     pub(super) sequence: u64,
 }
 
-impl Log<'_> {
-    /// Takes the task: it is running from now on, in the version that it was started with.
-    pub(super) async fn begin(
+impl Log {
+    /// Makes the task, in the version of the program that it keeps. It is held from the moment it exists, or else it waits for
+    /// whoever is free.
+    pub(super) fn begin(
         &mut self,
         program: &Program,
         input: &Json,
-        parent: Option<TaskId>,
+        child: Child,
+        holder: Option<&Holder>,
     ) -> Result<()> {
-        let now = self.house.clock.now();
-        let title = Description::new(program.definition().root.title())?;
-        let task = Task {
-            parent_task_id: parent,
-            ..Task::running(self.task, self.user.clone(), title, self.agent.clone(), now)
-        };
         let definition = serde_json::to_value(program.definition()).map_err(broken)?;
-        let row = self.row(json!({ "definition": definition }), "start", false)?;
+        let row =
+            self.row(json!({ "definition": definition, "input": input, "child": child }), "start", false)?;
         let mut personal = Map::new();
         personal.insert("input".into(), input.clone());
         let data = json!({ "definition": program.definition().root.title(), "version": program.version() });
-        let commit = self
-            .commit(EventType::RequestSubmitted, data, personal)?
-            .change(Change::PutTask(task.validate()?))
-            .change(Change::PutCheckpoint(row));
-        self.write(commit).await
+        let (task, now) = (self.task.id, self.now());
+        let queued = match holder {
+            Some(holder) => holder.hold(task, now),
+            None => Change::Enqueue { task, ready_at: now },
+        };
+        let changes = [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued];
+        self.note(EventType::RequestSubmitted, data, personal, changes)
     }
 
-    /// Writes one event. Nothing that follows from it is carried out before this returns.
-    pub(super) async fn event(&mut self, event: &Event) -> Result<()> {
+    /// Notes one event. Nothing that follows from it leaves the process before it is on disk.
+    pub(super) fn event(&mut self, event: &Event) -> Result<()> {
         let raw = serde_json::to_value(event).map_err(broken)?;
         let kind = raw.get("type").cloned().unwrap_or_default();
         let row = self.row(json!({ "event": raw.clone() }), "step", false)?;
         let mut personal = Map::new();
         personal.insert("event".into(), raw);
         let data = json!({ "step": kind, "effect": event.effect(), "sequence": self.sequence });
-        let commit = self.commit(EventType::StepRecorded, data, personal)?.change(Change::PutCheckpoint(row));
-        self.write(commit).await
+        self.note(EventType::StepRecorded, data, personal, [Change::PutCheckpoint(row)])
     }
 
-    /// Lays the task aside until a person decides.
-    pub(super) async fn pause(&mut self, ask: &Effect) -> Result<()> {
+    /// Lays the task aside until a person decides, or until their time is over: then whoever is free takes it up.
+    pub(super) fn pause(&mut self, ask: &Effect, until: Option<Timestamp>) -> Result<()> {
         let Effect::AskHuman { id, digest, question, expires_at } = ask else { return Ok(()) };
-        let now = self.house.clock.now();
         let shown = json!({
             "effect": id, "tool": question.tool.as_ref().map_or_else(|| question.node.to_string(), ToString::to_string),
             "arguments": question.arguments, "provenance": question.provenance, "reason": question.text,
-            "digest": digest, "since": now, "until": expires_at, "subject": question.subject, "node": question.node,
+            "digest": digest, "since": self.now(), "until": expires_at, "subject": question.subject,
+            "node": question.node, "safety": question.safety,
         });
         let row = self.row(shown.clone(), question.node.as_str(), true)?;
         let data = json!({ "node": question.node, "digest": digest, "subject": question.subject, "until": expires_at });
         let mut personal = Map::new();
         personal.insert("shown".into(), shown);
-        let mut commit =
-            self.commit(EventType::ApprovalRequested, data, personal)?.change(Change::PutCheckpoint(row));
-        if let Some(task) = self.known().await?.filter(|task| task.status == TaskStatus::Running) {
-            commit = commit.change(Change::PutTask(task.pause()?));
+        let mut changes = vec![Change::PutCheckpoint(row)];
+        changes.extend(self.laid_aside(until)?);
+        self.note(EventType::ApprovalRequested, data, personal, changes)
+    }
+
+    /// Lays the task aside until the task of a sub-agent has ended.
+    pub(super) fn sleep(&mut self, sub: TaskId, until: Option<Timestamp>) -> Result<()> {
+        let changes = self.laid_aside(until)?;
+        let data = json!({ "status": "paused", "waits_for": sub });
+        self.note(EventType::TaskChanged, data, Map::new(), changes)
+    }
+
+    fn laid_aside(&mut self, until: Option<Timestamp>) -> Result<Vec<Change>> {
+        let task = self.task.id;
+        let mut changes = vec![match until {
+            Some(ready_at) => Change::Enqueue { task, ready_at },
+            None => Change::Dequeue { task },
+        }];
+        if self.task.status == TaskStatus::Running {
+            self.task = self.task.clone().pause()?;
+            changes.push(Change::PutTask(self.task.clone()));
         }
-        self.write(commit).await
+        Ok(changes)
     }
 
-    /// Goes on after a pause.
-    pub(super) async fn resume(&mut self) -> Result<()> {
-        let Some(task) = self.known().await?.filter(|task| task.status == TaskStatus::Paused) else {
+    /// Goes on: with a task that waited for its turn, or after a pause.
+    pub(super) fn resume(&mut self) -> Result<()> {
+        if !matches!(self.task.status, TaskStatus::Paused | TaskStatus::Pending) {
             return Ok(());
-        };
-        let task = task.start(self.house.clock.now())?;
-        let data = json!({ "status": "running" });
-        let commit = self.commit(EventType::TaskChanged, data, Map::new())?.change(Change::PutTask(task));
-        self.write(commit).await
+        }
+        self.task = self.task.clone().start(self.now())?;
+        let change = Change::PutTask(self.task.clone());
+        self.note(EventType::TaskChanged, json!({ "status": "running" }), Map::new(), [change])
     }
 
-    /// Ends the task.
-    pub(super) async fn end(&mut self, ended: &Ended) -> Result<()> {
-        let Some(mut task) = self.known().await? else { return Ok(()) };
-        let now = self.house.clock.now();
+    /// Ends the task. A task above it that sleeps until then gets its turn.
+    pub(super) fn end(&mut self, ended: &Ended, wake: Option<TaskId>) -> Result<()> {
+        let now = self.now();
+        let mut task = self.task.clone();
         if task.status == TaskStatus::Paused && matches!(ended, Ended::Completed(_)) {
             task = task.start(now)?;
         }
-        let task = match ended {
+        self.task = match ended {
             Ended::Completed(result) => task.complete(words(result), now)?,
             Ended::Failed(failure) => task.fail(failure.to_string(), now)?,
             Ended::Cancelled(_) => task.cancel(now)?,
         };
-        let data = json!({ "status": task.status_name(), "error": task.error });
-        let commit = self.commit(EventType::TaskChanged, data, Map::new())?.change(Change::PutTask(task));
-        self.write(commit).await
+        let data = json!({ "status": self.task.status_name(), "error": self.task.error });
+        let mut changes = vec![Change::PutTask(self.task.clone()), Change::Dequeue { task: self.task.id }];
+        changes.extend(wake.map(|task| Change::Enqueue { task, ready_at: now }));
+        self.note(EventType::TaskChanged, data, Map::new(), changes)
     }
 
-    async fn known(&self) -> Result<Option<Valid<Task>>> {
-        Ok(self.house.store.task(&Scope::User(self.user.clone()), self.task).await?)
+    fn now(&self) -> Timestamp {
+        self.house.clock.now()
     }
 
-    fn commit(&self, event: EventType, data: Json, personal: Map<String, Json>) -> Result<Commit> {
+    fn note(
+        &self,
+        event: EventType,
+        data: Json,
+        personal: Map<String, Json>,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<()> {
         let Json::Object(data) = data else { return Err(broken("an entry is an object")) };
         let mut draft = Draft::new(event, Label::new("engine")?, data);
         draft.personal = personal;
-        Ok(Commit::new(self.user.clone(), self.task).entry(draft))
+        self.pen.note([draft], changes);
+        Ok(())
     }
 
     fn row(&mut self, data: Json, position: &str, awaiting: bool) -> Result<Valid<Checkpoint>> {
         let Json::Object(metadata) = data else { return Err(broken("a row is an object")) };
+        let now = self.now();
         let row = Checkpoint {
-            checkpoint_id: CheckpointId(self.house.random.uuid_v7(self.house.clock.now())?),
-            task_id: self.task,
+            checkpoint_id: CheckpointId(self.house.random.uuid_v7(now)?),
+            task_id: self.task.id,
             state: Shown {
                 messages: Vec::new(),
                 next_action: None,
@@ -145,17 +173,12 @@ impl Log<'_> {
             },
             position: NodeName::new(position)?,
             sequence: self.sequence,
-            created_at: self.house.clock.now(),
+            created_at: now,
             awaiting_human: awaiting,
             resumed_at: None,
         };
         self.sequence += 1;
         Ok(row.validate()?)
-    }
-
-    async fn write(&self, commit: Commit) -> Result<()> {
-        self.house.store.commit(&Scope::User(self.user.clone()), commit).await?;
-        Ok(())
     }
 }
 
@@ -164,22 +187,28 @@ pub(super) async fn load(store: &dyn Store, scope: &Scope, id: TaskId) -> Result
     let task = store.task(scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?;
     let rows = store.checkpoints(scope, id).await?;
     let sequence = rows.last().map_or(0, |row| row.sequence + 1);
-    let mut program = None;
+    let (mut program, mut input, mut child) = (None, Json::Null, Child::default());
     let mut events = Vec::new();
     for row in rows {
-        if let Some(definition) = row.state.metadata.get("definition") {
-            let definition: Definition = serde_json::from_value(definition.clone()).map_err(broken)?;
+        let mut metadata = row.into_inner().state.metadata;
+        if let Some(definition) = metadata.remove("definition") {
+            let definition: Definition = serde_json::from_value(definition).map_err(broken)?;
             program = Some(
                 Program::from_definition(definition)
                     .map_err(|problems| Error::Program(problems.to_string()))?,
             );
+            input = metadata.remove("input").unwrap_or_default();
+            child = metadata
+                .remove("child")
+                .and_then(|child| serde_json::from_value(child).ok())
+                .unwrap_or_default();
         }
-        if let Some(event) = row.state.metadata.get("event") {
-            events.push(serde_json::from_value(event.clone()).map_err(broken)?);
+        if let Some(event) = metadata.remove("event") {
+            events.push(serde_json::from_value(event).map_err(broken)?);
         }
     }
     let program = program.ok_or_else(|| Error::NotARun(id.to_string()))?;
-    Ok(Stored { task, program, events, sequence })
+    Ok(Stored { task, program, input, child, events, sequence })
 }
 
 /// A result in words: text as it is, anything else as JSON.
@@ -188,11 +217,6 @@ pub(super) fn words(result: &Json) -> String {
         Json::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The time as the engine wants it.
-pub(super) fn now(house: &House) -> Timestamp {
-    house.clock.now()
 }
 
 fn broken(error: impl std::fmt::Display) -> Error {

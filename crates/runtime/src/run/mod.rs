@@ -1,33 +1,49 @@
 //! Runs workflows and agents: the engine says what happens next, this carries it out and writes it down.
 //!
 //! Invariants
-//! - An event is on disk before anything that follows from it is carried out. After a crash the state is folded from the events,
-//!   and a call without a receipt is made again only if that is safe.
+//! - Nothing leaves the process before what led to it is on disk. After a crash the state is folded from the events, and a call
+//!   without a receipt is made again only if that is safe.
+//! - A task is carried out by one holder at a time. Whoever takes a task over first takes its lease and then reads it: what the
+//!   one before still tries to write is refused.
 //! - A run keeps the definitions that it was started with.
-//! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it ends.
 
 mod definitions;
+mod drive;
 mod log;
+mod replay;
+mod service;
 mod work;
+
+pub use crate::pen::Holder;
+pub use drive::{Came, Hands, Work};
+pub use replay::{At, Parted, Replayed, at};
+pub use service::{Service, ServiceOptions, Told};
 
 use crate::ask::House;
 use crate::error::{Error, Result};
+use crate::pen::Pen;
 use crate::toolbox::Toolbox;
 use definitions::Definitions;
+use drive::Run;
 use log::{Log, Stored};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 use steward_domain::{
-    AgentName, CallId, EventType, HumanAction, JsonObject, Label, LlmConfig, TaskId, UserId,
+    AgentName, CallId, Check as _, Description, EventType, HumanAction, Idempotency, JsonObject, Label,
+    LlmConfig, States as _, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
 };
-use steward_engine::{Effect, EffectId, Ended, Event, InFlight, Program, State, Status};
+use steward_engine::{Effect, EffectId, Ended, Event, InFlight, Program, State};
+use steward_journal::clock::Clock;
 use steward_language::model::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
-use steward_store::Scope;
-use tokio::task::{AbortHandle, JoinSet};
+use steward_store::{Commit, Lease, Scope, Store};
+use tokio_util::sync::CancellationToken;
+use work::HouseHands;
 
 /// What runs are carried out with.
 #[derive(Clone)]
@@ -35,6 +51,8 @@ pub struct Runner {
     toolbox: Arc<Toolbox>,
     models: Arc<Models>,
     home: PathBuf,
+    holder: Holder,
+    stop: CancellationToken,
 }
 
 /// How a run stands.
@@ -48,6 +66,8 @@ pub enum Standing {
     Cancelled(String),
     /// Waits for a person.
     Waiting,
+    /// This process ends; another takes it up.
+    HandedOver,
 }
 
 /// A run and how it stands.
@@ -59,6 +79,8 @@ pub struct Ran {
     pub standing: Standing,
     /// Events so far.
     pub steps: u64,
+    /// The task above it that slept until this one ended.
+    pub parent: Option<TaskId>,
 }
 
 /// What somebody who watches hears.
@@ -90,15 +112,52 @@ pub struct Decided {
     pub from: String,
 }
 
+/// A lease without a sign of life.
+const LEASE: Duration = Duration::from_secs(30);
+
 impl Runner {
     /// Over a toolbox, with models by name and the definitions of a home.
+    pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
+        let house = toolbox.house();
+        let id = house.random.uuid_v7(house.clock.now())?.simple().to_string();
+        let short: String = id.chars().rev().take(8).collect();
+        let holder = Holder { name: Label::new(format!("{}-{short}", std::process::id()))?, lease: LEASE };
+        Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
+    }
+
+    /// As this holder: a worker with a name of its own.
     #[must_use]
-    pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Self {
-        Self { toolbox, models, home }
+    pub fn held_by(mut self, holder: Holder) -> Self {
+        self.holder = holder;
+        self
+    }
+
+    /// With another lease under the name that it has.
+    #[must_use]
+    pub fn leased_for(mut self, lease: Duration) -> Self {
+        self.holder.lease = lease;
+        self
+    }
+
+    /// Who carries the tasks out.
+    #[must_use]
+    pub fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
+    /// Begins nothing new once this is called: what runs comes to its end and is handed over.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: CancellationToken) -> Self {
+        self.stop = stop;
+        self
     }
 
     fn house(&self) -> &House {
         self.toolbox.house()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.house().clock.now()
     }
 
     /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible address.
@@ -130,14 +189,47 @@ impl Runner {
     /// Runs a workflow or an agent until it ends or waits for a person.
     pub async fn start(&self, user: &UserId, name: &str, input: Json, watch: Option<Watch>) -> Result<Ran> {
         let program = self.program(name).await?;
-        let task = TaskId(self.house().random.uuid_v7(self.house().clock.now())?);
+        self.run(user, program, input, watch).await
+    }
+
+    /// Runs a program until it ends or waits for a person.
+    pub async fn run(
+        &self,
+        user: &UserId,
+        program: Program,
+        input: Json,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
+        let task = TaskId(self.house().random.uuid_v7(self.now())?);
         self.begin(user.clone(), task, program, input, Child::default(), watch).await
     }
 
-    /// Goes on with a run after a crash. One that waits for a person still waits.
+    /// Puts a workflow or an agent in the queue: whoever is free runs it.
+    pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
+        let program = self.program(name).await?;
+        let id = TaskId(self.house().random.uuid_v7(self.now())?);
+        let title = Description::new(program.definition().root.title())?;
+        let task = Task {
+            status: TaskStatus::Pending,
+            started_at: None,
+            ..Task::running(id, user.clone(), title, agent_of(&program)?, self.now())
+        };
+        let pen = Arc::new(Pen::new(self.house().store.clone(), user.clone(), id.into(), None));
+        let mut log = self.log(pen, task.validate()?, 0, &program)?;
+        log.begin(&program, input, Child::default(), None)?;
+        log.pen.flush().await?;
+        Ok(id)
+    }
+
+    /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody else is at stays theirs.
     pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
-        let stored = log::load(&*self.house().store, scope, task).await?;
-        self.take_over(stored, None, watch).await
+        if let Some(lease) = self.house().store.lease(task).await?
+            && lease.until > self.now()
+            && lease.worker != self.holder.name
+        {
+            return Err(Error::Busy { task: task.to_string(), worker: lease.worker.to_string() });
+        }
+        self.take_over(scope, task, None, watch).await
     }
 
     /// Goes on with a run after a person's decision over exactly what they were shown.
@@ -148,39 +240,75 @@ impl Runner {
         decided: Decided,
         watch: Option<Watch>,
     ) -> Result<Ran> {
-        let stored = log::load(&*self.house().store, scope, task).await?;
-        self.take_over(stored, Some(Next::Decided(decided)), watch).await
+        self.take_over(scope, task, Some(Next::Decided(decided)), watch).await
     }
 
-    /// Calls a run off.
+    /// Calls a run off, whoever is at it: they find that the task is no longer theirs.
     pub async fn cancel(&self, scope: &Scope, task: TaskId, by: &Label) -> Result<Ran> {
-        let stored = log::load(&*self.house().store, scope, task).await?;
-        self.take_over(stored, Some(Next::Cancelled(by.to_string())), None).await
-    }
-
-    /// The events of a run and the program they happened to.
-    pub async fn history(&self, scope: &Scope, task: TaskId) -> Result<(Program, Vec<Event>)> {
-        let stored = log::load(&*self.house().store, scope, task).await?;
-        Ok((stored.program, stored.events))
+        self.take_over(scope, task, Some(Next::Cancelled(by.to_string())), None).await
     }
 
     /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
         let stored = log::load(&*self.house().store, scope, task).await?;
-        let new = TaskId(self.house().random.uuid_v7(self.house().clock.now())?);
+        let new = TaskId(self.house().random.uuid_v7(self.now())?);
         let events = steward_engine::fork(&stored.events, steps, new);
-        let (state, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;
-        drop(state);
+        let (_, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;
         let user = stored.task.user_id.clone();
-        let mut run = Run::new(self, user, new, stored.program, watch)?;
-        let input = Json::Null;
-        run.log.begin(&run.program, &input, Some(task)).await?;
+        let running = self.running(new, &user, &stored.program, None)?;
+        let pen = self.pen(user.clone(), new, None);
+        let hands = self.hands(user, new, &pen, watch.clone());
+        let mut run = self.new_run(&hands, stored.program, new, watch);
+        let mut log = self.log(pen, running, 0, &run.program)?;
+        log.begin(&run.program, &stored.input, stored.child, Some(&self.holder))?;
         for event in &events {
-            run.log.event(event).await?;
+            log.event(event)?;
         }
+        run.log = Some(log);
         run.state = steward_engine::fold(&run.program, &events);
-        run.happened(Event::Recovered { in_flight: begun, at: self.house().clock.now() }).await?;
+        run.happened(Event::Recovered { in_flight: begun, at: self.now() }).await?;
         run.drive().await
+    }
+
+    fn running(
+        &self,
+        id: TaskId,
+        user: &UserId,
+        program: &Program,
+        parent: Option<TaskId>,
+    ) -> Result<Valid<Task>> {
+        let title = Description::new(program.definition().root.title())?;
+        let task = Task::running(id, user.clone(), title, agent_of(program)?, self.now());
+        Ok(Task { parent_task_id: parent, ..task }.validate()?)
+    }
+
+    fn log(&self, pen: Arc<Pen>, task: Valid<Task>, sequence: u64, program: &Program) -> Result<Log> {
+        Ok(Log { house: self.house().clone(), pen, task, sequence, agent: agent_of(program)? })
+    }
+
+    fn pen(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<Pen> {
+        let pen = Arc::new(Pen::new(self.house().store.clone(), user, task.into(), lease));
+        self.toolbox.pens().put(&pen);
+        pen
+    }
+
+    fn hands(&self, user: UserId, task: TaskId, pen: &Arc<Pen>, watch: Option<Watch>) -> HouseHands {
+        HouseHands { runner: self.clone(), task, user, pen: pen.clone(), watch }
+    }
+
+    fn new_run<'a>(
+        &self,
+        hands: &'a HouseHands,
+        program: Program,
+        task: TaskId,
+        watch: Option<Watch>,
+    ) -> Run<'a> {
+        let mut run = Run::new(hands, self.house().clock.clone(), program, task);
+        run.watch = watch;
+        run.beat = Some(self.holder.lease / 3);
+        run.lease = self.holder.lease;
+        run.stop = self.stop.clone();
+        run
     }
 
     fn begin(
@@ -193,33 +321,87 @@ impl Runner {
         watch: Option<Watch>,
     ) -> Pin<Box<dyn Future<Output = Result<Ran>> + Send + '_>> {
         Box::pin(async move {
-            let mut run = Run::new(self, user, task, program, watch)?;
-            run.tell(Seen::Started(task));
-            run.log.begin(&run.program, &input, child.parent).await?;
-            let started = Event::Started {
-                task,
-                input,
-                depth: child.depth,
-                untrusted: child.untrusted,
-                at: self.house().clock.now(),
-            };
-            run.happened(started).await?;
+            let running = self.running(task, &user, &program, child.parent)?;
+            let pen = self.pen(user.clone(), task, None);
+            let hands = self.hands(user, task, &pen, watch.clone());
+            let mut run = self.new_run(&hands, program, task, watch.clone());
+            let mut log = self.log(pen, running, 0, &run.program)?;
+            log.begin(&run.program, &input, child, Some(&self.holder))?;
+            if let Some(watch) = watch {
+                log.pen.flush().await?;
+                watch(Seen::Started(task));
+            }
+            run.log = Some(log);
+            run.happened(child.started(task, input, self.now())).await?;
             run.drive().await
         })
     }
 
-    async fn take_over(&self, stored: Stored, next: Option<Next>, watch: Option<Watch>) -> Result<Ran> {
-        let Stored { task, program, events, sequence } = stored;
-        let scope = Scope::User(task.user_id.clone());
-        let (state, begun) = self.folded(&scope, &program, &events, events.len(), task.id).await?;
-        let mut run = Run::new(self, task.user_id.clone(), task.id, program, watch)?;
-        (run.state, run.log.sequence) = (state, sequence);
-        if run.state.status().is_final() {
-            return Ok(run.ran());
+    /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this one ended goes on too.
+    async fn take_over(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        next: Option<Next>,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
+        let ran = self.taken(scope, task, next, watch.clone(), true).await?;
+        let mut last = ran.clone();
+        while let Some(parent) = last.parent.filter(|_| last.standing.is_final()) {
+            last = self.taken(scope, parent, None, watch.clone(), true).await?;
         }
-        let at = self.house().clock.now();
-        run.log.resume().await?;
-        run.happened(Event::Recovered { in_flight: begun, at }).await?;
+        Ok(ran)
+    }
+
+    async fn taken(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        next: Option<Next>,
+        watch: Option<Watch>,
+        wakes: bool,
+    ) -> Result<Ran> {
+        let store = &self.house().store;
+        let known = store.task(scope, task).await?.ok_or_else(|| Error::NoTask(task.to_string()))?;
+        if known.status.is_final() {
+            return Ok(Ran::of(&log::load(&**store, scope, task).await?));
+        }
+        let mut commit = Commit::new(known.user_id.clone(), task);
+        commit.changes.push(self.holder.hold(task, self.now()));
+        let lease = store.commit(&Scope::User(known.user_id.clone()), commit).await?.lease;
+        self.go_on(lease, &known, next, watch, wakes).await
+    }
+
+    /// Goes on with a task that is held.
+    async fn go_on(
+        &self,
+        lease: Option<Lease>,
+        known: &Task,
+        next: Option<Next>,
+        watch: Option<Watch>,
+        wakes: bool,
+    ) -> Result<Ran> {
+        let (user, id) = (known.user_id.clone(), known.id);
+        let scope = Scope::User(user.clone());
+        let stored = log::load(&*self.house().store, &scope, id).await?;
+        let Stored { task, program, input, child, events, sequence } = stored;
+        let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
+        let pen = self.pen(user.clone(), id, lease);
+        let hands = self.hands(user, id, &pen, watch.clone());
+        let mut run = self.new_run(&hands, program, id, watch);
+        run.wake = task.parent_task_id.filter(|_| wakes);
+        let mut log = self.log(pen, task, sequence, &run.program)?;
+        run.state = state;
+        let at = self.now();
+        if !run.state.status().is_final() {
+            log.resume()?;
+        }
+        run.log = Some(log);
+        let first = match events.is_empty() {
+            true => child.started(id, input, at),
+            false => Event::Recovered { in_flight: begun, at },
+        };
+        run.happened(first).await?;
         match next {
             Some(Next::Decided(decided)) => run.decided(decided).await?,
             Some(Next::Cancelled(by)) => run.happened(Event::CancelRequested { by, at }).await?,
@@ -238,7 +420,7 @@ impl Runner {
         task: TaskId,
     ) -> Result<(State, Vec<InFlight>)> {
         let mut state = State::new(program);
-        let mut calls: BTreeMap<EffectId, (CallId, steward_domain::Idempotency)> = BTreeMap::new();
+        let mut calls: BTreeMap<EffectId, (CallId, Idempotency)> = BTreeMap::new();
         let mut effects = Vec::new();
         for event in events.iter().take(steps) {
             effects.clear();
@@ -258,8 +440,8 @@ impl Runner {
     }
 
     /// The calls of a task that are in the journal as begun.
-    async fn begun(&self, scope: &Scope, task: TaskId) -> Result<std::collections::BTreeSet<String>> {
-        let mut begun = std::collections::BTreeSet::new();
+    async fn begun(&self, scope: &Scope, task: TaskId) -> Result<BTreeSet<String>> {
+        let mut begun = BTreeSet::new();
         let mut after = 0;
         loop {
             let entries = self.house().store.entries(scope, task.into(), after, 1000).await?;
@@ -271,14 +453,110 @@ impl Runner {
             }
         }
     }
+
+    /// Runs a sub-agent as a task of its own; one that was begun before a crash is taken up again.
+    fn sub(
+        &self,
+        sub: Sub,
+        user: UserId,
+        watch: Option<Watch>,
+    ) -> Pin<Box<dyn Future<Output = Came> + Send + '_>> {
+        Box::pin(async move {
+            let Sub { id, task, text, definition, child } = sub;
+            let scope = Scope::User(user.clone());
+            let known = self.house().store.task(&scope, task).await;
+            let ran = match known {
+                Ok(Some(_)) => self.taken(&scope, task, None, watch, false).await,
+                Ok(None) => match Program::from_definition(definition) {
+                    Ok(program) => self.begin(user, task, program, Json::String(text), child, watch).await,
+                    Err(problems) => Err(Error::Program(problems.to_string())),
+                },
+                Err(error) => Err(error.into()),
+            };
+            let summary = match ran {
+                Ok(Ran { standing: Standing::Completed(result), .. }) => Ok(log::words(&result)),
+                Ok(Ran { standing: Standing::Failed(why), .. }) => Err(why),
+                Ok(Ran { standing: Standing::Cancelled(by), .. }) => Err(format!("called off by {by}")),
+                Ok(Ran { standing: Standing::Waiting, task, .. }) => return Came::Sleeps(task),
+                Ok(Ran { standing: Standing::HandedOver, .. }) => return Came::Nothing,
+                Err(error) => Err(error.to_string()),
+            };
+            let usage = steward_engine::Usage::default();
+            Came::Happened(Event::SubEnded { effect: id, summary, usage, at: self.now() })
+        })
+    }
+}
+
+/// Runs a program with these hands and keeps nothing: for what needs no proof.
+pub async fn unkept(
+    program: Program,
+    input: Json,
+    hands: &dyn Hands,
+    clock: Arc<dyn Clock>,
+    task: TaskId,
+) -> Result<Ran> {
+    let at = clock.now();
+    let mut run = Run::new(hands, clock, program, task);
+    run.happened(Child::default().started(task, input, at)).await?;
+    run.drive().await
+}
+
+/// The events of a run and the program they happened to.
+pub async fn history(store: &dyn Store, scope: &Scope, task: TaskId) -> Result<(Program, Vec<Event>)> {
+    let stored = log::load(store, scope, task).await?;
+    Ok((stored.program, stored.events))
+}
+
+impl Ran {
+    /// How a run stands by what is stored of it.
+    fn of(stored: &Stored) -> Self {
+        let state = steward_engine::fold(&stored.program, &stored.events);
+        Self {
+            task: stored.task.id,
+            standing: Standing::of(&state),
+            steps: state.events(),
+            parent: stored.task.parent_task_id,
+        }
+    }
+}
+
+impl Standing {
+    fn of(state: &State) -> Self {
+        match state.ended() {
+            Some(Ended::Completed(result)) => Self::Completed(result.clone()),
+            Some(Ended::Failed(failure)) => Self::Failed(failure.to_string()),
+            Some(Ended::Cancelled(by)) => Self::Cancelled(by.clone()),
+            None => Self::Waiting,
+        }
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_))
+    }
+}
+
+/// Whose name a run goes under.
+fn agent_of(program: &Program) -> Result<AgentName> {
+    let title = program.definition().root.title();
+    let name = title.rsplit(' ').next().unwrap_or_default();
+    Ok(AgentName::new(name).or_else(|_| AgentName::new("engine"))?)
 }
 
 /// What a sub-agent's task is told of where it comes from.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Child {
+    #[serde(skip)]
     parent: Option<TaskId>,
     depth: u8,
     untrusted: bool,
+}
+
+impl Child {
+    fn started(self, task: TaskId, input: Json, at: Timestamp) -> Event {
+        Event::Started { task, input, depth: self.depth, untrusted: self.untrusted, at }
+    }
 }
 
 /// A sub-agent's task.
@@ -294,203 +572,4 @@ struct Sub {
 enum Next {
     Decided(Decided),
     Cancelled(String),
-}
-
-/// One run while it is carried out.
-struct Run<'a> {
-    runner: &'a Runner,
-    program: Arc<Program>,
-    state: State,
-    log: Log<'a>,
-    work: JoinSet<Option<Event>>,
-    handles: HashMap<EffectId, AbortHandle>,
-    questions: BTreeMap<EffectId, Effect>,
-    watch: Option<Watch>,
-}
-
-impl<'a> Run<'a> {
-    fn new(
-        runner: &'a Runner,
-        user: UserId,
-        task: TaskId,
-        program: Program,
-        watch: Option<Watch>,
-    ) -> Result<Self> {
-        let title = program.definition().root.title();
-        let name = title.rsplit(' ').next().unwrap_or_default();
-        let agent = AgentName::new(name).or_else(|_| AgentName::new("engine"))?;
-        let state = State::new(&program);
-        Ok(Self {
-            runner,
-            program: Arc::new(program),
-            state,
-            log: Log { house: runner.house(), user, task, sequence: 0, agent },
-            work: JoinSet::new(),
-            handles: HashMap::new(),
-            questions: BTreeMap::new(),
-            watch,
-        })
-    }
-
-    fn tell(&self, seen: Seen) {
-        if let Some(watch) = &self.watch {
-            watch(seen);
-        }
-    }
-
-    fn ran(&self) -> Ran {
-        let standing = match self.state.ended() {
-            Some(Ended::Completed(result)) => Standing::Completed(result.clone()),
-            Some(Ended::Failed(failure)) => Standing::Failed(failure.to_string()),
-            Some(Ended::Cancelled(by)) => Standing::Cancelled(by.clone()),
-            None => Standing::Waiting,
-        };
-        Ran { task: self.log.task, standing, steps: self.state.events() }
-    }
-
-    /// Takes an event: applies it, writes it down, and begins what follows from it. One that comes late changes nothing.
-    async fn happened(&mut self, event: Event) -> Result<()> {
-        let Ok(effects) = self.state.apply(&self.program, &event) else { return Ok(()) };
-        self.log.event(&event).await?;
-        self.tell(Seen::Happened(event));
-        for effect in effects {
-            self.carry_out(effect).await?;
-        }
-        Ok(())
-    }
-
-    async fn carry_out(&mut self, effect: Effect) -> Result<()> {
-        self.tell(Seen::Doing(effect.clone()));
-        let runner = self.runner.clone();
-        let (task, user) = (self.log.task, self.log.user.clone());
-        match effect {
-            Effect::CallTool { id, .. } => {
-                self.spawn(id, async move { runner.call_tool(task, user, effect).await });
-            }
-            Effect::CallModel { id, .. } => {
-                if let Some(asked) = runner.asked(&self.program, &self.state, id) {
-                    self.spawn(id, async move { Some(runner.ask_model(id, asked).await) });
-                }
-            }
-            Effect::StartTimer { id, at } => self.spawn(id, async move {
-                work::until(at, log::now(runner.house())).await;
-                Some(Event::TimerFired { timer: id, at: log::now(runner.house()) })
-            }),
-            Effect::AskHuman { id, .. } => drop(self.questions.insert(id, effect)),
-            Effect::StartSub { id, task_id, agent, task: text, untrusted, depth, limits } => {
-                let Some(definition) = self.program.definition().for_agent(&agent, limits) else {
-                    return Ok(());
-                };
-                let watch = self.watch.clone();
-                let child = Child { parent: Some(task), depth, untrusted };
-                let sub = Sub { id, task: task_id, text, definition, child };
-                self.spawn(id, async move { Some(runner.sub(sub, user, watch).await) });
-            }
-            Effect::Cancel { id } => {
-                self.questions.remove(&id);
-                if let Some(handle) = self.handles.remove(&id) {
-                    handle.abort();
-                }
-            }
-            Effect::Checkpoint { .. }
-            | Effect::Finish { .. }
-            | Effect::Fail { .. }
-            | Effect::Cancelled { .. } => {}
-        }
-        Ok(())
-    }
-
-    fn spawn(&mut self, id: EffectId, work: impl Future<Output = Option<Event>> + Send + 'static) {
-        let handle = self.work.spawn(work);
-        self.handles.insert(id, handle);
-    }
-
-    /// Carries the run on until it ends or only people are awaited.
-    async fn drive(&mut self) -> Result<Ran> {
-        loop {
-            if let Some(ended) = self.state.ended().cloned() {
-                self.work.abort_all();
-                self.log.end(&ended).await?;
-                return Ok(self.ran());
-            }
-            if self.state.status() == Status::Paused && self.waits_for_people() {
-                self.work.abort_all();
-                if let Some(question) = self.questions.values().next().cloned() {
-                    self.log.pause(&question).await?;
-                }
-                return Ok(self.ran());
-            }
-            match self.work.join_next().await {
-                Some(Ok(Some(event))) => {
-                    if let Some(id) = event.effect() {
-                        self.handles.remove(&id);
-                    }
-                    self.happened(event).await?;
-                }
-                Some(_) => {}
-                None => return Err(Error::Stuck(self.log.task.to_string())),
-            }
-        }
-    }
-
-    /// A question whose time has come is answered by its timer; until then the run need not stay in memory.
-    fn waits_for_people(&self) -> bool {
-        let now = log::now(self.runner.house());
-        self.questions
-            .values()
-            .any(|question| matches!(question, Effect::AskHuman { expires_at, .. } if *expires_at > now))
-    }
-
-    async fn decided(&mut self, decided: Decided) -> Result<()> {
-        let waiting = self.questions.values().next().cloned();
-        let Some(Effect::AskHuman { id, digest, .. }) = waiting else {
-            return Err(Error::NotWaiting(self.log.task.to_string()));
-        };
-        self.questions.remove(&id);
-        let event = Event::HumanDecided {
-            request: id,
-            action: decided.action,
-            message: decided.message,
-            state_updates: decided.updates,
-            by: decided.by.to_string(),
-            from: decided.from,
-            digest,
-            at: log::now(self.runner.house()),
-        };
-        self.happened(event).await
-    }
-}
-
-impl Runner {
-    /// Runs a sub-agent as a task of its own; one that was begun before a crash is taken up again.
-    fn sub(
-        &self,
-        sub: Sub,
-        user: UserId,
-        watch: Option<Watch>,
-    ) -> Pin<Box<dyn Future<Output = Event> + Send + '_>> {
-        Box::pin(async move {
-            let Sub { id, task, text, definition, child } = sub;
-            let scope = Scope::User(user.clone());
-            let known = log::load(&*self.house().store, &scope, task).await;
-            let ran = match known {
-                Ok(stored) => self.take_over(stored, None, watch).await,
-                Err(_) => match Program::from_definition(definition) {
-                    Ok(program) => self.begin(user, task, program, Json::String(text), child, watch).await,
-                    Err(problems) => Err(Error::Program(problems.to_string())),
-                },
-            };
-            let summary = match ran {
-                Ok(Ran { standing: Standing::Completed(result), .. }) => Ok(log::words(&result)),
-                Ok(Ran { standing: Standing::Failed(why), .. }) => Err(why),
-                Ok(Ran { standing: Standing::Cancelled(by), .. }) => Err(format!("called off by {by}")),
-                Ok(Ran { standing: Standing::Waiting, task, .. }) => Err(format!(
-                    "the agent's task {task} waits for a person; decide on it and run this again"
-                )),
-                Err(error) => Err(error.to_string()),
-            };
-            let usage = steward_engine::Usage::default();
-            Event::SubEnded { effect: id, summary, usage, at: self.house().clock.now() }
-        })
-    }
 }

@@ -1,10 +1,14 @@
 //! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
 
-use super::Runner;
+use super::drive::{Came, Hands, Work};
+use super::{Child, Runner, Sub, Watch};
+use crate::pen::Pen;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{Coded as _, ErrorClass, Role, Sha256Hex, TaskId, Timestamp, UserId};
+use steward_domain::{Coded as _, ErrorClass, Role, Sha256Hex, TaskId, UserId};
 use steward_engine::{
     AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Provenance, Reply, State, ToolOutcome, Usage,
 };
@@ -16,9 +20,55 @@ use steward_tools::{Content, Error as ToolError, Output};
 /// Bytes of a result that go into the engine's state; the whole of it is in the record of the call.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
+/// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of their own.
+pub(super) struct HouseHands {
+    pub(super) runner: Runner,
+    pub(super) task: TaskId,
+    pub(super) user: UserId,
+    pub(super) pen: Arc<Pen>,
+    pub(super) watch: Option<Watch>,
+}
+
+impl Hands for HouseHands {
+    fn call_tool(&self, effect: Effect) -> Work {
+        let (runner, task, user) = (self.runner.clone(), self.task, self.user.clone());
+        Box::pin(
+            async move { runner.call_tool(task, user, effect).await.map_or(Came::Nothing, Came::Happened) },
+        )
+    }
+
+    fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work {
+        let Some(asked) = self.runner.asked(program, state, id) else {
+            return Box::pin(ready(Came::Nothing));
+        };
+        let (runner, pen) = (self.runner.clone(), self.pen.clone());
+        Box::pin(async move { Came::Happened(runner.ask_model(id, asked, &pen).await) })
+    }
+
+    fn start_sub(&self, program: &Program, effect: Effect) -> Work {
+        let Effect::StartSub { id, task_id, agent, task: text, untrusted, depth, limits } = effect else {
+            return Box::pin(ready(Came::Nothing));
+        };
+        let Some(definition) = program.definition().for_agent(&agent, limits) else {
+            return Box::pin(ready(Came::Nothing));
+        };
+        let child = Child { parent: Some(self.task), depth, untrusted };
+        let sub = Sub { id, task: task_id, text, definition, child };
+        let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
+        let pen = self.pen.clone();
+        Box::pin(async move {
+            // The task below is seen by others, so what led to it comes first.
+            match pen.flush().await {
+                Ok(()) => runner.sub(sub, user, watch).await,
+                Err(_) => Came::Nothing,
+            }
+        })
+    }
+}
+
 impl Runner {
     /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
-    pub(super) async fn call_tool(&self, task: TaskId, user: UserId, effect: Effect) -> Option<Event> {
+    async fn call_tool(&self, task: TaskId, user: UserId, effect: Effect) -> Option<Event> {
         let Effect::CallTool {
             id, key, tool, server, arguments, provenance, approval, timeout_seconds, ..
         } = effect
@@ -43,23 +93,27 @@ impl Runner {
                 ToolOutcome::Failed { class: class(error.class()), message: error.to_string(), sent: true }
             }
         };
-        Some(Event::ToolEnded { effect: id, outcome, at: self.house().clock.now() })
+        Some(Event::ToolEnded { effect: id, outcome, at: self.now() })
     }
 
-    /// Asks a model. What it is shown was written down before, from the state.
-    pub(super) async fn ask_model(&self, id: EffectId, asked: Asked) -> Event {
-        let at = || self.house().clock.now();
+    /// Asks a model. Whatever led to the question is on disk before it leaves the process.
+    async fn ask_model(&self, id: EffectId, asked: Asked, pen: &Pen) -> Event {
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
             effect: id,
             class: self::class(class),
             message,
             retry_after_seconds: None,
-            at: at(),
+            at: self.now(),
         };
         let model = match self.model(&asked.llm) {
             Ok(model) => model,
             Err(error) => return failed(error.class(), error.to_string()),
         };
+        if model.leaves_process()
+            && let Err(error) = pen.flush().await
+        {
+            return failed(error.class(), error.to_string());
+        }
         match model.chat(&asked.chat).await {
             Err(error) => failed(error.class(), error.to_string()),
             Ok(answer) => {
@@ -69,17 +123,14 @@ impl Runner {
                     output_tokens: answer.usage.output,
                     cost_micros: answer.cost_micros.unwrap_or_default(),
                 };
-                Event::ModelReplied {
-                    effect: id,
-                    reply: Reply { text: answer.text, tool_calls, usage },
-                    at: at(),
-                }
+                let reply = Reply { text: answer.text, tool_calls, usage };
+                Event::ModelReplied { effect: id, reply, at: self.now() }
             }
         }
     }
 
     /// What the model of this effect is shown, copied out of the state.
-    pub(super) fn asked(&self, program: &Program, state: &State, id: EffectId) -> Option<Asked> {
+    fn asked(&self, program: &Program, state: &State, id: EffectId) -> Option<Asked> {
         let prompt = state.prompt(program, id)?;
         let names = Names::of(&prompt);
         let tools = prompt.offered().map(|(name, agent)| self.offered(name, agent, &names)).collect();
@@ -110,7 +161,7 @@ impl Runner {
 }
 
 /// A question to a model, ready to be sent.
-pub(super) struct Asked {
+struct Asked {
     chat: Chat,
     names: Names,
     llm: steward_domain::LlmConfig,
@@ -223,17 +274,11 @@ fn failed(error: &ToolError) -> ToolOutcome {
     }
 }
 
-pub(super) fn class(class: ErrorClass) -> Class {
+fn class(class: ErrorClass) -> Class {
     match class {
         ErrorClass::User => Class::User,
         ErrorClass::Denied => Class::Denied,
         ErrorClass::Transient => Class::Transient,
         ErrorClass::Bug => Class::Bug,
     }
-}
-
-/// Waits until then.
-pub(super) async fn until(at: Timestamp, now: Timestamp) {
-    let micros = u64::try_from(at.micros().saturating_sub(now.micros())).unwrap_or_default();
-    tokio::time::sleep(Duration::from_micros(micros)).await;
 }

@@ -3,6 +3,7 @@
 //! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A call that stays inside
 //! this process shares one commit with its receipt: nobody can have seen it before.
 
+use crate::pen::Pens;
 use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
@@ -20,13 +21,14 @@ use steward_tools::{Error, Result};
 /// The journal as a ledger of calls.
 pub struct StoreLedger {
     store: Arc<dyn Store>,
+    pens: Pens,
     known: Mutex<HashSet<ToolId>>,
 }
 
 impl StoreLedger {
     /// A ledger in this store.
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, known: Mutex::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, pens: Pens) -> Self {
+        Self { store, pens, known: Mutex::default() }
     }
 
     /// A call's record names its tool, so the tool must be known to the store: once for each process is enough.
@@ -45,7 +47,12 @@ impl StoreLedger {
         Ok(())
     }
 
+    /// Writes with the pen of the run that the call belongs to, after what led to it; else by itself.
     async fn write(&self, intent: &Intent, entries: Vec<Draft>, changes: Vec<Change>) -> Result<()> {
+        if let Some(pen) = self.pens.of(intent.chain) {
+            pen.note(entries, changes);
+            return if intent.leaves_process { pen.flush().await.map_err(broken) } else { Ok(()) };
+        }
         let mut commit = Commit::new(intent.user.clone(), intent.chain);
         (commit.entries, commit.changes) = (entries, changes);
         self.store.commit(&Scope::User(intent.user.clone()), commit).await.map_err(broken)?;

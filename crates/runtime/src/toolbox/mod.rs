@@ -21,6 +21,7 @@ pub use search::Found;
 
 use crate::ask::House;
 use crate::error::{Error, Result};
+use crate::pen::Pens;
 use servers::Watched;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,6 +57,7 @@ pub struct Options {
 pub struct Toolbox {
     desk: Arc<Desk>,
     house: House,
+    pens: Pens,
     options: Options,
     servers: Servers,
     watched: Arc<RwLock<BTreeMap<ServerName, Arc<Watched>>>>,
@@ -78,7 +80,8 @@ impl Toolbox {
         let registry = Registry::new(Vec::new());
         registry.set_agents("own", own::agents(house, &options, &grounds)?);
         registry.set_builtin(own::builtins(house, &options, &grounds, &Configuration::default())?);
-        let ledger = Arc::new(StoreLedger::new(house.store.clone()));
+        let pens = Pens::default();
+        let ledger = Arc::new(StoreLedger::new(house.store.clone(), pens.clone()));
         let keeper = Arc::new(ArtifactKeeper::new(house.store.clone(), &house.artifacts));
         let desk = Desk::new(registry, ledger, keeper, house.clock.clone(), house.random.clone());
         let approvals = Approvals {
@@ -90,6 +93,7 @@ impl Toolbox {
         let toolbox = Self {
             desk: Arc::new(desk),
             house: house.clone(),
+            pens,
             pins: Pins::at(options.home.join("config/mcp_pins.json")),
             index: search::Searcher::new(house.encoder.clone()),
             options,
@@ -102,6 +106,11 @@ impl Toolbox {
         };
         toolbox.configure().await?;
         Ok(toolbox)
+    }
+
+    /// The pens of the runs that are carried out.
+    pub(crate) fn pens(&self) -> &Pens {
+        &self.pens
     }
 
     /// Reads the files and puts them into force; watches them if that was asked for.

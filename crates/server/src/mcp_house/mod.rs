@@ -226,6 +226,7 @@ impl HouseGateway {
             Standing::Completed(result) => ("completed", result),
             Standing::Failed(why) => return Err(Failure::tool("ENG003", why, ErrorClass::User)),
             Standing::Cancelled(by) => ("cancelled", Json::from(by)),
+            Standing::HandedOver => ("running", Json::from("this process ends; another goes on with it")),
             Standing::Waiting => {
                 ("paused", json!(format!("waits for a person: steward approvals approve {}", ran.task)))
             }

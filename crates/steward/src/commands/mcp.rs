@@ -51,25 +51,11 @@ pub(super) async fn run(context: &Context, command: Mcp) -> Result<(), Failure> 
     let result = tokio::select! {
         result = &mut serving => result,
         () = async { following.await; std::future::pending::<()>().await } => Ok(()),
-        () = stopped() => {
+        () = super::stopped() => {
             shutdown.cancel();
             serving.await
         }
     };
     toolbox.close().await;
     result.map_err(Failure::unexpected)
-}
-
-/// Until somebody wants it to end.
-async fn stopped() {
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
-    }
 }

@@ -16,6 +16,8 @@ mod run;
 mod skills;
 mod task;
 mod tools;
+mod watch;
+mod worker;
 
 use crate::config::Settings;
 use crate::error::Failure;
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Task(task::Task),
     /// Run a workflow or an agent.
     Run(run::Run),
+    /// Work off the tasks that wait, together with other workers on the same store.
+    Worker(worker::Worker),
     /// Check or draw a workflow.
     #[command(subcommand)]
     Workflow(run::WorkflowCommand),
@@ -161,6 +165,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Conversation(conversation) => conversation::run(&context, conversation).await,
         Command::Task(task) => task::run(&context, task).await,
         Command::Run(command) => run::run(&context, command).await,
+        Command::Worker(command) => worker::run(&context, command).await,
         Command::Workflow(command) => run::workflow(&context, command).await,
         Command::Tools(tools) => tools::run(&context, tools).await,
         Command::McpServers(servers) => mcp_servers::run(&context, servers).await,
@@ -171,5 +176,19 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Analytics(analytics) => analytics::run(&context, &analytics).await,
         Command::Config(config::Config::Show) => config::show(&context),
         Command::Config(config::Config::Check) | Command::Doctor | Command::Completions { .. } => Ok(()),
+    }
+}
+
+/// Until somebody wants it to end.
+pub(crate) async fn stopped() {
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
     }
 }

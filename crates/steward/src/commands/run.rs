@@ -26,6 +26,9 @@ pub(crate) struct Run {
     /// Show every step as it happens.
     #[arg(long)]
     watch: bool,
+    /// Put it in the queue for the workers and return at once.
+    #[arg(long, conflicts_with = "watch")]
+    detach: bool,
 }
 
 #[derive(Subcommand)]
@@ -55,16 +58,34 @@ pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), 
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
     let doors = steward_language::model::Doors::default();
     let models = steward_language::model::build(&context.settings.models, &doors)?;
-    Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone()))
+    Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone())?)
 }
 
 pub(super) async fn run(context: &Context, command: Run) -> Result<(), Failure> {
     let (runner, toolbox) = runner(context).await?;
     let input = serde_json::from_str(&command.input).unwrap_or_else(|_| Json::from(command.input.clone()));
+    if command.detach {
+        let task = runner.submit(&context.settings.user, &command.name, &input).await;
+        toolbox.close().await;
+        return queued(context, task?);
+    }
     let watch = command.watch.then(watch);
     let ran = runner.start(&context.settings.user, &command.name, input, watch).await;
     toolbox.close().await;
     shown(context, &ran?)
+}
+
+fn queued(context: &Context, task: steward_domain::TaskId) -> Result<(), Failure> {
+    if context.json {
+        document(&json!({ "task": task, "status": "pending" }));
+    } else {
+        say(format!("queued · task {task}"));
+        say(paint(
+            Tone::Quiet,
+            &format!("steward worker takes it up; steward task watch {task} shows how it goes"),
+        ));
+    }
+    Ok(())
 }
 
 pub(super) async fn workflow(context: &Context, command: WorkflowCommand) -> Result<(), Failure> {
@@ -108,6 +129,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
         Standing::Failed(why) => ("failed", Json::from(why.as_str())),
         Standing::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
         Standing::Waiting => ("paused", Json::Null),
+        Standing::HandedOver => ("running", Json::Null),
     };
     if context.json {
         document(&json!({ "task": ran.task, "status": status, "steps": ran.steps, "result": detail }));
@@ -117,6 +139,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
             Standing::Completed(result) => say(serde_json::to_string_pretty(result).unwrap_or_default()),
             Standing::Waiting => say(format!("waits for a person: steward approvals approve {}", ran.task)),
             Standing::Cancelled(by) => say(format!("called off by {by}")),
+            Standing::HandedOver => say("handed over: whoever is free goes on with it"),
             Standing::Failed(_) => {}
         }
         say(paint(Tone::Quiet, &format!("{status} after {} events · task {}", ran.steps, ran.task)));
@@ -130,34 +153,38 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
 /// One line for each step, on the error output.
 pub(super) fn watch() -> Watch {
     Arc::new(|seen| {
-        let line = match seen {
-            Seen::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
-            Seen::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
-                let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-                format!("→ {tool} {}{again}", short(&Json::Object(arguments).to_string(), 80))
+        if let Some(line) = line(seen) {
+            eprintln!("{line}");
+        }
+    })
+}
+
+/// What somebody who watches reads of it, in one line.
+pub(super) fn line(seen: Seen) -> Option<String> {
+    Some(match seen {
+        Seen::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
+        Seen::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
+            let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+            format!("→ {tool} {}{again}", short(&Json::Object(arguments).to_string(), 80))
+        }
+        Seen::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
+        Seen::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
+        Seen::Doing(Effect::AskHuman { question, .. }) => {
+            paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))
+        }
+        Seen::Doing(Effect::Checkpoint { position, .. }) => paint(Tone::Quiet, &format!("  at {position}")),
+        Seen::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
+            ToolOutcome::Success { output, .. } => {
+                paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
             }
-            Seen::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
-            Seen::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
-            Seen::Doing(Effect::AskHuman { question, .. }) => {
-                paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))
-            }
-            Seen::Doing(Effect::Checkpoint { position, .. }) => {
-                paint(Tone::Quiet, &format!("  at {position}"))
-            }
-            Seen::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
-                ToolOutcome::Success { output, .. } => {
-                    paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
-                }
-                other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),
-            },
-            Seen::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
-                format!("← {}", short(&reply.text, 90))
-            }
-            Seen::Happened(Event::ModelFailed { message, .. }) => {
-                paint(Tone::Bad, &format!("← {}", short(&message, 90)))
-            }
-            _ => return,
-        };
-        eprintln!("{line}");
+            other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),
+        },
+        Seen::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
+            format!("← {}", short(&reply.text, 90))
+        }
+        Seen::Happened(Event::ModelFailed { message, .. }) => {
+            paint(Tone::Bad, &format!("← {}", short(&message, 90)))
+        }
+        _ => return None,
     })
 }

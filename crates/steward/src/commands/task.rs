@@ -25,6 +25,25 @@ pub(crate) enum Task {
     Show {
         /// Which.
         id: TaskId,
+        /// The state of the run after so many of its events instead.
+        #[arg(long)]
+        step: Option<usize>,
+    },
+    /// Follow a run as it goes, wherever it runs.
+    Watch {
+        /// Which.
+        id: TaskId,
+        /// Stay while it waits for a person.
+        #[arg(long)]
+        follow: bool,
+    },
+    /// Do a run again against what was recorded: nothing is called. Tells the first step that goes another way.
+    Replay {
+        /// Which.
+        id: TaskId,
+        /// Another workflow or agent than the one it was started with: its name, or a file.
+        #[arg(long, value_name = "NAME")]
+        with: Option<String>,
     },
     /// Show what a task did, step by step, out of its journal.
     Trace {
@@ -85,7 +104,10 @@ impl From<Status> for TaskStatus {
 pub(super) async fn run(context: &Context, task: Task) -> Result<(), Failure> {
     match task {
         Task::List { status, limit } => list(context, status, limit).await,
-        Task::Show { id } => show(context, id).await,
+        Task::Show { id, step: None } => show(context, id).await,
+        Task::Show { id, step: Some(step) } => super::watch::at(context, id, step).await,
+        Task::Watch { id, follow } => super::watch::watch(context, id, follow).await,
+        Task::Replay { id, with } => super::watch::replay(context, id, with.as_deref()).await,
         Task::Trace { id } => print_trace(context, id).await,
         Task::Export { id, out } => export(context, id, &out).await,
         Task::Resume { .. } | Task::Cancel { .. } | Task::Fork { .. } => take_up(context, &task).await,
@@ -109,7 +131,7 @@ async fn take_up(context: &Context, task: &Task) -> Result<(), Failure> {
     super::run::shown(context, &ran?)
 }
 
-fn missing(id: TaskId) -> Error {
+pub(super) fn missing(id: TaskId) -> Error {
     Error::NotFound { what: "task", id: id.to_string() }
 }
 

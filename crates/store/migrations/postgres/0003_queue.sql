@@ -14,7 +14,7 @@ CREATE INDEX task_queue_held ON task_queue (user_id) WHERE token IS NOT NULL;
 
 -- Tokens only grow, whatever leaves the queue. One is given at a time: a cache in each session would mix their order.
 CREATE SEQUENCE task_queue_token CACHE 1;
-GRANT USAGE ON SEQUENCE task_queue_token TO steward_system;
+GRANT USAGE ON SEQUENCE task_queue_token TO steward_user, steward_system;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON task_queue TO steward_user, steward_system;
 ALTER TABLE task_queue ENABLE ROW LEVEL SECURITY;

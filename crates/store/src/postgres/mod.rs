@@ -261,6 +261,12 @@ impl Store for PostgresStore {
     async fn release(&self, lease: &Lease, ready_at: Timestamp) -> Result<()> {
         queue::release(&self.db, lease, ready_at).await
     }
+    async fn release_all(&self, worker: &Label, ready_at: Timestamp) -> Result<()> {
+        queue::release_all(&self.db, worker, ready_at).await
+    }
+    async fn lease(&self, task: TaskId) -> Result<Option<Lease>> {
+        queue::lease(&mut self.db.begin(&Scope::System).await?, task).await
+    }
     async fn queue_depth(&self, now: Timestamp) -> Result<Depth> {
         queue::depth(&mut self.db.begin(&Scope::System).await?, now).await
     }

@@ -220,6 +220,63 @@ pub(super) async fn release(db: &Database, lease: &Lease, ready_at: Timestamp) -
     Ok(tx.commit().await?)
 }
 
+pub(super) async fn release_all(db: &Database, worker: &Label, ready_at: Timestamp) -> Result<()> {
+    let mut tx = db.begin(&Scope::System).await?;
+    sqlx::query(
+        "WITH freed AS (
+             UPDATE task_queue SET ready_at = $2, worker = NULL, token = NULL, lease_until = NULL WHERE worker = $1 RETURNING task_id
+         ) SELECT pg_notify('steward_work', '') FROM freed LIMIT 1",
+    )
+    .bind(worker.as_str())
+    .bind(ready_at.to_chrono())
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(tx.commit().await?)
+}
+
+/// Gives the task to the worker, whoever held it.
+pub(super) async fn give(
+    tx: &mut Tx,
+    owner: &UserId,
+    task: TaskId,
+    worker: &Label,
+    until: Timestamp,
+) -> Result<Lease> {
+    let token: Option<i64> = sqlx::query_scalar(
+        "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
+         SELECT id, user_id, 'epoch', $3, nextval('task_queue_token'), $4 FROM task WHERE id = $1 AND user_id = $2
+         ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
+         RETURNING token",
+    )
+    .bind(task.0)
+    .bind(owner.as_str())
+    .bind(worker.as_str())
+    .bind(until.to_chrono())
+    .fetch_optional(&mut **tx)
+    .await?;
+    known(token.is_some(), task)?;
+    let token = token.unwrap_or_default();
+    Ok(Lease { task, user: owner.clone(), worker: worker.clone(), token, until })
+}
+
+/// Who holds a task.
+pub(super) async fn lease(tx: &mut Tx, task: TaskId) -> Result<Option<Lease>> {
+    let row = sqlx::query(
+        "SELECT user_id, worker, token, lease_until FROM task_queue WHERE task_id = $1 AND token IS NOT NULL",
+    )
+    .bind(task.0)
+    .fetch_optional(&mut **tx)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Lease {
+        task,
+        user: UserId::new(row.try_get::<String, _>(0)?)?,
+        worker: Label::new(row.try_get::<String, _>(1)?)?,
+        token: row.try_get(2)?,
+        until: super::conversations::time(&row, 3)?,
+    }))
+}
+
 /// Refuses what is written under a lease that is another's by now. The row stays locked until the commit, so that the
 /// lease cannot pass on in between.
 pub(super) async fn check_fence(tx: &mut Tx, fence: Fence) -> Result<()> {

@@ -276,6 +276,14 @@ impl Store for SqliteStore {
         self.wake.all();
         Ok(())
     }
+    async fn release_all(&self, worker: &Label, ready_at: Timestamp) -> Result<()> {
+        self.writer.queue(Ask::ReleaseAll { worker: worker.clone(), ready_at }).await?;
+        self.wake.all();
+        Ok(())
+    }
+    async fn lease(&self, task: TaskId) -> Result<Option<Lease>> {
+        self.read(move |db| queue::lease(db, task)).await
+    }
     async fn queue_depth(&self, now: Timestamp) -> Result<Depth> {
         self.read(move |db| queue::depth(db, now)).await
     }

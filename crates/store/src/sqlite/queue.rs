@@ -14,6 +14,7 @@ pub(super) enum Ask {
     Claim { worker: Label, now: Timestamp, until: Timestamp, limit: u32, per_user: u32 },
     Renew { lease: Lease, until: Timestamp },
     Release { lease: Lease, ready_at: Timestamp },
+    ReleaseAll { worker: Label, ready_at: Timestamp },
 }
 
 pub(super) fn carry_out(db: &Connection, ask: &Ask) -> Result<Vec<Lease>> {
@@ -36,6 +37,13 @@ pub(super) fn carry_out(db: &Connection, ask: &Ask) -> Result<Vec<Lease>> {
                 )?
                 .execute(params![lease.task.0, lease.token, ready_at.micros()])?;
             ours(rows)?;
+            Ok(Vec::new())
+        }
+        Ask::ReleaseAll { worker, ready_at } => {
+            db.prepare_cached(
+                "UPDATE task_queue SET ready_at = ?2, worker = NULL, token = NULL, lease_until = NULL WHERE worker = ?1",
+            )?
+            .execute(params![worker.as_str(), ready_at.micros()])?;
             Ok(Vec::new())
         }
     }
@@ -63,6 +71,41 @@ pub(super) fn enqueue(db: &Connection, owner: &UserId, task: TaskId, ready_at: T
         )?
         .execute(params![task.0, owner.as_str(), ready_at.micros()])?;
     known(rows > 0, task)
+}
+
+/// Gives the task to the worker, whoever held it.
+pub(super) fn give(
+    db: &Connection,
+    owner: &UserId,
+    task: TaskId,
+    worker: &Label,
+    until: Timestamp,
+) -> Result<Lease> {
+    let token: i64 = next_token(db)?;
+    let rows = db
+        .prepare_cached(
+            "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
+             SELECT id, user_id, 0, ?3, ?4, ?5 FROM task WHERE id = ?1 AND user_id = ?2
+             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until",
+        )?
+        .execute(params![task.0, owner.as_str(), worker.as_str(), token, until.micros()])?;
+    known(rows > 0, task)?;
+    Ok(Lease { task, user: owner.clone(), worker: worker.clone(), token, until })
+}
+
+/// Who holds a task.
+pub(super) fn lease(db: &Connection, task: TaskId) -> Result<Option<Lease>> {
+    let row = db
+        .prepare_cached(
+            "SELECT user_id, worker, token, lease_until FROM task_queue WHERE task_id = ?1 AND token IS NOT NULL",
+        )?
+        .query_row([task.0], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?))
+        })
+        .optional()?;
+    let Some((user, worker, token, until)) = row else { return Ok(None) };
+    let until = Timestamp::from_micros(until);
+    Ok(Some(Lease { task, user: UserId::new(user)?, worker: Label::new(worker)?, token, until }))
 }
 
 pub(super) fn dequeue(db: &Connection, owner: &UserId, task: TaskId) -> Result<()> {
@@ -161,12 +204,16 @@ fn held(db: &Connection, now: Timestamp) -> Result<HashMap<String, u64>> {
 
 /// Gives the row to the worker under a new token.
 fn hold(db: &Connection, place: i64, worker: &Label, until: Timestamp) -> Result<i64> {
-    let token = db
-        .prepare_cached("UPDATE task_queue_token SET last = last + 1 RETURNING last")?
-        .query_row([], |row| row.get(0))?;
+    let token = next_token(db)?;
     db.prepare_cached("UPDATE task_queue SET worker = ?2, token = ?3, lease_until = ?4 WHERE place = ?1")?
         .execute(params![place, worker.as_str(), token, until.micros()])?;
     Ok(token)
+}
+
+fn next_token(db: &Connection) -> Result<i64> {
+    Ok(db
+        .prepare_cached("UPDATE task_queue_token SET last = last + 1 RETURNING last")?
+        .query_row([], |row| row.get(0))?)
 }
 
 pub(super) fn depth(db: &Connection, now: Timestamp) -> Result<Depth> {

@@ -1,0 +1,275 @@
+//! What running costs: an agent with a stub model and one read-only tool, ten calls a task, as others are measured. A step is a
+//! reply of the model or an answer of the tool. Prints one JSON object.
+//!
+//! `none N` keeps nothing. `durable N HOME [--at-once K]` keeps everything in HOME, tools through the desk. `paused N HOME` leaves N tasks waiting
+//! for a person. `first HOME` takes one durable step. `storage STEPS HOME` says what a task of so many steps takes on disk.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a measurement may fail loudly"
+)]
+
+use async_trait::async_trait;
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use steward_domain::{Agent, AgentName, Idempotency, JsonObject, TaskId, ToolName, UserId};
+use steward_engine::{
+    AskedCall, Effect, EffectId, Event, Lookup, Program, Reply, Root, Settings, State, ToolOutcome, ToolSpec,
+};
+use steward_journal::clock::{Clock, SystemClock};
+use steward_journal::keys;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_language::Encoder;
+use steward_language::model::{
+    Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply as Text, Request, ToolCall, Turn,
+};
+use steward_runtime::ask::House;
+use steward_runtime::run::{Came, Hands, Runner, Standing, Work, unkept};
+use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_store::StoreOptions;
+use steward_store::sqlite::SqliteStore;
+use tokio::task::JoinSet;
+
+const CALLS: usize = 10;
+
+struct Tools(&'static str);
+
+impl Lookup for Tools {
+    fn agent(&self, _: &AgentName) -> Option<Agent> {
+        None
+    }
+    fn tool(&self, name: &ToolName) -> Option<ToolSpec> {
+        let safety = Idempotency::ReadOnly;
+        (name.as_str() == self.0).then(|| ToolSpec {
+            name: name.clone(),
+            server: None,
+            safety,
+            timeout_seconds: 300,
+            fallback_tools: vec![],
+        })
+    }
+}
+
+fn program(tool: &'static str, model: &str) -> Program {
+    let agent: Agent = serde_json::from_value(json!({
+        "name": "worker", "role": "Works", "system_prompt": "Work.", "tools": [tool], "max_iterations": 100_000,
+        "llm_config": { "model": model },
+    }))
+    .expect("an agent");
+    Program::compile(Root::Agent(agent), Settings::default(), &Tools(tool)).expect("a program")
+}
+
+/// A model and a tool as plain functions.
+struct Plain(Arc<SystemClock>);
+
+impl Hands for Plain {
+    fn call_tool(&self, effect: Effect) -> Work {
+        let Effect::CallTool { id, arguments, .. } = effect else { return Box::pin(async { Came::Nothing }) };
+        let sum = arguments["a"].as_i64().unwrap_or(0) + arguments["b"].as_i64().unwrap_or(0);
+        let outcome = ToolOutcome::Success { output: json!(sum), artifact: None };
+        let event = Event::ToolEnded { effect: id, outcome, at: self.0.now() };
+        Box::pin(std::future::ready(Came::Happened(event)))
+    }
+
+    fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work {
+        let prompt = state.prompt(program, id).expect("a prompt");
+        let made = prompt.messages.iter().filter(|message| message.answers.is_some()).count();
+        let mut reply = Reply::default();
+        if made < CALLS {
+            let arguments = json!({ "a": made, "b": 1 });
+            reply.tool_calls.push(AskedCall { id: made.to_string(), tool: "add".into(), arguments });
+        } else {
+            reply.text = "done".into();
+        }
+        let event = Event::ModelReplied { effect: id, reply, at: self.0.now() };
+        Box::pin(std::future::ready(Came::Happened(event)))
+    }
+
+    fn start_sub(&self, _: &Program, _: Effect) -> Work {
+        Box::pin(async { Came::Nothing })
+    }
+}
+
+/// The same model behind the interface of models.
+struct Stub {
+    calls: usize,
+}
+
+#[async_trait]
+impl Model for Stub {
+    fn name(&self) -> &str {
+        "stub"
+    }
+    fn leaves_process(&self) -> bool {
+        false
+    }
+    async fn complete(&self, _: &Request) -> Result<Text, ModelError> {
+        Ok(Text::default())
+    }
+    async fn talk(&self, chat: &Chat, _: Option<&Listener>) -> Result<Answer, ModelError> {
+        let made = chat.turns.iter().filter(|turn| matches!(turn, Turn::Tool { .. })).count();
+        let mut answer = Answer::default();
+        if made < self.calls {
+            let mut arguments = JsonObject::new();
+            arguments.insert("expression".into(), json!(format!("{made}+1")));
+            let arguments = Arguments::Json(arguments);
+            let name = "math_eval".to_owned();
+            answer.calls.push(ToolCall { id: made.to_string(), name, arguments, signature: None });
+        } else {
+            answer.text = "done".into();
+        }
+        Ok(answer)
+    }
+}
+
+async fn runner(home: &Path, calls: usize) -> Runner {
+    let signer = keys::load_or_create(&home.join("journal.key"), &SystemRandom).expect("a key");
+    let options = StoreOptions {
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: Arc::new(signer),
+    };
+    let house = House {
+        store: Arc::new(SqliteStore::open(&home.join("state.db"), options).expect("a store")),
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        artifacts: home.join("artifacts"),
+        encoder: Arc::new(Encoder::default()),
+        model: None,
+        samples_to_model: false,
+        options: steward_analysis::session::Options::default(),
+    };
+    let options = Options {
+        home: home.to_owned(),
+        environment: steward_domain::Environment::Production,
+        roots: Vec::new(),
+        rules: AnalysisRules::default(),
+        launcher: None,
+        watch: false,
+    };
+    let toolbox = Arc::new(Toolbox::open(&house, options).await.expect("a toolbox"));
+    let models =
+        Models::default().with("stub", Arc::new(Stub { calls })).with("mute", Arc::new(Stub { calls: 0 }));
+    Runner::new(toolbox, Arc::new(models), home.to_owned()).expect("a runner")
+}
+
+fn user() -> UserId {
+    UserId::new("bench").expect("a name")
+}
+
+async fn none(tasks: usize) -> Json {
+    let clock = Arc::new(SystemClock::default());
+    let program = program("add", "stub");
+    let hands = Plain(clock.clone());
+    let began = Instant::now();
+    for n in 0..tasks {
+        let task = TaskId(uuid::Uuid::from_u128(n as u128 + 1));
+        let ran = unkept(program.clone(), json!("go"), &hands, clock.clone(), task).await.expect("a run");
+        assert_eq!(ran.standing, Standing::Completed(json!("done")));
+    }
+    json!({ "tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": began.elapsed().as_secs_f64() })
+}
+
+async fn durable(tasks: usize, home: &Path, at_once: usize) -> Json {
+    let runner = runner(home, CALLS).await;
+    let program = program("math.eval", "stub");
+    let one = |runner: Runner, program: Program| async move {
+        let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
+        assert_eq!(ran.standing, Standing::Completed(json!("done")));
+    };
+    one(runner.clone(), program.clone()).await;
+    let began = Instant::now();
+    let (mut running, mut begun) = (JoinSet::new(), 0);
+    while begun < tasks || !running.is_empty() {
+        while begun < tasks && running.len() < at_once {
+            running.spawn(one(runner.clone(), program.clone()));
+            begun += 1;
+        }
+        running.join_next().await.expect("some run").expect("it ends well");
+    }
+    json!({ "tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": began.elapsed().as_secs_f64() })
+}
+
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default() * 4096
+}
+
+fn on_disk(home: &Path) -> u64 {
+    let files = ["state.db", "state.db-wal"].map(|name| home.join(name));
+    files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+}
+
+/// One model step, then a person is asked.
+async fn paused(tasks: usize, home: &Path) -> Json {
+    let runner = runner(home, CALLS).await;
+    let workflow = json!({
+        "name": "ask", "entry_point": "think", "patterns": ["react"],
+        "nodes": { "think": { "type": "agent", "agent": "worker" }, "human": { "type": "human", "prompt": "Go on?" } },
+        "edges": [{ "from": "think", "to": "human" }, { "from": "human", "to": "__end__" }],
+    });
+    struct One;
+    impl Lookup for One {
+        fn agent(&self, _: &AgentName) -> Option<Agent> {
+            serde_json::from_value(json!({
+                "name": "worker", "role": "Works", "system_prompt": "Work.", "tools": [], "llm_config": { "model": "mute" },
+            }))
+            .ok()
+        }
+        fn tool(&self, _: &ToolName) -> Option<ToolSpec> {
+            None
+        }
+    }
+    let workflow = serde_json::from_value(workflow).expect("a workflow");
+    let program = Program::compile(Root::Workflow(workflow), Settings::default(), &One).expect("a program");
+    let wait = |runner: Runner, program: Program| async move {
+        let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
+        assert_eq!(ran.standing, Standing::Waiting);
+    };
+    wait(runner.clone(), program.clone()).await;
+    let before = resident();
+    let mut running = JoinSet::new();
+    for _ in 0..tasks {
+        if running.len() >= 100 {
+            running.join_next().await.expect("some run").expect("it waits");
+        }
+        running.spawn(wait(runner.clone(), program.clone()));
+    }
+    while running.join_next().await.is_some() {}
+    json!({ "tasks": tasks, "rss_before": before, "rss_after": resident(), "disk": on_disk(home) })
+}
+
+async fn storage(steps: usize, home: &Path) -> Json {
+    let calls = steps / 2;
+    let runner = runner(home, calls).await;
+    let before = on_disk(home);
+    let ran = runner.run(&user(), program("math.eval", "stub"), json!("go"), None).await.expect("a run");
+    assert_eq!(ran.standing, Standing::Completed(json!("done")));
+    drop(runner);
+    json!({ "steps": 2 * calls + 1, "bytes": on_disk(home).saturating_sub(before) })
+}
+
+#[tokio::main]
+async fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize| args.get(place).and_then(|n| n.parse::<usize>().ok()).expect("a number");
+    let home = |place: usize| Path::new(args.get(place).expect("a folder"));
+    let shown = match args.first().map(String::as_str) {
+        Some("none") => none(number(1)).await,
+        Some("durable") => durable(number(1), home(2), if args.len() > 4 { number(4) } else { 1 }).await,
+        Some("paused") => paused(number(1), home(2)).await,
+        Some("first") => {
+            let runner = runner(home(1), 0).await;
+            let ran = runner.run(&user(), program("math.eval", "stub"), json!("go"), None).await;
+            json!({ "steps": ran.expect("a run").steps })
+        }
+        Some("storage") => storage(number(1), home(2)).await,
+        _ => json!({ "error": "runtime_bench none|durable|paused|first|storage" }),
+    };
+    println!("{shown}");
+}

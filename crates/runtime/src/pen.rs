@@ -1,0 +1,167 @@
+//! The pen of one chain: what a run and its calls write, gathered until it must be on disk.
+//!
+//! Invariants
+//! - Entries reach the journal in the order in which they were noted, in one transaction with what they change.
+//! - Nothing leaves the process before everything that was noted is on disk: whoever sends something out flushes first. Steps
+//!   that nobody outside can see share one sync.
+//! - A pen that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
+//!   what is on disk.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use steward_domain::{ChainId, Label, TaskId, Timestamp, UserId};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, Error, Lease, Result, Scope, Store};
+
+/// So many entries are gathered at most: what a crash may take along stays small.
+const GATHERED: usize = 256;
+
+/// Writes one chain.
+pub(crate) struct Pen {
+    store: Arc<dyn Store>,
+    user: UserId,
+    chain: ChainId,
+    waiting: Mutex<Noted>,
+    /// Who flushes. It also keeps what the flushes found: the lease, or that one failed.
+    turn: tokio::sync::Mutex<Held>,
+}
+
+/// What is not on disk yet.
+#[derive(Default)]
+struct Noted {
+    entries: Vec<Draft>,
+    changes: Vec<Change>,
+}
+
+#[derive(Default)]
+struct Held {
+    lease: Option<Lease>,
+    broken: Option<String>,
+}
+
+impl Pen {
+    /// A pen for this chain. With a lease, every write is refused once somebody else has taken the task.
+    pub(crate) fn new(store: Arc<dyn Store>, user: UserId, chain: ChainId, lease: Option<Lease>) -> Self {
+        let turn = tokio::sync::Mutex::new(Held { lease, broken: None });
+        Self { store, user, chain, waiting: Mutex::default(), turn }
+    }
+
+    /// Takes entries and changes; they wait for the next flush.
+    pub(crate) fn note(
+        &self,
+        entries: impl IntoIterator<Item = Draft>,
+        changes: impl IntoIterator<Item = Change>,
+    ) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.entries.extend(entries);
+        waiting.changes.extend(changes);
+    }
+
+    /// Whether so much waits that it is time to write it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).entries.len() >= GATHERED
+    }
+
+    /// Returns when everything noted is on disk.
+    pub(crate) async fn flush(&self) -> Result<()> {
+        let mut held = self.turn.lock().await;
+        if let Some(why) = &held.broken {
+            return Err(Error::Database(format!("an earlier write of this task failed: {why}")));
+        }
+        let Noted { entries, changes } =
+            std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if entries.is_empty() && changes.is_empty() {
+            return Ok(());
+        }
+        let fence = held.lease.as_ref().map(Lease::fence);
+        let commit = Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence };
+        match self.store.commit(&Scope::User(self.user.clone()), commit).await {
+            Ok(committed) => {
+                held.lease = committed.lease.or_else(|| held.lease.take());
+                Ok(())
+            }
+            Err(error) => {
+                held.broken = Some(error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes entries and changes and returns when they are on disk.
+    pub(crate) async fn write(
+        &self,
+        entries: impl IntoIterator<Item = Draft>,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<()> {
+        self.note(entries, changes);
+        self.flush().await
+    }
+
+    /// The lease under which it writes.
+    pub(crate) async fn lease(&self) -> Option<Lease> {
+        self.turn.lock().await.lease.clone()
+    }
+
+    /// Keeps the lease for longer. One that is lost ends the pen.
+    pub(crate) async fn renew(&self, until: Timestamp) -> Result<()> {
+        let mut held = self.turn.lock().await;
+        let Some(lease) = &held.lease else { return Ok(()) };
+        match self.store.renew(lease, until).await {
+            Ok(lease) => {
+                held.lease = Some(lease);
+                Ok(())
+            }
+            Err(error @ Error::LeaseLost) => {
+                held.broken = Some(error.to_string());
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The pens that are in use, by chain: a call that belongs to a run is written with the run's pen.
+#[derive(Clone, Default)]
+pub(crate) struct Pens(Arc<Mutex<HashMap<ChainId, Weak<Pen>>>>);
+
+impl Pens {
+    pub(crate) fn put(&self, pen: &Arc<Pen>) {
+        let mut pens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Chains that nobody writes any more are dropped when as many again have come.
+        if pens.len() >= 64 && pens.len().is_power_of_two() {
+            pens.retain(|_, pen| pen.strong_count() > 0);
+        }
+        pens.insert(pen.chain, Arc::downgrade(pen));
+    }
+
+    pub(crate) fn of(&self, chain: ChainId) -> Option<Arc<Pen>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&chain)?.upgrade()
+    }
+
+    pub(crate) fn drop_of(&self, chain: ChainId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&chain);
+    }
+}
+
+/// Who carries out tasks, and for how long a task is theirs without a sign of life.
+#[derive(Debug, Clone)]
+pub struct Holder {
+    /// The worker's name. Two processes at once must not have the same.
+    pub name: Label,
+    /// The lease.
+    pub lease: std::time::Duration,
+}
+
+impl Holder {
+    /// The end of a lease that begins now.
+    #[must_use]
+    pub fn until(&self, now: Timestamp) -> Timestamp {
+        let micros = i64::try_from(self.lease.as_micros()).unwrap_or(i64::MAX);
+        Timestamp::from_micros(now.micros().saturating_add(micros))
+    }
+
+    /// Takes the task for this holder, in the commit that makes it.
+    pub(crate) fn hold(&self, task: TaskId, now: Timestamp) -> Change {
+        Change::Hold { task, worker: self.name.clone(), until: self.until(now) }
+    }
+}

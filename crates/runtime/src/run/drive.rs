@@ -1,0 +1,306 @@
+//! One run while it is carried out: the engine says what happens next, the hands do it, the log keeps it.
+//!
+//! Invariants
+//! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it ends.
+//! - What is ready at once is taken at once, without a task of its own; the rest runs side by side.
+//! - Whenever the run waits for anything, everything that happened so far is on disk.
+
+use super::log::Log;
+use super::{Decided, Ran, Seen, Standing, Watch};
+use crate::error::{Error, Result};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{TaskId, Timestamp};
+use steward_engine::{Effect, EffectId, Event, Program, State, Status};
+use steward_journal::clock::Clock;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+/// What came of a piece of work.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Came {
+    /// This happened.
+    Happened(Event),
+    /// The task of a sub-agent waits for a person, and this one with it.
+    Sleeps(TaskId),
+    /// Nothing that counts.
+    Nothing,
+}
+
+/// A piece of work.
+pub type Work = Pin<Box<dyn Future<Output = Came> + Send>>;
+
+/// Carries out what the engine asks for.
+pub trait Hands: Send + Sync {
+    /// Calls a tool: the effect is [`Effect::CallTool`].
+    fn call_tool(&self, effect: Effect) -> Work;
+    /// Asks the model of this effect, which is shown what [`State::prompt`] says.
+    fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work;
+    /// Runs a sub-agent: the effect is [`Effect::StartSub`].
+    fn start_sub(&self, program: &Program, effect: Effect) -> Work;
+}
+
+/// So many steps are taken before others get a turn.
+const STRIDE: u32 = 64;
+
+pub(super) struct Run<'a> {
+    pub(super) hands: &'a dyn Hands,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) program: Program,
+    pub(super) state: State,
+    /// Nothing is kept of a run that has none.
+    pub(super) log: Option<Log>,
+    pub(super) task: TaskId,
+    pub(super) watch: Option<Watch>,
+    /// How often the lease is renewed.
+    pub(super) beat: Option<Duration>,
+    /// The lease, in time.
+    pub(super) lease: Duration,
+    /// When this is called, nothing new is begun: what runs comes to its end, and others take the task.
+    pub(super) stop: CancellationToken,
+    /// The task above, which may sleep until this one has ended.
+    pub(super) wake: Option<TaskId>,
+    ready: VecDeque<Came>,
+    work: JoinSet<(EffectId, Came)>,
+    handles: HashMap<EffectId, AbortHandle>,
+    questions: BTreeMap<EffectId, Effect>,
+    asleep: Option<TaskId>,
+    strides: u32,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(hands: &'a dyn Hands, clock: Arc<dyn Clock>, program: Program, task: TaskId) -> Self {
+        Self {
+            hands,
+            clock,
+            state: State::new(&program),
+            program,
+            log: None,
+            task,
+            watch: None,
+            beat: None,
+            lease: Duration::ZERO,
+            stop: CancellationToken::new(),
+            wake: None,
+            ready: VecDeque::new(),
+            work: JoinSet::new(),
+            handles: HashMap::new(),
+            questions: BTreeMap::new(),
+            asleep: None,
+            strides: 0,
+        }
+    }
+
+    fn tell(&self, seen: Seen) {
+        if let Some(watch) = &self.watch {
+            watch(seen);
+        }
+    }
+
+    pub(super) fn ran(&self) -> Ran {
+        let standing = match Standing::of(&self.state) {
+            Standing::Waiting if self.stop.is_cancelled() => Standing::HandedOver,
+            standing => standing,
+        };
+        Ran { task: self.task, standing, steps: self.state.events(), parent: self.wake }
+    }
+
+    /// Takes an event: applies it, notes it, and begins what follows from it. One that comes late changes nothing.
+    pub(super) async fn happened(&mut self, event: Event) -> Result<()> {
+        let Ok(effects) = self.state.apply(&self.program, &event) else { return Ok(()) };
+        if let Some(log) = &mut self.log {
+            log.event(&event)?;
+            // Who watches stands outside: they see what is on disk.
+            if self.watch.is_some() || log.pen.is_full() {
+                log.pen.flush().await?;
+            }
+        }
+        if self.watch.is_some() {
+            self.tell(Seen::Happened(event));
+        }
+        for effect in effects {
+            self.carry_out(effect).await;
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, effect: Effect) {
+        if self.watch.is_some() {
+            self.tell(Seen::Doing(effect.clone()));
+        }
+        if self.stop.is_cancelled() {
+            // What is not begun now is begun by whoever takes the task up.
+            return;
+        }
+        let (id, work) = match effect {
+            Effect::CallTool { id, .. } => (id, self.hands.call_tool(effect)),
+            Effect::CallModel { id, .. } => (id, self.hands.ask_model(&self.program, &self.state, id)),
+            Effect::StartSub { id, .. } => (id, self.hands.start_sub(&self.program, effect)),
+            Effect::StartTimer { id, at } => (id, self.timer(id, at)),
+            Effect::AskHuman { id, .. } => {
+                self.questions.insert(id, effect);
+                return;
+            }
+            Effect::Cancel { id } => {
+                self.questions.remove(&id);
+                if let Some(handle) = self.handles.remove(&id) {
+                    handle.abort();
+                }
+                return;
+            }
+            Effect::Checkpoint { .. }
+            | Effect::Finish { .. }
+            | Effect::Fail { .. }
+            | Effect::Cancelled { .. } => return,
+        };
+        let mut work = work;
+        match futures_util::poll!(&mut work) {
+            std::task::Poll::Ready(came) => self.ready.push_back(came),
+            std::task::Poll::Pending => {
+                let handle = self.work.spawn(async move { (id, work.await) });
+                self.handles.insert(id, handle);
+            }
+        }
+    }
+
+    fn timer(&self, id: EffectId, at: Timestamp) -> Work {
+        let clock = self.clock.clone();
+        let micros = u64::try_from(at.micros().saturating_sub(clock.now().micros())).unwrap_or_default();
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_micros(micros)).await;
+            Came::Happened(Event::TimerFired { timer: id, at: clock.now() })
+        })
+    }
+
+    /// Carries the run on until it ends, or only people are awaited, or it is handed over.
+    pub(super) async fn drive(&mut self) -> Result<Ran> {
+        loop {
+            while let Some(came) = self.ready.pop_front() {
+                self.take(came).await?;
+                self.strides += 1;
+                if self.strides.is_multiple_of(STRIDE) {
+                    tokio::task::yield_now().await;
+                }
+            }
+            if let Some(ended) = self.state.ended() {
+                if let Some(log) = &mut self.log {
+                    log.end(ended, self.wake)?;
+                }
+                self.work.abort_all();
+                self.flush().await?;
+                return Ok(self.ran());
+            }
+            if self.only_timers() && (self.asleep.is_some() || self.waits_for_people()) {
+                self.lay_aside()?;
+                self.flush().await?;
+                return Ok(self.ran());
+            }
+            self.flush().await?;
+            if self.stop.is_cancelled() && self.only_timers() {
+                return Ok(self.ran());
+            }
+            self.wait().await?;
+        }
+    }
+
+    /// Others wait for it: a person or a sub-agent's task. The run need not stay in memory meanwhile; the next timer of its own
+    /// brings it back.
+    fn lay_aside(&mut self) -> Result<()> {
+        self.work.abort_all();
+        let until = self.state.timers().map(|(_, at)| at).min();
+        let Some(log) = &mut self.log else { return Ok(()) };
+        match (self.questions.values().next(), self.asleep) {
+            (Some(question), _) => log.pause(question, until),
+            (None, Some(sub)) => log.sleep(sub, until),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Waits for the next piece of work to come back, and keeps the lease meanwhile.
+    async fn wait(&mut self) -> Result<()> {
+        let beat = self.beat.unwrap_or(Duration::from_secs(3600));
+        loop {
+            tokio::select! {
+                biased;
+                came = self.work.join_next() => {
+                    match came {
+                        Some(Ok((id, came))) => {
+                            self.handles.remove(&id);
+                            self.ready.push_back(came);
+                        }
+                        // It was called off.
+                        Some(Err(_)) => {}
+                        None => return Err(Error::Stuck(self.task.to_string())),
+                    }
+                    return Ok(());
+                }
+                () = self.stop.cancelled(), if !self.stop.is_cancelled() => return Ok(()),
+                () = tokio::time::sleep(beat) => {
+                    if let Some(log) = &self.log {
+                        let micros = i64::try_from(self.lease.as_micros()).unwrap_or(i64::MAX);
+                        let until = self.clock.now().micros().saturating_add(micros);
+                        log.pen.renew(Timestamp::from_micros(until)).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether nothing runs that could be lost: timers begin anew elsewhere.
+    fn only_timers(&self) -> bool {
+        let timer = |id: &EffectId| self.state.timers().any(|(timer, _)| timer == *id);
+        self.handles.keys().all(|id| !self.state.is_pending(*id) || timer(id))
+    }
+
+    async fn take(&mut self, came: Came) -> Result<()> {
+        match came {
+            Came::Happened(event) => self.happened(event).await,
+            Came::Sleeps(task) => {
+                self.asleep = Some(task);
+                Ok(())
+            }
+            Came::Nothing => Ok(()),
+        }
+    }
+
+    async fn flush(&self) -> Result<()> {
+        match &self.log {
+            Some(log) => Ok(log.pen.flush().await?),
+            None => Ok(()),
+        }
+    }
+
+    /// A question whose time has come is answered by its timer; until then the run need not stay in memory.
+    fn waits_for_people(&self) -> bool {
+        if self.state.status() != Status::Paused {
+            return false;
+        }
+        let now = self.clock.now();
+        self.questions
+            .values()
+            .any(|question| matches!(question, Effect::AskHuman { expires_at, .. } if *expires_at > now))
+    }
+
+    /// Takes a person's decision over exactly what they were shown.
+    pub(super) async fn decided(&mut self, decided: Decided) -> Result<()> {
+        let waiting = self.questions.values().next().cloned();
+        let Some(Effect::AskHuman { id, digest, .. }) = waiting else {
+            return Err(Error::NotWaiting(self.task.to_string()));
+        };
+        self.questions.remove(&id);
+        let event = Event::HumanDecided {
+            request: id,
+            action: decided.action,
+            message: decided.message,
+            state_updates: decided.updates,
+            by: decided.by.to_string(),
+            from: decided.from,
+            digest,
+            at: self.clock.now(),
+        };
+        self.happened(event).await
+    }
+}

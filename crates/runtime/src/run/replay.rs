@@ -1,0 +1,98 @@
+//! Looking back: the state at any step, and a run done again against what was recorded.
+//!
+//! Nothing is called and nothing is written here. A replay feeds the recorded events to the engine once more, beside the
+//! program they happened to: the first step at which another program would have done something else is told.
+
+use super::{Runner, Standing, log};
+use crate::error::{Error, Result};
+use serde_json::{Value as Json, json};
+use steward_domain::TaskId;
+use steward_engine::{Effect, Event, Program, State};
+use steward_store::{Scope, Store};
+
+/// A run at one of its steps.
+#[derive(Debug, Clone)]
+pub struct At {
+    /// How many events had happened.
+    pub step: usize,
+    /// How many there are in all.
+    pub steps: usize,
+    /// The last of them.
+    pub event: Option<Event>,
+    /// What followed from it.
+    pub effects: Vec<Effect>,
+    /// The state then.
+    pub state: State,
+}
+
+/// What came of a replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replayed {
+    /// Events that were fed.
+    pub steps: usize,
+    /// Calls in the journal that the engine asked for again, with the same key and arguments.
+    pub calls: usize,
+    /// The first step at which it went another way: what was done then, and what would be done now.
+    pub parted: Option<Parted>,
+    /// How it stands at the end of the replay.
+    pub standing: Standing,
+}
+
+/// Where a replay parts from the record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parted {
+    /// The step, from 1.
+    pub step: usize,
+    /// What followed then.
+    pub then: Json,
+    /// What follows now.
+    pub now: Json,
+}
+
+/// The run as it stood after so many events.
+pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> Result<At> {
+    let stored = log::load(store, scope, task).await?;
+    let steps = stored.events.len();
+    if step > steps {
+        return Err(Error::NoStep { task: task.to_string(), step, steps });
+    }
+    let mut state = State::new(&stored.program);
+    let mut effects = Vec::new();
+    for event in stored.events.iter().take(step) {
+        effects.clear();
+        let _rejected_again = state.apply_into(&stored.program, event, &mut effects);
+    }
+    let event = step.checked_sub(1).and_then(|last| stored.events.get(last)).cloned();
+    Ok(At { step, steps, event, effects, state })
+}
+
+impl Runner {
+    /// Feeds the recorded events to the program they happened to, or to this one, and tells where it would go another way.
+    pub async fn replay(&self, scope: &Scope, task: TaskId, other: Option<Program>) -> Result<Replayed> {
+        let stored = log::load(&*self.house().store, scope, task).await?;
+        let begun = self.begun(scope, task).await?;
+        let program = other.as_ref().unwrap_or(&stored.program);
+        let (mut then, mut now) = (State::new(&stored.program), State::new(program));
+        let (mut calls, mut parted) = (0, None);
+        for (place, event) in stored.events.iter().enumerate() {
+            let was = then.apply(&stored.program, event);
+            let is = now.apply(program, event);
+            for effect in is.iter().flatten() {
+                if let Effect::CallTool { key, .. } = effect {
+                    calls += usize::from(begun.contains(&key.to_string()));
+                }
+            }
+            if was != is {
+                let shown =
+                    |effects: &std::result::Result<Vec<Effect>, steward_engine::Rejected>| match effects {
+                        Ok(effects) => json!(effects),
+                        Err(rejected) => json!(rejected.to_string()),
+                    };
+                parted = Some(Parted { step: place + 1, then: shown(&was), now: shown(&is) });
+                break;
+            }
+        }
+        let steps = parted.as_ref().map_or(stored.events.len(), |parted| parted.step);
+        Ok(Replayed { steps, calls, parted, standing: Standing::of(&now) })
+    }
+}

@@ -1,0 +1,178 @@
+//! A worker: takes tasks from the queue that all workers share, in turn and fairly, and carries them out.
+//!
+//! Invariants
+//! - A task is carried out under its lease. A worker that lost it writes nothing more and lets the run go.
+//! - At most so many tasks run at once, in all and for one user. The rest wait in the store, not in memory.
+//! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and hands the rest over.
+
+use super::{Ran, Runner, Standing, log};
+use crate::error::{Error, Result};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{Coded as _, ErrorClass, EventType, Label, States as _, TaskId, TaskStatus, Timestamp};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, Lease, Scope, Store};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How much a worker does.
+#[derive(Debug, Clone)]
+pub struct ServiceOptions {
+    /// Tasks at once.
+    pub at_once: u32,
+    /// Tasks at once for one user.
+    pub per_user: u32,
+    /// How long what runs may take to come to its end when the worker stops.
+    pub drain: Duration,
+    /// Whether it stops when nothing waits and nothing runs.
+    pub until_empty: bool,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self { at_once: 32, per_user: 16, drain: Duration::from_secs(30), until_empty: false }
+    }
+}
+
+/// What a worker tells of a task.
+pub type Told = Arc<dyn Fn(TaskId, &std::result::Result<Ran, String>) + Send + Sync>;
+
+/// A worker.
+pub struct Service {
+    runner: Runner,
+    options: ServiceOptions,
+}
+
+/// The longest wait between two looks at the queue: tasks whose time comes are not announced.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How long a task rests that could not be taken up for a passing reason.
+const REST: Duration = Duration::from_secs(5);
+
+impl Service {
+    /// A worker over a runner. Its name is the runner's holder.
+    #[must_use]
+    pub fn new(runner: Runner, options: ServiceOptions) -> Self {
+        Self { runner, options }
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        &self.runner.house().store
+    }
+
+    fn worker(&self) -> &Label {
+        &self.runner.holder.name
+    }
+
+    /// Works until it is told to stop.
+    pub async fn run(&self, stop: CancellationToken, tell: Told) -> Result<()> {
+        // What an earlier process of this name still held is free again.
+        self.store().release_all(self.worker(), self.runner.now()).await?;
+        let handing_over = CancellationToken::new();
+        let runner = self.runner.clone().stopped_by(handing_over.clone());
+        let mut runs = JoinSet::new();
+        while !stop.is_cancelled() {
+            let free = self.options.at_once.saturating_sub(u32::try_from(runs.len()).unwrap_or(u32::MAX));
+            let claimed = if free > 0 { self.claim(free).await } else { Vec::new() };
+            let found = claimed.len();
+            for lease in claimed {
+                let (runner, tell) = (runner.clone(), tell.clone());
+                runs.spawn(async move { runner.one(lease, &tell).await });
+            }
+            if self.options.until_empty && runs.is_empty() && self.is_empty().await {
+                break;
+            }
+            tokio::select! {
+                () = stop.cancelled() => {}
+                Some(_) = runs.join_next(), if !runs.is_empty() => while runs.try_join_next().is_some() {},
+                _ = self.store().wait_for_work(LOOK), if free > 0 => {}
+            }
+        }
+        handing_over.cancel();
+        let ended = async { while runs.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.options.drain, ended).await.is_err() {
+            runs.shutdown().await;
+        }
+        self.store().release_all(self.worker(), self.runner.now()).await?;
+        Ok(())
+    }
+
+    /// Whether no task is ready or held. One that waits for its time or for a person is not waited for.
+    async fn is_empty(&self) -> bool {
+        let depth = self.store().queue_depth(self.runner.now()).await;
+        depth.is_ok_and(|depth| depth.ready == 0 && depth.claimed == 0)
+    }
+
+    /// A store that does not answer is asked again after a while: the worker outlives it.
+    async fn claim(&self, free: u32) -> Vec<Lease> {
+        let (now, lease) = (self.runner.now(), self.runner.holder.lease);
+        match self.store().claim(self.worker(), now, lease, free, self.options.per_user).await {
+            Ok(leases) => leases,
+            Err(error) => {
+                eprintln!("the queue cannot be read: {error}");
+                tokio::time::sleep(LOOK).await;
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Carries one claimed task out. One that can never run is ended with the reason; one that cannot run now rests a while.
+    async fn one(&self, lease: Lease, tell: &super::service::Told) {
+        let task = lease.task;
+        let ran = self.held(&lease).await;
+        let after = match &ran {
+            Ok(Ran { standing: Standing::HandedOver, .. }) => Some(self.now()),
+            Ok(_) | Err(Error::Store(steward_store::Error::LeaseLost)) => None,
+            Err(error) if error.class() == ErrorClass::Transient => Some(later(self.now(), REST)),
+            Err(error) => {
+                let _if_it_cannot_be_written_the_lease_runs_out = self.give_up(&lease, error).await;
+                None
+            }
+        };
+        if let Some(ready_at) = after {
+            let _or_the_lease_runs_out = self.house().store.release(&lease, ready_at).await;
+        }
+        tell(task, &ran.map_err(|error| error.to_string()));
+    }
+
+    async fn held(&self, lease: &Lease) -> Result<Ran> {
+        let scope = Scope::User(lease.user.clone());
+        let task = self.house().store.task(&scope, lease.task).await?;
+        let task = task.ok_or_else(|| Error::NoTask(lease.task.to_string()))?;
+        if task.status.is_final() {
+            let mut commit = Commit::new(lease.user.clone(), lease.task).fenced(lease.fence());
+            commit.changes.push(Change::Dequeue { task: lease.task });
+            self.house().store.commit(&scope, commit).await?;
+            return Ok(Ran::of(&log::load(&*self.house().store, &scope, lease.task).await?));
+        }
+        self.go_on(Some(lease.clone()), &task, None, None, true).await
+    }
+
+    async fn give_up(&self, lease: &Lease, why: &Error) -> Result<()> {
+        let scope = Scope::User(lease.user.clone());
+        let mut commit = Commit::new(lease.user.clone(), lease.task).fenced(lease.fence());
+        commit.changes.push(Change::Dequeue { task: lease.task });
+        if let Some(mut task) = self.house().store.task(&scope, lease.task).await? {
+            if !task.status.is_final() {
+                if task.status == TaskStatus::Pending {
+                    task = task.start(self.now())?;
+                }
+                commit.changes.push(Change::PutTask(task.fail(why.to_string(), self.now())?));
+            }
+            let data = json!({ "status": "failed", "error": why.to_string() });
+            if let serde_json::Value::Object(data) = data {
+                commit.entries.push(Draft::new(EventType::TaskChanged, Label::new("worker")?, data));
+            }
+        }
+        self.house().store.commit(&scope, commit).await?;
+        Ok(())
+    }
+}
+
+fn later(now: Timestamp, by: Duration) -> Timestamp {
+    let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(now.micros().saturating_add(micros))
+}

@@ -1,0 +1,104 @@
+//! `steward worker`: works off the queue.
+
+use super::Context;
+use crate::error::Failure;
+use crate::output::{Tone, paint};
+use clap::Args;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::Label;
+use steward_runtime::run::{Holder, Service, ServiceOptions, Standing};
+use tokio_util::sync::CancellationToken;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  steward run report --detach && steward worker --until-empty
+  steward --store postgres://steward@db/steward worker --name worker-1 --at-once 64")]
+pub(crate) struct Worker {
+    /// Its name. One that begins anew under its old name goes on at once with what it held; give every worker its own.
+    #[arg(long)]
+    name: Option<String>,
+    /// Tasks at once.
+    #[arg(long, default_value_t = 32)]
+    at_once: u32,
+    /// Tasks at once for one user.
+    #[arg(long, default_value_t = 16)]
+    per_user: u32,
+    /// Seconds without a sign of life after which others may take its tasks.
+    #[arg(long, default_value_t = 30.0, value_parser = seconds)]
+    lease: f64,
+    /// Seconds that what runs may take to come to its end when the worker is stopped.
+    #[arg(long, default_value_t = 30)]
+    drain: u64,
+    /// Stop when nothing waits and nothing runs.
+    #[arg(long)]
+    until_empty: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.5..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("give seconds from 0.5 to 3600".to_owned()),
+    }
+}
+
+pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failure> {
+    let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
+    let runner = super::run::over(context, &toolbox)?;
+    let lease = Duration::from_secs_f64(command.lease);
+    let runner = match command.name {
+        Some(name) => runner.held_by(Holder { name: Label::new(name)?, lease }),
+        None => runner.leased_for(lease),
+    };
+    let options = ServiceOptions {
+        at_once: command.at_once.max(1),
+        per_user: command.per_user.max(1),
+        drain: Duration::from_secs(command.drain),
+        until_empty: command.until_empty,
+    };
+    let stop = CancellationToken::new();
+    let json = context.json;
+    let told = Arc::new(move |task, ran: &Result<steward_runtime::run::Ran, String>| {
+        let (tone, word, detail) = match ran {
+            Ok(ran) => match &ran.standing {
+                Standing::Completed(_) => (Tone::Good, "completed", String::new()),
+                Standing::Failed(why) => (Tone::Bad, "failed", why.clone()),
+                Standing::Cancelled(by) => (Tone::Warn, "cancelled", format!("by {by}")),
+                Standing::Waiting => (Tone::Warn, "paused", String::new()),
+                Standing::HandedOver => (Tone::Quiet, "handed over", String::new()),
+            },
+            Err(why) => (Tone::Bad, "left", why.clone()),
+        };
+        if json {
+            let line = serde_json::json!({ "task": task, "status": word, "detail": detail });
+            crate::output::say(line);
+        } else {
+            eprintln!("{task}  {} {detail}", paint(tone, word));
+        }
+    });
+    if !json {
+        eprintln!("{} works · Ctrl-C hands over and ends", runner.holder().name);
+    }
+    let service = Service::new(runner, options);
+    let following = async {
+        toolbox
+            .follow(|change| {
+                if let steward_tools::config::Change::Refused { problems, .. } = change {
+                    eprintln!("the configuration is left as it was:\n{problems}");
+                }
+            })
+            .await;
+        std::future::pending::<()>().await;
+    };
+    let mut working = std::pin::pin!(service.run(stop.clone(), told));
+    let result = tokio::select! {
+        result = &mut working => result,
+        () = following => Ok(()),
+        () = super::stopped() => {
+            stop.cancel();
+            working.await
+        }
+    };
+    toolbox.close().await;
+    Ok(result?)
+}
