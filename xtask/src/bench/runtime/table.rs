@@ -66,9 +66,9 @@ impl Row {
     fn goal(&self) -> String {
         match (self.measure.goal, self.ratio().middle()) {
             (Some(goal), Some(ratio)) => {
-                format!(">= {}  {}", times(goal), if ratio >= goal { "met" } else { "MISSED" })
+                format!(">= {goal}x  {}", if ratio >= goal { "met" } else { "MISSED" })
             }
-            (Some(goal), None) => format!(">= {}  not measured", times(goal)),
+            (Some(goal), None) => format!(">= {goal}x  not measured"),
             (None, _) => String::new(),
         }
     }
