@@ -1,6 +1,7 @@
 //! Foreign MCP servers and the official conformance suite, in the versions we test against. Nothing in it is ours.
 //!
-//! It comes from npm and PyPI into a folder that outlives checkouts: `node/bin/node`, `npm/node_modules/…`, `venv-…/bin/…`.
+//! It comes from npm and PyPI into a folder that outlives checkouts: `node/bin/node`, `npm/node_modules/…`, `venv-…/bin/…`. What
+//! benchmarks compare with is installed the same way, each in an environment of its own.
 
 use crate::process::{cache, command, is_root, within};
 use anyhow::{Context, Result, bail, ensure};
@@ -78,7 +79,7 @@ fn npm(folder: &Path) -> Result<()> {
 }
 
 /// A Python environment with these packages.
-pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
+fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
     let make = || quietly(command("python3").args(["-m", "venv", "--clear"]).arg(folder));
     if make().is_err() {
         // Debian has the module in a package of its own.
@@ -91,6 +92,17 @@ pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
     }
     let mut install = command(folder.join("bin/pip"));
     quietly(install.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages))
+}
+
+/// A Python with these packages, each with its version, made once.
+pub(crate) fn python(packages: &[&str]) -> Result<PathBuf> {
+    let folder = cache()?.join(packages.join("+").replace("==", "-"));
+    if !folder.join("ready").exists() {
+        eprintln!("installing {} from PyPI", packages.join(" and "));
+        environment(&folder, packages)?;
+        std::fs::write(folder.join("ready"), "")?;
+    }
+    Ok(folder.join("bin/python"))
 }
 
 /// A command of the kit's own Node.

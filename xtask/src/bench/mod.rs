@@ -3,6 +3,7 @@
 
 mod analysis;
 mod journal;
+mod runtime;
 mod store;
 mod tools;
 
@@ -16,6 +17,8 @@ pub(crate) enum Bench {
     Analysis(analysis::Options),
     /// Verifying a log against Python's verifier, and durable appends against plain SQLite.
     Journal(journal::Options),
+    /// Steps a second, waiting tasks and storage beside Python's agent frameworks.
+    Runtime(runtime::Options),
     /// The window and semantic search on both stores.
     Store(store::Options),
     /// Choosing among tools, what a call costs beside a bare one, and the gateway beside a FastMCP server.
@@ -36,6 +39,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Analysis(options) => analysis::run(options),
         Bench::Journal(options) => journal::run(options),
+        Bench::Runtime(options) => runtime::run(options),
         Bench::Store(options) => store::run(options),
         Bench::Tools(options) => tools::run(options),
     }

@@ -7,7 +7,7 @@
 use super::line;
 use crate::kit;
 use crate::mcp::listening;
-use crate::process::{self, Group, between, built, cache, command, root, within};
+use crate::process::{self, Group, between, built, command, root, within};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::net::TcpListener;
@@ -101,7 +101,7 @@ struct Rate {
 
 /// Ours and theirs in turns, over HTTP and over pipes, with one call under way and with eight.
 fn gateway(options: &Options, steward: &Path, load: &Path) -> Result<()> {
-    let python = environment()?;
+    let python = kit::python(&[FASTMCP])?;
     let script = root().join("bench/peers/fastmcp_server.py");
     let folder = tempfile::tempdir_in(root())?;
     let mut ours = command(steward);
@@ -198,15 +198,4 @@ fn answers(port: u16) -> Result<()> {
     });
     ensure!(came, "the FastMCP server did not listen within a minute");
     Ok(())
-}
-
-/// A Python with FastMCP, made once.
-fn environment() -> Result<PathBuf> {
-    let folder = cache()?.join(FASTMCP.replace("==", "-"));
-    if !folder.join("ready").exists() {
-        eprintln!("installing FastMCP from PyPI");
-        kit::environment(&folder, &[FASTMCP])?;
-        std::fs::write(folder.join("ready"), "")?;
-    }
-    Ok(folder.join("bin/python"))
 }
