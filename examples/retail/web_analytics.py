@@ -14,7 +14,7 @@ def demographics(by):
         WHERE status = 'abandoned' AND {{only}} GROUP BY {by} ORDER BY abandoned_carts DESC, {by}"""
 
 
-@space.report("abandon abandoned abandonment cart carts basket checkout hesitate leave", "Cart abandonment: how often carts with each product are left behind, most often first.",
+@space.report("abandon abandoned abandonment cart carts basket checkout hesitate leave buy buying", "Cart abandonment: how often carts with each product are left behind, most often first.",
               by=("product", "category", "month", "segment", "state"))
 def abandonment(by):
     key = "substr(created_at, 1, 7)" if by == "month" else by
