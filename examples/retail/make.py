@@ -1,6 +1,6 @@
-"""Makes the example data of a small retailer: sales, customers, carts, inventory, products.
+"""Makes the example data of a small retailer: sales, customers, carts, inventory, products, visitors, sessions.
 
-`make.py [FOLDER]` writes five CSV files, the same bytes every time: only `random()` of a fixed seed is used, which Python
+`make.py [FOLDER]` writes seven CSV files, the same bytes every time: only `random()` of a fixed seed is used, which Python
 keeps stable. What is planted in the data is told in README.md beside this file.
 """
 
@@ -139,6 +139,25 @@ def inventory(catalogue):
     return rows
 
 
+def visitors(people):
+    """Who the customers are, as the web shop knows it: nothing that names a person."""
+    ages = [("18-24", 14), ("25-34", 31), ("35-44", 26), ("45-54", 17), ("55+", 12)]
+    return [[person[0], pick(ages), pick([("female", 49), ("male", 47), ("other", 4)]), "yes" if DRAW() < 0.38 else "no"] for person in people]
+
+
+def sessions(people, catalogue, count=4000):
+    """Visits of 2022. Visitors on phones look and leave; those from the newsletter buy."""
+    rows = []
+    channels = [("search", 38), ("direct", 24), ("social", 18), ("newsletter", 12), ("ads", 8)]
+    for number in range(1, count + 1):
+        moment = datetime.datetime(2022, 1, 1) + datetime.timedelta(days=whole(0, 364), hours=pick([(hour, 1 + 5 * (8 <= hour <= 22) + 4 * (19 <= hour <= 21)) for hour in range(24)]), minutes=whole(0, 59))
+        channel, device = pick(channels), pick([("phone", 55), ("computer", 37), ("tablet", 8)])
+        known = people[whole(0, len(people) - 1)][0] if DRAW() < 0.6 else ""
+        bought = DRAW() < {"newsletter": 0.11, "social": 0.02}.get(channel, 0.05) * (0.6 if device == "phone" else 1.2)
+        rows.append([f"S{number:05d}", moment.isoformat(timespec="minutes"), known, channel, device, catalogue[whole(0, len(catalogue) - 1)][0], 1 + int(DRAW() ** 2 * 14), whole(1, 25), "yes" if bought else "no"])
+    return rows
+
+
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     catalogue, people = products(), customers()
@@ -147,6 +166,8 @@ def main(folder):
     write(folder, "sales.csv", ["order_id", "order_date", "state", "city", "segment", "category", "product", "quantity", "unit_price", "discount", "amount", "cost", "returned", "customer_id"], sales(people))
     write(folder, "carts.csv", ["cart_id", "created_at", "customer_id", "product_id", "quantity", "status", "minutes_open"], carts(people, catalogue))
     write(folder, "inventory.csv", ["product_id", "warehouse", "stock", "reorder_level", "last_restocked"], inventory(catalogue))
+    write(folder, "visitors.csv", ["customer_id", "age_group", "gender", "newsletter"], visitors(people))
+    write(folder, "sessions.csv", ["session_id", "started_at", "customer_id", "channel", "device", "product_id", "pages", "minutes", "converted"], sessions(people, catalogue))
 
 
 if __name__ == "__main__":

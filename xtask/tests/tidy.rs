@@ -215,7 +215,7 @@ fn the_example_data_is_made_by_its_script() {
         .status()
         .expect("python3 is needed for this test");
     assert!(made.success());
-    for name in ["sales", "customers", "products", "carts", "inventory"] {
+    for name in ["sales", "customers", "products", "carts", "inventory", "visitors", "sessions"] {
         let file = format!("{name}.csv");
         let kept = std::fs::read(root().join("examples/retail").join(&file)).unwrap();
         assert!(
