@@ -54,13 +54,13 @@ impl Lookup for Tools {
     }
 }
 
-fn program(tool: &'static str, model: &str) -> Program {
+fn program(tool: &'static str, model: &str) -> Arc<Program> {
     let agent: Agent = serde_json::from_value(json!({
         "name": "worker", "role": "Works", "system_prompt": "Work.", "tools": [tool], "max_iterations": 100_000,
         "llm_config": { "model": model },
     }))
     .expect("an agent");
-    Program::compile(Root::Agent(agent), Settings::default(), &Tools(tool)).expect("a program")
+    Program::compile(Root::Agent(agent), Settings::default(), &Tools(tool)).expect("a program").into()
 }
 
 /// A model and a tool as plain functions.
@@ -108,7 +108,7 @@ impl Model for Stub {
         false
     }
     async fn complete(&self, _: &Request) -> Result<Text, ModelError> {
-        Ok(Text::default())
+        Ok(Text { text: String::new(), json: None, input_tokens: 0, output_tokens: 0, model: String::new() })
     }
     async fn talk(&self, chat: &Chat, _: Option<&Listener>) -> Result<Answer, ModelError> {
         let made = chat.turns.iter().filter(|turn| matches!(turn, Turn::Tool { .. })).count();
@@ -178,7 +178,7 @@ async fn none(tasks: usize) -> Json {
 async fn durable(tasks: usize, home: &Path, at_once: usize) -> Json {
     let runner = runner(home, CALLS).await;
     let program = program("math.eval", "stub");
-    let one = |runner: Runner, program: Program| async move {
+    let one = |runner: Runner, program: Arc<Program>| async move {
         let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
         assert_eq!(ran.standing, Standing::Completed(json!("done")));
     };
@@ -227,7 +227,8 @@ async fn paused(tasks: usize, home: &Path) -> Json {
     }
     let workflow = serde_json::from_value(workflow).expect("a workflow");
     let program = Program::compile(Root::Workflow(workflow), Settings::default(), &One).expect("a program");
-    let wait = |runner: Runner, program: Program| async move {
+    let program = Arc::new(program);
+    let wait = |runner: Runner, program: Arc<Program>| async move {
         let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
         assert_eq!(ran.standing, Standing::Waiting);
     };

@@ -87,21 +87,6 @@ impl Pen {
         }
     }
 
-    /// Takes entries and changes and returns when they are on disk.
-    pub(crate) async fn write(
-        &self,
-        entries: impl IntoIterator<Item = Draft>,
-        changes: impl IntoIterator<Item = Change>,
-    ) -> Result<()> {
-        self.note(entries, changes);
-        self.flush().await
-    }
-
-    /// The lease under which it writes.
-    pub(crate) async fn lease(&self) -> Option<Lease> {
-        self.turn.lock().await.lease.clone()
-    }
-
     /// Keeps the lease for longer. One that is lost ends the pen.
     pub(crate) async fn renew(&self, until: Timestamp) -> Result<()> {
         let mut held = self.turn.lock().await;
@@ -137,10 +122,11 @@ impl Pens {
     pub(crate) fn of(&self, chain: ChainId) -> Option<Arc<Pen>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&chain)?.upgrade()
     }
+}
 
-    pub(crate) fn drop_of(&self, chain: ChainId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&chain);
-    }
+fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().replace('/', "-")
 }
 
 /// Who carries out tasks, and for how long a task is theirs without a sign of life.
@@ -153,6 +139,21 @@ pub struct Holder {
 }
 
 impl Holder {
+    /// A name that no other process has: the machine, the process, and something by chance.
+    pub(crate) fn of_this_process(chance: &str, lease: std::time::Duration) -> crate::Result<Self> {
+        let short: String = chance.chars().rev().take(8).collect();
+        let name = format!("{}/{}/{short}", machine(), std::process::id());
+        Ok(Self { name: Label::new(name)?, lease })
+    }
+
+    /// Whether a holder of such a name is a process of this machine that has ended: its lease need not run out.
+    pub(crate) fn is_gone(name: &Label) -> bool {
+        let mut parts = name.as_str().split('/');
+        let (here, process) = (parts.next() == Some(machine().as_str()), parts.next());
+        let process = process.and_then(|process| process.parse::<u32>().ok());
+        process.is_some_and(|id| here && !std::path::Path::new(&format!("/proc/{id}")).exists())
+    }
+
     /// The end of a lease that begins now.
     #[must_use]
     pub fn until(&self, now: Timestamp) -> Timestamp {

@@ -49,7 +49,7 @@ const STRIDE: u32 = 64;
 pub(super) struct Run<'a> {
     pub(super) hands: &'a dyn Hands,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) program: Program,
+    pub(super) program: Arc<Program>,
     pub(super) state: State,
     /// Nothing is kept of a run that has none.
     pub(super) log: Option<Log>,
@@ -72,7 +72,12 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(hands: &'a dyn Hands, clock: Arc<dyn Clock>, program: Program, task: TaskId) -> Self {
+    pub(super) fn new(
+        hands: &'a dyn Hands,
+        clock: Arc<dyn Clock>,
+        program: Arc<Program>,
+        task: TaskId,
+    ) -> Self {
         Self {
             hands,
             clock,

@@ -120,8 +120,7 @@ impl Runner {
     pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
         let house = toolbox.house();
         let id = house.random.uuid_v7(house.clock.now())?.simple().to_string();
-        let short: String = id.chars().rev().take(8).collect();
-        let holder = Holder { name: Label::new(format!("{}-{short}", std::process::id()))?, lease: LEASE };
+        let holder = Holder::of_this_process(&id, LEASE)?;
         Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
     }
 
@@ -196,12 +195,12 @@ impl Runner {
     pub async fn run(
         &self,
         user: &UserId,
-        program: Program,
+        program: impl Into<Arc<Program>>,
         input: Json,
         watch: Option<Watch>,
     ) -> Result<Ran> {
         let task = TaskId(self.house().random.uuid_v7(self.now())?);
-        self.begin(user.clone(), task, program, input, Child::default(), watch).await
+        self.begin(user.clone(), task, program.into(), input, Child::default(), watch).await
     }
 
     /// Puts a workflow or an agent in the queue: whoever is free runs it.
@@ -226,6 +225,7 @@ impl Runner {
         if let Some(lease) = self.house().store.lease(task).await?
             && lease.until > self.now()
             && lease.worker != self.holder.name
+            && !Holder::is_gone(&lease.worker)
         {
             return Err(Error::Busy { task: task.to_string(), worker: lease.worker.to_string() });
         }
@@ -258,7 +258,7 @@ impl Runner {
         let running = self.running(new, &user, &stored.program, None)?;
         let pen = self.pen(user.clone(), new, None);
         let hands = self.hands(user, new, &pen, watch.clone());
-        let mut run = self.new_run(&hands, stored.program, new, watch);
+        let mut run = self.new_run(&hands, stored.program.into(), new, watch);
         let mut log = self.log(pen, running, 0, &run.program)?;
         log.begin(&run.program, &stored.input, stored.child, Some(&self.holder))?;
         for event in &events {
@@ -299,7 +299,7 @@ impl Runner {
     fn new_run<'a>(
         &self,
         hands: &'a HouseHands,
-        program: Program,
+        program: Arc<Program>,
         task: TaskId,
         watch: Option<Watch>,
     ) -> Run<'a> {
@@ -315,7 +315,7 @@ impl Runner {
         &self,
         user: UserId,
         task: TaskId,
-        program: Program,
+        program: Arc<Program>,
         input: Json,
         child: Child,
         watch: Option<Watch>,
@@ -388,7 +388,7 @@ impl Runner {
         let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
         let pen = self.pen(user.clone(), id, lease);
         let hands = self.hands(user, id, &pen, watch.clone());
-        let mut run = self.new_run(&hands, program, id, watch);
+        let mut run = self.new_run(&hands, program.into(), id, watch);
         run.wake = task.parent_task_id.filter(|_| wakes);
         let mut log = self.log(pen, task, sequence, &run.program)?;
         run.state = state;
@@ -468,7 +468,9 @@ impl Runner {
             let ran = match known {
                 Ok(Some(_)) => self.taken(&scope, task, None, watch, false).await,
                 Ok(None) => match Program::from_definition(definition) {
-                    Ok(program) => self.begin(user, task, program, Json::String(text), child, watch).await,
+                    Ok(program) => {
+                        self.begin(user, task, program.into(), Json::String(text), child, watch).await
+                    }
                     Err(problems) => Err(Error::Program(problems.to_string())),
                 },
                 Err(error) => Err(error.into()),
@@ -489,7 +491,7 @@ impl Runner {
 
 /// Runs a program with these hands and keeps nothing: for what needs no proof.
 pub async fn unkept(
-    program: Program,
+    program: Arc<Program>,
     input: Json,
     hands: &dyn Hands,
     clock: Arc<dyn Clock>,

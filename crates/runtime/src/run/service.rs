@@ -75,7 +75,6 @@ impl Service {
         while !stop.is_cancelled() {
             let free = self.options.at_once.saturating_sub(u32::try_from(runs.len()).unwrap_or(u32::MAX));
             let claimed = if free > 0 { self.claim(free).await } else { Vec::new() };
-            let found = claimed.len();
             for lease in claimed {
                 let (runner, tell) = (runner.clone(), tell.clone());
                 runs.spawn(async move { runner.one(lease, &tell).await });

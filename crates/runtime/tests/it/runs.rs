@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{EventType, HumanAction, Label, TaskStatus};
 use steward_language::model::Models;
-use steward_runtime::run::{Decided, Runner, Seen, Standing};
+use steward_runtime::run::{Decided, Holder, Runner, Seen, Standing};
 use steward_store::Scope;
 
 impl Shop {
@@ -19,7 +19,10 @@ impl Shop {
 
     async fn runner(&self) -> Runner {
         let toolbox = Arc::new(Self::toolbox(&self.fixture).await);
-        Runner::new(toolbox, Arc::new(Models::default()), self.fixture.folder.path().to_owned())
+        // Always under the same name: one that begins anew takes what it held before.
+        let holder = Holder { name: Label::new("test").unwrap(), lease: Duration::from_secs(30) };
+        let home = self.fixture.folder.path().to_owned();
+        Runner::new(toolbox, Arc::new(Models::default()), home).unwrap().held_by(holder)
     }
 }
 
@@ -165,7 +168,8 @@ async fn an_agent_with_the_built_in_model_uses_its_tool() {
     let ran = runner.start(&user(), "helper", json!("calculate the expression \"6*7\""), None).await.unwrap();
     let Standing::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
     assert!(said.contains("42"), "{said}");
-    let (program, events) = runner.history(&scope(), ran.task).await.unwrap();
+    let (program, events) =
+        steward_runtime::run::history(&*shop.fixture.house.store, &scope(), ran.task).await.unwrap();
     let trace = steward_engine::trace(&program, &events).unwrap();
     assert!(!trace.steps.is_empty());
     // The first two steps again, as another task.
