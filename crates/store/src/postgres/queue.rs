@@ -26,60 +26,46 @@ const TRIES: u32 = 3;
 /// How long to wait before listening again after the server refused.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What could be claimed at $1, in the order of claiming: at most $2 tasks, and no more of a user than $3 with those that
-/// are held. Users and their first tasks are found by walking the index, so the work grows with the users and the
-/// tasks asked for, not with the tasks that wait. `turn` is how many of the user's tasks are held when this one is too.
-macro_rules! with_ranked {
-    ($person:literal, $rest:literal) => {
-        concat!(
-            "WITH RECURSIVE person AS (", $person, "), ranked AS MATERIALIZED (
-                SELECT soon.task_id, person.user_id, soon.place, held.n + soon.nth AS turn
-                FROM person CROSS JOIN LATERAL (
-                    SELECT count(*) AS n FROM task_queue h
-                    WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
-                ) AS held CROSS JOIN LATERAL (
-                    SELECT task_id, place, row_number() OVER (ORDER BY place) AS nth FROM (
-                        SELECT q.task_id, q.place FROM task_queue q
-                        WHERE q.user_id = person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
-                        ORDER BY q.place LIMIT greatest(0, least($2, $3 - held.n))
-                    ) AS own
-                ) AS soon ORDER BY turn, place LIMIT $2
-            ) ",
-            $rest
-        )
-    };
-}
-
-/// The users whose tasks come next, each with whether we may claim of them now.
+/// The users whose tasks come next at $1, each with whether we may claim of them now. Users and their first tasks are
+/// found by walking the index, so the work grows with the users, not with the tasks that wait. $2 tasks come of at most
+/// as many users, those with the fewest in hand first; who has $3 in hand has enough.
 macro_rules! turns {
     () => {
-        with_ranked!(
-            "(SELECT user_id FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
+        "WITH RECURSIVE person AS (
+             (SELECT user_id, place FROM task_queue WHERE ready_at <= $1 AND coalesce(lease_until, $1) <= $1 ORDER BY user_id, place LIMIT 1)
              UNION ALL
-             SELECT next.user_id FROM person CROSS JOIN LATERAL (
-                 SELECT q.user_id FROM task_queue q
+             SELECT next.user_id, next.place FROM person CROSS JOIN LATERAL (
+                 SELECT q.user_id, q.place FROM task_queue q
                  WHERE q.user_id > person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
                  ORDER BY q.user_id, q.place LIMIT 1
-             ) AS next",
-            "SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id))
-             FROM (SELECT user_id, min(turn) AS turn, min(place) AS place FROM ranked GROUP BY user_id) AS people
-             ORDER BY turn, place"
-        )
+             ) AS next
+         ), soonest AS MATERIALIZED (
+             SELECT person.user_id, person.place, held.n FROM person CROSS JOIN LATERAL (
+                 SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+             ) AS held WHERE held.n < $3 ORDER BY held.n, person.place LIMIT $2
+         ) SELECT user_id, pg_try_advisory_xact_lock($4, hashtext(user_id)) FROM soonest ORDER BY n, place"
     };
 }
 
-/// Takes what is still there of these users' tasks. It runs after the locks were taken and so sees what was claimed
-/// under them before.
-const TAKE: &str = with_ranked!(
-    "SELECT unnest($4::text[]) AS user_id",
-    ", taken AS (
-         SELECT q.task_id FROM task_queue q JOIN ranked ON ranked.task_id = q.task_id
+/// Takes the next $2 tasks of the users in $4. `turn` is how many of the user's tasks are held when this one is too. It
+/// runs after the locks were taken and so sees what was claimed under them before.
+const TAKE: &str = "WITH ranked AS MATERIALIZED (
+         SELECT soon.task_id, soon.place, held.n + soon.nth AS turn
+         FROM unnest($4::text[]) AS person (user_id) CROSS JOIN LATERAL (
+             SELECT count(*) AS n FROM task_queue h WHERE h.user_id = person.user_id AND h.token IS NOT NULL AND h.lease_until > $1
+         ) AS held CROSS JOIN LATERAL (
+             SELECT task_id, place, row_number() OVER (ORDER BY place) AS nth FROM (
+                 SELECT q.task_id, q.place FROM task_queue q
+                 WHERE q.user_id = person.user_id AND q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1
+                 ORDER BY q.place LIMIT greatest(0, least($2, $3 - held.n))
+             ) AS own
+         ) AS soon ORDER BY turn, place LIMIT $2
+     ), taken AS (
+         SELECT q.task_id, ranked.turn, ranked.place FROM task_queue q JOIN ranked ON ranked.task_id = q.task_id
          WHERE q.ready_at <= $1 AND coalesce(q.lease_until, $1) <= $1 FOR UPDATE OF q SKIP LOCKED
      )
      UPDATE task_queue q SET worker = $5, token = nextval('task_queue_token'), lease_until = $6
-     FROM taken JOIN ranked ON ranked.task_id = taken.task_id WHERE q.task_id = taken.task_id
-     RETURNING q.task_id, q.user_id, q.token, ranked.turn, ranked.place"
-);
+     FROM taken WHERE q.task_id = taken.task_id RETURNING q.task_id, q.user_id, q.token, taken.turn, taken.place";
 
 /// How the server finds out whose turn it is, with the rows that each step touched.
 #[cfg(feature = "conformance")]

@@ -44,6 +44,9 @@ async fn two(address: &str) -> [Arc<PostgresStore>; 2] {
 async fn work_from_another_process_wakes_at_once() {
     let Some(address) = database().await else { return };
     let [here, there] = two(&address).await;
+    // What was said before anybody listened may be work.
+    let first = wait(here.clone(), LONG).await;
+    assert!(first < LONG / 10, "{first:?}");
     while wait(here.clone(), SHORT).await < SHORT {}
     let mut waiting = tokio::task::JoinSet::new();
     waiting.spawn(wait(here.clone(), LONG));
@@ -131,7 +134,7 @@ async fn a_paused_claimer_holds_up_nobody_for_long() {
     assert_eq!(claim(&*store, 2).await[0].task, first);
 }
 
-/// Ten thousand tasks of fifty users wait; no step of finding the next ones touches more than a few hundred rows.
+/// Ten thousand tasks of fifty users wait; no step of finding the next ones touches more than two rows of a user.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_serves_the_claim() {
     fn most_rows(plan: &serde_json::Value) -> f64 {
@@ -151,7 +154,7 @@ async fn an_index_serves_the_claim() {
         }
         let plan = store.explain_claim_for_test(at(10), 10).await.unwrap();
         let rows = most_rows(&plan[0]["Plan"]);
-        assert!((10.0..=600.0).contains(&rows), "{rows}: {plan:#}");
+        assert!((10.0..=100.0).contains(&rows), "{rows}: {plan:#}");
     }
 }
 

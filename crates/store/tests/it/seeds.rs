@@ -66,8 +66,9 @@ fn every_row_of_the_page_is_true() {
 #[test]
 fn the_two_stores_have_the_same_columns() {
     let (mut sqlite, mut postgres) = (columns("sqlite"), columns("postgres"));
-    // SQLite links entries instead of indexing them and watches its tools; PostgreSQL has row-level security on every table and
-    // orders entries by an id of its own until the log gives them their place.
+    // SQLite links entries instead of indexing them, watches its tools and counts the queue's tokens in a table; PostgreSQL has
+    // row-level security on every table, a sequence for the tokens, and orders entries by an id of its own until the log
+    // gives them their place.
     let own = |tables: &mut BTreeMap<String, BTreeSet<String>>, table: &str, names: &[&str]| {
         for name in names {
             assert!(tables.get_mut(table).unwrap().remove(*name), "{table}.{name} is gone: update this list");
@@ -76,7 +77,9 @@ fn the_two_stores_have_the_same_columns() {
     own(&mut sqlite, "chain", &["id", "last_index"]);
     own(&mut sqlite, "journal_entry", &["chain_id", "previous_index"]);
     own(&mut postgres, "journal_entry", &["id", "request_id", "user_id"]);
-    assert!(sqlite.remove("tool_stamp").is_some() && sqlite.remove("chain_mark").is_some());
+    for table in ["tool_stamp", "chain_mark", "task_queue_token"] {
+        assert!(sqlite.remove(table).is_some(), "{table} is gone: update this list");
+    }
     assert_eq!(sqlite, postgres);
 }
 
