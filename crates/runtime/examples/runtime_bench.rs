@@ -56,7 +56,7 @@ impl Lookup for Tools {
 
 fn program(tool: &'static str, model: &str) -> Arc<Program> {
     let agent: Agent = serde_json::from_value(json!({
-        "name": "worker", "role": "Works", "system_prompt": "Work.", "tools": [tool], "max_iterations": 100_000,
+        "name": "worker", "role": "Works", "system_prompt": "Work.", "tools": [tool], "max_iterations": 10_000,
         "llm_config": { "model": model },
     }))
     .expect("an agent");
@@ -210,7 +210,7 @@ async fn paused(tasks: usize, home: &Path) -> Json {
     let runner = runner(home, CALLS).await;
     let workflow = json!({
         "name": "ask", "entry_point": "think", "patterns": ["react"],
-        "nodes": { "think": { "type": "agent", "agent": "worker" }, "human": { "type": "human", "prompt": "Go on?" } },
+        "nodes": { "think": { "type": "agent", "agent": "worker" }, "human": { "type": "human" } },
         "edges": [{ "from": "think", "to": "human" }, { "from": "human", "to": "__end__" }],
     });
     struct One;

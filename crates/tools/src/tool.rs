@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{JsonObject, Label, ToolDefinition, Valid};
+use steward_domain::{CallId, JsonObject, Label, ToolDefinition, Valid};
 pub use steward_domain::{ToolExample as Example, ToolPoll as Poll};
 use steward_policy::AdmittedCall;
 use tokio_util::sync::CancellationToken;
@@ -149,13 +149,21 @@ pub struct Context {
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     /// Whom a tool may ask.
     pub human: Arc<dyn Human>,
+    /// What tells this call from every other, the same for each attempt at it: a tool that knows it does nothing twice.
+    pub key: Option<CallId>,
 }
 
 impl Context {
     /// With this much time, nobody to ask and nobody listening.
     #[must_use]
     pub fn within(timeout: Duration) -> Self {
-        Self { timeout, cancel: CancellationToken::new(), progress: None, human: Arc::new(NoHuman) }
+        Self {
+            timeout,
+            cancel: CancellationToken::new(),
+            progress: None,
+            human: Arc::new(NoHuman),
+            key: None,
+        }
     }
 }
 

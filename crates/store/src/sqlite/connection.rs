@@ -66,13 +66,18 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         // What is erased is overwritten, not only unlinked.
         connection.pragma_update(None, "secure_delete", true)?;
-        // Checkpoints sync twice: every 32 MB instead of every 4.
+        // Checkpoints sync twice. They run beside the writer; this one is for when they fall behind.
         connection.pragma_update(None, "wal_autocheckpoint", 8000)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(())
     };
     settings().map_err(|error| explain(path, &error))?;
     Ok(connection)
+}
+
+/// Opens for checkpoints of a file that is open for writing already.
+pub(super) fn open_checkpointer(path: &Path) -> Result<Connection> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
 pub(super) fn create_at_version(path: &Path, version: i64) -> Result<()> {

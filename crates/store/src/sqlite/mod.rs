@@ -12,6 +12,7 @@ mod recipes;
 mod retention;
 mod tools;
 mod vectors;
+mod wal;
 mod writer;
 
 use crate::audit::RawPayload;

@@ -6,6 +6,7 @@
 use super::changes;
 use super::journal::{self, Log};
 use super::queue::{self, Ask};
+use super::wal::Keeper;
 use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -77,7 +78,8 @@ impl Writer {
     pub(super) fn start(connection: Connection, options: StoreOptions, path: &Path) -> Result<Self> {
         let (jobs, queue) = mpsc::channel();
         let log = Log::load(&connection, &options.signer)?;
-        let mut state = State { connection, options, log, path: path.to_owned() };
+        let wal = Keeper::new(path);
+        let mut state = State { connection, options, log, path: path.to_owned(), wal };
         let thread = std::thread::spawn(move || {
             let mut before = 1;
             while let Some(batch) = gather(&queue, before) {
@@ -175,6 +177,7 @@ struct State {
     options: StoreOptions,
     log: Log,
     path: PathBuf,
+    wal: Keeper,
 }
 
 impl State {
@@ -200,6 +203,7 @@ impl State {
             Ok(done) => batch.into_iter().zip(done).for_each(|(job, done)| answer(job, done)),
             Err(error) => batch.into_iter().for_each(|job| refuse(job, shared(&error))),
         }
+        self.wal.after_batch(&self.connection);
     }
 
     /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that nothing can be.

@@ -2,7 +2,8 @@
 //! down, call with a deadline, check the result, put aside what is too large, write down again.
 //!
 //! Invariants
-//! - Nothing is called that was not written down before; what cannot be written down is not called.
+//! - Nothing that changes anything is called before it is written down; what cannot be written down is not called. A read is
+//!   made while it is being written down, and its answer is handed over after.
 //! - A call is made again only where that is safe: the tool changes nothing, knows the key, or certainly was not reached.
 //!   Otherwise the outcome is unknown, and says so.
 //! - Every wait here ends with the caller's time or the caller's patience.
@@ -27,7 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::Coded as _;
 use steward_domain::{
-    CallId, ChainId, ErrorClass, JsonObject, Outcome, SemanticVersion, ServerName, ToolName, ToolOrigin,
+    CallId, ChainId, ErrorClass, Idempotency, JsonObject, Outcome, SemanticVersion, ServerName, ToolName,
+    ToolOrigin,
 };
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
@@ -141,7 +143,7 @@ impl Desk {
             None => ChainId::from(steward_domain::TaskId(self.id()?)),
         };
         let mut notes: Vec<String> = corrected.into_iter().collect();
-        let mut job = Job { desk: self, request, chain, began, attempts: 0 };
+        let mut job = Job { desk: self, request, chain, began, attempts: 0, key: request.key };
         let mut failed = match job.run(&registered).await {
             Ok(done) => return Ok(job.receipt(&registered, done, notes)),
             Err(error) => error,
@@ -154,6 +156,8 @@ impl Desk {
                 continue;
             };
             notes.push(format!("{} stood in for {}: {failed}", name, registered.definition.tool_name));
+            // Another tool is another effect.
+            job.key = None;
             match job.run(&other).await {
                 Ok(done) => return Ok(job.receipt(&other, done, notes)),
                 Err(Error::Arguments { .. }) => {
@@ -197,6 +201,8 @@ struct Job<'a> {
     chain: ChainId,
     began: Duration,
     attempts: u32,
+    /// The idempotency key: the id of the first attempt, unless the caller has one.
+    key: Option<CallId>,
 }
 
 /// An answer and the call that gave it.
@@ -271,6 +277,7 @@ impl Job<'_> {
             default_provenance: request.default_provenance,
             approval: request.approval.clone(),
         };
+        self.key.get_or_insert(proposal.call);
         let intent = Arc::new(self.intent(registered, &proposal));
         let admitted = self.admit(registered, proposal, &intent).await?;
         if desk.repeats.times(self.chain, admitted.digest()) >= REPEATS {
@@ -280,9 +287,17 @@ impl Job<'_> {
         desk.limits.take(&definition.tool_name, limits, desk.clock.monotonic()).map_err(|retry_after| {
             Error::RateLimited { tool: definition.tool_name.to_string(), retry_after }
         })?;
-        desk.ledger.intend(&intent).await?;
         let began = desk.clock.monotonic();
-        let result = self.carry_out(registered, &admitted, &intent).await;
+        let result = if definition.idempotency == Idempotency::ReadOnly {
+            // A read changes nothing, so it need not wait for the disk; its answer does.
+            let work = self.carry_out(registered, &admitted, &intent);
+            let (intended, result) = tokio::join!(desk.ledger.intend(&intent), work);
+            intended?;
+            result
+        } else {
+            desk.ledger.intend(&intent).await?;
+            self.carry_out(registered, &admitted, &intent).await
+        };
         let took = desk.clock.monotonic().saturating_sub(began);
         let ending = ending(&intent, &result, desk.clock.now(), took);
         if let Some(digest) = &ending.result {
@@ -359,7 +374,7 @@ impl Job<'_> {
         let definition = &registered.definition;
         let most = Duration::from_secs(u64::from(definition.timeout_seconds.get()));
         let timeout = most.min(self.left());
-        let context = Context { timeout, ..self.request.context.clone() };
+        let context = Context { timeout, key: self.key, ..self.request.context.clone() };
         let work = async {
             let output = registered.tool.call(admitted, &context).await?;
             match &registered.settings.poll {

@@ -129,6 +129,10 @@ impl Connection {
         context: &Context,
     ) -> Result<Output> {
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
+        if let Some(key) = context.key {
+            let meta = params.meta.get_or_insert_default();
+            meta.0.0.insert("idempotency_key".to_owned(), key.to_string().into());
+        }
         let full = format!("{}.{tool}", self.server);
         for round in 0..ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
