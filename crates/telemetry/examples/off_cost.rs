@@ -21,7 +21,7 @@ const ROUNDS: usize = 15;
 /// The same as the call path does around a tool.
 async fn instrumented(tool: &str, number: u64) -> u64 {
     let span = tracing::info_span!(
-        "execute_tool",
+        target: "steward_tools", "execute_tool",
         otel.name = Empty,
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = Empty,

@@ -9,7 +9,9 @@ use crate::receiver::{Act, Receiver};
 
 async fn spans(count: usize) {
     for _ in 0..count {
-        drop(tracing::info_span!("execute_tool", gen_ai.operation.name = "execute_tool"));
+        drop(
+            tracing::info_span!(target: "steward_runtime", "execute_tool", gen_ai.operation.name = "execute_tool"),
+        );
     }
 }
 

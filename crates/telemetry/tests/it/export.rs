@@ -13,11 +13,14 @@ pub(crate) fn options(receiver: &str) -> Options {
     Options { endpoint: Some(Endpoint::parse(receiver).unwrap()), metrics: true, ..Options::default() }
 }
 
-/// Does work under this telemetry, and ends it.
+/// Does work under this telemetry.
 pub(crate) fn under<W: Future>(options: &Options, work: W) -> (Telemetry, W::Output) {
     let (telemetry, dispatch) = prepare(options).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let done = tracing::dispatcher::with_default(&dispatch.unwrap(), || runtime.block_on(work));
+    let dispatch = dispatch.unwrap();
+    let done = tracing::dispatcher::with_default(&dispatch, || runtime.block_on(work));
+    // That of a process lives until its end, too: the exporter must end while spans may still come.
+    std::mem::forget(dispatch);
     (telemetry, done)
 }
 
@@ -36,7 +39,7 @@ fn a_run_with_a_model_and_tools() {
     let (telemetry, ()) = under(&options, async {
         let (url, _server) = server(200, reply("hello")).await;
         let run = tracing::info_span!(
-            "invoke_agent",
+            target: "steward_runtime", "invoke_agent",
             otel.name = "invoke_agent helper",
             gen_ai.operation.name = "invoke_agent",
             gen_ai.agent.name = "helper",
@@ -159,5 +162,5 @@ fn off_installs_nothing_and_a_second_start_is_refused() {
     let on = Options { metrics: true, ..Options::default() };
     let _first = steward_telemetry::start(&on).unwrap();
     assert!(matches!(steward_telemetry::start(&on), Err(steward_telemetry::Error::Taken)));
-    steward_telemetry::start(&Options::default()).unwrap();
+    drop(steward_telemetry::start(&Options::default()).unwrap());
 }

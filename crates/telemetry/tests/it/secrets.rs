@@ -43,7 +43,7 @@ fn nothing_that_was_said_is_exported() {
 
         // Somebody's mistake: fields that nobody agreed on, and words inside of a span.
         let span = tracing::info_span!(
-            "execute_tool",
+            target: "steward_runtime", "execute_tool",
             gen_ai.operation.name = "execute_tool",
             gen_ai.tool.call.arguments = SECRET,
             gen_ai.input.messages = SECRET,
