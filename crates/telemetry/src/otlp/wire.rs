@@ -110,7 +110,8 @@ pub(crate) enum Any {
     Float(f64),
 }
 
-/// The status code of a failure.
+/// The status of a span of which nothing bad is known, and that of a failure.
+const UNSET: i32 = 0;
 const ERROR: i32 = 2;
 
 /// A batch of spans as it is posted.
@@ -150,7 +151,8 @@ fn span(closed: Closed) -> Option<Span> {
         },
         start_time_unix_nano: closed.began,
         end_time_unix_nano: closed.began.saturating_add(took),
-        status: failed.then_some(Status { code: ERROR }),
+        // Some receivers read it without asking whether it is there.
+        status: Some(Status { code: if failed { ERROR } else { UNSET } }),
         attributes: closed.fields.into_iter().map(|(key, value)| pair(key, any(value))).collect(),
     })
 }

@@ -241,7 +241,8 @@ fn spans(body: &[u8]) -> Vec<Got> {
                         assert!(got.attributes.insert(key, value).is_none(), "twice");
                     }
                     15 => {
-                        got.status = parts(part.bytes()).iter().find(|(tag, _)| *tag == 3).unwrap().1.number()
+                        let code = parts(part.bytes()).into_iter().find(|(tag, _)| *tag == 3);
+                        got.status = code.map_or(0, |(_, code)| code.number());
                     }
                     other => panic!("field {other} of a span"),
                 }
