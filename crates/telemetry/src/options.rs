@@ -66,9 +66,11 @@ impl Options {
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let read =
             |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let mut options = Self::default();
-        options.log = read(FILTER).map(|text| LogFilter::parse(&text)).transpose()?;
-        options.log_format = read(FORMAT).map_or(Ok(LogFormat::Text), |text| LogFormat::parse(&text))?;
+        let mut options = Self {
+            log: read(FILTER).map(|text| LogFilter::parse(&text)).transpose()?,
+            log_format: read(FORMAT).map_or(Ok(LogFormat::Text), |text| LogFormat::parse(&text))?,
+            ..Self::default()
+        };
         let disabled = match read(DISABLED) {
             None => false,
             Some(text) if text.eq_ignore_ascii_case("true") => true,

@@ -20,9 +20,12 @@ pub(crate) enum Act {
     Hang,
 }
 
+/// Head and body.
+type Request = (String, Vec<u8>);
+
 pub(crate) struct Receiver {
     pub(crate) url: String,
-    requests: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     arrived: mpsc::Receiver<()>,
     runtime: Option<Runtime>,
 }
@@ -34,7 +37,7 @@ impl Receiver {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let (tell, arrived) = mpsc::channel();
         let kept = Arc::clone(&requests);
         // The runtime is the owner: it ends with the receiver.
@@ -54,7 +57,7 @@ impl Receiver {
     }
 
     /// Heads and bodies so far.
-    pub(crate) fn requests(&self) -> Vec<(String, Vec<u8>)> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
@@ -72,12 +75,7 @@ impl Drop for Receiver {
     }
 }
 
-async fn serve(
-    mut socket: TcpStream,
-    acts: &[Act],
-    kept: &Mutex<Vec<(String, Vec<u8>)>>,
-    tell: &mpsc::Sender<()>,
-) {
+async fn serve(mut socket: TcpStream, acts: &[Act], kept: &Mutex<Vec<Request>>, tell: &mpsc::Sender<()>) {
     let mut bytes = Vec::new();
     loop {
         let Some((head, body)) = take(&mut bytes) else {
@@ -108,7 +106,7 @@ async fn serve(
 }
 
 /// A whole request from the front of what has been read.
-fn take(bytes: &mut Vec<u8>) -> Option<(String, Vec<u8>)> {
+fn take(bytes: &mut Vec<u8>) -> Option<Request> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let length =
@@ -202,7 +200,7 @@ fn parts(mut bytes: &[u8]) -> Vec<(u64, Part<'_>)> {
     parts
 }
 
-fn all<'a>(bytes: &'a [u8], wanted: u64) -> impl Iterator<Item = &'a [u8]> {
+fn all(bytes: &[u8], wanted: u64) -> impl Iterator<Item = &[u8]> {
     parts(bytes).into_iter().filter(move |(tag, _)| *tag == wanted).map(|(_, part)| part.bytes())
 }
 
