@@ -76,6 +76,7 @@ fn crates_depend_in_one_direction() {
         ("journal", &["domain"][..]),
         ("policy", &["domain"]),
         ("engine", &["domain"]),
+        ("telemetry", &["domain"]),
         ("store", &["domain", "journal"]),
         ("language", &["domain", "journal"]),
         ("tools", &["domain", "journal", "policy", "language"]),
@@ -83,7 +84,18 @@ fn crates_depend_in_one_direction() {
         ("runtime", &["domain", "journal", "policy", "engine", "store", "language", "tools", "analysis"]),
         (
             "server",
-            &["domain", "journal", "policy", "engine", "store", "language", "tools", "analysis", "runtime"],
+            &[
+                "domain",
+                "journal",
+                "policy",
+                "engine",
+                "store",
+                "language",
+                "tools",
+                "analysis",
+                "runtime",
+                "telemetry",
+            ],
         ),
     ]);
     let mut seen = 0;

@@ -8,3 +8,4 @@
 
 pub mod mcp;
 pub mod mcp_house;
+pub mod metrics;

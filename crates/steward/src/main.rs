@@ -11,6 +11,7 @@ use clap::{CommandFactory, Parser};
 use commands::Cli;
 use error::Failure;
 use std::process::ExitCode;
+use steward_telemetry::Metrics;
 
 fn main() -> ExitCode {
     // Before anything else and before any thread: a child that is shut in becomes another program here.
@@ -24,7 +25,9 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let json = cli.global.json;
-    match run(cli) {
+    let metrics = cli.command.wants_metrics();
+    let ended = observed(metrics, |metrics| run(cli, metrics));
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.print(json);
@@ -33,12 +36,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<(), Failure> {
+/// Does it while telemetry listens, if the environment asks for that.
+fn observed(metrics: bool, work: impl FnOnce(Option<Metrics>) -> Result<(), Failure>) -> Result<(), Failure> {
+    let options = steward_telemetry::Options { metrics, ..steward_telemetry::Options::from_env()? };
+    let within = options.flush_within;
+    let telemetry = steward_telemetry::start(&options)?;
+    let ended = work(telemetry.metrics());
+    let delivered = telemetry.shutdown(within);
+    if delivered.failed + delivered.dropped > 0 {
+        eprintln!(
+            "{} of the spans of this run did not reach the receiver",
+            delivered.failed + delivered.dropped
+        );
+    }
+    ended
+}
+
+fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     if let commands::Command::Completions { shell } = cli.command {
         clap_complete::generate(shell, &mut Cli::command(), "steward", &mut std::io::stdout());
         return Ok(());
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unexpected)?;
-    runtime.block_on(commands::run(cli))
+    runtime.block_on(commands::run(cli, metrics))
 }

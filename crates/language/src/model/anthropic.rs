@@ -26,6 +26,10 @@ provider!(
 struct Messages;
 
 impl Wire for Messages {
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
+
     fn locate(&self, base: &mut Url, _model: &str, _streamed: bool) {
         let versioned = base.path().trim_end_matches('/').ends_with("/v1");
         extend(base, if versioned { "messages" } else { "v1/messages" });

@@ -19,6 +19,7 @@ use steward_journal::redact::Redactor;
 
 use super::chat::{Answer, Chat};
 use super::stream::Listener;
+use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
 /// The most that a cassette may hold.
@@ -176,7 +177,7 @@ impl Model for Replayer {
     }
 
     async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
-        let answer = self.play(chat)?;
+        let answer = traced("cassette", &self.name, chat, async { self.play(chat) }).await?;
         if let Some(listener) = listener {
             listener.whole(&answer).await;
         }

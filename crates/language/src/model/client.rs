@@ -18,6 +18,7 @@ use super::http::{self, Failed, Peer};
 use super::limits::Limits;
 use super::sse::{Framer, Misframed};
 use super::stream::{Event, Listener};
+use super::traced::traced;
 use super::wire::{Ask, Assembly, Fault, Wire, usable};
 use super::{ModelError, Secret, retry};
 
@@ -52,6 +53,8 @@ pub struct Options {
     pub price: Option<Price>,
     /// The window of the model, for servers that want to be told.
     pub context_tokens: Option<u32>,
+    /// Who serves it, for telemetry, when that is not whose protocol it speaks.
+    pub provider: Option<&'static str>,
 }
 
 impl Options {
@@ -73,6 +76,7 @@ impl Options {
             limits: None,
             price: None,
             context_tokens: None,
+            provider: None,
         }
     }
 }
@@ -122,7 +126,11 @@ impl Client {
 
     pub(super) async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
         let limit = chat.timeout.unwrap_or(self.options.timeout);
-        timeout(limit, self.attempts(chat, listener)).await.unwrap_or_else(|_| Err(late(limit)))
+        let provider = self.options.provider.unwrap_or(self.wire.provider());
+        traced(provider, &self.peer.model, chat, async {
+            timeout(limit, self.attempts(chat, listener)).await.unwrap_or_else(|_| Err(late(limit)))
+        })
+        .await
     }
 
     fn address(&self, streamed: bool) -> Url {

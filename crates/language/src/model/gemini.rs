@@ -21,6 +21,10 @@ provider!(
 struct GenerateContent;
 
 impl Wire for GenerateContent {
+    fn provider(&self) -> &'static str {
+        "gcp.gemini"
+    }
+
     fn locate(&self, base: &mut Url, model: &str, streamed: bool) {
         let model = model.strip_prefix("models/").unwrap_or(model);
         let act = if streamed { "streamGenerateContent" } else { "generateContent" };

@@ -222,6 +222,7 @@ impl LlamaServer {
         let mut client = self.options.client.clone();
         client.base_url = format!("http://127.0.0.1:{port}/v1");
         client.api_key = Some(Secret::new(key));
+        client.provider = Some("llama_cpp");
         Ok(Running { child, client: Arc::new(OpenAi::new(client)?) })
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::chat::{Answer, Arguments, Chat, Finish, OfferedTool, ToolCall, ToolChoice, Turn};
 use super::stream::Listener;
+use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
 /// Words that say nothing about a tool.
@@ -35,7 +36,7 @@ impl Model for Local {
     }
 
     async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
-        let answer = answer(chat)?;
+        let answer = traced("local", "local", chat, async { answer(chat) }).await?;
         if let Some(listener) = listener {
             listener.whole(&answer).await;
         }

@@ -27,6 +27,7 @@ mod settings;
 mod simple;
 mod sse;
 mod stream;
+mod traced;
 mod wire;
 
 use async_trait::async_trait;

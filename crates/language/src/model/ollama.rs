@@ -21,6 +21,10 @@ provider!(
 struct OllamaChat;
 
 impl Wire for OllamaChat {
+    fn provider(&self) -> &'static str {
+        "ollama"
+    }
+
     fn locate(&self, base: &mut Url, _model: &str, _streamed: bool) {
         extend(base, "api/chat");
     }

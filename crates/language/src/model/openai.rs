@@ -21,6 +21,10 @@ provider!(
 pub(super) struct ChatCompletions;
 
 impl Wire for ChatCompletions {
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
     fn locate(&self, base: &mut Url, _model: &str, _streamed: bool) {
         extend(base, "chat/completions");
     }

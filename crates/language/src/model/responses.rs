@@ -21,6 +21,10 @@ provider!(
 struct ResponsesWire;
 
 impl Wire for ResponsesWire {
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
     fn locate(&self, base: &mut Url, _model: &str, _streamed: bool) {
         extend(base, "responses");
     }

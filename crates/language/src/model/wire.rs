@@ -43,6 +43,8 @@ pub(super) enum Fault {
 
 /// A protocol.
 pub(super) trait Wire: Send + Sync {
+    /// Whose protocol it is, in the words of the GenAI semantic conventions where they have one.
+    fn provider(&self) -> &'static str;
     /// From the address in the settings to the one that is asked.
     fn locate(&self, base: &mut Url, model: &str, streamed: bool);
     /// The header for the key: its name and what stands before the key.

@@ -6,7 +6,7 @@
 //! - Whenever the run waits for anything, everything that happened so far is on disk.
 
 use super::log::Log;
-use super::{Decided, Ran, Seen, Standing, Watch};
+use super::{Decided, Ran, Seen, Standing, Watch, traced};
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
@@ -18,6 +18,7 @@ use steward_engine::{Effect, EffectId, Event, Program, State, Status};
 use steward_journal::clock::Clock;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 /// What came of a piece of work.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,8 +114,29 @@ impl<'a> Run<'a> {
         Ran { task: self.task, standing, steps: self.state.events(), parent: self.wake }
     }
 
+    /// Takes these events and a decision, and carries the run on from there.
+    pub(super) async fn carry_on(
+        &mut self,
+        events: impl IntoIterator<Item = Event>,
+        decided: Option<Decided>,
+    ) -> Result<Ran> {
+        let span = traced::span(&self.program, self.task);
+        let work = async {
+            for event in events {
+                self.happened(event).await?;
+            }
+            if let Some(decided) = decided {
+                self.decided(decided).await?;
+            }
+            self.drive().await
+        };
+        let ran = work.instrument(span.clone()).await;
+        traced::end(&span, &ran);
+        ran
+    }
+
     /// Takes an event: applies it, notes it, and begins what follows from it. One that comes late changes nothing.
-    pub(super) async fn happened(&mut self, event: Event) -> Result<()> {
+    async fn happened(&mut self, event: Event) -> Result<()> {
         let Ok(effects) = self.state.apply(&self.program, &event) else { return Ok(()) };
         if let Some(log) = &mut self.log {
             log.event(&event)?;
@@ -165,7 +187,7 @@ impl<'a> Run<'a> {
         match futures_util::poll!(&mut work) {
             std::task::Poll::Ready(came) => self.ready.push_back(came),
             std::task::Poll::Pending => {
-                let handle = self.work.spawn(async move { (id, work.await) });
+                let handle = self.work.spawn(async move { (id, work.await) }.in_current_span());
                 self.handles.insert(id, handle);
             }
         }
@@ -181,7 +203,7 @@ impl<'a> Run<'a> {
     }
 
     /// Carries the run on until it ends, or only people are awaited, or it is handed over.
-    pub(super) async fn drive(&mut self) -> Result<Ran> {
+    async fn drive(&mut self) -> Result<Ran> {
         loop {
             while let Some(came) = self.ready.pop_front() {
                 self.take(came).await?;
@@ -290,7 +312,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes a person's decision over exactly what they were shown.
-    pub(super) async fn decided(&mut self, decided: Decided) -> Result<()> {
+    async fn decided(&mut self, decided: Decided) -> Result<()> {
         let waiting = self.questions.values().next().cloned();
         let Some(Effect::AskHuman { id, digest, .. }) = waiting else {
             return Err(Error::NotWaiting(self.task.to_string()));

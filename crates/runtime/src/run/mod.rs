@@ -12,6 +12,7 @@ mod drive;
 mod log;
 mod replay;
 mod service;
+mod traced;
 mod work;
 
 pub use crate::pen::Holder;
@@ -266,8 +267,7 @@ impl Runner {
         }
         run.log = Some(log);
         run.state = steward_engine::fold(&run.program, &events);
-        run.happened(Event::Recovered { in_flight: begun, at: self.now() }).await?;
-        run.drive().await
+        run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }], None).await
     }
 
     fn running(
@@ -332,8 +332,7 @@ impl Runner {
                 watch(Seen::Started(task));
             }
             run.log = Some(log);
-            run.happened(child.started(task, input, self.now())).await?;
-            run.drive().await
+            run.carry_on([child.started(task, input, self.now())], None).await
         })
     }
 
@@ -401,13 +400,12 @@ impl Runner {
             true => child.started(id, input, at),
             false => Event::Recovered { in_flight: begun, at },
         };
-        run.happened(first).await?;
-        match next {
-            Some(Next::Decided(decided)) => run.decided(decided).await?,
-            Some(Next::Cancelled(by)) => run.happened(Event::CancelRequested { by, at }).await?,
-            None => {}
-        }
-        run.drive().await
+        let (cancelled, decided) = match next {
+            Some(Next::Cancelled(by)) => (Some(Event::CancelRequested { by, at }), None),
+            Some(Next::Decided(decided)) => (None, Some(decided)),
+            None => (None, None),
+        };
+        run.carry_on(std::iter::once(first).chain(cancelled), decided).await
     }
 
     /// The state after so many events, and the calls of that moment that had begun and have no receipt.
@@ -499,8 +497,7 @@ pub async fn unkept(
 ) -> Result<Ran> {
     let at = clock.now();
     let mut run = Run::new(hands, clock, program, task);
-    run.happened(Child::default().started(task, input, at)).await?;
-    run.drive().await
+    run.carry_on([Child::default().started(task, input, at)], None).await
 }
 
 /// The events of a run and the program they happened to.

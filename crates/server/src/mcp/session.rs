@@ -274,6 +274,7 @@ impl Session {
                 Arc::new(move |progress| listener.progress(progress)) as Arc<dyn Fn(Progress) + Send + Sync>
             }),
             human: Arc::new(self.clone()),
+            key: None,
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::home::{Home, Opened};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use steward_store::Scope;
+use steward_telemetry::Metrics;
 
 /// Runs agents you can account for.
 #[derive(Parser)]
@@ -125,6 +126,13 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// Whether somebody will ask for metrics.
+    pub(crate) fn wants_metrics(&self) -> bool {
+        matches!(self, Self::Worker(worker) if worker.metrics_port.is_some())
+    }
+}
+
 /// What questions are answered with, for commands that have no options of their own for it.
 pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::House, Failure> {
     ask::house(context, None, opened)
@@ -136,6 +144,8 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) json: bool,
     pub(crate) scope: Scope,
+    /// What was counted so far, for whoever shows it.
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Context {
@@ -144,7 +154,7 @@ impl Context {
     }
 }
 
-pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
+pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     let home = Home::locate(cli.global.home.as_deref())?;
     let settings = Settings::load(&home, cli.global.store.as_deref(), cli.global.user.as_deref());
     // A doctor must be able to look at what is broken.
@@ -156,7 +166,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     }
     let settings = settings?;
     let scope = if cli.global.all_users { Scope::System } else { Scope::User(settings.user.clone()) };
-    let context = Context { home, settings, json: cli.global.json, scope };
+    let context = Context { home, settings, json: cli.global.json, scope, metrics };
     match cli.command {
         Command::Ask(ask) => ask::run(&context, ask).await,
         Command::Profile(profile) => profile::run(&context, &profile).await,

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde_json::json;
 use std::path::Path;
 use steward_journal::clock::{Clock, SystemClock};
-use steward_store::PurgedFile;
+use steward_store::{PurgedFile, RetentionReport, Store};
 
 #[derive(Subcommand)]
 pub(crate) enum Retention {
@@ -22,15 +22,7 @@ pub(crate) enum Retention {
 
 pub(super) async fn run(context: &Context, Retention::Run { dry_run }: &Retention) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let policy = crate::config::retention(&context.home)?;
-    let report = opened.store.retain(&policy, SystemClock::default().now(), *dry_run).await?;
-    let (mut removed, mut left) = (0_u64, Vec::new());
-    for file in report.files.iter().filter(|_| !dry_run) {
-        match remove(&context.home, file) {
-            Ok(()) => removed += 1,
-            Err(why) => left.push(format!("{}: {why}", file.content_ref)),
-        }
-    }
+    let Applied { report, removed, left } = apply(&context.home, &*opened.store, *dry_run).await?;
     if context.json {
         document(&json!({ "report": report, "removed": removed, "not_removed": left }));
         return Ok(());
@@ -51,6 +43,27 @@ pub(super) async fn run(context: &Context, Retention::Run { dry_run }: &Retentio
         )),
     }
     Ok(())
+}
+
+/// What the policy did.
+pub(super) struct Applied {
+    pub(super) report: RetentionReport,
+    removed: u64,
+    left: Vec<String>,
+}
+
+/// Applies the policy of the home, or says what it would do.
+pub(super) async fn apply(home: &Home, store: &dyn Store, dry_run: bool) -> Result<Applied, Failure> {
+    let policy = crate::config::retention(home)?;
+    let report = store.retain(&policy, SystemClock::default().now(), dry_run).await?;
+    let (mut removed, mut left) = (0_u64, Vec::new());
+    for file in report.files.iter().filter(|_| !dry_run) {
+        match remove(home, file) {
+            Ok(()) => removed += 1,
+            Err(why) => left.push(format!("{}: {why}", file.content_ref)),
+        }
+    }
+    Ok(Applied { report, removed, left })
 }
 
 /// Removes an artifact of its task. Where it lies was said by whoever made it, so only a file in the artifacts folder,

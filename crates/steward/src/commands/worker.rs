@@ -33,6 +33,9 @@ pub(crate) struct Worker {
     /// Stop when nothing waits and nothing runs.
     #[arg(long)]
     until_empty: bool,
+    /// Serve metrics for Prometheus on this loopback port, at /metrics; 0 takes a free one.
+    #[arg(long)]
+    pub(super) metrics_port: Option<u16>,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -90,9 +93,11 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
             .await;
         std::future::pending::<()>().await;
     };
+    let beside = beside(context, &toolbox, command.metrics_port, &stop);
     let mut working = std::pin::pin!(service.run(stop.clone(), told));
     let result = tokio::select! {
         result = &mut working => result,
+        failure = beside => return Err(failure),
         () = following => Ok(()),
         () = super::stopped() => {
             stop.cancel();
@@ -102,3 +107,40 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     toolbox.close().await;
     Ok(result?)
 }
+
+/// What a worker does beside the tasks: the retention policy once a day, and its metrics for whoever asks.
+async fn beside(
+    context: &Context,
+    toolbox: &steward_runtime::toolbox::Toolbox,
+    port: Option<u16>,
+    stop: &CancellationToken,
+) -> Failure {
+    let metrics = async {
+        let (Some(port), Some(metrics)) = (port, context.metrics.clone()) else {
+            return std::future::pending().await;
+        };
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+        eprintln!("metrics at http://{}/metrics", listener.local_addr()?);
+        steward_server::metrics::serve(listener, metrics, stop.clone()).await?;
+        std::future::pending().await
+    };
+    let retention = async {
+        loop {
+            if let Err(failure) = super::retention::apply(&context.home, &*toolbox.house().store, false).await
+            {
+                eprintln!("the retention policy was not applied: {}", failure.message());
+            }
+            tokio::time::sleep(DAY).await;
+        }
+    };
+    let served: std::io::Result<std::convert::Infallible> = tokio::select! {
+        served = metrics => served,
+        () = retention => return Failure::unexpected("retention ended"),
+    };
+    match served {
+        Err(error) => Failure::unexpected(error),
+        Ok(never) => match never {},
+    }
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3600);

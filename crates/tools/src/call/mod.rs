@@ -15,6 +15,7 @@ mod poll;
 mod repeat;
 mod schema;
 mod size;
+mod traced;
 
 pub use ledger::{Ending, Intent, Keeper, Ledger, Refused};
 
@@ -34,6 +35,7 @@ use steward_domain::{
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
 use steward_policy::{AdmittedCall, Approval, Caller, Decision, Proposal, Provenance, Rules};
+use tracing::Instrument as _;
 
 /// What calls are made with.
 pub struct Desk {
@@ -136,6 +138,13 @@ impl Desk {
 
     /// Calls a tool, and what may stand in for it when it fails.
     pub async fn call(&self, request: &Request) -> Result<Receipt> {
+        let span = traced::span(request);
+        let result = self.through(request, &span).instrument(span.clone()).await;
+        traced::end(&span, &result);
+        result
+    }
+
+    async fn through(&self, request: &Request, span: &tracing::Span) -> Result<Receipt> {
         let began = self.clock.monotonic();
         let Resolved { registered, corrected } = self.resolve(request)?;
         let chain = match request.chain {
@@ -143,7 +152,7 @@ impl Desk {
             None => ChainId::from(steward_domain::TaskId(self.id()?)),
         };
         let mut notes: Vec<String> = corrected.into_iter().collect();
-        let mut job = Job { desk: self, request, chain, began, attempts: 0, key: request.key };
+        let mut job = Job { desk: self, request, chain, began, attempts: 0, key: request.key, span };
         let mut failed = match job.run(&registered).await {
             Ok(done) => return Ok(job.receipt(&registered, done, notes)),
             Err(error) => error,
@@ -203,6 +212,7 @@ struct Job<'a> {
     attempts: u32,
     /// The idempotency key: the id of the first attempt, unless the caller has one.
     key: Option<CallId>,
+    span: &'a tracing::Span,
 }
 
 /// An answer and the call that gave it.
@@ -262,6 +272,7 @@ impl Job<'_> {
     async fn once(&mut self, registered: &Registered) -> Result<Done> {
         let (desk, request) = (self.desk, self.request);
         let definition = &registered.definition;
+        traced::tool(self.span, definition);
         desk.schemas.arguments(definition, &request.arguments)?;
         self.attempts += 1;
         let proposal = Proposal {
@@ -278,6 +289,7 @@ impl Job<'_> {
             approval: request.approval.clone(),
         };
         self.key.get_or_insert(proposal.call);
+        traced::call(self.span, proposal.call, self.chain, self.attempts);
         let intent = Arc::new(self.intent(registered, &proposal));
         let admitted = self.admit(registered, proposal, &intent).await?;
         if desk.repeats.times(self.chain, admitted.digest()) >= REPEATS {

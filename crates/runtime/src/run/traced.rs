@@ -1,0 +1,67 @@
+//! One span for each stretch of a run, in the words of the GenAI semantic conventions: who, which task, how it came out. What was
+//! asked and answered is in none of its fields.
+
+use super::{Ran, Standing};
+use crate::error::Result;
+use steward_domain::{Coded as _, TaskId};
+use steward_engine::{Program, Root};
+use tracing::field::{Empty, display};
+use tracing::{Span, info_span};
+
+/// The span of a run from here to its end, or to its next pause.
+pub(super) fn span(program: &Program, task: TaskId) -> Span {
+    let span = info_span!(
+        "invoke_agent",
+        otel.name = Empty,
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.agent.name = Empty,
+        gen_ai.conversation.id = Empty,
+        steward.task.id = Empty,
+        steward.task.kind = Empty,
+        steward.steps = Empty,
+        steward.outcome = Empty,
+        error.type = Empty,
+    );
+    if span.is_disabled() {
+        return span;
+    }
+    let title = program.definition().root.title();
+    let name = title.rsplit(' ').next().unwrap_or_default();
+    span.record("otel.name", display(format_args!("invoke_agent {name}")));
+    span.record("gen_ai.agent.name", name);
+    span.record("gen_ai.conversation.id", display(task));
+    span.record("steward.task.id", display(task));
+    let kind = match program.definition().root {
+        Root::Agent(_) => "agent",
+        Root::Workflow(_) => "workflow",
+        Root::Plan(_) => "plan",
+    };
+    span.record("steward.task.kind", kind);
+    span
+}
+
+/// How it came out.
+pub(super) fn end(span: &Span, ran: &Result<Ran>) {
+    if span.is_disabled() {
+        return;
+    }
+    match ran {
+        Ok(ran) => {
+            span.record("steward.steps", ran.steps);
+            let outcome = match ran.standing {
+                Standing::Completed(_) => "completed",
+                Standing::Failed(_) => "failed",
+                Standing::Cancelled(_) => "cancelled",
+                Standing::Waiting | Standing::HandedOver => "paused",
+            };
+            span.record("steward.outcome", outcome);
+            if matches!(ran.standing, Standing::Failed(_)) {
+                span.record("error.type", "ENG003");
+            }
+        }
+        Err(error) => {
+            span.record("steward.outcome", "failed");
+            span.record("error.type", error.code());
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! One span for each request that comes through the door, in the words of the GenAI semantic conventions: which tool, which
+//! call, how often, how it ended. What it was called with and what it gave are in none of its fields, and neither is a name that
+//! no tool has: it is whatever a caller wrote.
+
+use super::{Receipt, Request};
+use crate::error::{Error, Result};
+use steward_domain::{CallId, ChainId, Coded as _, ErrorClass, Idempotency, ToolDefinition};
+use tracing::field::{Empty, display};
+use tracing::{Span, info_span};
+
+/// The span of a request. Before its tool is known it has none.
+pub(super) fn span(request: &Request) -> Span {
+    info_span!(
+        "execute_tool",
+        otel.name = Empty,
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = Empty,
+        gen_ai.tool.type = Empty,
+        gen_ai.tool.call.id = request.key.as_ref().map(display),
+        steward.chain.id = request.chain.as_ref().map(display),
+        steward.attempts = Empty,
+        steward.outcome = Empty,
+        error.type = Empty,
+    )
+}
+
+/// The tool that is asked now: the one that was named, or one that stands in for it.
+pub(super) fn tool(span: &Span, definition: &ToolDefinition) {
+    if span.is_disabled() {
+        return;
+    }
+    let name = &definition.tool_name;
+    span.record("otel.name", display(format_args!("execute_tool {name}")));
+    span.record("gen_ai.tool.name", display(name));
+    span.record(
+        "gen_ai.tool.type",
+        if super::is_foreign(definition.origin) { "extension" } else { "function" },
+    );
+}
+
+/// The call that is made now. Each attempt is a call of its own; the span keeps the last.
+pub(super) fn call(span: &Span, call: CallId, chain: ChainId, attempts: u32) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("gen_ai.tool.call.id", display(call));
+    span.record("steward.chain.id", display(chain));
+    span.record("steward.attempts", attempts);
+}
+
+/// How the request ended.
+pub(super) fn end(span: &Span, result: &Result<Receipt>) {
+    if span.is_disabled() {
+        return;
+    }
+    let outcome = match result {
+        Ok(_) => "success",
+        Err(Error::ApprovalNeeded { .. }) => "approval_needed",
+        Err(error) if error.class() == ErrorClass::Denied => "denied",
+        // A call that may have had an effect has an error of its own by now.
+        Err(error) => super::attempt::outcome(error, Idempotency::ReadOnly).name(),
+    };
+    span.record("steward.outcome", outcome);
+    if let Err(error) = result {
+        span.record("error.type", error.code());
+    }
+}
