@@ -1,6 +1,8 @@
 //! Kills a writing process at random moments and checks what it left: every acknowledged commit is there, every chain
 //! and the log verify, and what was not acknowledged is there as a whole or not at all.
 
+mod runs;
+
 use crate::postgres::Postgres;
 use crate::process::command;
 use anyhow::{Context, Result, bail, ensure};
@@ -27,6 +29,9 @@ pub(crate) struct Crash {
     /// Kills for each store.
     #[arg(long, default_value_t = 500)]
     kills: u32,
+    /// Rounds with several workers on PostgreSQL, for two and for four of them.
+    #[arg(long, default_value_t = 30)]
+    rounds: u32,
 }
 
 /// The process that is killed.
@@ -104,6 +109,33 @@ pub(crate) fn run(crash: &Crash) -> Result<()> {
             report.0,
             report.1.as_secs_f64()
         );
+    }
+    run_tasks(crash, folder.path(), &postgres)
+}
+
+/// The same with whole tasks.
+fn run_tasks(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
+    let program = runs::build()?;
+    let show = |name: &str, report: &runs::Report| {
+        println!(
+            "crash {name}: {} kills, {} tasks, none lost, no effect twice; {} outcomes were unknown and asked about; p95 from restart to the next task done {:.2} s",
+            report.kills,
+            report.tasks,
+            report.unknown,
+            report.resume_p95.as_secs_f64()
+        );
+    };
+    let (home, state) = (folder.join("runs"), folder.join("runs/state.db"));
+    let report = runs::one_worker(&program, &home, format!("sqlite:{}", state.display()), crash.kills)?;
+    show("runs on sqlite", &report);
+    let database = postgres.database("crash_runs")?;
+    let report = runs::one_worker(&program, &folder.join("runs_postgres"), database, crash.kills)?;
+    show("runs on postgres", &report);
+    for workers in [2, 4] {
+        let database = postgres.database(&format!("crash_workers{workers}"))?;
+        let home = folder.join(format!("workers{workers}"));
+        let report = runs::many_workers(&program, &home, database, workers, crash.rounds)?;
+        show(&format!("{workers} workers on postgres, killed and stopped past their lease"), &report);
     }
     Ok(())
 }

@@ -69,6 +69,20 @@ impl Postgres {
         Ok(postgres)
     }
 
+    /// The address of a new database of this name.
+    pub(crate) fn database(&self, name: &str) -> Result<String> {
+        let program = install()?.join("bin/createdb");
+        let done = command(program)
+            .arg("--maintenance-db")
+            .arg(format!("{}/postgres", self.address))
+            .arg(name)
+            .status()?;
+        if !done.success() {
+            bail!("the database {name} could not be made: {done}");
+        }
+        Ok(format!("{}/{name}", self.address))
+    }
+
     fn as_postgres(program: &std::path::Path) -> std::process::Command {
         if is_root() {
             let mut with = command("setpriv");

@@ -23,7 +23,7 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     if names.is_empty() {
         mcp::test(&kit)?;
         // In a process of its own: this one's program may have been built anew under it.
-        crate::process::run(&["cargo", "xtask", "crash", "--kills", "20"])?;
+        crate::process::run(&["cargo", "xtask", "crash", "--kills", "20", "--rounds", "2"])?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 //! - A pen that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
 //!   what is on disk.
 
+use crate::crash::{self, CrashPoint};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use steward_domain::{ChainId, Label, TaskId, Timestamp, UserId};
@@ -75,8 +76,10 @@ impl Pen {
         }
         let fence = held.lease.as_ref().map(Lease::fence);
         let commit = Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence };
+        crash::here(CrashPoint::BeforeFlush);
         match self.store.commit(&Scope::User(self.user.clone()), commit).await {
             Ok(committed) => {
+                crash::here(CrashPoint::AfterFlush);
                 held.lease = committed.lease.or_else(|| held.lease.take());
                 Ok(())
             }

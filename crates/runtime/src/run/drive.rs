@@ -7,6 +7,7 @@
 
 use super::log::Log;
 use super::{Decided, Ran, Seen, Standing, Watch, traced};
+use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
@@ -213,6 +214,7 @@ impl<'a> Run<'a> {
                 }
             }
             if let Some(ended) = self.state.ended() {
+                crash::here(CrashPoint::BeforeEnd);
                 if let Some(log) = &mut self.log {
                     log.end(ended, self.wake)?;
                 }

@@ -6,6 +6,7 @@
 //! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and hands the rest over.
 
 use super::{Ran, Runner, Standing, log};
+use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use serde_json::json;
 use std::sync::Arc;
@@ -121,6 +122,7 @@ impl Runner {
     /// Carries one claimed task out. One that can never run is ended with the reason; one that cannot run now rests a while.
     async fn one(&self, lease: Lease, tell: &super::service::Told) {
         let task = lease.task;
+        crash::here(CrashPoint::AfterClaim);
         let ran = self.held(&lease).await;
         let after = match &ran {
             Ok(Ran { standing: Standing::HandedOver, .. }) => Some(self.now()),

@@ -3,6 +3,7 @@
 //! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A call that stays inside
 //! this process shares one commit with its receipt: nobody can have seen it before.
 
+use crate::crash::{self, CrashPoint};
 use crate::pen::Pens;
 use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};
@@ -67,18 +68,27 @@ impl Ledger for StoreLedger {
         if !intent.leaves_process {
             return Ok(());
         }
-        self.write(intent, vec![called(intent)?], Vec::new()).await
+        self.write(intent, vec![called(intent)?], Vec::new()).await?;
+        crash::here(CrashPoint::AfterIntentBeforeEffect);
+        Ok(())
     }
 
     async fn end(&self, ending: Ending) -> Result<()> {
         let intent = &ending.intent;
+        if intent.leaves_process {
+            crash::here(CrashPoint::AfterEffectBeforeReceipt);
+        }
         let mut entries = Vec::new();
         if !intent.leaves_process {
             entries.push(called(intent)?);
         }
         entries.push(observed(&ending)?);
         let record = Change::PutInvocation(invocation(&ending)?);
-        self.write(intent, entries, vec![record]).await
+        self.write(intent, entries, vec![record]).await?;
+        if intent.leaves_process {
+            crash::here(CrashPoint::AfterReceiptBeforeEvent);
+        }
+        Ok(())
     }
 
     async fn refuse(&self, refused: Refused) -> Result<()> {

@@ -12,6 +12,7 @@ mod conversations;
 mod runs;
 mod toolbox;
 mod walkthroughs;
+mod workers;
 
 use async_trait::async_trait;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use steward_runtime::run::{Decided, Holder, Runner, Seen, Standing};
 use steward_store::Scope;
 
 impl Shop {
-    fn define(&self, folder: &str, name: &str, definition: &Json) {
+    pub(crate) fn define(&self, folder: &str, name: &str, definition: &Json) {
         let folder = self.fixture.folder.path().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), definition.to_string()).unwrap();

@@ -1,0 +1,56 @@
+"""An MCP server over pipes whose tools write each effect into a file of their own and sync it, for `cargo xtask crash`.
+
+`look` changes nothing. `put_keyed` does nothing twice for the same key. `put` does what it is told, as often as it is told.
+A line is: what, the number, the key.
+"""
+
+import json
+import os
+import sys
+
+ledger = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+with open(sys.argv[1], encoding="utf-8") as lines:
+    known = {line.split()[2] for line in lines if line.startswith("keyed ")}
+
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}, "place": {"type": "integer"}}, "required": ["n"]}
+TOOLS = [
+    {"name": "look", "description": "Looks a number up.", "inputSchema": NUMBER, "annotations": {"readOnlyHint": True}},
+    {"name": "put_keyed", "description": "Puts a number down, once for each key.", "inputSchema": NUMBER},
+    {"name": "put", "description": "Puts a number down.", "inputSchema": NUMBER},
+]
+
+
+def write(what, n, key):
+    os.write(ledger, f"{what} {n} {key}\n".encode())
+    os.fsync(ledger)
+
+
+def call(name, arguments, key):
+    n = f"{arguments['n']}.{arguments.get('place', 0)}"
+    if name == "put_keyed" and key not in known:
+        known.add(key)
+        write("keyed", n, key)
+    if name == "put":
+        write("put", n, key)
+    return {"n": arguments["n"]}
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message or "method" not in message:
+        continue
+    method, params = message["method"], message.get("params") or {}
+    answer = {"jsonrpc": "2.0", "id": message["id"]}
+    if method == "initialize":
+        answer["result"] = {
+            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "ledger", "version": "1"}}
+    elif method == "tools/list":
+        answer["result"] = {"tools": TOOLS}
+    elif method == "tools/call":
+        value = call(params["name"], params.get("arguments") or {}, (params.get("_meta") or {}).get("idempotency_key"))
+        answer["result"] = {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
+    elif method == "ping":
+        answer["result"] = {}
+    else:
+        answer["error"] = {"code": -32601, "message": f"there is no method {method}"}
+    print(json.dumps(answer), flush=True)

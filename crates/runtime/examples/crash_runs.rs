@@ -1,0 +1,215 @@
+//! The process that `cargo xtask crash` kills: a worker, whoever hands it tasks, and whoever looks at what is left.
+//!
+//! `crash_runs submit HOME STORE FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`,
+//! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it failed), `crash_runs check HOME STORE LEDGER`.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test's own program may fail loudly"
+)]
+
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use steward_domain::{EventType, HumanAction, JsonObject, Label, TaskStatus, UserId};
+use steward_journal::clock::SystemClock;
+use steward_journal::keys;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_language::Encoder;
+use steward_language::model::Models;
+use steward_runtime::ask::House;
+use steward_runtime::run::{Decided, Holder, Runner, Service, ServiceOptions, Standing};
+use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_store::postgres::PostgresStore;
+use steward_store::sqlite::SqliteStore;
+use steward_store::{Page, Scope, Store, StoreOptions, TaskFilter};
+use tokio_util::sync::CancellationToken;
+
+fn options(home: &Path) -> StoreOptions {
+    StoreOptions {
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: Arc::new(keys::load_or_create(&home.join("keys/journal.key"), &SystemRandom).expect("a key")),
+    }
+}
+
+async fn store(home: &Path, address: &str) -> Arc<dyn Store> {
+    match address.strip_prefix("sqlite:") {
+        Some(path) => Arc::new(SqliteStore::open(Path::new(path), options(home)).expect("a store")),
+        None => Arc::new(PostgresStore::open(address, options(home)).await.expect("a store")),
+    }
+}
+
+async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Arc<Toolbox> {
+    let house = House {
+        store,
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        artifacts: home.join("artifacts"),
+        encoder: Arc::new(Encoder::default()),
+        model: None,
+        samples_to_model: false,
+        options: steward_analysis::session::Options::default(),
+    };
+    let options = Options {
+        home: home.to_owned(),
+        environment: steward_domain::Environment::Production,
+        roots: Vec::new(),
+        rules: AnalysisRules::default(),
+        launcher: None,
+        watch: false,
+    };
+    Arc::new(Toolbox::open(&house, options).await.expect("a toolbox"))
+}
+
+fn user(n: usize) -> UserId {
+    UserId::new(format!("user{}", n % 3)).expect("a name")
+}
+
+async fn tasks(store: &dyn Store) -> Vec<steward_domain::Task> {
+    let mut all = Vec::new();
+    loop {
+        let page = Page { limit: 500, offset: u32::try_from(all.len()).expect("not so many") };
+        let found = store.tasks(&Scope::System, TaskFilter { status: None }, page).await.expect("tasks");
+        if found.is_empty() {
+            return all;
+        }
+        all.extend(found.into_iter().map(|task| task.into_inner()));
+    }
+}
+
+async fn work(home: &Path, address: &str, name: &str, lease: f64, until_empty: bool) {
+    let began = Instant::now();
+    let toolbox = toolbox(home, store(home, address).await).await;
+    let holder = Holder { name: Label::new(name).expect("a name"), lease: Duration::from_secs_f64(lease) };
+    let runner = Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned())
+        .expect("a runner")
+        .held_by(holder);
+    let options = ServiceOptions { at_once: 8, per_user: 4, until_empty, ..ServiceOptions::default() };
+    let told = Arc::new(move |task, ran: &Result<steward_runtime::run::Ran, String>| {
+        let word = match ran {
+            Ok(ran) => format!("{:?}", ran.standing).replace('\n', " "),
+            Err(why) => format!("left {why}"),
+        };
+        // One write of one line: it reaches the pipe whole or not at all.
+        let line = format!("{} {task} {word}\n", began.elapsed().as_millis());
+        let _nobody_reads = std::io::stdout().write_all(line.as_bytes());
+    });
+    Service::new(runner, options).run(CancellationToken::new(), told).await.expect("the worker ends well");
+    toolbox.close().await;
+}
+
+/// A person says that what nobody knows did not happen, so that every task ends.
+async fn settle(home: &Path, address: &str) -> usize {
+    let store = store(home, address).await;
+    let toolbox = toolbox(home, store.clone()).await;
+    let runner =
+        Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned()).expect("a runner");
+    let mut settled = 0;
+    for task in tasks(&*store).await.into_iter().filter(|task| task.status == TaskStatus::Paused) {
+        let decided = Decided {
+            action: HumanAction::Reject,
+            message: "nobody knows".into(),
+            updates: JsonObject::new(),
+            by: Label::new("harness").expect("a name"),
+            from: "crash".into(),
+        };
+        let ran = runner
+            .decide(&Scope::User(task.user_id.clone()), task.id, decided, None)
+            .await
+            .expect("a decision");
+        assert!(
+            matches!(ran.standing, Standing::Failed(_) | Standing::Completed(_) | Standing::Waiting),
+            "{ran:?}"
+        );
+        settled += 1;
+    }
+    toolbox.close().await;
+    settled
+}
+
+/// What is left must fit together: the tasks, their journals, and what the tools wrote down themselves.
+async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
+    let store = store(home, address).await;
+    let all = tasks(&*store).await;
+    let mut by_status: BTreeMap<String, usize> = BTreeMap::new();
+    for task in &all {
+        *by_status.entry(format!("{:?}", task.status)).or_default() += 1;
+        let scope = Scope::System;
+        let rows = store.checkpoints(&scope, task.id).await.expect("rows");
+        for (place, row) in rows.iter().enumerate() {
+            assert_eq!(row.sequence, place as u64, "task {}: the rows have a gap or a double", task.id);
+        }
+        // Each piece of work has one answer: two workers would have left two.
+        let mut answered: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut after = 0;
+        loop {
+            let entries = store.entries(&scope, task.id.into(), after, 1000).await.expect("entries");
+            let Some(last) = entries.last() else { break };
+            after = last.entry.sequence;
+            for entry in entries.iter().filter(|entry| entry.entry.event_type == EventType::StepRecorded) {
+                let data: serde_json::Value = serde_json::from_str(&entry.entry.event_data).expect("JSON");
+                if let Some(effect) = data["effect"].as_u64() {
+                    *answered.entry(effect).or_default() += 1;
+                }
+            }
+        }
+        assert!(
+            answered.values().all(|times| *times == 1),
+            "task {}: a step was taken twice: {answered:?}",
+            task.id
+        );
+    }
+    let mut lines: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for line in std::fs::read_to_string(ledger).unwrap_or_default().lines() {
+        let parts: Vec<&str> = line.split(' ').collect();
+        lines.entry((parts[0].into(), parts[1].into())).or_default().push(parts[2].into());
+    }
+    let doubles: Vec<_> = lines.iter().filter(|(_, keys)| keys.len() > 1).collect();
+    assert!(doubles.is_empty(), "effects that happened twice: {doubles:?}");
+    for task in all.iter().filter(|task| task.status == TaskStatus::Completed) {
+        let n =
+            task.result.as_deref().and_then(|result| serde_json::from_str::<serde_json::Value>(result).ok());
+        let n = n.and_then(|result| result["n"].as_i64()).expect("a number");
+        for (what, place) in [("keyed", 1), ("put", 2), ("keyed", 3)] {
+            let there = lines.contains_key(&(what.to_owned(), format!("{n}.{place}")));
+            assert!(there, "task {} is completed, and {what} {n}.{place} never happened", task.id);
+        }
+    }
+    steward_store::audit::verify(&*store, options(home).signer.verifier(), None)
+        .await
+        .expect("the log verifies");
+    json!({ "tasks": all.len(), "by_status": by_status, "effects": lines.len() })
+}
+
+#[tokio::main]
+async fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (home, address) = (Path::new(&args[1]), args[2].as_str());
+    match args[0].as_str() {
+        "submit" => {
+            let (first, count): (usize, usize) =
+                (args[3].parse().expect("a number"), args[4].parse().expect("a number"));
+            let toolbox = toolbox(home, store(home, address).await).await;
+            let runner =
+                Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned()).expect("a runner");
+            for n in first..first + count {
+                runner.submit(&user(n), "chain", &json!({ "n": n })).await.expect("a task");
+            }
+            toolbox.close().await;
+        }
+        "work" => {
+            let until_empty = args.iter().any(|arg| arg == "--until-empty");
+            work(home, address, &args[3], args[4].parse().expect("seconds"), until_empty).await;
+        }
+        "settle" => println!("{}", settle(home, address).await),
+        "check" => println!("{}", check(home, address, Path::new(&args[3])).await),
+        other => panic!("{other} is not known"),
+    }
+}

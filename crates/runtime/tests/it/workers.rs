@@ -1,0 +1,267 @@
+//! Workers over a real store and a real MCP server: turns, two of them, a task that is taken away, a sub-agent that asks, a worker that is
+//! stopped; looking back at runs; models that do not behave.
+
+use crate::toolbox::Shop;
+use crate::user;
+use async_trait::async_trait;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{HumanAction, JsonObject, Label, TaskId, TaskStatus, UserId};
+use steward_language::model::{
+    Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply, Request, ToolCall, Turn,
+};
+use steward_runtime::run::{Decided, Holder, Runner, Seen, Service, ServiceOptions, Standing, Told, at};
+use steward_store::Scope;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// A model whose replies are written down: for each agent, by its system prompt, one after the other; the last one for ever.
+struct Scripted(Vec<(&'static str, Vec<Answer>)>);
+
+#[async_trait]
+impl Model for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+    async fn complete(&self, _: &Request) -> Result<Reply, ModelError> {
+        panic!("only conversations are scripted")
+    }
+    async fn talk(&self, chat: &Chat, _: Option<&Listener>) -> Result<Answer, ModelError> {
+        let system = chat.turns.iter().find_map(|turn| match turn {
+            Turn::System { text } => Some(text.clone()),
+            _ => None,
+        });
+        let said = chat.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count();
+        let (_, replies) = self.0.iter().find(|(who, _)| system.as_deref() == Some(who)).expect("a script");
+        Ok(replies.get(said).or(replies.last()).expect("a reply").clone())
+    }
+}
+
+fn says(text: &str) -> Answer {
+    Answer { text: text.into(), ..Answer::default() }
+}
+
+fn calls(name: &str, arguments: Json) -> Answer {
+    let Json::Object(arguments) = arguments else { panic!("an object") };
+    let arguments = Arguments::Json(arguments);
+    let call = ToolCall { id: "1".into(), name: name.into(), arguments, signature: None };
+    Answer { calls: vec![call], ..Answer::default() }
+}
+
+fn nonsense() -> Answer {
+    let arguments = Arguments::Nonsense { raw: "{name: ".into(), problem: "no JSON".into() };
+    let call = ToolCall { id: "1".into(), name: "shop_find".into(), arguments, signature: None };
+    Answer { calls: vec![call], ..Answer::default() }
+}
+
+fn scope() -> Scope {
+    Scope::User(user())
+}
+
+fn decided(action: HumanAction) -> Decided {
+    let by = Label::new("bob").unwrap();
+    Decided { action, message: String::new(), updates: JsonObject::new(), by, from: "test".into() }
+}
+
+/// A runner as another process would have one: a toolbox and a name of its own.
+async fn runner(shop: &Shop, name: &str, models: Models) -> Runner {
+    let toolbox = Arc::new(Shop::toolbox(&shop.fixture).await);
+    let holder = Holder { name: Label::new(name).unwrap(), lease: Duration::from_secs(2) };
+    let home = shop.fixture.folder.path().to_owned();
+    Runner::new(toolbox, Arc::new(models), home).unwrap().held_by(holder)
+}
+
+fn quiet() -> Told {
+    Arc::new(|_, _| {})
+}
+
+fn once() -> ServiceOptions {
+    ServiceOptions { until_empty: true, ..ServiceOptions::default() }
+}
+
+fn define_look(shop: &Shop, name: &str, tool: &str) {
+    let nodes = json!({ "look": { "type": "tool", "tool": tool, "arguments": { "name": "${input.name}" } } });
+    let look = json!({
+        "name": name, "patterns": ["react"], "entry_point": "look", "nodes": nodes,
+        "edges": [{ "from": "look", "to": "__end__" }],
+    });
+    shop.define("workflows", name, &look);
+}
+
+fn define_agent(shop: &Shop, name: &str, tools: &[&str], below: &[&str]) {
+    let agent = json!({
+        "name": name, "role": name, "system_prompt": name, "tools": tools, "sub_agents": below, "max_iterations": 6,
+        "llm_config": { "model": "scripted" },
+    });
+    shop.define("agents", name, &agent);
+}
+
+async fn status(shop: &Shop, task: TaskId) -> TaskStatus {
+    shop.fixture.house.store.task(&Scope::System, task).await.unwrap().unwrap().status
+}
+
+#[tokio::test]
+async fn what_waits_is_worked_off_by_two_workers_and_nothing_twice() {
+    let shop = Shop::open("").await;
+    define_look(&shop, "look", "shop.delete");
+    let submitter = runner(&shop, "submitter", Models::default()).await;
+    let mut tasks = Vec::new();
+    for n in 0..12 {
+        let user = UserId::new(format!("user{}", n % 2)).unwrap();
+        tasks.push(submitter.submit(&user, "look", &json!({ "name": format!("pen{n}") })).await.unwrap());
+    }
+    assert_eq!(status(&shop, tasks[0]).await, TaskStatus::Pending);
+    let (one, two) = (
+        Service::new(runner(&shop, "one", Models::default()).await, once()),
+        Service::new(runner(&shop, "two", Models::default()).await, once()),
+    );
+    let (a, b) =
+        tokio::join!(one.run(CancellationToken::new(), quiet()), two.run(CancellationToken::new(), quiet()));
+    (a.unwrap(), b.unwrap());
+    for task in tasks {
+        assert_eq!(status(&shop, task).await, TaskStatus::Completed);
+    }
+    assert_eq!(shop.ledger().len(), 12, "each once");
+}
+
+#[tokio::test]
+async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
+    let shop = Shop::open("").await;
+    define_look(&shop, "slow", "shop.delete");
+    shop.toolbox.look_at("shop").await.unwrap();
+    shop.write("hang", "");
+    let (sender, mut began) = tokio::sync::mpsc::unbounded_channel();
+    let watch: steward_runtime::run::Watch = Arc::new(move |seen| {
+        if let Seen::Started(task) = seen {
+            let _ = sender.send(task);
+        }
+    });
+    let first = runner(&shop, "first", Models::default()).await;
+    let mut running = JoinSet::new();
+    running.spawn(async move { first.start(&user(), "slow", json!({ "name": "pen" }), Some(watch)).await });
+    let task = began.recv().await.unwrap();
+    while shop.ledger().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let other = runner(&shop, "other", Models::default()).await;
+    let busy = other.resume(&scope(), task, None).await.unwrap_err();
+    assert!(busy.to_string().contains("worked on by first"), "{busy}");
+    let ran = other.cancel(&scope(), task, &Label::new("bob").unwrap()).await.unwrap();
+    assert!(matches!(ran.standing, Standing::Cancelled(_)), "{ran:?}");
+    let entries = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
+    // The first finds at its next sign of life that the task is another's, and lets go.
+    let lost = running.join_next().await.unwrap().unwrap().unwrap_err();
+    assert!(lost.to_string().contains("lease") || lost.to_string().contains("STO017"), "{lost}");
+    assert_eq!(status(&shop, task).await, TaskStatus::Cancelled);
+    let after = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
+    assert_eq!(entries, after, "nothing was written after");
+}
+
+#[tokio::test]
+async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
+    let shop = Shop::open("tools: { shop.delete: { approval: always } }").await;
+    define_agent(&shop, "boss", &[], &["clerk"]);
+    define_agent(&shop, "clerk", &["shop.delete"], &[]);
+    let script = || {
+        let script = Scripted(vec![
+            ("boss", vec![calls("clerk", json!({ "task": "delete the pen" })), says("it is done")]),
+            ("clerk", vec![calls("shop_delete", json!({ "name": "pen" })), says("deleted the pen")]),
+        ]);
+        Models::default().with("scripted", Arc::new(script))
+    };
+    let ran = runner(&shop, "one", script()).await.start(&user(), "boss", json!("go"), None).await.unwrap();
+    assert_eq!(ran.standing, Standing::Waiting);
+    assert!(shop.ledger().is_empty());
+    let waiting = shop.toolbox.approvals().list(&scope()).await.unwrap();
+    assert_eq!(waiting.len(), 1, "{waiting:?}");
+    let clerk = waiting[0].task;
+    assert_ne!(clerk, ran.task, "the agent's own task is asked about");
+    // Another process: the decision carries the agent on, and then the supervisor.
+    let other = runner(&shop, "two", script()).await;
+    let done = other.decide(&scope(), clerk, decided(HumanAction::Approve), None).await.unwrap();
+    assert_eq!(done.standing, Standing::Completed(json!("deleted the pen")));
+    assert_eq!(status(&shop, ran.task).await, TaskStatus::Completed);
+    let boss = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+    assert_eq!(boss.result.as_deref(), Some("it is done"));
+    assert_eq!(shop.ledger(), ["delete"]);
+    // What one agent was told never reaches the other: each has a history of its own.
+    let (_, events) =
+        steward_runtime::run::history(&*shop.fixture.house.store, &scope(), ran.task).await.unwrap();
+    assert!(!serde_json::to_string(&events).unwrap().contains("shop_delete"));
+}
+
+#[tokio::test]
+async fn a_worker_that_is_stopped_ends_what_runs_and_leaves_the_rest() {
+    let shop = Shop::open("").await;
+    define_look(&shop, "look", "shop.find");
+    let submitter = runner(&shop, "submitter", Models::default()).await;
+    let mut tasks = Vec::new();
+    for n in 0..30 {
+        tasks.push(submitter.submit(&user(), "look", &json!({ "name": format!("pen{n}") })).await.unwrap());
+    }
+    let stop = CancellationToken::new();
+    let options = ServiceOptions { at_once: 2, per_user: 2, ..ServiceOptions::default() };
+    let service = Service::new(runner(&shop, "one", Models::default()).await, options);
+    let first = stop.clone();
+    let told: Told = Arc::new(move |_, _| first.cancel());
+    service.run(stop, told).await.unwrap();
+    let mut states = Vec::new();
+    for task in &tasks {
+        states.push(status(&shop, *task).await);
+    }
+    assert!(states.contains(&TaskStatus::Pending), "the rest still waits");
+    assert!(
+        states.iter().all(|state| matches!(state, TaskStatus::Pending | TaskStatus::Completed)),
+        "{states:?}"
+    );
+    Service::new(runner(&shop, "two", Models::default()).await, once())
+        .run(CancellationToken::new(), quiet())
+        .await
+        .unwrap();
+    for task in tasks {
+        assert_eq!(status(&shop, task).await, TaskStatus::Completed);
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_looked_at_step_by_step_and_done_again_without_a_call() {
+    let shop = Shop::open("").await;
+    define_look(&shop, "look", "shop.find");
+    let runner = runner(&shop, "one", Models::default()).await;
+    let ran = runner.start(&user(), "look", json!({ "name": "pen" }), None).await.unwrap();
+    let store = &*shop.fixture.house.store;
+    let begun = at(store, &scope(), ran.task, 1).await.unwrap();
+    assert_eq!((begun.step, begun.effects.len() > 0), (1, true));
+    assert!(at(store, &scope(), ran.task, 99).await.unwrap_err().to_string().contains("no step 99"));
+    let replayed = runner.replay(&scope(), ran.task, None).await.unwrap();
+    assert_eq!((replayed.parted.clone(), replayed.calls), (None, 1));
+    assert_eq!(replayed.standing, ran.standing);
+    // Another definition goes another way, and the step is told.
+    define_look(&shop, "look", "shop.delete");
+    let other = runner.program("look").await.unwrap();
+    let replayed = runner.replay(&scope(), ran.task, Some(other)).await.unwrap();
+    assert_eq!(replayed.parted.map(|parted| parted.step), Some(1));
+    assert_eq!(shop.ledger(), ["find"], "nothing was called again");
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_behave_ends_in_a_failed_task() {
+    let shop = Shop::open("").await;
+    define_agent(&shop, "agent", &["shop.find"], &[]);
+    let rows = [
+        ("arguments that are no JSON", nonsense()),
+        ("the same call for ever", calls("shop_find", json!({ "name": "pen" }))),
+        ("a tool that nobody has", calls("launch_rocket", json!({}))),
+        ("nothing at all", says("")),
+    ];
+    for (what, reply) in rows {
+        let models = Models::default().with("scripted", Arc::new(Scripted(vec![("agent", vec![reply])])));
+        let runner = runner(&shop, "one", models).await;
+        let ran = runner.start(&user(), "agent", json!("go"), None).await.unwrap();
+        let Standing::Failed(why) = &ran.standing else { panic!("{what}: {ran:?}") };
+        assert!(!why.is_empty(), "{what}");
+        assert_eq!(status(&shop, ran.task).await, TaskStatus::Failed, "{what}");
+    }
+    assert!(shop.ledger().len() <= 6, "a loop is noticed: {:?}", shop.ledger());
+}
