@@ -78,19 +78,12 @@ fn between(text: &str, open: &str, close: &str, tools: &[OfferedTool]) -> (Strin
 
 /// Takes one or several calls; false when there is anything else.
 fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
-    // A model that copied the braces of its template.
-    let json =
-        whole.strip_prefix("{{").and_then(|json| json.strip_suffix("}}")).map(|json| format!("{{{json}}}"));
-    let json = json.as_deref().unwrap_or(whole);
-    // Several values may stand one after the other, without a list around them.
-    let mut read: Vec<Value> = Vec::new();
-    for value in serde_json::Deserializer::from_str(json).into_iter::<Value>() {
-        match value {
-            Ok(Value::Array(items)) => read.extend(items),
-            Ok(value) => read.push(value),
-            Err(_) => return false,
-        }
-    }
+    // A model that copied the braces of its template, and may have forgotten one of them at the end.
+    let read = match whole.strip_prefix('{').filter(|json| json.starts_with('{')) {
+        Some(json) => values(json).or_else(|| values(json.strip_suffix('}')?)),
+        None => values(whole),
+    };
+    let Some(read) = read else { return false };
     let found: Option<Vec<(String, Arguments)>> = read.iter().map(|value| call(value, tools)).collect();
     let Some(found) = found.filter(|found| !found.is_empty() && calls.len() + found.len() <= MOST) else {
         return false;
@@ -99,6 +92,18 @@ fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
         calls.push(ToolCall { id: String::new(), name, arguments, signature: None });
     }
     true
+}
+
+/// Several values may stand one after the other, without a list around them.
+fn values(json: &str) -> Option<Vec<Value>> {
+    let mut read = Vec::new();
+    for value in serde_json::Deserializer::from_str(json).into_iter::<Value>() {
+        match value.ok()? {
+            Value::Array(items) => read.extend(items),
+            value => read.push(value),
+        }
+    }
+    Some(read)
 }
 
 /// One call, in whichever words the model was taught.
@@ -133,6 +138,7 @@ mod tests {
         for (text, rest, wanted) in [
             (r#"{"name": "add", "arguments": {"a": 1}}"#, "", vec![add.clone()]),
             (r#"{{"name": "add", "arguments": {"a": 1}}}"#, "", vec![add.clone()]),
+            (r#"{{"name": "add", "arguments": {"a": 1}}"#, "", vec![add.clone()]),
             (
                 r#"[{"name": "add", "parameters": {"a": 1}}, {"name": "look_up"}]"#,
                 "",
