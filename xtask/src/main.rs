@@ -6,6 +6,7 @@ mod crash;
 mod eval;
 mod fuzz;
 mod kit;
+mod live_model;
 mod mariadb;
 mod mcp;
 mod postgres;
@@ -28,7 +29,8 @@ enum Chore {
     Check,
     /// All of the above and every test, with the services they need. `./test` calls this.
     Test {
-        /// Only the tests of these crates (`store`, `journal`, …); `mcp` is the official suite and inspector against ours.
+        /// Only the tests of these crates (`store`, `journal`, …); `mcp` is the official suite and inspector against ours,
+        /// `live-model` a real language model (1 GB to download, never among the others).
         crates: Vec<String>,
     },
     /// Measures and prints the command's figures beside their goals.

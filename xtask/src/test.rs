@@ -7,6 +7,12 @@ use crate::{kit, mcp};
 use anyhow::{Result, bail};
 
 pub(crate) fn run(names: &[String]) -> Result<()> {
+    // It downloads a gigabyte, so it is run only when it alone is asked for.
+    if let [name] = names
+        && name == "live-model"
+    {
+        return crate::live_model::test();
+    }
     // `mcp` is no crate: it stands for what others say about our side of that protocol.
     let crates: Vec<&String> = names.iter().filter(|name| *name != "mcp").collect();
     if !names.is_empty() && crates.is_empty() {

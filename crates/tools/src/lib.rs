@@ -14,6 +14,7 @@ pub mod config;
 pub mod egress;
 mod error;
 pub mod mcp;
+mod model_server;
 pub mod process;
 pub mod registry;
 pub mod sandbox;
@@ -22,6 +23,7 @@ pub mod skill;
 mod tool;
 
 pub use error::{Error, Result};
+pub use model_server::ModelServers;
 pub use tool::{
     Answered, Content, Context, Elicitation, Example, Human, NoHuman, Output, Poll, Progress, Registered,
     Settings, Tool,

@@ -1,4 +1,5 @@
-//! Tool calls that a small model wrote into its text: in `<tool_call>` tags, in a fenced block, as the whole text or at its beginning.
+//! Tool calls that a small model wrote into its text: in `<tool_call>` tags, in a fenced block, as the whole text or at its
+//! beginning. Some write a call in the tags in which they were shown a result.
 //!
 //! Only calls of tools that were offered are taken, so that an example in an explanation stays text. What is taken is one more
 //! request for a call, which policy decides like any other.
@@ -18,7 +19,9 @@ pub(super) fn calls(text: String, tools: &[OfferedTool], turns: usize) -> (Strin
     }
     // Some models think aloud first; what they think is not the reply.
     let said = text.rsplit_once("</think>").map_or(text.as_str(), |(_, after)| after);
-    for (open, close) in [("<tool_call>", "</tool_call>"), ("```", "```")] {
+    for (open, close) in
+        [("<tool_call>", "</tool_call>"), ("```", "```"), ("<tool_response>", "</tool_response>")]
+    {
         let (rest, calls) = between(said, open, close, tools);
         if !calls.is_empty() {
             return (rest, numbered(calls, turns));
@@ -78,19 +81,7 @@ fn between(text: &str, open: &str, close: &str, tools: &[OfferedTool]) -> (Strin
 
 /// Takes one or several calls; false when there is anything else.
 fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
-    // A model that copied the braces of its template.
-    let json =
-        whole.strip_prefix("{{").and_then(|json| json.strip_suffix("}}")).map(|json| format!("{{{json}}}"));
-    let json = json.as_deref().unwrap_or(whole);
-    // Several values may stand one after the other, without a list around them.
-    let mut read: Vec<Value> = Vec::new();
-    for value in serde_json::Deserializer::from_str(json).into_iter::<Value>() {
-        match value {
-            Ok(Value::Array(items)) => read.extend(items),
-            Ok(value) => read.push(value),
-            Err(_) => return false,
-        }
-    }
+    let Some(read) = values(whole) else { return false };
     let found: Option<Vec<(String, Arguments)>> = read.iter().map(|value| call(value, tools)).collect();
     let Some(found) = found.filter(|found| !found.is_empty() && calls.len() + found.len() <= MOST) else {
         return false;
@@ -99,6 +90,26 @@ fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
         calls.push(ToolCall { id: String::new(), name, arguments, signature: None });
     }
     true
+}
+
+/// Several values may stand one after the other, without a list around them.
+fn values(json: &str) -> Option<Vec<Value>> {
+    // A model that copied the braces of its template writes two for one, and rarely as many at the end.
+    let doubled = json.strip_prefix('{').filter(|json| json.starts_with('{'));
+    let mut values = serde_json::Deserializer::from_str(doubled.unwrap_or(json)).into_iter::<Value>();
+    if let Some(text) = doubled {
+        let value = values.next()?.ok()?;
+        let rest = text.get(values.byte_offset()..)?;
+        return rest.chars().all(|c| c == '}' || c.is_whitespace()).then(|| vec![value]);
+    }
+    let mut read = Vec::new();
+    for value in values {
+        match value.ok()? {
+            Value::Array(items) => read.extend(items),
+            value => read.push(value),
+        }
+    }
+    Some(read)
 }
 
 /// One call, in whichever words the model was taught.
@@ -133,6 +144,13 @@ mod tests {
         for (text, rest, wanted) in [
             (r#"{"name": "add", "arguments": {"a": 1}}"#, "", vec![add.clone()]),
             (r#"{{"name": "add", "arguments": {"a": 1}}}"#, "", vec![add.clone()]),
+            (r#"{{"name": "add", "arguments": {"a": 1}}"#, "", vec![add.clone()]),
+            (r#"{{"name": "add", "arguments": {"a": 1}}}}"#, "", vec![add.clone()]),
+            (
+                "<tool_response>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_response>",
+                "",
+                vec![add.clone()],
+            ),
             (
                 r#"[{"name": "add", "parameters": {"a": 1}}, {"name": "look_up"}]"#,
                 "",
@@ -178,6 +196,8 @@ mod tests {
             "```json\n{\"a\": 1}\n```",
             "```rust\nfn main() {}\n```",
             "<tool_call>nonsense {</tool_call>",
+            r#"{{"name": "add"} and more}"#,
+            "<tool_response>{\"name\": \"Ana\"}</tool_response>",
         ] {
             assert_eq!(found(text), (text.to_owned(), vec![]), "{text}");
         }

@@ -33,6 +33,8 @@ const LLAMA_SERVER: &[&str] = &[
     "llama-server",
     "--model",
     "{model}",
+    "--alias",
+    "{name}",
     "--host",
     "127.0.0.1",
     "--port",
@@ -51,7 +53,8 @@ const LLAMA_SERVER: &[&str] = &[
 const XLLAMACPP: &str = "\
 import os, sys, threading, xllamacpp as x
 p = x.CommonParams()
-p.model.path, port, p.n_ctx, threads = sys.argv[1], *map(int, sys.argv[2:5])
+p.model.path, p.model_alias = sys.argv[1], {sys.argv[5]}
+port, p.n_ctx, threads = map(int, sys.argv[2:5])
 p.hostnames = ['127.0.0.1']
 p.port, p.n_parallel, p.use_jinja, p.warmup = port, 1, True, False
 p.cpuparams.n_threads = p.cpuparams_batch.n_threads = threads
@@ -88,8 +91,8 @@ pub trait Launched: Send + Sync {
 pub struct LlamaOptions {
     /// The GGUF file.
     pub file: PathBuf,
-    /// The program and its arguments, in which `{model}`, `{port}`, `{context}` and `{threads}` are filled in. The key is in the
-    /// variable LLAMA_API_KEY.
+    /// The program and its arguments, in which `{model}`, `{name}`, `{port}`, `{context}` and `{threads}` are filled in. The key
+    /// is in the variable LLAMA_API_KEY. A server that is not told the name calls the model by its path.
     pub command: Vec<String>,
     /// The window.
     pub context_tokens: u32,
@@ -118,7 +121,9 @@ impl LlamaOptions {
     /// The command that serves with this Python, in which `xllamacpp` is installed.
     #[must_use]
     pub fn xllamacpp(python: &str) -> Vec<String> {
-        [python, "-c", XLLAMACPP, "{model}", "{port}", "{context}", "{threads}"].map(str::to_owned).into()
+        [python, "-c", XLLAMACPP, "{model}", "{port}", "{context}", "{threads}", "{name}"]
+            .map(str::to_owned)
+            .into()
     }
 }
 
@@ -236,6 +241,7 @@ fn command(options: &LlamaOptions, port: u16) -> (String, Vec<String>) {
         word.replace("{port}", &port.to_string())
             .replace("{context}", &options.context_tokens.to_string())
             .replace("{threads}", &options.threads.to_string())
+            .replace("{name}", &options.client.model)
             // Last, for a path may hold anything.
             .replace("{model}", &options.file.to_string_lossy())
     };

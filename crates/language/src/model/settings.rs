@@ -87,8 +87,8 @@ pub struct ModelSettings {
     pub fallback_on: Option<Vec<FallbackOn>>,
     /// `llama_cpp`: the GGUF file.
     pub file: Option<PathBuf>,
-    /// `llama_cpp`: the command that serves, with `{model}`, `{port}`, `{context}` and `{threads}` in it; `llama-server` when
-    /// nothing is said.
+    /// `llama_cpp`: the command that serves, with `{model}`, `{name}`, `{port}`, `{context}` and `{threads}` in it;
+    /// `llama-server` when nothing is said.
     pub command: Option<Vec<String>>,
     /// `llama_cpp`: a Python in which `xllamacpp` is installed, instead of a command.
     pub xllamacpp_python: Option<String>,

@@ -209,8 +209,9 @@ impl Launcher for Pretend {
         env: &BTreeMap<String, String>,
     ) -> Result<Box<dyn Launched>, String> {
         assert_eq!((program, env["LLAMA_API_KEY"].len()), ("llama-server", 64));
-        let port =
-            args.iter().position(|word| word == "--port").map(|place| args[place + 1].clone()).unwrap();
+        let after = |word: &str| args[args.iter().position(|known| known == word).unwrap() + 1].clone();
+        assert_eq!(after("--alias"), "mine", "it must not call the model by its path");
+        let port = after("--port");
         let listener =
             TcpListener::bind(format!("127.0.0.1:{port}")).await.map_err(|error| error.to_string())?;
         let server = Mutex::new(Some(Fake::on(listener, self.acts.clone())));

@@ -140,7 +140,6 @@ impl Runner {
             turns,
             tools,
             temperature: Some(prompt.agent.temperature.get() as f32),
-            timeout: Some(Duration::from_secs(120)),
             ..Chat::default()
         };
         Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })

@@ -9,6 +9,7 @@
 )]
 
 mod conversations;
+mod live_model;
 mod runs;
 mod toolbox;
 mod walkthroughs;

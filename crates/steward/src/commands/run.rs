@@ -56,7 +56,8 @@ pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), 
 
 /// The same over a toolbox that is open.
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
-    let doors = steward_language::model::Doors::default();
+    let servers = steward_tools::ModelServers::new(&context.home.path.join("logs"));
+    let doors = steward_language::model::Doors { launcher: Some(Arc::new(servers)) };
     let models = steward_language::model::build(&context.settings.models, &doors)?;
     Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone())?)
 }
