@@ -61,3 +61,26 @@ fn a_wrong_definition_is_told_with_its_line() {
     assert!(bench.run("run nothing").err.contains("RUN006"));
     assert!(bench.run("task resume 018f0000-0000-7000-8000-000000000001").err.contains("RUN007"));
 }
+
+#[test]
+fn what_is_queued_is_worked_off_watched_and_done_again() {
+    let bench = Bench::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workflows/single_agent.yaml");
+    let queued =
+        bench.run_with(&["--json", "run", file, "--input", "calculate the expression \"6*7\"", "--detach"]);
+    let queued = json_of(&queued.out);
+    assert_eq!(queued["status"], "pending");
+    let id = queued["task"].as_str().unwrap();
+    assert!(bench.run("task list --status pending").out.contains(id));
+    let worked = bench.run("worker --until-empty --metrics-port 0");
+    assert_eq!(worked.code, 0, "{}", worked.err);
+    assert!(worked.err.contains("completed") && worked.err.contains("/metrics"), "{}", worked.err);
+    let watched = bench.run(&format!("task watch {id}"));
+    assert!(watched.out.contains("completed"), "{}", watched.out);
+    assert!(watched.err.contains("math.eval"), "every step is shown: {}", watched.err);
+    assert!(bench.run(&format!("task show {id} --step 2")).out.contains("math.eval"));
+    let far = bench.run(&format!("task show {id} --step 99"));
+    assert_eq!((far.code, far.err.contains("RUN012")), (2, true), "{}", far.err);
+    assert!(bench.run(&format!("task replay {id}")).out.contains("the same"));
+    assert!(bench.run("audit verify").out.contains("valid"));
+}
