@@ -5,6 +5,7 @@
 
 mod encoder;
 pub mod model;
+pub mod route;
 pub mod skill;
 pub mod words;
 
