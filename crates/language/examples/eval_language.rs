@@ -9,12 +9,14 @@
 
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use steward_domain::DomainName;
 use steward_language::route::signal::{SIGNALS, Weights, peak};
 use steward_language::route::{Label, Router, Topic, Understanding};
+use steward_language::skill::{ALL, Field, Recent, classify, extract, humanise, resolve};
 use steward_language::{Encoder, cosine};
 
 type Failure = Box<dyn std::error::Error>;
@@ -76,6 +78,7 @@ fn main() -> Result<(), Failure> {
         false,
     );
     measure("five examples spread over the half, router", &second, || Router::new(encoder(), &spread), false);
+    skills(&questions);
     if flag("--fit") {
         println!("\nBY_NAME {:?}", fit(&Router::new(encoder(), &named), &domains, &first, &[0, 1, 2, 3]));
         let rest: Vec<&Question> = first
@@ -248,6 +251,40 @@ fn measure(name: &str, questions: &[&Question], build: impl Fn() -> Router, wron
     );
     for miss in misses.iter().filter(|_| wrong) {
         println!("{miss}");
+    }
+}
+
+/// How long the skills take, which need no encoder: intent, entities, references and an error for each question.
+fn skills(questions: &[Question]) {
+    let field =
+        Field { name: "status".into(), choices: ["todo", "in_progress", "done"].map(str::to_owned).to_vec() };
+    let recent: Vec<Recent> = (0..20)
+        .map(|at| Recent {
+            entity_type: "task".into(),
+            id: format!("t-{at}"),
+            name: Some(format!("task {at}")),
+            mentions: 1,
+            last: at,
+        })
+        .collect();
+    let mut times: [Vec<f64>; 4] = Default::default();
+    for question in questions {
+        let mut time = |place: usize, work: &dyn Fn()| {
+            let begin = Instant::now();
+            work();
+            if let Some(times) = times.get_mut(place) {
+                times.push(begin.elapsed().as_secs_f64() * 1e3);
+            }
+        };
+        time(0, &|| drop(black_box(classify(&question.text, ALL))));
+        time(1, &|| drop(black_box(extract(&question.text, std::slice::from_ref(&field), None))));
+        time(2, &|| drop(black_box(resolve(&question.text, &recent))));
+        time(3, &|| drop(black_box(humanise(&question.text, None))));
+    }
+    for (name, times) in ["intent", "entities", "references", "errors"].iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
+        println!("skill {name:<38} p50 {:.3} ms, p95 {:.3} ms", at(0.5), at(0.95));
     }
 }
 

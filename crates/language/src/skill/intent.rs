@@ -6,6 +6,8 @@
 
 use super::sure;
 use crate::words::{Word, words};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use steward_domain::{Confidence, IntentKind};
 
 use IntentKind::{Analyze, Create, Delete, Explain, Fetch, List, Read, Search, Summarize, Update};
@@ -336,15 +338,26 @@ pub fn classify(text: &str, kinds: &[IntentKind]) -> Intent {
 fn verbs(said: &[Word], add: &mut impl FnMut(IntentKind, f32, String)) {
     let head = said.iter().position(|word| !FILLERS.contains(&word.lower.as_str()));
     for (at, word) in said.iter().enumerate().filter(|(at, _)| !denied(said, *at)) {
-        for (kind, verbs) in VERBS {
-            if verbs.contains(&word.lower.as_str()) && Some(at) == head {
+        for (kind, verb) in STEMS.get(&word.stem).into_iter().flatten() {
+            if Some(at) == head && word.lower == *verb {
                 add(*kind, HEAD, format!("the wish opens with \"{}\"", word.lower));
-            } else if verbs.iter().any(|verb| crate::words::stem(verb) == word.stem) && opens(said, at) {
+            } else if opens(said, at) {
                 add(*kind, INSIDE, format!("\"{}\" is said", word.lower));
             }
         }
     }
 }
+
+/// The verbs by their stems.
+static STEMS: LazyLock<HashMap<String, Vec<(IntentKind, &str)>>> = LazyLock::new(|| {
+    let mut stems: HashMap<String, Vec<(IntentKind, &str)>> = HashMap::new();
+    for (kind, verbs) in VERBS {
+        for verb in *verbs {
+            stems.entry(crate::words::stem(verb)).or_default().push((*kind, verb));
+        }
+    }
+    stems
+});
 
 /// A word after "the" or "my" names a thing and asks for nothing: "the order", "my plan".
 fn opens(said: &[Word], at: usize) -> bool {
