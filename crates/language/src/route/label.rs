@@ -18,8 +18,7 @@ const STOP: f32 = 0.2;
 pub(super) struct Known {
     /// Which domain and which of its intents.
     pub(super) place: (usize, usize),
-    /// The words of the name: stem, weight, groups of the lexicon.
-    name: Vec<(String, f32, BTreeSet<usize>)>,
+    name: Vec<Part>,
     /// Stems of the name, its other words and the description.
     spoken: BTreeSet<String>,
     phrasings: Vec<Vec<f32>>,
@@ -28,6 +27,15 @@ pub(super) struct Known {
     centre: Vec<f32>,
     /// The words of the examples and their pairs of neighbours.
     wording: BTreeSet<String>,
+}
+
+/// A word of a name.
+struct Part {
+    word: String,
+    stem: String,
+    weight: f32,
+    /// The groups of the lexicon that it stands in.
+    groups: BTreeSet<usize>,
 }
 
 /// A request as it is held against the intents.
@@ -54,12 +62,8 @@ impl Asked {
 
     /// Words of the request that a name holds, for the reasons.
     pub(super) fn shared<'a>(&self, known: &'a Known) -> Vec<&'a str> {
-        known
-            .name
-            .iter()
-            .filter(|(stem, ..)| self.stems.contains(stem))
-            .map(|(stem, ..)| stem.as_str())
-            .collect()
+        let shared = known.name.iter().filter(|part| self.stems.contains(&part.stem));
+        shared.map(|part| part.word.as_str()).collect()
     }
 }
 
@@ -84,7 +88,12 @@ impl Known {
             said.push(label.description.clone());
             said.push(format!("{plain}: {}", label.description));
         }
-        let groups = |stem: &str| lexicon.of(stem).iter().copied().collect::<BTreeSet<usize>>();
+        let part = |word: &String| Part {
+            word: word.clone(),
+            stem: stem(word),
+            weight: if is_stop(word) { STOP } else { 1.0 },
+            groups: lexicon.of(&stem(word)).iter().copied().collect(),
+        };
         let mut spoken: BTreeSet<String> = name.iter().map(|word| stem(word)).collect();
         for group in lexicon.groups(&stems(&plain)) {
             spoken.extend(lexicon.words(group));
@@ -94,10 +103,7 @@ impl Known {
         let wording = label.examples.iter().flat_map(|example| turns(&stems(example))).collect();
         Self {
             place,
-            name: name
-                .iter()
-                .map(|word| (stem(word), if is_stop(word) { STOP } else { 1.0 }, groups(&stem(word))))
-                .collect(),
+            name: name.iter().map(part).collect(),
             spoken,
             phrasings: said.iter().filter_map(|text| vector(text)).collect(),
             context: vector(&format!("{domain} {plain}")).unwrap_or_default(),
@@ -122,10 +128,8 @@ impl Known {
         let cover =
             covered(&asked.telling, |stem| f32::from(u8::from(self.spoken.contains(stem))), &rarity.spoken);
         let context = asked.vector.as_ref().map_or(0.0, |vector| product(vector, &self.context));
-        let said = |(stem, _, groups): &&(String, f32, BTreeSet<usize>)| {
-            asked.stems.contains(stem) || groups.intersection(&asked.groups).next().is_some()
-        };
-        let weight = |(stem, weight, _): &(String, f32, BTreeSet<usize>)| weight * rarity.name.of(stem);
+        let said = |part: &&Part| asked.stems.contains(&part.stem) || !part.groups.is_disjoint(&asked.groups);
+        let weight = |part: &Part| part.weight * rarity.name.of(&part.stem);
         let whole: f32 = self.name.iter().map(weight).sum();
         let part: f32 = self.name.iter().filter(said).map(weight).sum();
         let signals = Signals {
@@ -189,7 +193,7 @@ impl Rare {
 impl Rarity {
     pub(super) fn over(all: &[Known]) -> Self {
         Self {
-            name: Rare::over(all.iter().map(|known| known.name.iter().map(|(stem, ..)| stem).collect())),
+            name: Rare::over(all.iter().map(|known| known.name.iter().map(|part| &part.stem).collect())),
             spoken: Rare::over(all.iter().map(|known| known.spoken.iter().collect())),
             wording: Rare::over(all.iter().map(|known| known.wording.iter().collect())),
         }

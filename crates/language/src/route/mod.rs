@@ -308,7 +308,7 @@ impl Router {
         }
         let shared = asked.shared(known);
         if !shared.is_empty() {
-            reasons.push(format!("the name shares the words {}", shared.join(", ")));
+            reasons.push(format!("its name says {}", shared.join(", ")));
         } else if signal.name > 0.0 || signal.cover > 0.0 {
             reasons.push("it says the name in other words".into());
         }

@@ -69,6 +69,13 @@ fn questions_go_where_they_belong() {
 }
 
 #[test]
+fn reasons_are_whole_words() {
+    let found = router(&house(false)).understand("returning an item");
+    assert_eq!(found.reasons.first().map(String::as_str), Some("it is nearest to return item of Orders"));
+    assert_eq!(found.reasons.get(1).map(String::as_str), Some("its name says return, item"), "{found:?}");
+}
+
+#[test]
 fn outside_of_every_domain_it_says_so_and_names_them() {
     let found = router(&house(false)).understand("who won the football game last night");
     assert!(found.out_of_scope, "{found:?}");
