@@ -15,7 +15,8 @@ use std::sync::{Mutex, PoisonError};
 /// Which data.
 #[derive(clap::Args)]
 pub(crate) struct Eval {
-    /// `tools` for how well tools are chosen and their arguments filled; questions about data when nothing is said.
+    /// `tools` for how well tools are chosen and their arguments filled, `language` for how well requests are routed to domains
+    /// and intents; questions about data when nothing is said.
     set: Option<Set>,
     /// The folder with the data sets.
     #[arg(long)]
@@ -29,7 +30,7 @@ pub(crate) struct Eval {
     /// Print the questions that were answered wrongly.
     #[arg(long)]
     wrong: bool,
-    /// With `tools`: build and run it in the profile made for measuring.
+    /// With `tools` and `language`: build and run it in the profile made for measuring.
     #[arg(long)]
     bench_profile: bool,
 }
@@ -38,6 +39,7 @@ pub(crate) struct Eval {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Set {
     Tools,
+    Language,
 }
 
 /// What came of one question.
@@ -52,8 +54,10 @@ struct Scored {
 
 pub(crate) fn run(eval: &Eval) -> Result<()> {
     ensure!(eval.bench.is_dir(), "{} is no folder: pass the one with the data sets", eval.bench.display());
-    if let Some(Set::Tools) = eval.set {
-        return tools(eval);
+    match eval.set {
+        Some(Set::Tools) => return tools(eval),
+        Some(Set::Language) => return language(eval),
+        None => {}
     }
     run_quietly(&["cargo", "build", "--quiet", "--package", "steward"])?;
     let steward = built("debug").join("steward");
@@ -90,19 +94,27 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
 /// `cargo xtask eval tools`: the selection is asked directly, by a program of its own crate.
 fn tools(eval: &Eval) -> Result<()> {
     // Built as a part of the whole workspace: on its own it would want other features of what it shares with the rest.
-    let mut build = vec!["cargo", "build", "--quiet", "--workspace", "--example", "eval_tools"];
-    if eval.bench_profile {
-        build.extend(["--profile", "bench"]);
-    }
-    run_quietly(&build)?;
+    directly(eval, &["--workspace", "--example", "eval_tools"], "eval_tools", &["--wrong", "--misses"])
+}
+
+/// `cargo xtask eval language`: the router is asked directly. Its crate builds alone, which is much less than the workspace.
+fn language(eval: &Eval) -> Result<()> {
+    let build = ["--package", "steward-language", "--example", "eval_language"];
+    directly(eval, &build, "eval_language", &["--wrong"])
+}
+
+/// Builds a measuring program of another crate and runs it.
+fn directly(eval: &Eval, build: &[&str], name: &str, wrong: &[&str]) -> Result<()> {
+    let profile: &[&str] = if eval.bench_profile { &["--profile", "bench"] } else { &[] };
+    run_quietly(&[&["cargo", "build", "--quiet"], build, profile].concat())?;
     let folder = built(if eval.bench_profile { "release" } else { "debug" });
-    let mut program = command(folder.join("examples/eval_tools"));
+    let mut program = command(folder.join("examples").join(name));
     program.arg("--bench").arg(&eval.bench);
     if eval.wrong {
-        program.args(["--wrong", "--misses"]);
+        program.args(wrong);
     }
-    let status = program.status().context("eval_tools could not be started")?;
-    ensure!(status.success(), "eval_tools failed with {status}");
+    let status = program.status().with_context(|| format!("{name} could not be started"))?;
+    ensure!(status.success(), "{name} failed with {status}");
     Ok(())
 }
 

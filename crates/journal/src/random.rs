@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use steward_domain::Timestamp;
 use uuid::{Builder, Uuid};
@@ -31,16 +32,36 @@ fn first_16(bytes: [u8; 32]) -> [u8; 16] {
     *bytes.first_chunk::<16>().unwrap_or(&[0; 16])
 }
 
-/// The system's source.
+/// The system's source. Each thread draws a page of it at once; what was handed out is wiped.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
+
+/// Draws of 32 bytes that one call of the system gives.
+const PAGE: usize = 64;
+
+/// What a thread has drawn and not handed out yet.
+struct Drawn {
+    page: [[u8; 32]; PAGE],
+    left: usize,
+}
+
+thread_local! {
+    static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn { page: [[0; 32]; PAGE], left: 0 }) };
+}
 
 impl Random for SystemRandom {
     #[allow(clippy::disallowed_methods, reason = "this is the door")]
     fn bytes(&self) -> Result<[u8; 32]> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| Error::NoRandomness(error.to_string()))?;
-        Ok(bytes)
+        DRAWN.with_borrow_mut(|drawn| {
+            if drawn.left == 0 {
+                getrandom::fill(drawn.page.as_flattened_mut())
+                    .map_err(|error| Error::NoRandomness(error.to_string()))?;
+                drawn.left = PAGE;
+            }
+            drawn.left -= 1;
+            let place = drawn.page.get_mut(drawn.left).ok_or(Error::NoRandomness(String::new()))?;
+            Ok(std::mem::take(place))
+        })
     }
 }
 

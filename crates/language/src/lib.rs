@@ -1,8 +1,12 @@
-//! What was meant: the meaning of texts as vectors, and language models behind one interface.
+//! What was meant: the meaning of texts as vectors, the skills that read a request, the routing of a question to its domain, and
+//! language models behind one interface.
 //!
 //! Invariant: nothing here sends a text anywhere unless a model was configured; the bundled encoder works offline.
 
 mod encoder;
 pub mod model;
+pub mod route;
+pub mod skill;
+pub mod words;
 
 pub use encoder::{Encoder, cosine};

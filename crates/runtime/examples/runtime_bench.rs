@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use steward_domain::{Agent, AgentName, Idempotency, JsonObject, TaskId, ToolName, UserId};
 use steward_engine::{
@@ -33,6 +34,10 @@ use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
 use steward_store::StoreOptions;
 use steward_store::sqlite::SqliteStore;
 use tokio::task::JoinSet;
+
+/// The allocator that the program itself has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CALLS: usize = 10;
 
@@ -97,6 +102,8 @@ impl Hands for Plain {
 /// The same model behind the interface of models.
 struct Stub {
     calls: usize,
+    /// Counts by itself, for one long task whose oldest messages are no longer shown.
+    made: Option<AtomicUsize>,
 }
 
 #[async_trait]
@@ -111,7 +118,8 @@ impl Model for Stub {
         Ok(Text { text: String::new(), json: None, input_tokens: 0, output_tokens: 0, model: String::new() })
     }
     async fn talk(&self, chat: &Chat, _: Option<&Listener>) -> Result<Answer, ModelError> {
-        let made = chat.turns.iter().filter(|turn| matches!(turn, Turn::Tool { .. })).count();
+        let shown = || chat.turns.iter().filter(|turn| matches!(turn, Turn::Tool { .. })).count();
+        let made = self.made.as_ref().map_or_else(shown, |made| made.fetch_add(1, Ordering::Relaxed));
         let mut answer = Answer::default();
         if made < self.calls {
             let mut arguments = JsonObject::new();
@@ -126,7 +134,7 @@ impl Model for Stub {
     }
 }
 
-async fn runner(home: &Path, calls: usize) -> Runner {
+async fn runner(home: &Path, calls: usize, counts: bool) -> Runner {
     let signer = keys::load_or_create(&home.join("journal.key"), &SystemRandom).expect("a key");
     let options = StoreOptions {
         clock: Arc::new(SystemClock::default()),
@@ -153,8 +161,9 @@ async fn runner(home: &Path, calls: usize) -> Runner {
         watch: false,
     };
     let toolbox = Arc::new(Toolbox::open(&house, options).await.expect("a toolbox"));
-    let models =
-        Models::default().with("stub", Arc::new(Stub { calls })).with("mute", Arc::new(Stub { calls: 0 }));
+    let stub = Stub { calls, made: counts.then(AtomicUsize::default) };
+    let mute = Stub { calls: 0, made: None };
+    let models = Models::default().with("stub", Arc::new(stub)).with("mute", Arc::new(mute));
     Runner::new(toolbox, Arc::new(models), home.to_owned()).expect("a runner")
 }
 
@@ -176,7 +185,7 @@ async fn none(tasks: usize) -> Json {
 }
 
 async fn durable(tasks: usize, home: &Path, at_once: usize) -> Json {
-    let runner = runner(home, CALLS).await;
+    let runner = runner(home, CALLS, false).await;
     let program = program("math.eval", "stub");
     let one = |runner: Runner, program: Arc<Program>| async move {
         let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
@@ -207,7 +216,7 @@ fn on_disk(home: &Path) -> u64 {
 
 /// One model step, then a person is asked.
 async fn paused(tasks: usize, home: &Path) -> Json {
-    let runner = runner(home, CALLS).await;
+    let runner = runner(home, CALLS, false).await;
     let workflow = json!({
         "name": "ask", "entry_point": "think", "patterns": ["react"],
         "nodes": { "think": { "type": "agent", "agent": "worker" }, "human": { "type": "human" } },
@@ -242,12 +251,14 @@ async fn paused(tasks: usize, home: &Path) -> Json {
         running.spawn(wait(runner.clone(), program.clone()));
     }
     while running.join_next().await.is_some() {}
-    json!({ "tasks": tasks, "rss_before": before, "rss_after": resident(), "disk": on_disk(home) })
+    let after = resident();
+    drop((runner, program, wait));
+    json!({ "tasks": tasks, "rss_before": before, "rss_after": after, "disk": on_disk(home) })
 }
 
 async fn storage(steps: usize, home: &Path) -> Json {
     let calls = steps / 2;
-    let runner = runner(home, calls).await;
+    let runner = runner(home, calls, true).await;
     let before = on_disk(home);
     let ran = runner.run(&user(), program("math.eval", "stub"), json!("go"), None).await.expect("a run");
     assert_eq!(ran.standing, Standing::Completed(json!("done")));
@@ -265,7 +276,7 @@ async fn main() {
         Some("durable") => durable(number(1), home(2), if args.len() > 4 { number(4) } else { 1 }).await,
         Some("paused") => paused(number(1), home(2)).await,
         Some("first") => {
-            let runner = runner(home(1), 0).await;
+            let runner = runner(home(1), 0, false).await;
             let ran = runner.run(&user(), program("math.eval", "stub"), json!("go"), None).await;
             json!({ "steps": ran.expect("a run").steps })
         }

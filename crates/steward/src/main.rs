@@ -13,6 +13,10 @@ use error::Failure;
 use std::process::ExitCode;
 use steward_telemetry::Metrics;
 
+/// Entries are made on one thread and written on another; this allocator does not mind.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Before anything else and before any thread: a child that is shut in becomes another program here.
     if std::env::args_os().nth(1).is_some_and(|first| first == steward_tools::sandbox::COMMAND) {

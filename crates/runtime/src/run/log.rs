@@ -1,13 +1,15 @@
 //! What a run leaves behind: each event once, in the same transaction as its journal entry and the task's state. A run's state
 //! is never stored: it is folded from its events.
 //!
-//! Events are kept as they are (the journal shows them redacted), because a call must be repeated with the very arguments.
+//! Events are kept as they are, because a call must be repeated with the very arguments. The journal has a salted hash of each:
+//! what was said can be erased, and cannot be changed unseen.
 
 use super::Child;
 use crate::ask::House;
 use crate::error::{Error, Result};
 use crate::pen::{Holder, Pen};
 use serde_json::{Map, Value as Json, json};
+use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use steward_domain::{
     AgentName, Check as _, Checkpoint, CheckpointId, EventType, Label, NodeName, State as Shown, Task,
@@ -67,11 +69,14 @@ impl Log {
     pub(super) fn event(&mut self, event: &Event) -> Result<()> {
         let raw = serde_json::to_value(event).map_err(broken)?;
         let kind = raw.get("type").cloned().unwrap_or_default();
-        let row = self.row(json!({ "event": raw.clone() }), "step", false)?;
-        let mut personal = Map::new();
-        personal.insert("event".into(), raw);
-        let data = json!({ "step": kind, "effect": event.effect(), "sequence": self.sequence });
-        self.note(EventType::StepRecorded, data, personal, [Change::PutCheckpoint(row)])
+        let sequence = self.sequence;
+        let mut metadata = Map::new();
+        metadata.insert("event".into(), raw);
+        let row = self.row(Json::Object(metadata), "step", false)?;
+        let digest = digest(&row).ok_or_else(|| broken("a row without its event"))?;
+        let data =
+            json!({ "step": kind, "effect": event.effect(), "sequence": sequence, "event_sha256": digest });
+        self.note(EventType::StepRecorded, data, Map::new(), [Change::PutCheckpoint(row)])
     }
 
     /// Lays the task aside until a person decides, or until their time is over: then whoever is free takes it up.
@@ -180,6 +185,16 @@ impl Log {
         self.sequence += 1;
         Ok(row.validate()?)
     }
+}
+
+/// What the journal says of an event: a hash over it, salted with the id of its row, which is by chance and goes when the row
+/// goes. So the row cannot be changed unseen, and once it is erased nobody can try out what it was.
+pub(super) fn digest(row: &Checkpoint) -> Option<String> {
+    let event = row.state.metadata.get("event")?;
+    let mut hasher = Sha256::new_with_prefix(b"steward.run.event.v1\0");
+    hasher.update(row.checkpoint_id.0.as_bytes());
+    hasher.update(event.to_string().as_bytes());
+    Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Reads a run back.

@@ -6,7 +6,7 @@
 use super::{Runner, Standing, log};
 use crate::error::{Error, Result};
 use serde_json::{Value as Json, json};
-use steward_domain::TaskId;
+use steward_domain::{EventType, TaskId};
 use steward_engine::{Effect, Event, Program, State};
 use steward_store::{Scope, Store};
 
@@ -67,10 +67,34 @@ pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> 
 }
 
 impl Runner {
+    /// Whether every event is the one that the journal has the hash of.
+    async fn untouched(&self, scope: &Scope, task: TaskId) -> Result<()> {
+        let store = &self.house().store;
+        let rows = store.checkpoints(scope, task).await?;
+        let mut after = 0;
+        loop {
+            let entries = store.entries(scope, task.into(), after, 1000).await?;
+            let Some(last) = entries.last() else { return Ok(()) };
+            after = last.entry.sequence;
+            for entry in entries.iter().filter(|entry| entry.entry.event_type == EventType::StepRecorded) {
+                let data: Json = serde_json::from_str(&entry.entry.event_data).unwrap_or_default();
+                let place = data.get("sequence").and_then(Json::as_u64).unwrap_or_default();
+                let row = rows.iter().find(|row| row.sequence == place);
+                let known = data.get("event_sha256").and_then(Json::as_str);
+                if known.is_none() || row.and_then(|row| log::digest(row)).as_deref() != known {
+                    return Err(Error::Stored(format!(
+                        "step {place} of {task} is not the one in the journal"
+                    )));
+                }
+            }
+        }
+    }
+
     /// Feeds the recorded events to the program they happened to, or to this one, and tells where it would go another way.
     pub async fn replay(&self, scope: &Scope, task: TaskId, other: Option<Program>) -> Result<Replayed> {
         let stored = log::load(&*self.house().store, scope, task).await?;
         let begun = self.begun(scope, task).await?;
+        self.untouched(scope, task).await?;
         let program = other.as_ref().unwrap_or(&stored.program);
         let (mut then, mut now) = (State::new(&stored.program), State::new(program));
         let (mut calls, mut parted) = (0, None);

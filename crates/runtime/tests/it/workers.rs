@@ -243,11 +243,17 @@ async fn a_run_is_looked_at_step_by_step_and_done_again_without_a_call() {
     let replayed = runner.replay(&scope(), ran.task, Some(other)).await.unwrap();
     assert_eq!(replayed.parted.map(|parted| parted.step), Some(1));
     assert_eq!(shop.ledger(), ["find"], "nothing was called again");
+    // What was stored of a step cannot be changed unseen.
+    let file = rusqlite::Connection::open(shop.fixture.folder.path().join("state.db")).unwrap();
+    let touched = "UPDATE checkpoint SET body = replace(body, 'pen', 'gun') WHERE sequence = 2";
+    assert_eq!(file.execute(touched, []).unwrap(), 1);
+    let told = runner.replay(&scope(), ran.task, None).await.unwrap_err().to_string();
+    assert!(told.contains("is not the one in the journal"), "{told}");
 }
 
 #[tokio::test]
 async fn a_model_that_does_not_behave_ends_in_a_failed_task() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open("tools: { shop.find: { approval: never } }").await;
     define_agent(&shop, "agent", &["shop.find"], &[]);
     let rows = [
         ("arguments that are no JSON", nonsense()),

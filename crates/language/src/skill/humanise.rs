@@ -1,0 +1,229 @@
+//! What an error means to a person: one plain sentence, what to do next, and who can do it.
+//!
+//! Invariants
+//! - Nothing of the raw text is shown but names of fields and values that are short and plain; the raw error stays in the trace.
+//!   A tool's message may hold secrets, stack traces, or words meant to mislead.
+//! - An error that is not understood is said to be one of the system, never one of the person.
+
+use super::sure;
+use crate::words::name_words;
+use regex::Regex;
+use std::sync::LazyLock;
+use steward_domain::Confidence;
+
+/// Who can do something about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Remedy {
+    /// The person can, by saying something else or more.
+    UserFixable,
+    /// Time can: the same again may work.
+    Retryable,
+    /// Only who runs the system can.
+    SystemLevel,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// A value is missing.
+    Missing,
+    /// A value does not fit.
+    Invalid,
+    /// The thing is not there.
+    NotFound,
+    /// The thing is there already, or was changed meanwhile.
+    Conflict,
+    /// It is not allowed.
+    NotAllowed,
+    /// Who is asking is not known.
+    NotSignedIn,
+    /// It took too long.
+    TimedOut,
+    /// Too much was asked in a short time.
+    TooMany,
+    /// The service cannot be reached.
+    Unreachable,
+    /// There is no room or memory left.
+    Full,
+    /// What came back makes no sense.
+    Garbled,
+    /// Something else.
+    Broken,
+}
+
+/// An error in plain words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Humane {
+    /// What went wrong.
+    pub trouble: Trouble,
+    /// Who can do something about it.
+    pub remedy: Remedy,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// What to do next, in one sentence.
+    pub next: String,
+    /// How sure it is that this is what happened.
+    pub confidence: Confidence,
+    /// Why it was read so.
+    pub reasons: Vec<String>,
+}
+
+/// In order: the first that matches is taken. A group `field` is the name of a value.
+static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
+    use Trouble::{
+        Broken, Conflict, Full, Garbled, Invalid, Missing, NotAllowed, NotFound, NotSignedIn, TimedOut,
+        TooMany, Unreachable,
+    };
+    const NAME: &str = r"[`'\x22]?\b(?P<field>[A-Za-z][A-Za-z0-9_.-]{0,59})\b[`'\x22]?";
+    let rows = [
+        (TooMany, 0.97, r"rate.?limit|too many requests|\b429\b|quota (?:exceeded|exhausted)|throttl".to_owned()),
+        (TimedOut, 0.97, r"time(?:d)?[ _-]?out|deadline (?:exceeded|elapsed)|\b(?:408|504)\b|took too long".to_owned()),
+        (NotSignedIn, 0.95, r"\b401\b|unauthenticated|unauthorized|not (?:logged|signed) in|invalid (?:token|api key|credentials)|token (?:has )?expired|authentication (?:failed|required)".to_owned()),
+        (NotAllowed, 0.95, r"\b403\b|forbidden|permission|access (?:is )?denied|not (?:allowed|permitted)|insufficient (?:scope|privilege|rights)|operation not permitted".to_owned()),
+        (Missing, 0.97, format!(r"(?:field|value|parameter|argument|property)[_ ](?:is[_ ])?(?:required|missing)\s*[:=]\s*{NAME}")),
+        (Missing, 0.96, format!(r"(?:missing|required)(?: required)?(?: \d+)?(?: positional)? (?:fields?|parameters?|arguments?|propert(?:y|ies)|values?)\s*:?\s*{NAME}")),
+        (Missing, 0.95, format!(r"{NAME}(?: field| parameter| argument)?\s*:?\s*(?:is|was)? ?(?:a )?(?:required|missing|must (?:be (?:given|provided|set|present)|not be (?:empty|blank|null)))")),
+        (Missing, 0.9, format!(r"null value in column {NAME}|not null constraint failed: (?:\w+\.)?(?P<field2>\w+)")),
+        (Conflict, 0.95, r"already exists|duplicate|unique constraint|\b409\b|conflict|version mismatch|was modified".to_owned()),
+        (NotFound, 0.95, r"\b404\b|not[ _]?found|no such|does(?: not|n't) exist|unknown (?:id|entity|record|resource|tool|name)|no (?:rows?|results?|records?) (?:found|matched)".to_owned()),
+        (Invalid, 0.93, format!(r"(?:invalid|bad|malformed|illegal|wrong)(?: (?:value|type|format|input))?(?: (?:for|of|in))?(?: (?:field|parameter|argument|property))?\s*:?\s*{NAME}")),
+        (Invalid, 0.9, format!(r"{NAME}\s*:?\s*(?:must (?:be|match|have)|should be|is not (?:a|an|one of)\b|expected)")),
+        (Invalid, 0.85, r"invalid|validation|type mismatch|out of range|too (?:long|short|large|small)|\b(?:400|422)\b|cannot parse|malformed".to_owned()),
+        (Unreachable, 0.95, r"connection (?:refused|reset|closed|aborted)|econn|unreachable|could not (?:connect|resolve)|dns|name resolution|network|broken pipe|\b(?:502|503)\b|(?:service|temporarily) unavailable|offline|no route to host".to_owned()),
+        (Full, 0.93, r"no space left|disk (?:is )?full|out of memory|oom|memory (?:limit|exhausted)|resource.?exhausted|\b507\b".to_owned()),
+        (Garbled, 0.85, r"unexpected (?:token|end|eof|character)|invalid json|json parse|parse error|decode|deserializ|malformed response".to_owned()),
+        (Broken, 0.8, r"\b500\b|internal (?:server )?error|panic|exception|traceback|segmentation|stack overflow".to_owned()),
+    ];
+    let build = |(trouble, sure, row): (Trouble, f32, String)| {
+        Some((trouble, sure, Regex::new(&format!("(?i){row}")).ok()?))
+    };
+    rows.into_iter().filter_map(build).collect()
+});
+
+/// What a raw error means. `doing` says what was tried, as "create the task"; without it the sentence is about "this".
+#[must_use]
+pub fn humanise(raw: &str, doing: Option<&str>) -> Humane {
+    let head: String = raw.chars().take(2000).collect();
+    let found = PATTERNS.iter().find_map(|(trouble, share, pattern)| {
+        let captures = pattern.captures(&head)?;
+        let field =
+            captures.name("field").or_else(|| captures.name("field2")).map(|field| field.as_str().to_owned());
+        let said = captures.get(0).map_or("", |all| all.as_str());
+        Some((
+            *trouble,
+            *share,
+            field.filter(|field| plain(field)),
+            said.chars().take(60).collect::<String>(),
+        ))
+    });
+    let Some((trouble, share, field, said)) = found else {
+        let reasons = vec!["the error says nothing that is known".into()];
+        return written(Trouble::Broken, None, doing, 0.3, reasons);
+    };
+    written(trouble, field.as_deref(), doing, share, vec![format!("the error says \"{}\"", said.trim())])
+}
+
+/// Words that stand where a field's name would and are none.
+fn plain(field: &str) -> bool {
+    let common = [
+        "a",
+        "an",
+        "the",
+        "is",
+        "it",
+        "this",
+        "value",
+        "field",
+        "parameter",
+        "argument",
+        "input",
+        "error",
+        "for",
+        "of",
+        "in",
+        "data",
+        "request",
+        "body",
+        "type",
+        "json",
+    ];
+    !common.contains(&field.to_lowercase().as_str()) && field.len() <= 60
+}
+
+fn written(
+    trouble: Trouble,
+    field: Option<&str>,
+    doing: Option<&str>,
+    share: f32,
+    reasons: Vec<String>,
+) -> Humane {
+    let what = doing.map_or_else(|| "do this".to_owned(), |doing| doing.trim().to_owned());
+    let field = field.map(|field| name_words(field.rsplit('.').next().unwrap_or(field)).join(" "));
+    let (message, next) = match (trouble, field) {
+        (Trouble::Missing, Some(field)) => {
+            (format!("To {what}, I still need the {field}."), format!("Tell me the {field}."))
+        }
+        (Trouble::Missing, None) => (
+            format!("To {what}, something is still missing."),
+            "Say what it should be, with all the details that you have.".into(),
+        ),
+        (Trouble::Invalid, Some(field)) => (
+            format!("The {field} does not fit, so I could not {what}."),
+            format!("Give another value for the {field}."),
+        ),
+        (Trouble::Invalid, None) => (
+            format!("One of the values does not fit, so I could not {what}."),
+            "Check the values, and say it once more.".into(),
+        ),
+        (Trouble::NotFound, _) => (
+            format!("I could not {what}: it is not there."),
+            "Check the name or the number, or ask me to list what there is.".into(),
+        ),
+        (Trouble::Conflict, _) => (
+            format!("I could not {what}: there is already one like it, or it was changed meanwhile."),
+            "Choose another name, or look at the one that is there.".into(),
+        ),
+        (Trouble::NotAllowed, _) => (
+            format!("You may not {what} with the permissions you have."),
+            "Ask whoever runs the system to allow it.".into(),
+        ),
+        (Trouble::NotSignedIn, _) => (
+            format!("I could not {what}: the service does not accept the sign-in."),
+            "Sign in again, or ask whoever runs the system to renew the access.".into(),
+        ),
+        (Trouble::TimedOut, _) => (
+            format!("It took too long to {what}, so I stopped waiting."),
+            "Try again in a moment, or ask for less at once.".into(),
+        ),
+        (Trouble::TooMany, _) => (
+            format!("Too much was asked in a short time to {what} now."),
+            "Wait a minute, then try again.".into(),
+        ),
+        (Trouble::Unreachable, _) => (
+            format!("I could not {what}: the service cannot be reached."),
+            "Try again in a moment; if it stays so, tell whoever runs the system.".into(),
+        ),
+        (Trouble::Full, _) => (
+            format!("There was not enough room or memory to {what}."),
+            "Ask for less at once, or tell whoever runs the system.".into(),
+        ),
+        (Trouble::Garbled, _) => (
+            format!("I could not {what}: the service answered in a form that I cannot read."),
+            "Tell whoever runs the system; the details are in the trace.".into(),
+        ),
+        (Trouble::Broken, _) => (
+            format!("I could not {what}: something went wrong inside the service."),
+            "Tell whoever runs the system; the details are in the trace.".into(),
+        ),
+    };
+    let remedy = match trouble {
+        Trouble::Missing | Trouble::Invalid | Trouble::NotFound | Trouble::Conflict => Remedy::UserFixable,
+        Trouble::TimedOut | Trouble::TooMany | Trouble::Unreachable => Remedy::Retryable,
+        _ => Remedy::SystemLevel,
+    };
+    Humane { trouble, remedy, message, next, confidence: sure(share), reasons }
+}
+
+#[cfg(test)]
+#[path = "humanise_tests.rs"]
+mod tests;

@@ -1,0 +1,272 @@
+//! What "it", "them", "the first one", "that task" stand for, among the entities of the conversation.
+//!
+//! Invariants
+//! - When two entities are close, the finding is both of them as options, with a question. It never takes one at random.
+//! - Only entities that were handed in are found; nothing is looked up.
+//!
+//! What speaks for an entity: how recently it was mentioned, how often, whether its type is the one that is named or the one
+//! that the verb is done to, and whether the request shares words with its name.
+
+mod mention;
+mod weigh;
+
+use super::sure;
+use mention::{Mention, Shape, mentions};
+use steward_domain::{Confidence, ConversationEntity};
+
+/// An entity of the conversation. The order of a list of them is the order in which they were shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recent {
+    /// `task`, `customer`, `note`, …
+    pub entity_type: String,
+    /// The application's own id.
+    pub id: String,
+    /// Its title, when it has one.
+    pub name: Option<String>,
+    /// How often it was mentioned.
+    pub mentions: u32,
+    /// When it was last mentioned: a number that grows, such as that of the message. What was shown together has the same.
+    pub last: u64,
+}
+
+impl From<&ConversationEntity> for Recent {
+    fn from(entity: &ConversationEntity) -> Self {
+        Self {
+            entity_type: entity.entity_type.to_string(),
+            id: entity.entity_id.to_string(),
+            name: entity.entity_name.as_ref().map(ToString::to_string),
+            mentions: entity.mention_count,
+            last: u64::try_from(entity.last_mentioned_at.micros()).unwrap_or(0),
+        }
+    }
+}
+
+/// What a reference stands for; the numbers are places in the list that was handed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// This one.
+    One(usize),
+    /// All of these.
+    Several(Vec<usize>),
+    /// One of these, the likeliest first: ask.
+    Unclear {
+        /// To choose from.
+        options: Vec<usize>,
+        /// What to ask.
+        question: String,
+    },
+    /// Nothing that was mentioned fits: ask what is meant.
+    Nothing {
+        /// What to ask.
+        question: String,
+    },
+}
+
+/// A reference and what it stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// As it was said.
+    pub said: String,
+    /// Where it begins, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// What it stands for.
+    pub found: Found,
+    /// How sure.
+    pub confidence: Confidence,
+    /// Why.
+    pub reasons: Vec<String>,
+}
+
+/// How sure the first of several must be before it is taken.
+const CLEAR: f32 = 0.6;
+/// The most options that are offered.
+const OPTIONS: usize = 5;
+
+/// The references of a request. `recent` is in the order in which the entities were shown.
+#[must_use]
+pub fn resolve(text: &str, recent: &[Recent]) -> Vec<Reference> {
+    let mut found: Vec<Reference> = Vec::new();
+    for mention in mentions(text, recent) {
+        let (what, share, reasons) = settle(text, &mention, recent, &found);
+        let said = text.get(mention.start..mention.end).unwrap_or_default().to_owned();
+        found.push(Reference {
+            said,
+            start: mention.start,
+            end: mention.end,
+            found: what,
+            confidence: sure(share),
+            reasons,
+        });
+    }
+    found
+}
+
+type Settled = (Found, f32, Vec<String>);
+
+fn settle(text: &str, mention: &Mention, recent: &[Recent], before: &[Reference]) -> Settled {
+    let fits = |entity: &Recent| mention.types.is_empty() || mention.types.contains(&entity.entity_type);
+    let fitting: Vec<usize> = (0..recent.len()).filter(|at| recent.get(*at).is_some_and(fits)).collect();
+    if fitting.is_empty() {
+        return nothing(&mention.what());
+    }
+    match &mention.shape {
+        Shape::Named(at) => (Found::One(*at), 0.95, vec![format!("it is named: {}", label(recent, *at))]),
+        Shape::Nth(place) => nth(&group(recent, &fitting), *place, recent),
+        Shape::Last(count) => {
+            let shown = group(recent, &fitting);
+            let skip = shown.len().saturating_sub(*count);
+            if shown.len() < *count {
+                return unclear(&shown, recent, "fewer were shown together");
+            }
+            (
+                Found::Several(shown.into_iter().skip(skip).collect()),
+                0.9,
+                vec![format!("the last {count} of those shown together")],
+            )
+        }
+        Shape::First(count) => {
+            let shown = group(recent, &fitting);
+            if shown.len() < *count {
+                return unclear(&shown, recent, "fewer were shown together");
+            }
+            (
+                Found::Several(shown.into_iter().take(*count).collect()),
+                0.9,
+                vec![format!("the first {count} of those shown together")],
+            )
+        }
+        Shape::Both => {
+            let shown = group(recent, &fitting);
+            match shown.len() {
+                2 => (Found::Several(shown), 0.93, vec!["exactly two were shown together".into()]),
+                _ if fitting.len() == 2 => {
+                    (Found::Several(fitting), 0.85, vec!["exactly two were mentioned".into()])
+                }
+                _ => unclear(&shown, recent, "not exactly two were mentioned"),
+            }
+        }
+        Shape::Other => other(&fitting, recent, before),
+        Shape::Many => {
+            let shown = group(recent, &fitting);
+            if shown.len() > 1 {
+                return (Found::Several(shown), 0.9, vec!["they were shown together last".into()]);
+            }
+            match fitting.len() {
+                1 => (Found::Several(fitting), 0.7, vec!["only one was mentioned".into()]),
+                _ => (Found::Several(fitting), 0.7, vec!["all that were mentioned".into()]),
+            }
+        }
+        Shape::One => one(text, mention, &fitting, recent),
+    }
+}
+
+fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> Settled {
+    let weighed = weigh::weigh(text, mention, fitting, recent);
+    let Some((first, share, reasons)) = weighed.first() else { return nothing(&mention.what()) };
+    if *share >= CLEAR {
+        return (Found::One(*first), *share, reasons.clone());
+    }
+    let close: Vec<usize> =
+        weighed.iter().filter(|(_, other, _)| *other * 4.0 >= *share).map(|(at, ..)| *at).collect();
+    let (found, _, reasons) = unclear(&close, recent, "several fit about as well");
+    (found, *share, reasons)
+}
+
+/// The entities that were shown together last: of those that fit, more than one, with the latest mention.
+fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
+    let last = |at: &usize| recent.get(*at).map_or(0, |entity| entity.last);
+    let mut times: Vec<u64> = fitting.iter().map(last).collect();
+    times.sort_unstable();
+    let shown = times.windows(2).rev().find_map(|pair| match pair {
+        [a, b] if a == b => Some(*a),
+        _ => None,
+    });
+    match shown {
+        // One that was spoken of since then still belongs to its list when nothing else was shown in between.
+        Some(time) => {
+            let since: Vec<&usize> = fitting.iter().filter(|at| last(at) > time).collect();
+            fitting
+                .iter()
+                .filter(|at| last(at) == time || (since.len() == 1 && since.contains(at)))
+                .copied()
+                .collect()
+        }
+        None => fitting.to_vec(),
+    }
+}
+
+fn nth(shown: &[usize], place: i32, recent: &[Recent]) -> Settled {
+    let at = if place > 0 {
+        usize::try_from(place - 1).ok()
+    } else {
+        usize::try_from(-place).ok().and_then(|back| shown.len().checked_sub(back))
+    };
+    match at.and_then(|at| shown.get(at)) {
+        Some(found) => {
+            (Found::One(*found), 0.92, vec![format!("by its place among {} that were shown", shown.len())])
+        }
+        None => unclear(shown, recent, "fewer were shown together"),
+    }
+}
+
+/// The one of a pair that is not the one at hand.
+fn other(fitting: &[usize], recent: &[Recent], before: &[Reference]) -> Settled {
+    let said = before.iter().rev().find_map(|reference| match reference.found {
+        Found::One(at) => Some(at),
+        _ => None,
+    });
+    let latest = fitting.iter().map(|at| recent.get(*at).map_or(0, |entity| entity.last)).max().unwrap_or(0);
+    let at_hand: Vec<usize> = fitting
+        .iter()
+        .copied()
+        .filter(|at| recent.get(*at).is_some_and(|entity| entity.last == latest))
+        .collect();
+    let hand = said.or(if let [only] = at_hand.as_slice() { Some(*only) } else { None });
+    let Some(hand) = hand else { return unclear(fitting, recent, "it is not clear which one was at hand") };
+    let kind = recent.get(hand).map(|entity| entity.entity_type.as_str());
+    let shown = group(recent, fitting);
+    let rest = |list: &[usize]| -> Vec<usize> {
+        list.iter()
+            .copied()
+            .filter(|at| *at != hand && recent.get(*at).map(|entity| entity.entity_type.as_str()) == kind)
+            .collect()
+    };
+    match rest(&shown).as_slice() {
+        [only] => (Found::One(*only), 0.9, vec![format!("the other one than {}", label(recent, hand))]),
+        [] => nothing("other one"),
+        several => unclear(several, recent, "there is more than one other"),
+    }
+}
+
+fn unclear(options: &[usize], recent: &[Recent], why: &str) -> Settled {
+    let options: Vec<usize> = options.iter().take(OPTIONS).copied().collect();
+    let names: Vec<String> = options.iter().map(|at| label(recent, *at)).collect();
+    let question = match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => {
+            format!("Which one do you mean: {} or {last}?", rest.join(", "))
+        }
+        Some((last, _)) => format!("Do you mean {last}?"),
+        None => "Which one do you mean?".into(),
+    };
+    (Found::Unclear { options, question }, 0.4, vec![why.to_owned()])
+}
+
+fn nothing(what: &str) -> Settled {
+    let question = format!("Which {what} do you mean? None was mentioned yet.");
+    (Found::Nothing { question }, 0.9, vec!["nothing that was mentioned fits".into()])
+}
+
+/// How an entity is called when people are asked.
+fn label(recent: &[Recent], at: usize) -> String {
+    let Some(entity) = recent.get(at) else { return "this".into() };
+    match &entity.name {
+        Some(name) => format!("the {} \"{name}\"", entity.entity_type),
+        None => format!("the {} {}", entity.entity_type, entity.id),
+    }
+}
+
+#[cfg(test)]
+#[path = "refer_tests.rs"]
+mod tests;

@@ -1,0 +1,132 @@
+//! What could be asked next: up to three suggestions, from the domains that stand near the one that answered.
+//!
+//! Invariant: a suggestion is something that an enabled domain says it can answer and that was not just asked. When nothing
+//! fits there is none; suggestions are never invented.
+
+use super::sure;
+use crate::words::words;
+use std::collections::BTreeSet;
+use steward_domain::{Confidence, Domain, DomainName};
+
+/// The most suggestions that an answer carries.
+const MOST: usize = 3;
+
+/// What was just answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// The question as asked.
+    pub question: &'a str,
+    /// The domains that answered it.
+    pub domains: &'a [DomainName],
+}
+
+/// Something that could be asked next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    /// As a question back to the person.
+    pub text: String,
+    /// Where it would go.
+    pub domain: DomainName,
+    /// How likely it helps.
+    pub confidence: Confidence,
+    /// Why.
+    pub reason: String,
+}
+
+/// Up to three suggestions, the likeliest first. One for each domain before a second for any.
+#[must_use]
+pub fn suggest(answered: Answered<'_>, domains: &[Domain]) -> Vec<Suggestion> {
+    let said = stems(answered.question);
+    let home: Vec<&Domain> =
+        domains.iter().filter(|domain| answered.domains.contains(&domain.name)).collect();
+    let mut all: Vec<(usize, f32, Suggestion)> = Vec::new();
+    for domain in domains.iter().filter(|domain| domain.enabled) {
+        let here = answered.domains.contains(&domain.name);
+        let from = home.iter().find(|home| home.related_domains.contains(&domain.name));
+        let (base, reason) = match (here, from) {
+            (false, Some(home)) => {
+                (0.5, format!("{} is related to {}", domain.display_name, home.display_name))
+            }
+            (true, _) => (0.3, format!("{} can answer this too", domain.display_name)),
+            (false, None) => continue,
+        };
+        let mut here: Vec<(f32, Suggestion)> = Vec::new();
+        for capability in &domain.capabilities {
+            let words = stems(capability);
+            let shared = words.intersection(&said).count();
+            // All of its words were in the question: that was just answered.
+            if words.is_empty() || shared == words.len() {
+                continue;
+            }
+            let score = base + 0.4 * shared as f32 / words.len() as f32;
+            let text = format!("Would you like to see this next: {}?", lowered(capability));
+            here.push((
+                score,
+                Suggestion {
+                    text,
+                    domain: domain.name.clone(),
+                    confidence: sure(score),
+                    reason: reason.clone(),
+                },
+            ));
+        }
+        here.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.extend(here.into_iter().enumerate().map(|(turn, (score, suggestion))| (turn, score, suggestion)));
+    }
+    all.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    all.into_iter().take(MOST).map(|(.., suggestion)| suggestion).collect()
+}
+
+fn stems(text: &str) -> BTreeSet<String> {
+    words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
+}
+
+/// With a small first letter, unless it is an abbreviation.
+fn lowered(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(name: &str, capabilities: &[&str], related: &[&str], enabled: bool) -> Domain {
+        serde_json::from_value(serde_json::json!({
+            "name": name, "display_name": name, "description": "Something that is long enough to be read as a description.",
+            "capabilities": capabilities, "data_sources": ["a.csv"], "related_domains": related, "enabled": enabled
+        }))
+        .unwrap()
+    }
+
+    fn texts(question: &str, domains: &[Domain]) -> Vec<String> {
+        let name = DomainName::new("behavior").unwrap();
+        suggest(Answered { question, domains: &[name] }, domains)
+            .into_iter()
+            .map(|found| found.text)
+            .collect()
+    }
+
+    #[test]
+    fn related_domains_come_first_and_what_was_asked_is_left_out() {
+        let domains = [
+            domain("behavior", &["Cart abandonment", "Customer segmentation"], &["stock", "closed"], true),
+            domain("stock", &["Replenishment times", "Stock of products"], &[], true),
+            domain("closed", &["Secret things"], &[], false),
+            domain("far", &["Far things"], &[], true),
+        ];
+        let found = texts("which products have the highest cart abandonment", &domains);
+        assert_eq!(
+            found,
+            [
+                "Would you like to see this next: stock of products?",
+                "Would you like to see this next: customer segmentation?",
+                "Would you like to see this next: replenishment times?",
+            ]
+        );
+        assert!(texts("anything", &[domain("far", &["Far things"], &[], true)]).is_empty());
+    }
+}
