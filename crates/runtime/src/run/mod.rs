@@ -180,7 +180,7 @@ impl Runner {
     /// The workflow or agent of this name, checked.
     pub async fn program(&self, name: &str) -> Result<Program> {
         // Tools of servers that were never looked at are not known yet.
-        self.toolbox.look_at_new().await;
+        let _a_tool_that_is_missing_is_told_by_the_program = self.toolbox.look_at_new().await;
         let beside =
             std::path::Path::new(name).parent().and_then(|folder| Some(folder.parent()?.join("agents")));
         Definitions { home: &self.home, registry: self.toolbox.registry(), beside }.program(name)

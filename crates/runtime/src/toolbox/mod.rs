@@ -265,9 +265,13 @@ impl Toolbox {
             request.server.as_ref().map(ServerName::as_str).or_else(|| request.tool.split('.').next());
         let server = self.watched(named.unwrap_or_default());
         if let Some(server) = server {
-            let _told_by_the_call = server.look().await;
+            let looked = server.look().await;
+            // Why its tools are not known says more than that they are not. Others are not told what there is.
+            if request.caller.administrator {
+                looked?;
+            }
         } else {
-            self.look_at_new().await;
+            let _the_call_says_what_is_missing = self.look_at_new().await;
         }
         Ok(())
     }
@@ -299,8 +303,8 @@ impl Toolbox {
         results
     }
 
-    /// Looks at the servers of which nothing is known yet, so that their tools can be named.
-    pub async fn look_at_new(&self) {
+    /// Looks at the servers of which nothing is known yet, so that their tools can be named. Those that cannot be looked at are told.
+    pub async fn look_at_new(&self) -> Vec<(ServerName, steward_tools::Error)> {
         let known = self.registry().snapshot();
         let unknown = |server: &ServerName| {
             let filter = steward_tools::registry::Filter {
@@ -311,9 +315,11 @@ impl Toolbox {
             known.list(&filter).next().is_none()
         };
         let new = self.watched.read().unwrap_or_else(PoisonError::into_inner).keys().any(unknown);
-        if new {
-            self.look_at_all().await;
+        if !new {
+            return Vec::new();
         }
+        let looked = self.look_at_all().await;
+        looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect()
     }
 
     /// Looks at one server anew.

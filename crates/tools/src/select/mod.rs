@@ -11,7 +11,6 @@ mod fill;
 mod keywords;
 mod score;
 mod vectors;
-mod words;
 
 pub use fill::{Filling, How, Mapping};
 pub use score::{LEARNED, Signals, WEIGHTS};
@@ -22,8 +21,8 @@ use keywords::{Keywords, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steward_domain::{DomainName, JsonObject, SemanticVersion, ToolName};
+use steward_language::words::{self, name_words, words};
 use vectors::{Flat, Packed};
-use words::{name_words, words};
 
 /// How many candidates are looked at closely.
 const CLOSE: usize = 24;

@@ -114,13 +114,9 @@ async fn list(
     server: Option<&str>,
     refresh: bool,
 ) -> Result<(), Failure> {
-    if refresh {
-        for (name, looked) in toolbox.look_at_all().await {
-            if let Err(error) = looked {
-                eprintln!("{}", paint(Tone::Warn, &format!("{name}: {error}")));
-            }
-        }
-    }
+    let looked = if refresh { toolbox.look_at_all().await } else { Vec::new() };
+    tell_missing(looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect());
+    tell_missing(toolbox.look_at_new().await);
     let domain = domain.map(str::parse).transpose()?;
     let category = category.map(str::parse).transpose()?;
     let server = server.map(str::parse).transpose()?;
@@ -254,7 +250,15 @@ async fn resolve(toolbox: &Toolbox, name: &str) -> Result<Registered, Failure> {
     Ok(toolbox.registry().resolve(None, name)?.registered)
 }
 
+/// Says which servers' tools are not among those that are shown, and why.
+fn tell_missing(servers: Vec<(steward_domain::ServerName, steward_tools::Error)>) {
+    for (name, error) in servers {
+        eprintln!("{}", paint(Tone::Warn, &format!("without the tools of {name}: {error}")));
+    }
+}
+
 async fn search(context: &Context, toolbox: &Toolbox, request: &str, limit: usize) -> Result<(), Failure> {
+    tell_missing(toolbox.look_at_new().await);
     let found = toolbox.search(&toolbox::caller(context), request, limit.clamp(1, 50)).await?;
     if context.json {
         let candidates = found.candidates.iter().map(|candidate| {
