@@ -117,12 +117,12 @@ pub(crate) fn run(crash: &Crash) -> Result<()> {
 fn run_tasks(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
     let program = runs::build()?;
     let show = |name: &str, report: &runs::Report| {
+        let resumed = report.resume_p95.map_or_else(String::new, |p95| {
+            format!("; p95 from restart to the next task done {:.2} s", p95.as_secs_f64())
+        });
         println!(
-            "crash {name}: {} kills, {} tasks, none lost, no effect twice; {} outcomes were unknown and asked about; p95 from restart to the next task done {:.2} s",
-            report.kills,
-            report.tasks,
-            report.unknown,
-            report.resume_p95.as_secs_f64()
+            "crash {name}: {} kills, {} tasks, none lost, no effect twice; {} outcomes were unknown and asked about{resumed}",
+            report.kills, report.tasks, report.unknown
         );
     };
     let (home, state) = (folder.join("runs"), folder.join("runs/state.db"));

@@ -173,11 +173,15 @@ async fn a_call_is_written_down_before_and_after() {
 
 #[tokio::test]
 async fn what_cannot_be_written_down_is_not_called() {
-    let tool = says("hello");
-    let house = house(vec![plain("t.one", tool.clone())]);
+    let (tool, look) = (says("hello"), says("hello"));
+    let changes = definition("t.change", |definition| definition.idempotency = Idempotency::Keyed);
+    let changes = registered(changes, Settings::default(), tool.clone());
+    let house = house(vec![changes, plain("t.look", look)]);
     *house.book.full.lock().unwrap() = true;
-    assert!(matches!(house.call("t.one", json!({})).await, Err(Error::Ledger { .. })));
+    assert!(matches!(house.call("t.change", json!({})).await, Err(Error::Ledger { .. })));
     assert_eq!(tool.calls.load(Ordering::SeqCst), 0);
+    // A read goes out while it is being written down; its answer is not handed over without that.
+    assert!(matches!(house.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
 }
 
 #[tokio::test]
