@@ -194,7 +194,7 @@ pub(super) fn digest(row: &Checkpoint) -> Option<String> {
     let mut hasher = Sha256::new_with_prefix(b"steward.run.event.v1\0");
     hasher.update(row.checkpoint_id.0.as_bytes());
     hasher.update(event.to_string().as_bytes());
-    Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(steward_journal::Hash(hasher.finalize().into()).to_string())
 }
 
 /// Reads a run back.
