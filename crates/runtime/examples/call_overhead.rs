@@ -2,20 +2,16 @@
 //! schema, policy, limit and a journal on disk. Prints one JSON object; times are in microseconds.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a measurement may fail loudly")]
 
+mod house;
+
+use house::{store_options, toolbox};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steward_domain::{Check as _, JsonObject, McpServer, UserId};
-use steward_journal::clock::SystemClock;
-use steward_journal::keys;
-use steward_journal::random::SystemRandom;
-use steward_journal::redact::Redactor;
-use steward_language::Encoder;
 use steward_policy::Caller;
-use steward_runtime::ask::House;
-use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
-use steward_store::StoreOptions;
+use steward_runtime::toolbox::Toolbox;
 use steward_store::sqlite::SqliteStore;
 use steward_tools::Context;
 use steward_tools::call::Request;
@@ -48,7 +44,7 @@ async fn main() {
     }
     bare.close().await;
 
-    let toolbox = toolbox(home.path().to_owned(), &server).await;
+    let toolbox = with_server(home.path(), &server).await;
     toolbox.look_at("peer").await.expect("the server answers");
     let caller = Caller::owner(UserId::new("bench").expect("a name"));
     let mut through = Vec::new();
@@ -71,36 +67,13 @@ async fn main() {
     );
 }
 
-async fn toolbox(home: PathBuf, server: &McpServer) -> Toolbox {
-    let signer = keys::load_or_create(&home.join("journal.key"), &SystemRandom).expect("a key");
-    let options = StoreOptions {
-        clock: Arc::new(SystemClock::default()),
-        random: Arc::new(SystemRandom),
-        redactor: Arc::new(Redactor::default()),
-        signer: Arc::new(signer),
-    };
-    let house = House {
-        store: Arc::new(SqliteStore::open(&home.join("state.db"), options).expect("a store")),
-        clock: Arc::new(SystemClock::default()),
-        random: Arc::new(SystemRandom),
-        artifacts: home.join("artifacts"),
-        encoder: Arc::new(Encoder::default()),
-        model: None,
-        samples_to_model: false,
-        options: steward_analysis::session::Options::default(),
-    };
+/// The toolbox of a home that has this server.
+async fn with_server(home: &Path, server: &McpServer) -> Toolbox {
     std::fs::create_dir_all(home.join("config")).expect("a folder");
     let servers = json!({ "servers": [server] }).to_string();
     std::fs::write(home.join("config/mcp_servers.yaml"), servers).expect("a file");
-    let options = Options {
-        home,
-        environment: steward_domain::Environment::Production,
-        roots: Vec::new(),
-        rules: AnalysisRules::default(),
-        launcher: None,
-        watch: false,
-    };
-    Toolbox::open(&house, options).await.expect("a toolbox")
+    let store = SqliteStore::open(&home.join("state.db"), store_options(home)).expect("a store");
+    toolbox(home, Arc::new(store)).await
 }
 
 /// Median and p99 of what came after warming up.

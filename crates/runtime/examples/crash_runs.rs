@@ -10,6 +10,9 @@
     reason = "a test's own program may fail loudly"
 )]
 
+mod house;
+
+use house::{store_options, toolbox};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -17,56 +20,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steward_domain::{EventType, HumanAction, JsonObject, Label, TaskStatus, UserId};
-use steward_journal::clock::SystemClock;
-use steward_journal::keys;
-use steward_journal::random::SystemRandom;
-use steward_journal::redact::Redactor;
-use steward_language::Encoder;
 use steward_language::model::Models;
-use steward_runtime::ask::House;
 use steward_runtime::run::{Decided, Holder, Runner, Service, ServiceOptions, Standing};
-use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
-use steward_store::{Page, Scope, Store, StoreOptions, TaskFilter};
+use steward_store::{Page, Scope, Store, TaskFilter};
 use tokio_util::sync::CancellationToken;
-
-fn options(home: &Path) -> StoreOptions {
-    StoreOptions {
-        clock: Arc::new(SystemClock::default()),
-        random: Arc::new(SystemRandom),
-        redactor: Arc::new(Redactor::default()),
-        signer: Arc::new(keys::load_or_create(&home.join("keys/journal.key"), &SystemRandom).expect("a key")),
-    }
-}
 
 async fn store(home: &Path, address: &str) -> Arc<dyn Store> {
     match address.strip_prefix("sqlite:") {
-        Some(path) => Arc::new(SqliteStore::open(Path::new(path), options(home)).expect("a store")),
-        None => Arc::new(PostgresStore::open(address, options(home)).await.expect("a store")),
+        Some(path) => Arc::new(SqliteStore::open(Path::new(path), store_options(home)).expect("a store")),
+        None => Arc::new(PostgresStore::open(address, store_options(home)).await.expect("a store")),
     }
-}
-
-async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Arc<Toolbox> {
-    let house = House {
-        store,
-        clock: Arc::new(SystemClock::default()),
-        random: Arc::new(SystemRandom),
-        artifacts: home.join("artifacts"),
-        encoder: Arc::new(Encoder::default()),
-        model: None,
-        samples_to_model: false,
-        options: steward_analysis::session::Options::default(),
-    };
-    let options = Options {
-        home: home.to_owned(),
-        environment: steward_domain::Environment::Production,
-        roots: Vec::new(),
-        rules: AnalysisRules::default(),
-        launcher: None,
-        watch: false,
-    };
-    Arc::new(Toolbox::open(&house, options).await.expect("a toolbox"))
 }
 
 fn user(n: usize) -> UserId {
@@ -87,7 +52,7 @@ async fn tasks(store: &dyn Store) -> Vec<steward_domain::Task> {
 
 async fn work(home: &Path, address: &str, name: &str, lease: f64, until_empty: bool) {
     let began = Instant::now();
-    let toolbox = toolbox(home, store(home, address).await).await;
+    let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
     let holder = Holder { name: Label::new(name).expect("a name"), lease: Duration::from_secs_f64(lease) };
     let runner = Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned())
         .expect("a runner")
@@ -109,7 +74,7 @@ async fn work(home: &Path, address: &str, name: &str, lease: f64, until_empty: b
 /// A person says that what nobody knows did not happen, so that every task ends.
 async fn settle(home: &Path, address: &str) -> usize {
     let store = store(home, address).await;
-    let toolbox = toolbox(home, store.clone()).await;
+    let toolbox = Arc::new(toolbox(home, store.clone()).await);
     let runner =
         Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned()).expect("a runner");
     let mut settled = 0;
@@ -183,7 +148,7 @@ async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
             assert!(there, "task {} is completed, and {what} {n}.{place} never happened", task.id);
         }
     }
-    steward_store::audit::verify(&*store, options(home).signer.verifier(), None)
+    steward_store::audit::verify(&*store, store_options(home).signer.verifier(), None)
         .await
         .expect("the log verifies");
     json!({ "tasks": all.len(), "by_status": by_status, "effects": lines.len() })
@@ -197,7 +162,7 @@ async fn main() {
         "submit" => {
             let (first, count): (usize, usize) =
                 (args[3].parse().expect("a number"), args[4].parse().expect("a number"));
-            let toolbox = toolbox(home, store(home, address).await).await;
+            let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
             let runner =
                 Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned()).expect("a runner");
             for n in first..first + count {

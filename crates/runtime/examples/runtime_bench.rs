@@ -10,7 +10,10 @@
     reason = "a measurement may fail loudly"
 )]
 
+mod house;
+
 use async_trait::async_trait;
+use house::{store_options, toolbox};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,17 +24,10 @@ use steward_engine::{
     AskedCall, Effect, EffectId, Event, Lookup, Program, Reply, Root, Settings, State, ToolOutcome, ToolSpec,
 };
 use steward_journal::clock::{Clock, SystemClock};
-use steward_journal::keys;
-use steward_journal::random::SystemRandom;
-use steward_journal::redact::Redactor;
-use steward_language::Encoder;
 use steward_language::model::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply as Text, Request, ToolCall, Turn,
 };
-use steward_runtime::ask::House;
 use steward_runtime::run::{Came, Hands, Runner, Standing, Work, unkept};
-use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
-use steward_store::StoreOptions;
 use steward_store::sqlite::SqliteStore;
 use tokio::task::JoinSet;
 
@@ -135,32 +131,8 @@ impl Model for Stub {
 }
 
 async fn runner(home: &Path, calls: usize, counts: bool) -> Runner {
-    let signer = keys::load_or_create(&home.join("journal.key"), &SystemRandom).expect("a key");
-    let options = StoreOptions {
-        clock: Arc::new(SystemClock::default()),
-        random: Arc::new(SystemRandom),
-        redactor: Arc::new(Redactor::default()),
-        signer: Arc::new(signer),
-    };
-    let house = House {
-        store: Arc::new(SqliteStore::open(&home.join("state.db"), options).expect("a store")),
-        clock: Arc::new(SystemClock::default()),
-        random: Arc::new(SystemRandom),
-        artifacts: home.join("artifacts"),
-        encoder: Arc::new(Encoder::default()),
-        model: None,
-        samples_to_model: false,
-        options: steward_analysis::session::Options::default(),
-    };
-    let options = Options {
-        home: home.to_owned(),
-        environment: steward_domain::Environment::Production,
-        roots: Vec::new(),
-        rules: AnalysisRules::default(),
-        launcher: None,
-        watch: false,
-    };
-    let toolbox = Arc::new(Toolbox::open(&house, options).await.expect("a toolbox"));
+    let store = SqliteStore::open(&home.join("state.db"), store_options(home)).expect("a store");
+    let toolbox = Arc::new(toolbox(home, Arc::new(store)).await);
     let stub = Stub { calls, made: counts.then(AtomicUsize::default) };
     let mute = Stub { calls: 0, made: None };
     let models = Models::default().with("stub", Arc::new(stub)).with("mute", Arc::new(mute));

@@ -1,0 +1,45 @@
+//! A house in a folder, for programs that measure it or let it die: the real store, the real toolbox, no model.
+
+use std::path::Path;
+use std::sync::Arc;
+use steward_journal::clock::SystemClock;
+use steward_journal::keys;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_language::Encoder;
+use steward_runtime::ask::House;
+use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_store::{Store, StoreOptions};
+
+pub(crate) fn store_options(home: &Path) -> StoreOptions {
+    let signer = keys::load_or_create(&home.join("keys/journal.key"), &SystemRandom).expect("a key");
+    StoreOptions {
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: Arc::new(signer),
+    }
+}
+
+/// The toolbox of a home over a store.
+pub(crate) async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Toolbox {
+    let house = House {
+        store,
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        artifacts: home.join("artifacts"),
+        encoder: Arc::new(Encoder::default()),
+        model: None,
+        samples_to_model: false,
+        options: steward_analysis::session::Options::default(),
+    };
+    let options = Options {
+        home: home.to_owned(),
+        environment: steward_domain::Environment::Production,
+        roots: Vec::new(),
+        rules: AnalysisRules::default(),
+        launcher: None,
+        watch: false,
+    };
+    Toolbox::open(&house, options).await.expect("a toolbox")
+}
