@@ -186,6 +186,9 @@ fn run_and_kill(address: &str, home: &Path) -> Result<Vec<(TaskId, steward_domai
     Ok(acks)
 }
 
+/// How often it is looked whether what was on its way has landed.
+const LANDS: u32 = 50;
+
 async fn check(
     address: &str,
     home: &Path,
@@ -194,10 +197,18 @@ async fn check(
 ) -> Result<()> {
     let store = open(address, home).await?;
     for (task, conversation, step) in acks {
-        let entries = store.chain(&Scope::System, (*task).into()).await?.map_or(0, |tip| tip.entries);
+        let (mut entries, mut messages) = (0, 0);
+        // The server may still be at the last commit of the process that was killed, which then lands between two reads.
+        for _ in 0..LANDS {
+            entries = store.chain(&Scope::System, (*task).into()).await?.map_or(0, |tip| tip.entries);
+            let last = store.window(&Scope::System, *conversation, 1).await?;
+            messages = last.first().map_or(0, |message| message.sequence_number.get());
+            if entries == messages {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         ensure!(entries >= *step, "task {task}: step {step} was acknowledged, {entries} are there");
-        let last = store.window(&Scope::System, *conversation, 1).await?;
-        let messages = last.first().map_or(0, |message| message.sequence_number.get());
         ensure!(
             messages == entries,
             "task {task}: {entries} entries but {messages} messages; they must be one"

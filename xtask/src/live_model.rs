@@ -42,7 +42,7 @@ print(whole.hexdigest())
 
 /// Builds Steward, then lets it work with the model.
 pub(crate) fn test() -> Result<()> {
-    run(&["cargo", "build", "--quiet", "--bin", "steward"])?;
+    run(&["cargo", "build", "--quiet", "--workspace", "--bin", "steward"])?;
     let steward = crate::process::built("debug").join("steward");
     let python = kit::python(&[SERVER])?;
     let model = model(&python)?;
