@@ -1,6 +1,6 @@
 //! The process that `cargo xtask crash` kills: a worker, whoever hands it tasks, and whoever looks at what is left.
 //!
-//! `crash_runs submit HOME STORE FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`,
+//! `crash_runs points` lists the places where it can be let die. `crash_runs submit HOME STORE FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`,
 //! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it failed), `crash_runs check HOME STORE LEDGER`.
 #![allow(
     clippy::expect_used,
@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steward_domain::{EventType, HumanAction, JsonObject, Label, TaskStatus, UserId};
 use steward_language::model::Models;
+use steward_runtime::crash::CrashPoint;
 use steward_runtime::run::{Decided, Holder, Runner, Service, ServiceOptions, Standing};
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
@@ -157,6 +158,10 @@ async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
 #[tokio::main]
 async fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args[0] == "points" {
+        CrashPoint::ALL.iter().for_each(|point| println!("{}", point.name()));
+        return;
+    }
     let (home, address) = (Path::new(&args[1]), args[2].as_str());
     match args[0].as_str() {
         "submit" => {

@@ -10,7 +10,7 @@
 use crate::crash::{self, CrashPoint};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use steward_domain::{ChainId, Label, TaskId, Timestamp, UserId};
+use steward_domain::{ChainId, Coded as _, ErrorClass, Label, TaskId, Timestamp, UserId};
 use steward_journal::Draft;
 use steward_store::{Change, Commit, Error, Lease, Result, Scope, Store};
 
@@ -37,7 +37,37 @@ struct Noted {
 #[derive(Default)]
 struct Held {
     lease: Option<Lease>,
-    broken: Option<String>,
+    broken: Option<Broken>,
+}
+
+/// Why nothing is written any more.
+enum Broken {
+    /// The task is somebody else's.
+    Lost,
+    /// The store could not take it now.
+    Passing(String),
+    /// The store will not take it.
+    Lasting(String),
+}
+
+impl Broken {
+    fn by(error: &Error) -> Self {
+        match error {
+            Error::LeaseLost => Self::Lost,
+            other if other.class() == ErrorClass::Transient => Self::Passing(other.to_string()),
+            other => Self::Lasting(other.to_string()),
+        }
+    }
+
+    /// The same failure for whoever comes after.
+    fn error(&self) -> Error {
+        let earlier = |why: &String| format!("an earlier write of this task failed: {why}");
+        match self {
+            Self::Lost => Error::LeaseLost,
+            Self::Passing(why) => Error::Busy { detail: earlier(why) },
+            Self::Lasting(why) => Error::Database(earlier(why)),
+        }
+    }
 }
 
 impl Pen {
@@ -66,8 +96,8 @@ impl Pen {
     /// Returns when everything noted is on disk.
     pub(crate) async fn flush(&self) -> Result<()> {
         let mut held = self.turn.lock().await;
-        if let Some(why) = &held.broken {
-            return Err(Error::Database(format!("an earlier write of this task failed: {why}")));
+        if let Some(broken) = &held.broken {
+            return Err(broken.error());
         }
         let Noted { entries, changes } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
@@ -84,7 +114,7 @@ impl Pen {
                 Ok(())
             }
             Err(error) => {
-                held.broken = Some(error.to_string());
+                held.broken = Some(Broken::by(&error));
                 Err(error)
             }
         }
@@ -100,7 +130,7 @@ impl Pen {
                 Ok(())
             }
             Err(error @ Error::LeaseLost) => {
-                held.broken = Some(error.to_string());
+                held.broken = Some(Broken::by(&error));
                 Err(error)
             }
             Err(error) => Err(error),
@@ -127,9 +157,22 @@ impl Pens {
     }
 }
 
+/// The machine and its boot. Two machines may have the same name, and two containers on one machine count their processes apart, but have
+/// names of their own.
 fn machine() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().replace('/', "-")
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let name = read("/proc/sys/kernel/hostname").trim().replace('/', "-");
+    let boot: String = read("/proc/sys/kernel/random/boot_id").chars().take(8).collect();
+    format!("{name}-{boot}")
+}
+
+/// What is done about somebody else who is at the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// It stays theirs.
+    Free,
+    /// It is taken from them.
+    Anyhow,
 }
 
 /// Who carries out tasks, and for how long a task is theirs without a sign of life.
@@ -164,8 +207,9 @@ impl Holder {
         Timestamp::from_micros(now.micros().saturating_add(micros))
     }
 
-    /// Takes the task for this holder, in the commit that makes it.
-    pub(crate) fn hold(&self, task: TaskId, now: Timestamp) -> Change {
-        Change::Hold { task, worker: self.name.clone(), until: self.until(now) }
+    /// Takes the task for this holder: unless somebody else is at it, or whoever is.
+    pub(crate) fn hold(&self, task: TaskId, now: Timestamp, taking: Taking) -> Change {
+        let unless_held = (taking == Taking::Free).then_some(now);
+        Change::Hold { task, worker: self.name.clone(), until: self.until(now), unless_held }
     }
 }

@@ -115,7 +115,7 @@ pub enum Change {
         /// From when on it may be claimed.
         ready_at: Timestamp,
     },
-    /// Gives a task to a worker, in the queue or new to it, whoever held it before: their writes are refused from now on.
+    /// Gives a task to a worker, in the queue or new to it. Whoever held it before finds their writes refused from now on.
     Hold {
         /// Which.
         task: TaskId,
@@ -123,6 +123,9 @@ pub enum Change {
         worker: Label,
         /// Until when without a sign of life.
         until: Timestamp,
+        /// The time now, when another's lease that still runs is to be respected: then the commit is refused. Nothing takes
+        /// the task whoever has it.
+        unless_held: Option<Timestamp>,
     },
     /// Takes a task out of the queue: it ended, or waits for a person. Whoever holds it loses it.
     Dequeue {

@@ -3,7 +3,7 @@
 //!
 //! Invariants
 //! - A tool takes an [`AdmittedCall`](steward_policy::AdmittedCall) and nothing else, so policy has seen every call.
-//! - A call is written down before it is made and its outcome after, by the `call::Ledger` of whoever built the desk.
+//! - A call that changes something is written down before it is made, and its outcome after, by the `call::Ledger` of whoever built the desk.
 //! - What comes back is untrusted, whatever it says of itself.
 //! - Outbound connections of tools go through [`egress`], child processes through [`process`]. Nothing else opens either.
 //! - One server's trouble is its own: every server has its own supervisor, limits and deadline.

@@ -11,17 +11,6 @@ use std::sync::mpsc;
 use std::time::Duration;
 use steward_journal::random::{Random, SystemRandom};
 
-/// The places where a worker is let die, as `steward_runtime::crash::CrashPoint` names them.
-const POINTS: [&str; 7] = [
-    "AfterClaim",
-    "BeforeFlush",
-    "AfterFlush",
-    "AfterIntentBeforeEffect",
-    "AfterEffectBeforeReceipt",
-    "AfterReceiptBeforeEvent",
-    "BeforeEnd",
-];
-
 /// The longest that anything here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -196,7 +185,10 @@ fn chance(most: u64) -> Result<u64> {
 pub(super) fn one_worker(program: &Path, home: &Path, store: String, kills: u32) -> Result<Report> {
     let mut field = Field::new(program, home, store)?;
     let mut killed = 0;
-    for point in POINTS {
+    let told = command(program).arg("points").output()?;
+    let points = String::from_utf8(told.stdout)?;
+    ensure!(points.lines().count() > 0, "the program names no point where it can be let die");
+    for point in points.lines() {
         for nth in [1, 3] {
             field.submit(4)?;
             let mut worker = field.worker("one", "30", Some(&format!("{point}:{nth}")), false)?;

@@ -9,6 +9,8 @@ use super::log::Log;
 use super::{Decided, Ran, Seen, Standing, Watch, traced};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
+use crate::pen::Holder;
+use futures_util::FutureExt as _;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
@@ -18,6 +20,7 @@ use steward_domain::{TaskId, Timestamp};
 use steward_engine::{Effect, EffectId, Event, Program, State, Status};
 use steward_journal::clock::Clock;
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -57,10 +60,8 @@ pub(super) struct Run<'a> {
     pub(super) log: Option<Log>,
     pub(super) task: TaskId,
     pub(super) watch: Option<Watch>,
-    /// How often the lease is renewed.
-    pub(super) beat: Option<Duration>,
-    /// The lease, in time.
-    pub(super) lease: Duration,
+    /// Who holds it, and how often they say so.
+    held: Option<(Holder, Interval)>,
     /// When this is called, nothing new is begun: what runs comes to its end, and others take the task.
     pub(super) stop: CancellationToken,
     /// The task above, which may sleep until this one has ended.
@@ -88,8 +89,7 @@ impl<'a> Run<'a> {
             log: None,
             task,
             watch: None,
-            beat: None,
-            lease: Duration::ZERO,
+            held: None,
             stop: CancellationToken::new(),
             wake: None,
             ready: VecDeque::new(),
@@ -99,6 +99,15 @@ impl<'a> Run<'a> {
             asleep: None,
             strides: 0,
         }
+    }
+
+    /// With a lease that is renewed while it runs.
+    pub(super) fn held_by(&mut self, holder: Holder) {
+        let mut beat = interval(holder.lease / 3);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // The lease is fresh: the first beat comes after a while.
+        beat.reset();
+        self.held = Some((holder, beat));
     }
 
     fn tell(&self, seen: Seen) {
@@ -211,6 +220,7 @@ impl<'a> Run<'a> {
                 self.strides += 1;
                 if self.strides.is_multiple_of(STRIDE) {
                     tokio::task::yield_now().await;
+                    self.renew_if_due().await?;
                 }
             }
             if let Some(ended) = self.state.ended() {
@@ -248,12 +258,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Waits for the next piece of work to come back, and keeps the lease meanwhile.
+    /// Waits for the next piece of work to come back, and keeps the lease meanwhile. The beat goes on from one wait to the next.
     async fn wait(&mut self) -> Result<()> {
-        let beat = self.beat.unwrap_or(Duration::from_secs(3600));
         loop {
+            let beat = async {
+                match &mut self.held {
+                    Some((_, beat)) => drop(beat.tick().await),
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
+                () = beat => self.renew().await?,
                 came = self.work.join_next() => {
                     match came {
                         Some(Ok((id, came))) => {
@@ -267,14 +283,20 @@ impl<'a> Run<'a> {
                     return Ok(());
                 }
                 () = self.stop.cancelled(), if !self.stop.is_cancelled() => return Ok(()),
-                () = tokio::time::sleep(beat) => {
-                    if let Some(log) = &self.log {
-                        let micros = i64::try_from(self.lease.as_micros()).unwrap_or(i64::MAX);
-                        let until = self.clock.now().micros().saturating_add(micros);
-                        log.pen.renew(Timestamp::from_micros(until)).await?;
-                    }
-                }
             }
+        }
+    }
+
+    /// A run that never waits has a lease, too.
+    async fn renew_if_due(&mut self) -> Result<()> {
+        let due = self.held.as_mut().is_some_and(|(_, beat)| beat.tick().now_or_never().is_some());
+        if due { self.renew().await } else { Ok(()) }
+    }
+
+    async fn renew(&self) -> Result<()> {
+        match (&self.held, &self.log) {
+            (Some((holder, _)), Some(log)) => Ok(log.pen.renew(holder.until(self.clock.now())).await?),
+            _ => Ok(()),
         }
     }
 

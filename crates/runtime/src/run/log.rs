@@ -7,7 +7,7 @@
 use super::Child;
 use crate::ask::House;
 use crate::error::{Error, Result};
-use crate::pen::{Holder, Pen};
+use crate::pen::{Holder, Pen, Taking};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Log {
         let data = json!({ "definition": program.definition().root.title(), "version": program.version() });
         let (task, now) = (self.task.id, self.now());
         let queued = match holder {
-            Some(holder) => holder.hold(task, now),
+            Some(holder) => holder.hold(task, now, Taking::Anyhow),
             None => Change::Enqueue { task, ready_at: now },
         };
         let changes = [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued];

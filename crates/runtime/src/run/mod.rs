@@ -12,6 +12,7 @@ mod drive;
 mod log;
 mod replay;
 mod service;
+mod take_over;
 mod traced;
 mod work;
 
@@ -29,20 +30,20 @@ use drive::Run;
 use log::{Log, Stored};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    AgentName, CallId, Check as _, Description, EventType, HumanAction, Idempotency, JsonObject, Label,
-    LlmConfig, States as _, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
+    AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Task, TaskId, TaskStatus,
+    Timestamp, UserId, Valid,
 };
-use steward_engine::{Effect, EffectId, Ended, Event, InFlight, Program, State};
+use steward_engine::{Effect, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
 use steward_language::model::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
-use steward_store::{Commit, Lease, Scope, Store};
+use steward_store::{Lease, Scope, Store};
+use take_over::Takes;
 use tokio_util::sync::CancellationToken;
 use work::HouseHands;
 
@@ -221,55 +222,6 @@ impl Runner {
         Ok(id)
     }
 
-    /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody else is at stays theirs.
-    pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
-        if let Some(lease) = self.house().store.lease(task).await?
-            && lease.until > self.now()
-            && lease.worker != self.holder.name
-            && !Holder::is_gone(&lease.worker)
-        {
-            return Err(Error::Busy { task: task.to_string(), worker: lease.worker.to_string() });
-        }
-        self.take_over(scope, task, None, watch).await
-    }
-
-    /// Goes on with a run after a person's decision over exactly what they were shown.
-    pub async fn decide(
-        &self,
-        scope: &Scope,
-        task: TaskId,
-        decided: Decided,
-        watch: Option<Watch>,
-    ) -> Result<Ran> {
-        self.take_over(scope, task, Some(Next::Decided(decided)), watch).await
-    }
-
-    /// Calls a run off, whoever is at it: they find that the task is no longer theirs.
-    pub async fn cancel(&self, scope: &Scope, task: TaskId, by: &Label) -> Result<Ran> {
-        self.take_over(scope, task, Some(Next::Cancelled(by.to_string())), None).await
-    }
-
-    /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
-    pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
-        let stored = log::load(&*self.house().store, scope, task).await?;
-        let new = TaskId(self.house().random.uuid_v7(self.now())?);
-        let events = steward_engine::fork(&stored.events, steps, new);
-        let (_, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;
-        let user = stored.task.user_id.clone();
-        let running = self.running(new, &user, &stored.program, None)?;
-        let pen = self.pen(user.clone(), new, None);
-        let hands = self.hands(user, new, &pen, watch.clone());
-        let mut run = self.new_run(&hands, stored.program.into(), new, watch);
-        let mut log = self.log(pen, running, 0, &run.program)?;
-        log.begin(&run.program, &stored.input, stored.child, Some(&self.holder))?;
-        for event in &events {
-            log.event(event)?;
-        }
-        run.log = Some(log);
-        run.state = steward_engine::fold(&run.program, &events);
-        run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }], None).await
-    }
-
     fn running(
         &self,
         id: TaskId,
@@ -305,8 +257,7 @@ impl Runner {
     ) -> Run<'a> {
         let mut run = Run::new(hands, self.house().clock.clone(), program, task);
         run.watch = watch;
-        run.beat = Some(self.holder.lease / 3);
-        run.lease = self.holder.lease;
+        run.held_by(self.holder.clone());
         run.stop = self.stop.clone();
         run
     }
@@ -336,122 +287,6 @@ impl Runner {
         })
     }
 
-    /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this one ended goes on too.
-    async fn take_over(
-        &self,
-        scope: &Scope,
-        task: TaskId,
-        next: Option<Next>,
-        watch: Option<Watch>,
-    ) -> Result<Ran> {
-        let ran = self.taken(scope, task, next, watch.clone(), true).await?;
-        let mut last = ran.clone();
-        while let Some(parent) = last.parent.filter(|_| last.standing.is_final()) {
-            last = self.taken(scope, parent, None, watch.clone(), true).await?;
-        }
-        Ok(ran)
-    }
-
-    async fn taken(
-        &self,
-        scope: &Scope,
-        task: TaskId,
-        next: Option<Next>,
-        watch: Option<Watch>,
-        wakes: bool,
-    ) -> Result<Ran> {
-        let store = &self.house().store;
-        let known = store.task(scope, task).await?.ok_or_else(|| Error::NoTask(task.to_string()))?;
-        if known.status.is_final() {
-            return Ok(Ran::of(&log::load(&**store, scope, task).await?));
-        }
-        let mut commit = Commit::new(known.user_id.clone(), task);
-        commit.changes.push(self.holder.hold(task, self.now()));
-        let lease = store.commit(&Scope::User(known.user_id.clone()), commit).await?.lease;
-        self.go_on(lease, &known, next, watch, wakes).await
-    }
-
-    /// Goes on with a task that is held.
-    async fn go_on(
-        &self,
-        lease: Option<Lease>,
-        known: &Task,
-        next: Option<Next>,
-        watch: Option<Watch>,
-        wakes: bool,
-    ) -> Result<Ran> {
-        let (user, id) = (known.user_id.clone(), known.id);
-        let scope = Scope::User(user.clone());
-        let stored = log::load(&*self.house().store, &scope, id).await?;
-        let Stored { task, program, input, child, events, sequence } = stored;
-        let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
-        let pen = self.pen(user.clone(), id, lease);
-        let hands = self.hands(user, id, &pen, watch.clone());
-        let mut run = self.new_run(&hands, program.into(), id, watch);
-        run.wake = task.parent_task_id.filter(|_| wakes);
-        let mut log = self.log(pen, task, sequence, &run.program)?;
-        run.state = state;
-        let at = self.now();
-        if !run.state.status().is_final() {
-            log.resume()?;
-        }
-        run.log = Some(log);
-        let first = match events.is_empty() {
-            true => child.started(id, input, at),
-            false => Event::Recovered { in_flight: begun, at },
-        };
-        let (cancelled, decided) = match next {
-            Some(Next::Cancelled(by)) => (Some(Event::CancelRequested { by, at }), None),
-            Some(Next::Decided(decided)) => (None, Some(decided)),
-            None => (None, None),
-        };
-        run.carry_on(std::iter::once(first).chain(cancelled), decided).await
-    }
-
-    /// The state after so many events, and the calls of that moment that had begun and have no receipt.
-    async fn folded(
-        &self,
-        scope: &Scope,
-        program: &Program,
-        events: &[Event],
-        steps: usize,
-        task: TaskId,
-    ) -> Result<(State, Vec<InFlight>)> {
-        let mut state = State::new(program);
-        let mut calls: BTreeMap<EffectId, (CallId, Idempotency)> = BTreeMap::new();
-        let mut effects = Vec::new();
-        for event in events.iter().take(steps) {
-            effects.clear();
-            let _rejected_again = state.apply_into(program, event, &mut effects);
-            calls.extend(effects.iter().filter_map(|effect| match effect {
-                Effect::CallTool { id, key, safety, .. } => Some((*id, (*key, *safety))),
-                _ => None,
-            }));
-        }
-        let begun = self.begun(scope, task).await?;
-        let in_flight = calls
-            .into_iter()
-            .filter(|(id, (key, _))| state.is_pending(*id) && begun.contains(&key.to_string()))
-            .map(|(effect, (_, safety))| InFlight { effect, safety })
-            .collect();
-        Ok((state, in_flight))
-    }
-
-    /// The calls of a task that are in the journal as begun.
-    async fn begun(&self, scope: &Scope, task: TaskId) -> Result<BTreeSet<String>> {
-        let mut begun = BTreeSet::new();
-        let mut after = 0;
-        loop {
-            let entries = self.house().store.entries(scope, task.into(), after, 1000).await?;
-            let Some(last) = entries.last() else { return Ok(begun) };
-            after = last.entry.sequence;
-            for entry in entries.iter().filter(|entry| entry.entry.event_type == EventType::ToolCalled) {
-                let data: Json = serde_json::from_str(&entry.entry.event_data).unwrap_or_default();
-                begun.extend(data.get("call_id").and_then(Json::as_str).map(str::to_owned));
-            }
-        }
-    }
-
     /// Runs a sub-agent as a task of its own; one that was begun before a crash is taken up again.
     fn sub(
         &self,
@@ -464,7 +299,7 @@ impl Runner {
             let scope = Scope::User(user.clone());
             let known = self.house().store.task(&scope, task).await;
             let ran = match known {
-                Ok(Some(_)) => self.taken(&scope, task, None, watch, false).await,
+                Ok(Some(_)) => self.taken(&scope, task, Takes::sub(), watch).await,
                 Ok(None) => match Program::from_definition(definition) {
                     Ok(program) => {
                         self.begin(user, task, program.into(), Json::String(text), child, watch).await
@@ -478,6 +313,10 @@ impl Runner {
                 Ok(Ran { standing: Standing::Failed(why), .. }) => Err(why),
                 Ok(Ran { standing: Standing::Cancelled(by), .. }) => Err(format!("called off by {by}")),
                 Ok(Ran { standing: Standing::Waiting, task, .. }) => return Came::Sleeps(task),
+                // Somebody else carries it on; its end wakes this one.
+                Err(Error::Busy { .. } | Error::Store(steward_store::Error::LeaseLost)) => {
+                    return Came::Sleeps(task);
+                }
                 Ok(Ran { standing: Standing::HandedOver, .. }) => return Came::Nothing,
                 Err(error) => Err(error.to_string()),
             };
@@ -565,10 +404,4 @@ struct Sub {
     text: String,
     definition: steward_engine::Definition,
     child: Child,
-}
-
-/// Why a stored run is taken up again.
-enum Next {
-    Decided(Decided),
-    Cancelled(String),
 }

@@ -5,9 +5,9 @@ use crate::user;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{EventType, HumanAction, Label, TaskStatus};
+use steward_domain::{EventType, HumanAction, Label, TaskId, TaskStatus};
 use steward_language::model::Models;
-use steward_runtime::run::{Decided, Holder, Runner, Seen, Standing};
+use steward_runtime::run::{Decided, Holder, Runner, Seen, Standing, Watch};
 use steward_store::Scope;
 
 impl Shop {
@@ -17,6 +17,17 @@ impl Shop {
         std::fs::write(folder.join(format!("{name}.json")), definition.to_string()).unwrap();
     }
 
+    /// Until the server has heard of a call.
+    pub(crate) async fn was_called(&self) {
+        for _ in 0..600 {
+            if !self.ledger().is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("nothing was called within half a minute");
+    }
+
     async fn runner(&self) -> Runner {
         let toolbox = Arc::new(Self::toolbox(&self.fixture).await);
         // Always under the same name: one that begins anew takes what it held before.
@@ -24,6 +35,17 @@ impl Shop {
         let home = self.fixture.folder.path().to_owned();
         Runner::new(toolbox, Arc::new(Models::default()), home).unwrap().held_by(holder)
     }
+}
+
+/// Somebody who watches, and the tasks that they hear of.
+pub(crate) fn hears_of_tasks() -> (Watch, tokio::sync::mpsc::UnboundedReceiver<TaskId>) {
+    let (sender, began) = tokio::sync::mpsc::unbounded_channel();
+    let watch: Watch = Arc::new(move |seen| {
+        if let Seen::Started(task) = seen {
+            let _ = sender.send(task);
+        }
+    });
+    (watch, began)
 }
 
 fn scope() -> Scope {
@@ -102,7 +124,7 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
 
 /// Starts a workflow whose one call hangs, and lets its process die in the middle of the call: the future is dropped once the
 /// server has begun.
-async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> steward_domain::TaskId {
+async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> TaskId {
     let nodes = json!({ "call": self::tool(tool, json!({ "name": "pen" })) });
     shop.define(
         "workflows",
@@ -111,22 +133,12 @@ async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> steward_doma
     );
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
-    let (sender, mut began) = tokio::sync::mpsc::unbounded_channel();
-    let watch: steward_runtime::run::Watch = Arc::new(move |seen| {
-        if let Seen::Started(task) = seen {
-            let _ = sender.send(task);
-        }
-    });
+    let (watch, mut began) = hears_of_tasks();
     let (runner, name) = (shop.runner().await, name.to_owned());
     let mut dies = tokio::task::JoinSet::new();
     dies.spawn(async move { runner.start(&user(), &name, json!(null), Some(watch)).await });
     let task = began.recv().await.unwrap();
-    for _ in 0..600 {
-        if !shop.ledger().is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    shop.was_called().await;
     dies.abort_all();
     std::fs::remove_file(shop.fixture.folder.path().join("hang")).unwrap();
     task

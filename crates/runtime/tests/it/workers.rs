@@ -1,6 +1,7 @@
 //! Workers over a real store and a real MCP server: turns, two of them, a task that is taken away, a sub-agent that asks, a worker that is
 //! stopped; looking back at runs; models that do not behave.
 
+use crate::runs::hears_of_tasks;
 use crate::toolbox::Shop;
 use crate::user;
 use async_trait::async_trait;
@@ -11,7 +12,7 @@ use steward_domain::{HumanAction, JsonObject, Label, TaskId, TaskStatus, UserId}
 use steward_language::model::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply, Request, ToolCall, Turn,
 };
-use steward_runtime::run::{Decided, Holder, Runner, Seen, Service, ServiceOptions, Standing, Told, at};
+use steward_runtime::run::{Decided, Holder, Runner, Service, ServiceOptions, Standing, Told, at};
 use steward_store::Scope;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -132,21 +133,17 @@ async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
     define_look(&shop, "slow", "shop.delete");
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
-    let (sender, mut began) = tokio::sync::mpsc::unbounded_channel();
-    let watch: steward_runtime::run::Watch = Arc::new(move |seen| {
-        if let Seen::Started(task) = seen {
-            let _ = sender.send(task);
-        }
-    });
+    let (watch, mut began) = hears_of_tasks();
     let first = runner(&shop, "first", Models::default()).await;
     let mut running = JoinSet::new();
     running.spawn(async move { first.start(&user(), "slow", json!({ "name": "pen" }), Some(watch)).await });
     let task = began.recv().await.unwrap();
-    while shop.ledger().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    shop.was_called().await;
     let other = runner(&shop, "other", Models::default()).await;
     let busy = other.resume(&scope(), task, None).await.unwrap_err();
+    assert!(busy.to_string().contains("worked on by first"), "{busy}");
+    // A decision over a task that waits for nobody does not take it away either.
+    let busy = other.decide(&scope(), task, decided(HumanAction::Approve), None).await.unwrap_err();
     assert!(busy.to_string().contains("worked on by first"), "{busy}");
     let ran = other.cancel(&scope(), task, &Label::new("bob").unwrap()).await.unwrap();
     assert!(matches!(ran.standing, Standing::Cancelled(_)), "{ran:?}");
@@ -157,6 +154,45 @@ async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
     assert_eq!(status(&shop, task).await, TaskStatus::Cancelled);
     let after = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
     assert_eq!(entries, after, "nothing was written after");
+}
+
+#[tokio::test]
+async fn a_run_keeps_its_task_however_long_it_goes_on() {
+    let shop = Shop::open("").await;
+    // Many short waits in a row, for longer than the lease of two seconds.
+    let wait = |n: usize, next: &str| {
+        let node = json!({ "type": "tool", "tool": "shop.find", "arguments": { "name": format!("pen{n}") } });
+        (node, json!({ "from": format!("n{n}"), "to": next }))
+    };
+    let (mut nodes, mut edges) = (serde_json::Map::new(), Vec::new());
+    for n in 0..40 {
+        let next = if n == 39 { "__end__".to_owned() } else { format!("n{}", n + 1) };
+        let (node, edge) = wait(n, &next);
+        nodes.insert(format!("n{n}"), node);
+        edges.push(edge);
+    }
+    let long =
+        json!({ "name": "long", "patterns": ["react"], "entry_point": "n0", "nodes": nodes, "edges": edges });
+    shop.define("workflows", "long", &long);
+    shop.write("delay", "0.1");
+    let one = runner(&shop, "one", Models::default()).await;
+    let (watch, mut began) = hears_of_tasks();
+    let mut running = JoinSet::new();
+    running.spawn(async move { one.start(&user(), "long", json!({}), Some(watch)).await });
+    let task = began.recv().await.unwrap();
+    let store = shop.fixture.house.store.clone();
+    // Somebody who looks for work all the while finds none.
+    let other = Label::new("other").unwrap();
+    while running.try_join_next().is_none_or(|ran| {
+        assert!(matches!(ran.unwrap().unwrap().standing, Standing::Completed(_)));
+        false
+    }) {
+        let now = shop.fixture.house.clock.now();
+        let found = store.claim(&other, now, Duration::from_secs(2), 9, 9).await.unwrap();
+        assert!(found.is_empty(), "{found:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(status(&shop, task).await, TaskStatus::Completed);
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ behaviours! {
     }
     queue::{
         first_come_first_served, one_user_does_not_hold_up_another, nobody_has_more_than_their_share, delayed_tasks_wait_for_their_time,
-        a_lost_lease_writes_nothing, a_refused_commit_is_taken_back_alone, cancelling_and_writing_do_not_block_each_other,
+        a_lost_lease_writes_nothing, a_task_is_held_from_the_moment_it_exists, a_refused_commit_is_taken_back_alone, cancelling_and_writing_do_not_block_each_other,
         queue_and_entries_are_one, waiting_ends_with_work_or_with_time,
         a_filled_claim_wakes_one_more, no_task_goes_to_two, a_long_queue_is_claimed_quickly,
     }

@@ -206,6 +206,45 @@ pub(super) async fn a_lost_lease_writes_nothing(store: Arc<dyn Store>) {
 }
 
 /// A refused commit harms nobody who shares its sync.
+pub(super) async fn a_task_is_held_from_the_moment_it_exists(store: Arc<dyn Store>) {
+    let _turn = alone(&*store).await;
+    let user = user();
+    let task = task(&user, 1);
+    let hold = |name: &str, until: i64, unless_held: Option<i64>| Change::Hold {
+        task: task.id,
+        worker: worker(name),
+        until: at(until),
+        unless_held: unless_held.map(at),
+    };
+    let taken = |change: Change| {
+        let (store, user) = (store.clone(), user.clone());
+        async move { store.commit(&scope(&user), commit(&user).change(change)).await }
+    };
+    assert!(matches!(taken(hold("one", 40, None)).await, Err(Error::NotFound { .. })), "no task yet");
+    let made = commit(&user).change(Change::PutTask(task.clone())).change(hold("one", 40, None));
+    let one = store.commit(&scope(&user), made).await.unwrap().lease.unwrap();
+    assert_eq!((one.task, one.worker.as_str(), one.until), (task.id, "one", at(40)));
+    assert_eq!(store.lease(task.id).await.unwrap().as_ref(), Some(&one));
+    assert!(claim(&*store, "other", 20, 9).await.is_empty(), "it is held");
+    // Another's lease is respected while it runs, one's own is taken anew.
+    assert!(matches!(taken(hold("two", 60, Some(20))).await, Err(Error::LeaseLost)));
+    let again = taken(hold("one", 50, Some(20))).await.unwrap().lease.unwrap();
+    assert!(again.token > one.token);
+    let two = taken(hold("two", 90, Some(51))).await.unwrap().lease.unwrap();
+    assert!(two.token > again.token, "a lease that ran out is free");
+    // Or it is taken whoever has it, and the one before writes nothing more.
+    let three = taken(hold("three", 95, None)).await.unwrap().lease.unwrap();
+    let late = commit(&user).change(Change::Dequeue { task: task.id }).fenced(two.fence());
+    assert!(matches!(store.commit(&scope(&user), late).await, Err(Error::LeaseLost)));
+    // A worker that begins anew gives everything back at once.
+    store.release_all(&worker("nobody"), at(60)).await.unwrap();
+    assert_eq!(store.lease(task.id).await.unwrap(), Some(three));
+    store.release_all(&worker("three"), at(60)).await.unwrap();
+    assert_eq!(store.lease(task.id).await.unwrap(), None);
+    assert_eq!(claim(&*store, "four", 60, 9).await.len(), 1);
+    leave(&*store, &user, task.id).await;
+}
+
 pub(super) async fn a_refused_commit_is_taken_back_alone(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     let user = user();

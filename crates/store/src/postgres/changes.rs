@@ -59,8 +59,8 @@ async fn apply_one(
         Change::UseRecipe { id, at } => recipes::used(tx, owner, id, at).await,
         Change::PutTask(task) => documents::put_task(tx, owner, &task).await,
         Change::Enqueue { task, ready_at } => queue::enqueue(tx, owner, task, ready_at).await,
-        Change::Hold { task, worker, until } => {
-            committed.lease = Some(queue::give(tx, owner, task, &worker, until).await?);
+        Change::Hold { task, worker, until, unless_held } => {
+            committed.lease = Some(queue::give(tx, owner, task, &worker, until, unless_held).await?);
             Ok(())
         }
         Change::Dequeue { task } => queue::dequeue(tx, owner, task).await,

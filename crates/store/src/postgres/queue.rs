@@ -220,28 +220,37 @@ pub(super) async fn release_all(db: &Database, worker: &Label, ready_at: Timesta
     Ok(tx.commit().await?)
 }
 
-/// Gives the task to the worker, whoever held it.
+/// Gives the task to the worker, unless another's lease runs at that time.
 pub(super) async fn give(
     tx: &mut Tx,
     owner: &UserId,
     task: TaskId,
     worker: &Label,
     until: Timestamp,
+    unless_held: Option<Timestamp>,
 ) -> Result<Lease> {
     let token: Option<i64> = sqlx::query_scalar(
         "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
          SELECT id, user_id, 'epoch', $3, nextval('task_queue_token'), $4 FROM task WHERE id = $1 AND user_id = $2
          ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
+         WHERE $5::timestamptz IS NULL OR task_queue.worker IS NULL OR task_queue.worker = excluded.worker OR task_queue.lease_until <= $5
          RETURNING token",
     )
     .bind(task.0)
     .bind(owner.as_str())
     .bind(worker.as_str())
     .bind(until.to_chrono())
+    .bind(unless_held.map(Timestamp::to_chrono))
     .fetch_optional(&mut **tx)
     .await?;
-    known(token.is_some(), task)?;
-    let token = token.unwrap_or_default();
+    let Some(token) = token else {
+        let held = lease(tx, task).await?.is_some();
+        return Err(if held {
+            Error::LeaseLost
+        } else {
+            Error::NotFound { what: "task", id: task.to_string() }
+        });
+    };
     Ok(Lease { task, user: owner.clone(), worker: worker.clone(), token, until })
 }
 

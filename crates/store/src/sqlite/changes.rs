@@ -59,8 +59,8 @@ fn apply_one(
         Change::UseRecipe { id, at } => recipes::used(db, owner, *id, *at),
         Change::PutTask(task) => documents::put_task(db, owner, task),
         Change::Enqueue { task, ready_at } => queue::enqueue(db, owner, *task, *ready_at),
-        Change::Hold { task, worker, until } => {
-            committed.lease = Some(queue::give(db, owner, *task, worker, *until)?);
+        Change::Hold { task, worker, until, unless_held } => {
+            committed.lease = Some(queue::give(db, owner, *task, worker, *until, *unless_held)?);
             Ok(())
         }
         Change::Dequeue { task } => queue::dequeue(db, owner, *task),

@@ -73,22 +73,34 @@ pub(super) fn enqueue(db: &Connection, owner: &UserId, task: TaskId, ready_at: T
     known(rows > 0, task)
 }
 
-/// Gives the task to the worker, whoever held it.
+/// Gives the task to the worker, unless another's lease runs at that time.
 pub(super) fn give(
     db: &Connection,
     owner: &UserId,
     task: TaskId,
     worker: &Label,
     until: Timestamp,
+    unless_held: Option<Timestamp>,
 ) -> Result<Lease> {
     let token: i64 = next_token(db)?;
     let rows = db
         .prepare_cached(
             "INSERT INTO task_queue (task_id, user_id, ready_at, worker, token, lease_until)
              SELECT id, user_id, 0, ?3, ?4, ?5 FROM task WHERE id = ?1 AND user_id = ?2
-             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until",
+             ON CONFLICT (task_id) DO UPDATE SET worker = excluded.worker, token = excluded.token, lease_until = excluded.lease_until
+             WHERE ?6 IS NULL OR worker IS NULL OR worker = excluded.worker OR lease_until <= ?6",
         )?
-        .execute(params![task.0, owner.as_str(), worker.as_str(), token, until.micros()])?;
+        .execute(params![
+            task.0,
+            owner.as_str(),
+            worker.as_str(),
+            token,
+            until.micros(),
+            unless_held.map(Timestamp::micros)
+        ])?;
+    if rows == 0 && lease(db, task)?.is_some() {
+        return Err(Error::LeaseLost);
+    }
     known(rows > 0, task)?;
     Ok(Lease { task, user: owner.clone(), worker: worker.clone(), token, until })
 }

@@ -302,9 +302,8 @@ impl Job<'_> {
         let began = desk.clock.monotonic();
         let result = if definition.idempotency == Idempotency::ReadOnly {
             // A read changes nothing, so it need not wait for the disk; its answer does.
-            let work = self.carry_out(registered, &admitted, &intent);
-            let (intended, result) = tokio::join!(desk.ledger.intend(&intent), work);
-            intended?;
+            let work = async { Ok(self.carry_out(registered, &admitted, &intent).await) };
+            let ((), result) = tokio::try_join!(desk.ledger.intend(&intent), work)?;
             result
         } else {
             desk.ledger.intend(&intent).await?;

@@ -1,0 +1,220 @@
+//! Stored runs are taken up again: after a crash, after a decision, to be called off, or as the beginning of another.
+//!
+//! Invariant: first the lease, then the reading. Whatever the one before wrote is seen, and whatever they still try to write is
+//! refused. Somebody who is at the task keeps it, unless it is called off or they are gone.
+
+use super::log::{self, Stored};
+use super::{Decided, Ran, Runner, Watch};
+use crate::error::{Error, Result};
+use crate::pen::{Holder, Taking};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use steward_domain::{CallId, EventType, Idempotency, Label, States as _, Task, TaskId};
+use steward_engine::{Effect, EffectId, Event, InFlight, Program, State};
+use steward_store::{Commit, Lease, Scope};
+
+/// Why a stored run is taken up again.
+pub(super) enum Next {
+    Decided(Decided),
+    Cancelled(String),
+}
+
+/// How a stored run is taken up again.
+pub(super) struct Takes {
+    next: Option<Next>,
+    taking: Taking,
+    /// Whether its end wakes the task above.
+    wakes: bool,
+}
+
+impl Takes {
+    /// By itself, if nobody is at it.
+    fn free(next: Option<Next>) -> Self {
+        Self { next, taking: Taking::Free, wakes: true }
+    }
+
+    /// Under a task that is being carried out and waits for it.
+    pub(super) fn sub() -> Self {
+        Self { wakes: false, ..Self::free(None) }
+    }
+}
+
+impl Runner {
+    /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody else is at stays theirs.
+    pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
+        self.take_over(scope, task, Takes::free(None), watch).await
+    }
+
+    /// Goes on with a run after a person's decision over exactly what they were shown.
+    pub async fn decide(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        decided: Decided,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
+        self.take_over(scope, task, Takes::free(Some(Next::Decided(decided))), watch).await
+    }
+
+    /// Calls a run off, whoever is at it: they find that the task is no longer theirs.
+    pub async fn cancel(&self, scope: &Scope, task: TaskId, by: &Label) -> Result<Ran> {
+        let next = Some(Next::Cancelled(by.to_string()));
+        self.take_over(scope, task, Takes { taking: Taking::Anyhow, ..Takes::free(next) }, None).await
+    }
+
+    /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
+    pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
+        let stored = log::load(&*self.house().store, scope, task).await?;
+        let new = TaskId(self.house().random.uuid_v7(self.now())?);
+        let events = steward_engine::fork(&stored.events, steps, new);
+        let (_, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;
+        let user = stored.task.user_id.clone();
+        let running = self.running(new, &user, &stored.program, None)?;
+        let pen = self.pen(user.clone(), new, None);
+        let hands = self.hands(user, new, &pen, watch.clone());
+        let mut run = self.new_run(&hands, stored.program.into(), new, watch);
+        let mut log = self.log(pen, running, 0, &run.program)?;
+        log.begin(&run.program, &stored.input, stored.child, Some(&self.holder))?;
+        for event in &events {
+            log.event(event)?;
+        }
+        run.log = Some(log);
+        run.state = steward_engine::fold(&run.program, &events);
+        run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }], None).await
+    }
+
+    /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this one ended goes on too.
+    async fn take_over(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        takes: Takes,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
+        let ran = self.taken(scope, task, takes, watch.clone()).await?;
+        let mut last = ran.clone();
+        while let Some(parent) = last.parent.filter(|_| last.standing.is_final()) {
+            last = match self.taken(scope, parent, Takes::free(None), watch.clone()).await {
+                // A worker was quicker.
+                Err(Error::Busy { .. }) => break,
+                other => other?,
+            };
+        }
+        Ok(ran)
+    }
+
+    pub(super) async fn taken(
+        &self,
+        scope: &Scope,
+        task: TaskId,
+        takes: Takes,
+        watch: Option<Watch>,
+    ) -> Result<Ran> {
+        let store = &self.house().store;
+        let known = store.task(scope, task).await?.ok_or_else(|| Error::NoTask(task.to_string()))?;
+        if known.status.is_final() {
+            return Ok(Ran::of(&log::load(&**store, scope, task).await?));
+        }
+        let user = Scope::User(known.user_id.clone());
+        let gone = store.lease(task).await?.is_some_and(|lease| Holder::is_gone(&lease.worker));
+        let taking = if gone { Taking::Anyhow } else { takes.taking };
+        let mut commit = Commit::new(known.user_id.clone(), task);
+        commit.changes.push(self.holder.hold(task, self.now(), taking));
+        let lease = match store.commit(&user, commit).await {
+            Ok(committed) => committed.lease,
+            Err(steward_store::Error::LeaseLost) => {
+                let worker =
+                    store.lease(task).await?.map_or_else(String::new, |lease| lease.worker.to_string());
+                return Err(Error::Busy { task: task.to_string(), worker });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let ran = self.go_on(lease.clone(), &known, takes.next, watch, takes.wakes).await;
+        if let (Err(_), Some(lease)) = (&ran, lease) {
+            // Whoever is free may try; one that is no longer ours is not ours to give.
+            let _or_the_lease_runs_out = store.release(&lease, self.now()).await;
+        }
+        ran
+    }
+
+    /// Goes on with a task that is held.
+    pub(super) async fn go_on(
+        &self,
+        lease: Option<Lease>,
+        known: &Task,
+        next: Option<Next>,
+        watch: Option<Watch>,
+        wakes: bool,
+    ) -> Result<Ran> {
+        let (user, id) = (known.user_id.clone(), known.id);
+        let scope = Scope::User(user.clone());
+        let stored = log::load(&*self.house().store, &scope, id).await?;
+        let Stored { task, program, input, child, events, sequence } = stored;
+        let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
+        let pen = self.pen(user.clone(), id, lease);
+        let hands = self.hands(user, id, &pen, watch.clone());
+        let mut run = self.new_run(&hands, program.into(), id, watch);
+        run.wake = task.parent_task_id.filter(|_| wakes);
+        let mut log = self.log(pen, task, sequence, &run.program)?;
+        run.state = state;
+        let at = self.now();
+        if !run.state.status().is_final() {
+            log.resume()?;
+        }
+        run.log = Some(log);
+        let first = match events.is_empty() {
+            true => child.started(id, input, at),
+            false => Event::Recovered { in_flight: begun, at },
+        };
+        let (cancelled, decided) = match next {
+            Some(Next::Cancelled(by)) => (Some(Event::CancelRequested { by, at }), None),
+            Some(Next::Decided(decided)) => (None, Some(decided)),
+            None => (None, None),
+        };
+        run.carry_on(std::iter::once(first).chain(cancelled), decided).await
+    }
+
+    /// The state after so many events, and the calls of that moment that had begun and have no receipt.
+    async fn folded(
+        &self,
+        scope: &Scope,
+        program: &Program,
+        events: &[Event],
+        steps: usize,
+        task: TaskId,
+    ) -> Result<(State, Vec<InFlight>)> {
+        let mut state = State::new(program);
+        let mut calls: BTreeMap<EffectId, (CallId, Idempotency)> = BTreeMap::new();
+        let mut effects = Vec::new();
+        for event in events.iter().take(steps) {
+            effects.clear();
+            let _rejected_again = state.apply_into(program, event, &mut effects);
+            calls.extend(effects.iter().filter_map(|effect| match effect {
+                Effect::CallTool { id, key, safety, .. } => Some((*id, (*key, *safety))),
+                _ => None,
+            }));
+        }
+        let begun = self.begun(scope, task).await?;
+        let in_flight = calls
+            .into_iter()
+            .filter(|(id, (key, _))| state.is_pending(*id) && begun.contains(&key.to_string()))
+            .map(|(effect, (_, safety))| InFlight { effect, safety })
+            .collect();
+        Ok((state, in_flight))
+    }
+
+    /// The calls of a task that are in the journal as begun.
+    pub(super) async fn begun(&self, scope: &Scope, task: TaskId) -> Result<BTreeSet<String>> {
+        let mut begun = BTreeSet::new();
+        let mut after = 0;
+        loop {
+            let entries = self.house().store.entries(scope, task.into(), after, 1000).await?;
+            let Some(last) = entries.last() else { return Ok(begun) };
+            after = last.entry.sequence;
+            for entry in entries.iter().filter(|entry| entry.entry.event_type == EventType::ToolCalled) {
+                let data: Json = serde_json::from_str(&entry.entry.event_data).unwrap_or_default();
+                begun.extend(data.get("call_id").and_then(Json::as_str).map(str::to_owned));
+            }
+        }
+    }
+}
