@@ -32,6 +32,9 @@ pub(crate) struct Crash {
     /// Rounds with several workers on PostgreSQL, for two and for four of them.
     #[arg(long, default_value_t = 30)]
     rounds: u32,
+    /// A folder with programs that were built before, instead of building them.
+    #[arg(long, value_name = "FOLDER")]
+    built: Option<PathBuf>,
 }
 
 /// The process that is killed.
@@ -115,7 +118,7 @@ pub(crate) fn run(crash: &Crash) -> Result<()> {
 
 /// The same with whole tasks.
 fn run_tasks(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
-    let program = runs::build()?;
+    let program = runs::program(crash.built.as_deref())?;
     let show = |name: &str, report: &runs::Report| {
         let resumed = report.resume_p95.map_or_else(String::new, |p95| {
             format!("; p95 from restart to the next task done {:.2} s", p95.as_secs_f64())

@@ -3,6 +3,7 @@
 //!
 //! Invariant: nothing here sends a text anywhere unless a model was configured; the bundled encoder works offline.
 
+pub mod answer;
 mod encoder;
 pub mod model;
 pub mod route;

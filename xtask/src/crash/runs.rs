@@ -49,9 +49,15 @@ impl Drop for Worker {
     }
 }
 
-pub(super) fn build() -> Result<PathBuf> {
-    run_quietly(&["cargo", "build", "--quiet", "--workspace", "--example", "crash_runs"])?;
-    let program = built("debug").join("examples/crash_runs");
+pub(super) fn program(ready: Option<&Path>) -> Result<PathBuf> {
+    let folder = match ready {
+        Some(folder) => folder.to_owned(),
+        None => {
+            run_quietly(&["cargo", "build", "--quiet", "--workspace", "--example", "crash_runs"])?;
+            built("debug")
+        }
+    };
+    let program = folder.join("examples/crash_runs");
     ensure!(program.exists(), "{} is not there", program.display());
     Ok(program)
 }

@@ -332,6 +332,11 @@ fn definition(
         (_, Some(true)) => Idempotency::Keyed,
         _ => Idempotency::None,
     };
+    // A server's word is enough to ask a person once more, and never enough to ask them less.
+    let mut metadata = JsonObject::new();
+    if hints.destructive_hint == Some(true) && idempotency != Idempotency::ReadOnly {
+        metadata.insert("destructive".into(), true.into());
+    }
     let definition = ToolDefinition {
         id: id(&tool_name, version),
         tool_name,
@@ -352,7 +357,7 @@ fn definition(
         idempotency,
         created_at: now,
         updated_at: now,
-        metadata: JsonObject::new(),
+        metadata,
     };
     definition.validate().map_err(|problem| problem.to_string())
 }

@@ -1,0 +1,195 @@
+//! What a tool's result is to a person: a sentence, a table, and which of its cells the sentence rests on.
+//!
+//! Invariants
+//! - Nothing is added: every word of the sentence is the result's own, the name of a field, or a count of what is there.
+//! - A result is data. It is shown, shortened and counted, and never read as a wish.
+//! - The same result gives the same words.
+//!
+//! It does not decide whether the result answers the question; who asked knows that.
+
+mod shape;
+
+pub use shape::{Table, conflicts, table};
+
+use crate::words::name_words;
+use serde_json::{Map, Value};
+use steward_domain::IntentKind;
+
+/// The longest text of a tool that is shown as it is, in characters.
+const LONGEST: usize = 4_000;
+/// The fields of one thing that a sentence tells, beside its name.
+const TOLD: usize = 6;
+
+/// A result in words, with the rows behind them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// One or two sentences, or the tool's own words.
+    pub text: String,
+    /// The rows, when the result has some.
+    pub table: Option<Table>,
+    /// Whether there was nothing in it.
+    pub empty: bool,
+}
+
+/// Puts a result into words. `intent` is what was wished for: a thing that was made is told as made.
+#[must_use]
+pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str) -> Told {
+    let parsed;
+    let value = match structured {
+        Some(value) => Some(value),
+        // Many servers send JSON as text only.
+        None => {
+            parsed = serde_json::from_str::<Value>(words.trim()).ok().filter(|value| !value.is_string());
+            parsed.as_ref()
+        }
+    };
+    let Some(value) = value else {
+        let text = shorten(words);
+        return Told { empty: text.is_empty(), text, table: None };
+    };
+    let table = table(value);
+    if let Some(own) = own_words(value) {
+        return Told { text: shorten(&own), empty: false, table };
+    }
+    if let Some(table) = table {
+        let text = listed(&table);
+        return Told { text, empty: table.rows.is_empty(), table: Some(table) };
+    }
+    match value {
+        Value::Object(object) => {
+            let inner = only_object(object).unwrap_or(object);
+            let text = thing(intent, inner);
+            Told { empty: text.is_empty(), text, table: None }
+        }
+        Value::Null => Told { empty: true, ..Told::default() },
+        other => Told { text: plain(other), ..Told::default() },
+    }
+}
+
+/// The name by which a thing is known: its title, name or subject, and its id.
+#[must_use]
+pub fn named(object: &Map<String, Value>) -> Option<String> {
+    let title = TITLES.iter().find_map(|key| object.get(*key).and_then(Value::as_str));
+    let id = object.get("id").filter(|id| id.is_number() || id.is_string()).map(plain);
+    match (title, id) {
+        (Some(title), Some(id)) if !title.is_empty() => Some(format!("{id} “{}”", shorten(title))),
+        (Some(title), None) if !title.is_empty() => Some(format!("“{}”", shorten(title))),
+        (_, Some(id)) => Some(id),
+        _ => None,
+    }
+}
+
+/// Fields that hold a thing's name.
+pub(crate) const TITLES: &[&str] =
+    &["title", "name", "full_name", "display_name", "subject", "label", "product", "headline"];
+/// Fields in which a server speaks itself.
+const OWN: &[&str] = &["answer", "summary", "message", "response", "reply"];
+
+fn own_words(value: &Value) -> Option<String> {
+    let object = value.as_object()?;
+    OWN.iter().find_map(|key| object.get(*key)?.as_str()).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+fn only_object(object: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    let mut values = object.values();
+    match (values.next(), values.next()) {
+        (Some(Value::Object(inner)), None) => Some(inner),
+        _ => None,
+    }
+}
+
+/// "4 tasks: Buy milk, Call the dentist, …", or that there are none.
+fn listed(table: &Table) -> String {
+    let noun = table.noun.clone().unwrap_or_else(|| "rows".to_owned());
+    let one = noun.strip_suffix('s').unwrap_or(&noun);
+    match table.rows.len() {
+        0 => format!("There are no {noun}."),
+        1 => format!("1 {one}{}.", names(table)),
+        count => format!("{count}{} {noun}{}.", if table.cut { " of more" } else { "" }, names(table)),
+    }
+}
+
+/// The first names of a table's rows.
+fn names(table: &Table) -> String {
+    let Some(place) = TITLES.iter().find_map(|key| table.columns.iter().position(|column| column == key))
+    else {
+        return String::new();
+    };
+    let some: Vec<String> =
+        table.rows.iter().take(5).filter_map(|row| row.get(place)).map(plain).filter(|name| !name.is_empty()).collect();
+    let rest = table.rows.len().saturating_sub(some.len());
+    match (some.is_empty(), rest) {
+        (true, _) => String::new(),
+        (_, 0) => format!(": {}", some.join(", ")),
+        (_, rest) => format!(": {} and {rest} more", some.join(", ")),
+    }
+}
+
+/// One thing: its name, then what is said of it.
+fn thing(intent: Option<IntentKind>, object: &Map<String, Value>) -> String {
+    let name = named(object);
+    let said = |key: &String| {
+        !(name.is_some() && (key == "id" || TITLES.contains(&key.as_str()))) && !key.ends_with("_id")
+    };
+    let details: Vec<String> = object
+        .iter()
+        .filter(|(key, value)| said(key) && is_plain(value))
+        .take(TOLD)
+        .map(|(key, value)| format!("{} {}", name_words(key).join(" "), plain(value)))
+        .collect();
+    let verb = match intent {
+        Some(IntentKind::Create) => "Added ",
+        Some(IntentKind::Update) => "Changed ",
+        Some(IntentKind::Delete) => "Removed ",
+        _ => "",
+    };
+    match (name, details.is_empty()) {
+        (Some(name), true) => format!("{verb}{name}."),
+        (Some(name), false) => format!("{verb}{name}: {}.", details.join(", ")),
+        (None, false) => format!("{}.", capital(&details.join(", "))),
+        (None, true) => String::new(),
+    }
+}
+
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Number(_) | Value::Bool(_) => true,
+        Value::Array(items) => !items.is_empty() && items.iter().all(|item| item.is_string() || item.is_number()),
+        Value::Null | Value::Object(_) => false,
+    }
+}
+
+/// A value as a person writes it.
+#[must_use]
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => shorten(text),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Null => String::new(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        Value::Object(_) => named(value.as_object().unwrap_or(&Map::new())).unwrap_or_else(|| value.to_string()),
+    }
+}
+
+/// Without control characters, and not longer than can be shown.
+fn shorten(text: &str) -> String {
+    let clean = text.trim().chars().filter(|letter| !letter.is_control() || *letter == '\n' || *letter == '\t');
+    let mut out: String = clean.take(LONGEST + 1).collect();
+    if out.chars().count() > LONGEST {
+        out.pop();
+        out.push('…');
+    }
+    out
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,134 @@
+//! What can be asked, prepared for reading: the domains and tools that a caller may use.
+
+use crate::error::Result;
+use crate::toolbox::Toolbox;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use steward_analysis::session::Session;
+use steward_domain::{DomainName, Idempotency, IntentKind, ToolName, ToolOrigin};
+use steward_language::route::{Label, Topic};
+use steward_language::skill::{SEVEN, classify};
+use steward_language::understand::{Reader, Tool};
+use steward_language::words::name_words;
+use steward_policy::Caller;
+use steward_tools::registry::{Entry, Filter, Snapshot};
+
+/// Readers that are kept; beyond, all are made anew.
+const KEPT: usize = 64;
+
+/// The domain of data that was brought along.
+pub(super) const BROUGHT: &str = "your_data";
+
+/// Readers by what they show.
+#[derive(Default)]
+pub(super) struct Readers {
+    kept: Mutex<HashMap<String, Arc<Reader>>>,
+}
+
+impl Readers {
+    /// The reader of what this caller may use now.
+    pub(super) async fn get(&self, toolbox: &Toolbox, caller: &Caller, data: &[String]) -> Result<Arc<Reader>> {
+        let snapshot = toolbox.registry().snapshot();
+        // Who may use the same reads the same.
+        let key = format!("{}|{:?}|{:?}|{data:?}", snapshot.generation, caller.permissions, caller.tools);
+        if let Some(known) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(known.clone());
+        }
+        let (mut topics, tools) = catalogue(&snapshot, caller);
+        if !data.is_empty() {
+            let session = Session::open(data, toolbox.house().options).await?;
+            topics.push(brought(&session)?);
+        }
+        let encoder = toolbox.house().encoder.clone();
+        let made = tokio::task::spawn_blocking(move || Arc::new(Reader::new(encoder, topics, tools)));
+        let made = made.await.map_err(|error| steward_tools::Error::Bug { detail: error.to_string() })?;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(key, made.clone());
+        Ok(made)
+    }
+}
+
+/// The domains of the configuration with their tools. A server's tools that no domain names belong to the application that the
+/// server says it is; a new application needs nothing else.
+fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
+    let usable: Vec<&Entry> = snapshot
+        .list(&Filter { caller: Some(caller), ..Filter::default() })
+        .filter(|entry| entry.registered.settings.off.is_none() && !entry.hidden)
+        .collect();
+    let mut topics: BTreeMap<DomainName, Topic> = BTreeMap::new();
+    let mut home: BTreeMap<&ToolName, DomainName> = BTreeMap::new();
+    for (name, field) in &snapshot.domains {
+        let served = usable.iter().any(|entry| field.tools.contains(&entry.registered.definition.tool_name));
+        if !field.domain.enabled || (field.domain.data_sources.is_empty() && !served) {
+            continue;
+        }
+        for tool in &field.tools {
+            home.entry(tool).or_insert_with(|| name.clone());
+        }
+        topics.insert(name.clone(), Topic::from(&**field.domain));
+    }
+    let mut tools = Vec::new();
+    for entry in usable {
+        let definition = &entry.registered.definition;
+        let domain = match home.get(&definition.tool_name) {
+            Some(domain) => domain.clone(),
+            // What is built in serves agents and workflows; people talk to applications.
+            None if definition.origin != ToolOrigin::Mcp => continue,
+            None => definition.application_domain.clone(),
+        };
+        let topic = topics.entry(domain.clone()).or_insert_with(|| Topic {
+            name: domain.clone(),
+            title: name_words(domain.as_str()).join(" "),
+            description: String::new(),
+            intents: Vec::new(),
+        });
+        let bare = definition.tool_name.as_str().rsplit('.').next().unwrap_or_default();
+        let examples: Vec<String> =
+            entry.registered.settings.examples.iter().map(|example| example.request.clone()).collect();
+        topic.intents.push(Label {
+            name: bare.to_owned(),
+            description: definition.description.to_string(),
+            examples: examples.clone(),
+        });
+        tools.push(Tool {
+            name: definition.tool_name.to_string(),
+            domain: Some(domain),
+            description: definition.description.to_string(),
+            input: definition.parameter_schema.clone().into(),
+            output: (!definition.return_schema.is_empty()).then(|| definition.return_schema.clone().into()),
+            read_only: definition.idempotency == Idempotency::ReadOnly,
+            destructive: destructive(entry, bare),
+            examples,
+        });
+    }
+    (topics.into_values().collect(), tools)
+}
+
+/// Whether a tool takes something away for good: it says so itself, or its name does.
+fn destructive(entry: &Entry, bare: &str) -> bool {
+    let definition = &entry.registered.definition;
+    if definition.idempotency == Idempotency::ReadOnly {
+        return false;
+    }
+    let hinted = definition.metadata.get("destructive").and_then(serde_json::Value::as_bool).unwrap_or(false);
+    hinted || classify(&name_words(bare).join(" "), SEVEN).kind == Some(IntentKind::Delete)
+}
+
+/// Data that was brought along, by the names of its tables and columns.
+fn brought(session: &Session) -> Result<Topic> {
+    let tables = &session.catalogue().tables;
+    let titles: Vec<String> = tables.iter().map(|table| name_words(&table.name).join(" ")).collect();
+    let described = tables.iter().map(|table| {
+        let columns: Vec<String> = table.columns.iter().take(40).map(|column| name_words(&column.name).join(" ")).collect();
+        format!("{}: {}", name_words(&table.name).join(" "), columns.join(", "))
+    });
+    Ok(Topic {
+        name: DomainName::new(BROUGHT)?,
+        title: titles.join(" and "),
+        description: described.collect::<Vec<_>>().join(". "),
+        intents: titles.iter().map(|title| Label { name: format!("analyze {title}"), ..Label::default() }).collect(),
+    })
+}

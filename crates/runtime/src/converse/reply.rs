@@ -1,0 +1,130 @@
+//! What comes back from a turn.
+
+use crate::ask::Answer;
+use serde::Serialize;
+use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecision, TaskId};
+use steward_language::answer::Table;
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was done, or answered.
+    Answered,
+    /// A part of it was; `missing` says which was not.
+    Partial,
+    /// A question was asked back.
+    Asked,
+    /// A decision is asked for before something is done.
+    Confirm,
+    /// The person did not want it.
+    Declined,
+    /// There is no such thing.
+    NotFound,
+    /// It went wrong.
+    Failed,
+    /// Small talk.
+    Chat,
+    /// What can be done was asked.
+    Help,
+    /// Nothing here can do it.
+    OutOfScope,
+}
+
+/// The answer to what was said.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reply {
+    /// The conversation to go on with.
+    pub conversation_id: ConversationId,
+    /// The task in the journal.
+    pub task_id: TaskId,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// S0's response.
+    #[serde(flatten)]
+    pub response: AgentResponse,
+    /// What is asked back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<Asked>,
+    /// The rows behind the words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Shown>,
+    /// What was done, step by step.
+    pub steps: Vec<StepDone>,
+    /// What is missing, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
+    /// Where the sources do not agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+    /// Where it went, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routing: Option<DomainRoutingDecision>,
+    /// How it was read.
+    pub reasons: Vec<String>,
+    /// Calls that wait for somebody else's approval.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<TaskId>,
+    /// What analysis said, with its charts and files.
+    #[serde(skip)]
+    pub analyses: Vec<Answer>,
+}
+
+/// A question back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Asked {
+    /// In words.
+    pub text: String,
+    /// What it may be answered with.
+    pub options: Vec<Offered>,
+}
+
+/// One of the answers to a question back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Offered {
+    /// As it is shown.
+    pub label: String,
+    /// What to say to choose it.
+    pub say: String,
+}
+
+/// Rows, and where they come from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shown {
+    /// The source's name for people.
+    pub source: String,
+    /// The call whose rows these are.
+    pub call_id: CallId,
+    /// The rows.
+    #[serde(flatten)]
+    pub table: Table,
+}
+
+/// One step, as it went.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepDone {
+    /// What was done, in a few words.
+    pub what: String,
+    /// The tool, when it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Whether it gave what it should.
+    pub well: bool,
+    /// How long it took.
+    pub milliseconds: u64,
+    /// The calls that were made for it.
+    pub calls: Vec<CallId>,
+}
+
+/// A part that could not be answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Missing {
+    /// Which part.
+    pub part: String,
+    /// Why, for people.
+    pub reason: String,
+    /// What to do about it.
+    pub next: String,
+    /// The code of the error.
+    pub code: String,
+}
