@@ -8,6 +8,7 @@ mod encoder;
 pub mod model;
 pub mod route;
 pub mod skill;
+pub mod understand;
 pub mod words;
 
 pub use encoder::{Encoder, cosine};
