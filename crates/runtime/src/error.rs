@@ -52,6 +52,12 @@ pub enum Error {
     NoConversation(String),
     #[error("no data was named. Pass --data with a file, a folder or a database address")]
     NoData,
+    #[error("nothing was said. Ask a question, or say what to do")]
+    NothingSaid,
+    #[error(
+        "the message has {bytes} bytes; at most {most} are taken. Put long texts in a file and name it with --data"
+    )]
+    TooLong { bytes: usize, most: usize },
 }
 
 impl From<Problem> for Error {
@@ -82,6 +88,8 @@ impl Coded for Error {
             Self::Problem(_) => "RUN001",
             Self::NoConversation(_) => "RUN002",
             Self::NoData => "RUN003",
+            Self::NothingSaid => "RUN013",
+            Self::TooLong { .. } => "RUN014",
         }
     }
 

@@ -6,6 +6,7 @@
 //! - Whatever fails, the task ends in the journal with its reason.
 
 pub mod ask;
+pub mod converse;
 pub mod crash;
 mod error;
 mod pen;

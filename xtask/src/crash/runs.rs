@@ -204,9 +204,8 @@ pub(super) fn one_worker(program: &Path, home: &Path, store: String, kills: u32)
         }
     }
     while killed < kills {
-        if killed % 5 == 0 {
-            field.submit(12)?;
-        }
+        // There is always something to do, however quick the worker before was.
+        field.submit(3)?;
         let mut worker = field.worker("one", "30", None, false)?;
         // Every other time it gets something done first; else it may die while it starts.
         if killed % 2 == 0 {

@@ -10,12 +10,25 @@ fn check(intent: Option<IntentKind>, result: Value, expected: &str) {
 
 #[test]
 fn results_become_sentences() {
-    let tasks = json!({ "tasks": [{ "id": 1, "title": "Buy milk" }, { "id": 2, "title": "Call" }], "count": 2 });
+    let tasks =
+        json!({ "tasks": [{ "id": 1, "title": "Buy milk" }, { "id": 2, "title": "Call" }], "count": 2 });
     check(None, tasks, "2 tasks: Buy milk, Call.");
     check(None, json!({ "tasks": [], "count": 0 }), "There are no tasks.");
-    check(Some(IntentKind::Create), json!({ "id": 13, "title": "Buy bread", "due": "", "priority": "high" }), "Added 13 “Buy bread”: priority high.");
-    check(Some(IntentKind::Delete), json!({ "deleted": { "id": 7, "title": "Water" } }), "Removed 7 “Water”.");
-    check(None, json!({ "status": "COMPLETED", "answer": "Desks sell best.", "columns": ["a"], "rows": [[1]] }), "Desks sell best.");
+    check(
+        Some(IntentKind::Create),
+        json!({ "id": 13, "title": "Buy bread", "due": "", "priority": "high" }),
+        "Added 13 “Buy bread”: priority high.",
+    );
+    check(
+        Some(IntentKind::Delete),
+        json!({ "deleted": { "id": 7, "title": "Water" } }),
+        "Removed 7 “Water”.",
+    );
+    check(
+        None,
+        json!({ "status": "COMPLETED", "answer": "Desks sell best.", "columns": ["a"], "rows": [[1]] }),
+        "Desks sell best.",
+    );
     check(None, json!({ "tags": ["a", "b"] }), "2 tags.");
     check(None, json!(42), "42");
     check(None, json!({ "open_tasks": 4, "done": true }), "Open tasks 4, done yes.");
@@ -42,8 +55,10 @@ fn a_long_text_is_cut_and_a_long_list_counted() {
 
 #[test]
 fn sources_that_disagree_are_told() {
-    let one = table(&json!([{ "product": "Oak Desk", "stock": 4 }, { "product": "Chair", "stock": 1 }])).unwrap();
-    let other = table(&json!([{ "product": "oak desk", "stock": 7 }, { "product": "Chair", "stock": 1 }])).unwrap();
+    let one =
+        table(&json!([{ "product": "Oak Desk", "stock": 4 }, { "product": "Chair", "stock": 1 }])).unwrap();
+    let other =
+        table(&json!([{ "product": "oak desk", "stock": 7 }, { "product": "Chair", "stock": 1 }])).unwrap();
     let told = conflicts(&[("Sales", &one), ("Warehouse", &other)]);
     assert_eq!(told, ["The sources do not agree on the stock of oak desk: Sales says 4, Warehouse says 7."]);
     assert!(conflicts(&[("Sales", &one)]).is_empty());

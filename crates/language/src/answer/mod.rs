@@ -87,7 +87,10 @@ const OWN: &[&str] = &["answer", "summary", "message", "response", "reply"];
 
 fn own_words(value: &Value) -> Option<String> {
     let object = value.as_object()?;
-    OWN.iter().find_map(|key| object.get(*key)?.as_str()).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+    OWN.iter()
+        .find_map(|key| object.get(*key)?.as_str())
+        .filter(|text| !text.trim().is_empty())
+        .map(str::to_owned)
 }
 
 fn only_object(object: &Map<String, Value>) -> Option<&Map<String, Value>> {
@@ -115,8 +118,14 @@ fn names(table: &Table) -> String {
     else {
         return String::new();
     };
-    let some: Vec<String> =
-        table.rows.iter().take(5).filter_map(|row| row.get(place)).map(plain).filter(|name| !name.is_empty()).collect();
+    let some: Vec<String> = table
+        .rows
+        .iter()
+        .take(5)
+        .filter_map(|row| row.get(place))
+        .map(plain)
+        .filter(|name| !name.is_empty())
+        .collect();
     let rest = table.rows.len().saturating_sub(some.len());
     match (some.is_empty(), rest) {
         (true, _) => String::new(),
@@ -155,7 +164,9 @@ fn is_plain(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.trim().is_empty(),
         Value::Number(_) | Value::Bool(_) => true,
-        Value::Array(items) => !items.is_empty() && items.iter().all(|item| item.is_string() || item.is_number()),
+        Value::Array(items) => {
+            !items.is_empty() && items.iter().all(|item| item.is_string() || item.is_number())
+        }
         Value::Null | Value::Object(_) => false,
     }
 }
@@ -170,13 +181,16 @@ pub fn plain(value: &Value) -> String {
         Value::Bool(false) => "no".to_owned(),
         Value::Null => String::new(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
-        Value::Object(_) => named(value.as_object().unwrap_or(&Map::new())).unwrap_or_else(|| value.to_string()),
+        Value::Object(_) => {
+            named(value.as_object().unwrap_or(&Map::new())).unwrap_or_else(|| value.to_string())
+        }
     }
 }
 
 /// Without control characters, and not longer than can be shown.
 fn shorten(text: &str) -> String {
-    let clean = text.trim().chars().filter(|letter| !letter.is_control() || *letter == '\n' || *letter == '\t');
+    let clean =
+        text.trim().chars().filter(|letter| !letter.is_control() || *letter == '\n' || *letter == '\t');
     let mut out: String = clean.take(LONGEST + 1).collect();
     if out.chars().count() > LONGEST {
         out.pop();

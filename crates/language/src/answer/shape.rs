@@ -78,8 +78,12 @@ fn of_values(key: &str, items: &[Value]) -> Option<Table> {
 }
 
 fn columns_and_rows(object: &Map<String, Value>) -> Option<Table> {
-    let columns: Vec<String> =
-        object.get("columns")?.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+    let columns: Vec<String> = object
+        .get("columns")?
+        .as_array()?
+        .iter()
+        .map(|name| name.as_str().map(str::to_owned))
+        .collect::<Option<_>>()?;
     let rows = object.get("rows")?.as_array()?;
     let width = columns.len();
     let cells: Vec<Vec<Value>> = rows
@@ -96,14 +100,19 @@ fn columns_and_rows(object: &Map<String, Value>) -> Option<Table> {
 pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
     let mut seen: BTreeMap<(String, String), Vec<(&str, String)>> = BTreeMap::new();
     for (source, table) in tables {
-        let Some(name) = TITLES.iter().find_map(|key| table.columns.iter().position(|column| column == key)) else {
+        let Some(name) = TITLES.iter().find_map(|key| table.columns.iter().position(|column| column == key))
+        else {
             continue;
         };
         for row in &table.rows {
             let Some(thing) = row.get(name).map(plain).filter(|thing| !thing.is_empty()) else { continue };
             for (column, value) in table.columns.iter().zip(row) {
                 // An id is each source's own.
-                if TITLES.contains(&column.as_str()) || column == "id" || column.ends_with("_id") || value.is_null() {
+                if TITLES.contains(&column.as_str())
+                    || column == "id"
+                    || column.ends_with("_id")
+                    || value.is_null()
+                {
                     continue;
                 }
                 seen.entry((thing.to_lowercase(), column.clone())).or_default().push((source, plain(value)));

@@ -8,12 +8,14 @@
 //!
 //! Summaries are not here: `text.summarize` among the built-in tools chooses sentences, and one such chooser is enough.
 
+mod agree;
 mod extract;
 mod humanise;
 mod intent;
 mod refer;
 mod suggest;
 
+pub use agree::agrees;
 pub use extract::{Entity, EntityKind, Field, Value, extract};
 pub use humanise::{Humane, Remedy, Trouble, humanise};
 pub use intent::{ALL, FOUR, Intent, SEVEN, classify};

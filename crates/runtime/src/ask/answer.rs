@@ -126,7 +126,7 @@ pub struct Answer {
     pub error_code: Option<&'static str>,
     /// Whose fault it is, which decides the exit code.
     pub error_class: Option<ErrorClass>,
-    pub(super) reading: Option<Reading>,
+    pub(crate) reading: Option<Reading>,
 }
 
 /// What the steps came to.

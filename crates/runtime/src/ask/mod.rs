@@ -13,10 +13,11 @@ mod words;
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 
 use crate::error::{Error, Result};
-use record::Record;
+pub(crate) use record::Record;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
+pub(crate) use steward_analysis::planner::Reading;
 use steward_analysis::session::{Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
@@ -96,17 +97,43 @@ impl House {
     /// Answers a question. Whatever fails on the way is an answer with the status `failed`; an error means that the
     /// question could not be taken or the answer not be kept.
     pub async fn ask(&self, ask: &Ask, progress: &(dyn Fn(Progress) + Sync)) -> Result<Answer> {
+        let talk = talk::Talk::open(self, ask).await?;
+        let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
+        let (mut answer, record) = self.answer(ask, &talk, &data, progress).await?;
+        answer.conversation_id = Some(talk.id);
+        talk.close(self, ask, &data, &answer, &record).await?;
+        Ok(answer)
+    }
+
+    /// Answers a question inside of a conversation that somebody else keeps.
+    pub(crate) async fn answer_within(
+        &self,
+        ask: &Ask,
+        earlier: Option<Reading>,
+        conversation: ConversationId,
+    ) -> Result<Answer> {
+        let talk = talk::Talk::within(conversation, earlier);
+        let (mut answer, _) = self.answer(ask, &talk, &ask.data, &|_| {}).await?;
+        answer.conversation_id = Some(conversation);
+        Ok(answer)
+    }
+
+    async fn answer<'a>(
+        &'a self,
+        ask: &Ask,
+        talk: &talk::Talk,
+        data: &[String],
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<(Answer, Record<'a>)> {
         let began = self.clock.monotonic();
         let tell = |doing: &str| progress(Progress { doing: doing.to_owned() });
         let intent = Question::new(ask.question.trim())?;
-        let talk = talk::Talk::open(self, ask).await?;
-        let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
         // Passwords are not kept, so an address that needs one has to be named again.
         if data.is_empty() || (ask.data.is_empty() && data.iter().any(|named| named.contains(":***@"))) {
             return Err(Error::NoData);
         }
         tell("Reading the data");
-        let session = Session::open(&data, self.options).await?;
+        let session = Session::open(data, self.options).await?;
         let mut record = Record::new(self, ask.user.clone())?;
         let request = AnalysisRequest {
             request_id: record.task,
@@ -137,11 +164,9 @@ impl House {
         )?;
         tell("Planning");
         let mut warming = tokio::task::JoinSet::new();
-        let planned = plan::choose(self, ask, &talk, &bench, &fingerprint, &mut warming).await;
-        let mut answer = carry::carry_out(self, ask, &bench, planned, &mut record, &tell, began).await?;
-        answer.conversation_id = Some(talk.id);
-        talk.close(self, ask, &data, &answer, &record).await?;
+        let planned = plan::choose(self, ask, talk, &bench, &fingerprint, &mut warming).await;
+        let answer = carry::carry_out(self, ask, &bench, planned, &mut record, &tell, began).await?;
         while warming.join_next().await.is_some() {}
-        Ok(answer)
+        Ok((answer, record))
     }
 }

@@ -90,6 +90,24 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
+    /// Takes what was said: it is a task from now on, and running.
+    pub(crate) fn begin(&mut self, said: &str, agent: &str) -> Result<()> {
+        let words: String = said.chars().take(1000).collect();
+        let agent = steward_domain::AgentName::new(agent)?;
+        let description = steward_domain::Description::new(words)?;
+        let task = Task::running(self.task, self.user.clone(), description, agent, self.clock.now());
+        let mut personal = Map::new();
+        personal.insert("intent".to_owned(), said.into());
+        self.note_personal(
+            EventType::RequestSubmitted,
+            "runtime",
+            json!({ "from": "conversation" }),
+            personal,
+        )?;
+        self.change(Change::PutTask(task.validate()?));
+        Ok(())
+    }
+
     /// Moves the request along its life.
     pub(crate) fn advance(&mut self, status: RequestStatus) -> Result<()> {
         if let Some(request) = self.request.take() {
@@ -100,14 +118,19 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    /// Ends the task and writes everything.
+    /// Ends the request with its task.
     pub(crate) async fn finish(
         &mut self,
         status: RequestStatus,
         outcome: std::result::Result<String, String>,
     ) -> Result<()> {
-        let now = self.clock.now();
         self.advance(status)?;
+        self.end(outcome).await
+    }
+
+    /// Ends the task and writes everything.
+    pub(crate) async fn end(&mut self, outcome: std::result::Result<String, String>) -> Result<()> {
+        let now = self.clock.now();
         let scope = Scope::User(self.user.clone());
         let known = match self.store.task(&scope, self.task).await? {
             Some(task) => Some(task),

@@ -26,6 +26,11 @@ pub(super) struct Talk {
 }
 
 impl Talk {
+    /// A conversation that somebody else keeps.
+    pub(super) fn within(id: ConversationId, earlier: Option<Reading>) -> Self {
+        Self { id, known: true, data: Vec::new(), earlier }
+    }
+
     pub(super) async fn open(house: &House, ask: &Ask) -> Result<Self> {
         let Some(id) = ask.conversation else {
             let id = ConversationId(house.random.uuid_v7(house.clock.now())?);

@@ -69,13 +69,17 @@ impl Memory {
             memory.pending = read(&last.metadata, "pending");
             memory.confirming = read(&last.metadata, "confirming");
         }
-        let latest = |name: &str| spoken.iter().find(|message| message.metadata.get(name).is_some_and(|value| !value.is_null()));
+        let latest = |name: &str| {
+            spoken.iter().find(|message| message.metadata.get(name).is_some_and(|value| !value.is_null()))
+        };
         let of = |name: &str| latest(name).map(|message| &message.metadata);
         memory.before = of("steps").and_then(|metadata| read(metadata, "steps")).unwrap_or_default();
         memory.data = of("data").and_then(|metadata| read(metadata, "data")).unwrap_or_default();
         memory.reading = of("reading").and_then(|metadata| read(metadata, "reading"));
         for message in spoken.iter().rev() {
-            memory.threads.extend(read::<BTreeMap<String, String>>(&message.metadata, "threads").unwrap_or_default());
+            memory
+                .threads
+                .extend(read::<BTreeMap<String, String>>(&message.metadata, "threads").unwrap_or_default());
         }
         memory.recent = recall(house, &scope, id).await?;
         Ok(memory)
@@ -106,7 +110,8 @@ impl Memory {
             changes.push(Change::PutConversation(conversation.validate()?));
         }
         let data = if turn.data.is_empty() { &self.data } else { &turn.data };
-        let data: Vec<String> = data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
+        let data: Vec<String> =
+            data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
         let question = done.question.clone().or_else(|| {
             let question = understood.question.clone()?;
             Some(Pending { understood: understood.clone(), question })
@@ -128,7 +133,8 @@ impl Memory {
             let id = MessageId(record.id()?);
             let Json::Object(metadata) = metadata else { continue };
             let agent_type = if role == Role::Agent { Some(Label::new("orchestrator")?) } else { None };
-            let Json::Object(entry) = json!({ "message_id": id, "role": role, "request_id": record.task }) else {
+            let Json::Object(entry) = json!({ "message_id": id, "role": role, "request_id": record.task })
+            else {
                 continue;
             };
             entries.push(Draft::new(EventType::MessageAppended, Label::new("runtime")?, entry));
@@ -161,7 +167,9 @@ impl Memory {
         at: Timestamp,
     ) -> Result<Option<Mention>> {
         let kind = EntityType::new(noticed.entity_type.clone());
-        let (Ok(entity_type), Ok(entity_id)) = (kind, EntityId::new(noticed.id_text())) else { return Ok(None) };
+        let (Ok(entity_type), Ok(entity_id)) = (kind, EntityId::new(noticed.id_text())) else {
+            return Ok(None);
+        };
         let mut metadata: Map<String, Json> = Map::new();
         metadata.insert("attributes".into(), json!(noticed.attributes));
         if let Some(place) = place {
@@ -199,7 +207,10 @@ async fn recall(house: &House, scope: &Scope, id: ConversationId) -> Result<Vec<
     let mut recent: Vec<(Recent, usize)> = Vec::new();
     for entity in known.iter().filter(|entity| !entity.metadata.contains_key("gone")) {
         let place = entity.metadata.get("shown").and_then(|shown| shown.get("place")).and_then(Json::as_u64);
-        recent.push((Recent::from(&**entity), place.and_then(|place| usize::try_from(place).ok()).unwrap_or(0)));
+        recent.push((
+            Recent::from(&**entity),
+            place.and_then(|place| usize::try_from(place).ok()).unwrap_or(0),
+        ));
     }
     recent.sort_by(|(one, first), (other, second)| other.last.cmp(&one.last).then(first.cmp(second)));
     Ok(recent.into_iter().map(|(recent, _)| recent).collect())

@@ -163,14 +163,15 @@ impl Talker {
             began,
             watch,
         };
-        let mut done = match confirm::decided(&memory, &turn.said, &understood) {
+        let now = house.clock.now();
+        let mut done = match confirm::decided(&memory, &turn.said, &understood, now) {
             Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, &mut record).await?,
-            Some(confirm::Decided::No) => carry::Done::declined(),
+            Some(confirm::Decided::No) => work.refused(&mut record)?,
             None if understood.answered == Answered::Declined => carry::Done::declined(),
             None if understood.question.is_some() || understood.kind != Kind::Act => carry::Done::default(),
             None => work.carry(&understood.steps).await?,
         };
-        done.ask_for_decisions(&work, &mut record).await?;
+        work.ask_for_decisions(&mut done, &mut record).await?;
         agents.carried(&done)?;
         let reply = compose::reply(&work, &understood, &done);
         record.note(
@@ -224,17 +225,13 @@ fn clean(said: &str) -> Result<String> {
 }
 
 /// The encoder takes milliseconds of one core, so it does not stand in the way of others.
-async fn understand(
-    reader: &Arc<Reader>,
-    turn: &Turn,
-    memory: &Memory,
-    house: &House,
-) -> Result<Understood> {
+async fn understand(reader: &Arc<Reader>, turn: &Turn, memory: &Memory, house: &House) -> Result<Understood> {
     let (reader, said) = (reader.clone(), turn.said.clone());
     let (recent, pending, before) = (memory.recent.clone(), memory.pending.clone(), memory.before.clone());
     let today = house.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
-        reader.understand(&said, &Given { today, recent: &recent, pending: pending.as_ref(), before: &before })
+        reader
+            .understand(&said, &Given { today, recent: &recent, pending: pending.as_ref(), before: &before })
     });
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))
 }

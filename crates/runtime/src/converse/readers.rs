@@ -27,7 +27,12 @@ pub(super) struct Readers {
 
 impl Readers {
     /// The reader of what this caller may use now.
-    pub(super) async fn get(&self, toolbox: &Toolbox, caller: &Caller, data: &[String]) -> Result<Arc<Reader>> {
+    pub(super) async fn get(
+        &self,
+        toolbox: &Toolbox,
+        caller: &Caller,
+        data: &[String],
+    ) -> Result<Arc<Reader>> {
         let snapshot = toolbox.registry().snapshot();
         // Who may use the same reads the same.
         let key = format!("{}|{:?}|{:?}|{data:?}", snapshot.generation, caller.permissions, caller.tools);
@@ -54,8 +59,9 @@ impl Readers {
 /// The domains of the configuration with their tools. A server's tools that no domain names belong to the application that the
 /// server says it is; a new application needs nothing else.
 fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
+    let filter = Filter { caller: Some(caller), ..Filter::default() };
     let usable: Vec<&Entry> = snapshot
-        .list(&Filter { caller: Some(caller), ..Filter::default() })
+        .list(&filter)
         .filter(|entry| entry.registered.settings.off.is_none() && !entry.hidden)
         .collect();
     let mut topics: BTreeMap<DomainName, Topic> = BTreeMap::new();
@@ -122,13 +128,17 @@ fn brought(session: &Session) -> Result<Topic> {
     let tables = &session.catalogue().tables;
     let titles: Vec<String> = tables.iter().map(|table| name_words(&table.name).join(" ")).collect();
     let described = tables.iter().map(|table| {
-        let columns: Vec<String> = table.columns.iter().take(40).map(|column| name_words(&column.name).join(" ")).collect();
+        let columns: Vec<String> =
+            table.columns.iter().take(40).map(|column| name_words(&column.name).join(" ")).collect();
         format!("{}: {}", name_words(&table.name).join(" "), columns.join(", "))
     });
     Ok(Topic {
         name: DomainName::new(BROUGHT)?,
         title: titles.join(" and "),
         description: described.collect::<Vec<_>>().join(". "),
-        intents: titles.iter().map(|title| Label { name: format!("analyze {title}"), ..Label::default() }).collect(),
+        intents: titles
+            .iter()
+            .map(|title| Label { name: format!("analyze {title}"), ..Label::default() })
+            .collect(),
     })
 }

@@ -229,6 +229,12 @@ impl Toolbox {
         &self.house
     }
 
+    /// What analysis may read and take.
+    #[must_use]
+    pub fn rules(&self) -> &AnalysisRules {
+        &self.options.rules
+    }
+
     /// The calls that wait for a person.
     #[must_use]
     pub fn approvals(&self) -> &Approvals {

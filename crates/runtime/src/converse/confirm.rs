@@ -1,0 +1,274 @@
+//! Decisions that are asked for in a conversation: what would be called, exactly, and what a yes or a no does.
+//!
+//! Invariants
+//! - A yes counts for the digests that were shown: the tool in its version with exactly these arguments. When the tool has changed
+//!   since, it is asked anew.
+//! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
+
+use super::carry::{Call, Came, Done, Work, bare};
+use crate::ask::Record;
+use crate::error::Result;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use std::time::Duration;
+use steward_domain::{CallId, EventType, Label, Sha256Hex, Timestamp};
+use steward_language::answer::plain;
+use steward_language::skill::agrees;
+use steward_language::understand::{Noticed, Step, Understood};
+use steward_policy::{Approval, Proposal, Provenance};
+use steward_tools::call::Request;
+
+use super::memory::Memory;
+
+/// A yes after this is no longer one.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// A call that waits for a yes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Exact {
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Json>,
+    /// What the yes is bound to.
+    pub(super) digest: String,
+    /// What it does, for people.
+    pub(super) what: String,
+    /// Whether the operator wants it approved, beside our own care.
+    pub(super) approval: bool,
+    pub(super) step: Step,
+    pub(super) targets: Vec<Noticed>,
+}
+
+/// Calls that wait for a yes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Confirming {
+    pub(super) calls: Vec<Exact>,
+    pub(super) until: Timestamp,
+}
+
+/// What was decided.
+pub(super) enum Decided<'a> {
+    Yes(&'a Confirming),
+    No,
+}
+
+/// What a message means for the calls that wait for a yes; nothing when it is about something else.
+pub(super) fn decided<'a>(
+    memory: &'a Memory,
+    said: &str,
+    understood: &Understood,
+    now: Timestamp,
+) -> Option<Decided<'a>> {
+    let confirming = memory.confirming.as_ref().filter(|confirming| now <= confirming.until)?;
+    match agrees(said) {
+        Some(true) => Some(Decided::Yes(confirming)),
+        Some(false) => Some(Decided::No),
+        None if understood.steps.is_empty() && understood.question.is_none() => Some(Decided::No),
+        None => None,
+    }
+}
+
+impl Exact {
+    pub(super) fn new(call: &Call, digest: String, step: &Step, targets: &[Noticed]) -> Self {
+        Self {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            digest,
+            what: sentence(step, targets, &call.arguments),
+            approval: true,
+            step: step.clone(),
+            targets: targets.to_vec(),
+        }
+    }
+}
+
+/// "delete task 7 “Water the plants”", with every value that the call would carry.
+fn sentence(step: &Step, targets: &[Noticed], arguments: &Map<String, Json>) -> String {
+    let verb = steward_language::words::name_words(
+        step.tool().unwrap_or_default().rsplit('.').next().unwrap_or_default(),
+    )
+    .join(" ");
+    let named = |target: &Noticed| match &target.name {
+        Some(name) => format!("{} “{name}”", target.id_text()),
+        None => target.id_text(),
+    };
+    let thing = targets.iter().find(|target| arguments.values().any(|value| same(value, &target.id)));
+    let rest: Vec<String> = arguments
+        .iter()
+        .filter(|(_, value)| thing.is_none_or(|thing| !same(value, &thing.id)))
+        .map(|(name, value)| {
+            format!("{} {}", steward_language::words::name_words(name).join(" "), plain(value))
+        })
+        .collect();
+    let thing = thing.map(|thing| format!(" {}", named(thing))).unwrap_or_default();
+    if rest.is_empty() { format!("{verb}{thing}") } else { format!("{verb}{thing} ({})", rest.join(", ")) }
+}
+
+fn same(one: &Json, other: &Json) -> bool {
+    one == other || plain(one) == plain(other)
+}
+
+impl Work<'_> {
+    /// The calls of a step that a person must see first.
+    pub(super) fn exact(
+        &self,
+        step: &Step,
+        tool: &str,
+        calls: Vec<Map<String, Json>>,
+        targets: &[Noticed],
+    ) -> Vec<Exact> {
+        let approval = self
+            .registered(tool)
+            .is_some_and(|tool| tool.definition.approval != steward_domain::ApprovalMode::Never);
+        calls
+            .into_iter()
+            .map(|arguments| Exact {
+                tool: tool.to_owned(),
+                digest: self.digest(tool, &arguments).map(|digest| digest.to_string()).unwrap_or_default(),
+                what: sentence(step, targets, &arguments),
+                approval,
+                arguments,
+                step: step.clone(),
+                targets: targets.to_vec(),
+            })
+            .collect()
+    }
+
+    /// What an approval of this call would be bound to, now.
+    fn digest(&self, tool: &str, arguments: &Map<String, Json>) -> Option<Sha256Hex> {
+        let registered = self.registered(tool)?;
+        let definition = &registered.definition;
+        let proposal = Proposal {
+            call: CallId(uuid::Uuid::nil()),
+            tool: definition.tool_name.clone(),
+            version: definition.tool_version.clone(),
+            server: definition.server.clone(),
+            arguments: arguments.clone(),
+            provenance: std::collections::BTreeMap::new(),
+            default_provenance: Provenance::User,
+            approval: None,
+        };
+        Some(proposal.digest())
+    }
+
+    /// Makes the calls that were agreed to, one after the other; the first that fails ends it.
+    pub(super) async fn confirmed(&self, confirming: &Confirming, record: &mut Record<'_>) -> Result<Done> {
+        let by = Label::new(self.turn.caller.user.as_str())?;
+        self.note(
+            record,
+            EventType::ApprovalDecided,
+            &confirming.calls,
+            json!({ "decision": "approved", "by": by }),
+        )?;
+        record.flush().await?;
+        let mut done = Done::default();
+        for exact in &confirming.calls {
+            let mut ended = bare(&exact.step, Came::Done);
+            ended.targets.clone_from(&exact.targets);
+            ended.targets.retain(|target| exact.arguments.values().any(|value| same(value, &target.id)));
+            let shown =
+                self.digest(&exact.tool, &exact.arguments).filter(|digest| digest.as_str() == exact.digest);
+            let Some(digest) = shown else {
+                ended.came = Came::Confirm(self.exact(
+                    &exact.step,
+                    &exact.tool,
+                    vec![exact.arguments.clone()],
+                    &exact.targets,
+                ));
+                done.ended.push(ended);
+                break;
+            };
+            let began = self.talker.house().clock.monotonic();
+            let approval = Approval { digest, by: by.clone() };
+            let call = self
+                .call(
+                    &exact.tool,
+                    exact.arguments.clone(),
+                    Some((&exact.step, &exact.targets)),
+                    Some(approval),
+                )
+                .await;
+            let came = self.learn(&exact.step, call, &mut ended);
+            let well = matches!(came, Came::Done);
+            ended.came = came;
+            ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
+            done.ended.push(ended);
+            if !well {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes down that somebody decided against what was shown.
+    pub(super) fn refused(&self, record: &mut Record<'_>) -> Result<Done> {
+        if let Some(confirming) = &self.memory.confirming {
+            let by = Label::new(self.turn.caller.user.as_str())?;
+            self.note(
+                record,
+                EventType::ApprovalDecided,
+                &confirming.calls,
+                json!({ "decision": "rejected", "by": by }),
+            )?;
+        }
+        Ok(Done::declined())
+    }
+
+    fn note(&self, record: &mut Record<'_>, event: EventType, calls: &[Exact], more: Json) -> Result<()> {
+        let shown: Vec<Json> =
+            calls.iter().map(|call| json!({ "tool_name": call.tool, "digest": call.digest })).collect();
+        let mut data = json!({ "calls": shown, "from": "conversation", "conversation_id": self.memory.id });
+        if let (Some(data), Json::Object(more)) = (data.as_object_mut(), more) {
+            data.extend(more);
+        }
+        let mut personal = Map::new();
+        let arguments: Vec<&Map<String, Json>> = calls.iter().map(|call| &call.arguments).collect();
+        personal.insert("arguments".into(), json!(arguments));
+        record.note_personal(event, "runtime", data, personal)
+    }
+
+    /// Gathers what needs a decision. Who may decide is asked; for others it waits for somebody who may.
+    pub(super) async fn ask_for_decisions(&self, done: &mut Done, record: &mut Record<'_>) -> Result<()> {
+        let mut calls: Vec<Exact> = Vec::new();
+        for ended in &done.ended {
+            if let Came::Confirm(exact) = &ended.came {
+                calls.extend(exact.iter().cloned());
+            }
+        }
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let caller = &self.turn.caller;
+        let (theirs, others): (Vec<Exact>, Vec<Exact>) =
+            calls.into_iter().partition(|call| caller.administrator || !call.approval);
+        for call in others {
+            let mut request = Request::new(caller.clone(), call.tool.clone(), call.arguments.clone());
+            request.default_provenance = Provenance::User;
+            let reason = format!("{} asks to {} in a conversation", caller.user, call.what);
+            let waiting = self.talker.toolbox.approvals().wait(&request, &call.digest, &reason).await?;
+            done.waiting.push(waiting.task);
+        }
+        if !theirs.is_empty() {
+            let micros = i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX);
+            let until = Timestamp::from_micros(record.now().micros().saturating_add(micros));
+            self.note(record, EventType::ApprovalRequested, &theirs, json!({ "until": until }))?;
+            done.confirming = Some(Confirming { calls: theirs, until });
+        }
+        Ok(())
+    }
+}
+
+/// What is asked before something is done.
+pub(super) fn question(confirming: &Confirming) -> String {
+    let final_word = if confirming.calls.iter().any(|call| call.step.destructive) {
+        " This cannot be undone."
+    } else {
+        ""
+    };
+    match confirming.calls.as_slice() {
+        [one] => format!("Shall I {}?{final_word}", one.what),
+        several => {
+            let lines: Vec<String> = several.iter().map(|call| format!("  • {}", call.what)).collect();
+            format!("Shall I do these {}?{final_word}\n{}", several.len(), lines.join("\n"))
+        }
+    }
+}
