@@ -1,16 +1,17 @@
 """An MCP server over pipes whose tools write each effect into a file of their own and sync it, for `cargo xtask crash`.
 
 `look` changes nothing. `put_keyed` does nothing twice for the same key. `put` does what it is told, as often as it is told.
-A line is: what, the number, the key.
+A line is: what, the number, the key. Several of these servers may share the file, one for each worker, so keys are looked up in it under a lock.
 """
 
+import fcntl
 import json
 import os
 import sys
 
 ledger = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-with open(sys.argv[1], encoding="utf-8") as lines:
-    known = {line.split()[2] for line in lines if line.startswith("keyed ")}
+lines = open(sys.argv[1], encoding="utf-8")
+known = set()
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}, "place": {"type": "integer"}}, "required": ["n"]}
 TOOLS = [
@@ -27,9 +28,12 @@ def write(what, n, key):
 
 def call(name, arguments, key):
     n = f"{arguments['n']}.{arguments.get('place', 0)}"
-    if name == "put_keyed" and key not in known:
-        known.add(key)
-        write("keyed", n, key)
+    if name == "put_keyed":
+        fcntl.flock(ledger, fcntl.LOCK_EX)
+        known.update(line.split()[2] for line in lines if line.startswith("keyed "))
+        if key not in known:
+            write("keyed", n, key)
+        fcntl.flock(ledger, fcntl.LOCK_UN)
     if name == "put":
         write("put", n, key)
     return {"n": arguments["n"]}

@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) models: std::collections::BTreeMap<String, steward_language::model::ModelSettings>,
     /// What questions may read and take.
     pub(crate) analysis: AnalysisSettings,
+    /// How long a conversation waits.
+    pub(crate) conversation: ConversationSettings,
     /// What tools may touch.
     pub(crate) tools: ToolSettings,
 }
@@ -65,6 +67,22 @@ pub(crate) struct ModelSettings {
     /// Whether values of the data may be sent along. Names of tables and columns always are.
     #[serde(default)]
     pub(crate) send_samples: bool,
+}
+
+/// How long a conversation waits for its tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ConversationSettings {
+    /// Seconds that one call may take.
+    pub(crate) call_seconds: u16,
+    /// Seconds that a whole answer may take.
+    pub(crate) answer_seconds: u16,
+}
+
+impl Default for ConversationSettings {
+    fn default() -> Self {
+        Self { call_seconds: 50, answer_seconds: 60 }
+    }
 }
 
 /// Limits and rules of questions.
@@ -106,6 +124,7 @@ impl Default for Settings {
             model: None,
             models: std::collections::BTreeMap::new(),
             analysis: AnalysisSettings::default(),
+            conversation: ConversationSettings::default(),
             tools: ToolSettings::default(),
         }
     }

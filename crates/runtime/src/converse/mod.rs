@@ -125,6 +125,40 @@ impl Talker {
         self.readers.get(&self.toolbox, caller, data).await
     }
 
+    /// What a message means, by itself or within its conversation. Nothing is done, and nothing is written down.
+    pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
+        let turn = &Turn { said: clean(&turn.said)?, ..turn.clone() };
+        let memory = Memory::open(self.house(), turn).await?;
+        let data = if turn.data.is_empty() { &memory.data } else { &turn.data };
+        let reader = self.reader(&turn.caller, data).await?;
+        understand(&reader, turn, &memory, self.house()).await
+    }
+
+    /// Whether what a message acts on exists: each target is looked up by tools that change nothing, and nothing else is called.
+    pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
+        let turn = &Turn { said: clean(&turn.said)?, ..turn.clone() };
+        let house = self.house();
+        let memory = Memory::open(house, turn).await?;
+        let data = if turn.data.is_empty() { &memory.data } else { &turn.data };
+        let reader = self.reader(&turn.caller, data).await?;
+        let understood = understand(&reader, turn, &memory, house).await?;
+        let mut record = Record::new(house, turn.caller.user.clone())?;
+        record.begin(&turn.said, "validation")?;
+        record.flush().await?;
+        let (task, began) = (record.task, house.clock.monotonic());
+        let work = carry::Work { talker: self, reader: &reader, turn, memory: &memory, data, task, began, watch: &|_| {} };
+        let mut checks = Vec::new();
+        for step in &understood.steps {
+            let (mut calls, mut found) = (Vec::new(), Vec::new());
+            if step.target.is_some() {
+                let _told_below = work.find(step, &mut calls, &mut found).await;
+            }
+            checks.extend(found.into_iter().map(|check| json!({ "step": carry::what(step), "target": check.wanted, "exists": check.well, "found": check.came, "tools": check.tools })));
+        }
+        record.end(Ok(format!("{} checked", checks.len()))).await?;
+        Ok(json!({ "valid": understood.question.is_none() && checks.iter().all(|check| check["exists"] == true), "question": understood.question, "checks": checks }))
+    }
+
     /// Answers what was said. What goes wrong on the way is part of the reply; an error means that the message could not be taken.
     pub async fn say(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
         let said = clean(&turn.said)?;

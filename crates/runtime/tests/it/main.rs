@@ -11,6 +11,8 @@
 mod conversations;
 mod live_model;
 mod runs;
+mod stories;
+mod talks;
 mod toolbox;
 mod walkthroughs;
 mod workers;

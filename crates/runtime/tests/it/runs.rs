@@ -57,11 +57,11 @@ fn decided(action: HumanAction, updates: Json) -> Decided {
     Decided { action, message: String::new(), updates, by: Label::new("bob").unwrap(), from: "test".into() }
 }
 
-fn tool(name: &str, arguments: Json) -> Json {
+pub(crate) fn tool(name: &str, arguments: Json) -> Json {
     json!({ "type": "tool", "tool": name, "arguments": arguments })
 }
 
-fn workflow(name: &str, entry: &str, nodes: Json, edges: Json) -> Json {
+pub(crate) fn workflow(name: &str, entry: &str, nodes: Json, edges: Json) -> Json {
     json!({ "name": name, "patterns": ["react"], "entry_point": entry, "nodes": nodes, "edges": edges })
 }
 

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// A model whose replies are written down: for each agent, by its system prompt, one after the other; the last one for ever.
-struct Scripted(Vec<(&'static str, Vec<Answer>)>);
+pub(crate) struct Scripted(pub(crate) Vec<(&'static str, Vec<Answer>)>);
 
 #[async_trait]
 impl Model for Scripted {
@@ -39,11 +39,11 @@ impl Model for Scripted {
     }
 }
 
-fn says(text: &str) -> Answer {
+pub(crate) fn says(text: &str) -> Answer {
     Answer { text: text.into(), ..Answer::default() }
 }
 
-fn calls(name: &str, arguments: Json) -> Answer {
+pub(crate) fn calls(name: &str, arguments: Json) -> Answer {
     let Json::Object(arguments) = arguments else { panic!("an object") };
     let arguments = Arguments::Json(arguments);
     let call = ToolCall { id: "1".into(), name: name.into(), arguments, signature: None };
@@ -60,24 +60,24 @@ fn scope() -> Scope {
     Scope::User(user())
 }
 
-fn decided(action: HumanAction) -> Decided {
+pub(crate) fn decided(action: HumanAction) -> Decided {
     let by = Label::new("bob").unwrap();
     Decided { action, message: String::new(), updates: JsonObject::new(), by, from: "test".into() }
 }
 
 /// A runner as another process would have one: a toolbox and a name of its own.
-async fn runner(shop: &Shop, name: &str, models: Models) -> Runner {
+pub(crate) async fn runner(shop: &Shop, name: &str, models: Models) -> Runner {
     let toolbox = Arc::new(Shop::toolbox(&shop.fixture).await);
     let holder = Holder { name: Label::new(name).unwrap(), lease: Duration::from_secs(2) };
     let home = shop.fixture.folder.path().to_owned();
     Runner::new(toolbox, Arc::new(models), home).unwrap().held_by(holder)
 }
 
-fn quiet() -> Told {
+pub(crate) fn quiet() -> Told {
     Arc::new(|_, _| {})
 }
 
-fn once() -> ServiceOptions {
+pub(crate) fn once() -> ServiceOptions {
     ServiceOptions { until_empty: true, ..ServiceOptions::default() }
 }
 
@@ -90,7 +90,7 @@ fn define_look(shop: &Shop, name: &str, tool: &str) {
     shop.define("workflows", name, &look);
 }
 
-fn define_agent(shop: &Shop, name: &str, tools: &[&str], below: &[&str]) {
+pub(crate) fn define_agent(shop: &Shop, name: &str, tools: &[&str], below: &[&str]) {
     let agent = json!({
         "name": name, "role": name, "system_prompt": name, "tools": tools, "sub_agents": below, "max_iterations": 6,
         "llm_config": { "model": "scripted" },
@@ -98,7 +98,7 @@ fn define_agent(shop: &Shop, name: &str, tools: &[&str], below: &[&str]) {
     shop.define("agents", name, &agent);
 }
 
-async fn status(shop: &Shop, task: TaskId) -> TaskStatus {
+pub(crate) async fn status(shop: &Shop, task: TaskId) -> TaskStatus {
     shop.fixture.house.store.task(&Scope::System, task).await.unwrap().unwrap().status
 }
 

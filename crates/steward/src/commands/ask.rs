@@ -1,6 +1,6 @@
 //! `steward ask`.
 
-use super::Context;
+use super::{Context, chat};
 use crate::error::Failure;
 use crate::home::Opened;
 use crate::output::{Tone, document, frame, paint, say};
@@ -17,6 +17,7 @@ use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
 use steward_language::model::{Model, OpenAi, Options as ModelOptions, Secret};
 use steward_runtime::ask::{Answer, Ask, House, Planner, Progress};
+use steward_runtime::converse::Talker;
 use steward_store::{ConversationFilter, Page};
 
 #[derive(Args)]
@@ -87,6 +88,15 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
             timeout_seconds: context.settings.analysis.timeout_seconds,
         },
     };
+    // With nothing named, the question goes to whatever is set up.
+    if let (Some(question), true) = (&command.question, ask.data.is_empty())
+        && let Some(talker) = talked(context, &opened, &ask).await?
+    {
+        let turn = chat::turn(context, question, ask.conversation);
+        let answered = chat::one(&talker, &turn, context.json, command.explain).await;
+        talker.toolbox().close().await;
+        return answered;
+    }
     match command.question {
         Some(_) => {
             let answer = one(&house, &ask, context.json).await?;
@@ -95,6 +105,25 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
         }
         None => prompt(&house, &mut ask, command.explain).await,
     }
+}
+
+/// Whom a question without data goes to: the tools and domains that are set up, unless it belongs to a conversation about data
+/// that was named.
+async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<Talker>, Failure> {
+    if let Some(id) = ask.conversation {
+        let window = opened.store.window(&context.scope, id, 10).await?;
+        let last = window.iter().rev().find(|message| message.role == steward_domain::Role::Agent);
+        if !last.is_some_and(|message| message.metadata.contains_key("outcome")) {
+            return Ok(None);
+        }
+        return chat::talker(context).await.map(Some);
+    }
+    let talker = chat::talker(context).await?;
+    if chat::has_domains(&talker, context).await? {
+        return Ok(Some(talker));
+    }
+    talker.toolbox().close().await;
+    Ok(None)
 }
 
 /// Everything a question is answered with.
@@ -139,7 +168,7 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
     })
 }
 
-async fn conversation(
+pub(super) async fn conversation(
     context: &Context,
     opened: &Opened,
     named: Option<&str>,
@@ -199,6 +228,21 @@ fn show(answer: &Answer, json: bool, explain: bool) {
     for finding in &answer.response.summary.key_findings {
         say(format!("  • {finding}"));
     }
+    tables(answer);
+    if let Some(clarification) = &answer.clarification {
+        if clarification.question != answer.answer {
+            say("");
+            say(&clarification.question);
+        }
+        for (place, option) in clarification.options.iter().enumerate() {
+            say(format!("  {}. {}", place + 1, option.label));
+        }
+    }
+    notes(answer, explain);
+}
+
+/// The tables and charts of an answer.
+pub(super) fn tables(answer: &Answer) {
     let width = comfy_table::Table::new().width().map_or(100, usize::from);
     for table in answer.tables.iter().take(3) {
         let lone = table.frame.rows.len() <= 1 && table.frame.fields.len() <= 1;
@@ -220,16 +264,6 @@ fn show(answer: &Answer, json: bool, explain: bool) {
             say(drawn);
         }
     }
-    if let Some(clarification) = &answer.clarification {
-        if clarification.question != answer.answer {
-            say("");
-            say(&clarification.question);
-        }
-        for (place, option) in clarification.options.iter().enumerate() {
-            say(format!("  {}. {}", place + 1, option.label));
-        }
-    }
-    notes(answer, explain);
 }
 
 fn notes(answer: &Answer, explain: bool) {

@@ -4,6 +4,7 @@ mod analytics;
 mod approvals;
 mod ask;
 mod audit;
+mod chat;
 mod config;
 mod conversation;
 mod doctor;
@@ -13,6 +14,7 @@ mod mcp_servers;
 mod profile;
 mod retention;
 mod run;
+mod skill;
 mod skills;
 mod task;
 mod tools;
@@ -32,6 +34,7 @@ use steward_telemetry::Metrics;
 #[command(name = "steward", version, about, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   steward ask 'total sales by month in 2021' --data sales.csv
+  steward chat                          talk with your tools and data
   steward profile sales.csv             what is in a file
   steward init                          set up ~/.steward
   steward doctor                        check everything and say how to fix it
@@ -74,6 +77,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Ask a question about data, in plain language.
     Ask(ask::AskCommand),
+    /// Talk with everything that is set up: ask, do, decide, one message after the other.
+    Chat(chat::Chat),
     /// Look a file, a folder or a database over: columns, values, quality, joins.
     Profile(profile::ProfileCommand),
     /// Set up a home: folders, key, store, example configuration. What is there stays.
@@ -105,6 +110,8 @@ pub(crate) enum Command {
     /// Decide on calls that wait for a person.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
+    /// Use one of the language skills by itself: intent, entities, references, routing, errors in plain words.
+    Skill(skill::Skill),
     /// Look at skills: folders with a SKILL.md.
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
@@ -169,6 +176,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
     let context = Context { home, settings, json: cli.global.json, scope, metrics };
     match cli.command {
         Command::Ask(ask) => ask::run(&context, ask).await,
+        Command::Chat(chat) => chat::run(&context, chat).await,
         Command::Profile(profile) => profile::run(&context, &profile).await,
         Command::Init => init::run(&context).await,
         Command::Audit(audit) => audit::run(&context, audit).await,
@@ -180,6 +188,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         Command::Tools(tools) => tools::run(&context, tools).await,
         Command::McpServers(servers) => mcp_servers::run(&context, servers).await,
         Command::Approvals(approvals) => approvals::run(&context, approvals).await,
+        Command::Skill(skill) => skill::run(&context, skill).await,
         Command::Skills(skills) => skills::run(&context, &skills),
         Command::Mcp(mcp) => mcp::run(&context, mcp).await,
         Command::Retention(retention) => retention::run(&context, &retention).await,

@@ -1,0 +1,329 @@
+//! `steward chat`: one conversation over everything that is set up, data and tools alike.
+
+use super::{Context, ask};
+use crate::error::Failure;
+use crate::output::{Tone, document, paint, say, short};
+use clap::Args;
+use comfy_table::{ContentArrangement, Table, presets};
+use rustyline::error::ReadlineError;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{Certainty, ConversationId};
+use steward_language::answer::plain;
+use steward_runtime::converse::{Asked, Heard, Limits, Outcome, Reply, Shown, Talker, Turn};
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  steward chat                             a prompt; /help says what it understands
+  steward chat 'show my tasks'             one message, one answer
+  steward chat 'mark the first one done' --conversation last
+  steward chat --data sales.csv            with data of your own beside what is set up")]
+pub(crate) struct Chat {
+    /// What to say. Leave it out for a prompt.
+    message: Option<String>,
+    /// A file, a folder, a pattern or a database address to talk about; repeat it for several.
+    #[arg(long, short, value_name = "SOURCE")]
+    data: Vec<String>,
+    /// Go on with this conversation; `last` is the one before.
+    #[arg(long, short, value_name = "ID")]
+    conversation: Option<String>,
+    /// Show how each message was read.
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let conversation = ask::conversation(context, &opened, command.conversation.as_deref()).await?;
+    let talker = talker(context).await?;
+    let turn = Turn {
+        said: command.message.clone().unwrap_or_default(),
+        conversation,
+        caller: crate::toolbox::caller(context),
+        data: command.data.clone(),
+    };
+    let ended = match command.message {
+        Some(_) => one(&talker, &turn, context.json, command.explain).await,
+        None => prompt(&talker, turn, context.home.path.join("history"), command.explain).await,
+    };
+    talker.toolbox().close().await;
+    ended
+}
+
+/// Holds conversations over the toolbox of this home.
+pub(super) async fn talker(context: &Context) -> Result<Talker, Failure> {
+    let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
+    let limits = &context.settings.conversation;
+    Ok(Talker::new(
+        toolbox,
+        Limits {
+            call: Duration::from_secs(u64::from(limits.call_seconds)),
+            answer: Duration::from_secs(u64::from(limits.answer_seconds)),
+        },
+    ))
+}
+
+/// One message and its answer.
+pub(super) async fn one(talker: &Talker, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
+    let reply = say_it(talker, turn, json).await?;
+    if json {
+        document(&reply);
+    } else {
+        show(&reply, explain);
+    }
+    match (reply.outcome, reply.missing.first()) {
+        // Nothing at all came of it, and trying again may help.
+        (Outcome::Failed, Some(missing)) => Err(Failure::of(
+            static_code(&missing.code),
+            steward_domain::ErrorClass::Transient,
+            format!("{} {}", missing.reason, missing.next),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Codes are fixed words; the ones that a step can fail with are these.
+fn static_code(code: &str) -> &'static str {
+    const KNOWN: &[&str] = &[
+        "TOL002", "TOL004", "TOL005", "TOL007", "TOL008", "TOL010", "TOL011", "TOL012", "TOL013", "TOL014",
+        "TOL021", "TOL022", "TOL023", "TOL024", "TOL025", "TOL026",
+    ];
+    KNOWN.iter().find(|known| **known == code).copied().unwrap_or("TOL011")
+}
+
+async fn say_it(talker: &Talker, turn: &Turn, json: bool) -> Result<Reply, Failure> {
+    let terminal = std::io::stderr().is_terminal() && !json;
+    let tell = move |heard: Heard| {
+        if !terminal {
+            return;
+        }
+        let line = match heard {
+            Heard::Understood { .. } => return,
+            Heard::Began { what, .. } => format!("· {what} …"),
+            Heard::Ended { well, took, .. } => {
+                format!("{} {} ms\n", if well { "✓" } else { "✗" }, took.as_millis())
+            }
+        };
+        eprint!("\r\u{1b}[2K\u{1b}[90m{line}\u{1b}[0m");
+        let _shown = std::io::stderr().flush();
+    };
+    Ok(talker.say(turn, &tell).await?)
+}
+
+fn show(reply: &Reply, explain: bool) {
+    if let Some(question) = &reply.question {
+        let before =
+            reply.response.answer.strip_suffix(question.text.as_str()).unwrap_or(&reply.response.answer);
+        if !before.trim().is_empty() {
+            say(before.trim_end());
+        }
+    } else {
+        say(&reply.response.answer);
+    }
+    reply.tables.iter().take(4).for_each(rows);
+    reply.analyses.iter().for_each(ask::tables);
+    for missing in reply.missing.iter().filter(|_| reply.outcome == Outcome::Partial) {
+        say(paint(Tone::Warn, &format!("Missing: {}. {}", missing.part, missing.reason)));
+    }
+    if let Some(question) = &reply.question {
+        asked(question);
+    }
+    if explain {
+        say("");
+        reply.reasons.iter().for_each(|reason| say(paint(Tone::Quiet, &format!("  {reason}"))));
+        for step in &reply.steps {
+            let tool = step.tool.as_deref().unwrap_or("analysis");
+            say(paint(Tone::Quiet, &format!("  {tool}: {} ms", step.milliseconds)));
+        }
+    }
+    if !reply.response.suggestions.is_empty() {
+        say("");
+        for suggestion in &reply.response.suggestions {
+            say(format!("{} {suggestion}", paint(Tone::Quiet, "next:")));
+        }
+    }
+    footer(reply);
+}
+
+fn asked(question: &Asked) {
+    say(&question.text);
+    for (place, option) in question.options.iter().enumerate() {
+        say(format!("  {}. {}", place + 1, option.label));
+    }
+}
+
+/// Rows of a tool's result.
+fn rows(shown: &Shown) {
+    // One row with one or two cells is in the sentence already.
+    if shown.table.rows.len() < 2 {
+        return;
+    }
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(shown.table.columns.iter().map(|name| name.replace('_', " ")));
+    if !std::io::stdout().is_terminal() {
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    }
+    for row in shown.table.rows.iter().take(20) {
+        table.add_row(row.iter().map(|cell| short(&plain(cell), 60)));
+    }
+    say("");
+    say(table);
+    let more = shown.table.rows.len().saturating_sub(20);
+    if more > 0 {
+        say(paint(Tone::Quiet, &format!("… {more} more")));
+    }
+}
+
+fn footer(reply: &Reply) {
+    if !matches!(reply.outcome, Outcome::Answered | Outcome::Partial) {
+        return;
+    }
+    let confidence = match reply.response.confidence {
+        Certainty::High => paint(Tone::Good, "high confidence"),
+        Certainty::Medium => paint(Tone::Warn, "medium confidence"),
+        Certainty::Low => paint(Tone::Bad, "low confidence"),
+    };
+    let sources: Vec<&str> = reply.response.sources.iter().map(|source| source.as_str()).collect();
+    let from = if sources.is_empty() { String::new() } else { format!(" · {}", sources.join(", ")) };
+    let rest = format!(
+        "{from} · {} ms · conversation {}",
+        reply.response.total_execution_time_ms, reply.conversation_id
+    );
+    say(format!("{confidence}{}", paint(Tone::Quiet, &rest)));
+}
+
+const HELP: &str = "Say what you want to know or have done. A number chooses from a list.
+  /new       begin anew          /why    how the last message was read
+  /history   what was said       /tools  what can be used
+  /quit      leave (or Ctrl-D)";
+
+/// Where lines come from: an editor on a terminal, plain lines from a pipe.
+enum Lines {
+    Editor(Box<rustyline::DefaultEditor>, PathBuf),
+    Pipe,
+}
+
+impl Lines {
+    fn open(history: PathBuf) -> Self {
+        if !std::io::stdin().is_terminal() {
+            return Self::Pipe;
+        }
+        match rustyline::DefaultEditor::new() {
+            Ok(mut editor) => {
+                let _there_is_none_yet = editor.load_history(&history);
+                Self::Editor(Box::new(editor), history)
+            }
+            Err(_) => Self::Pipe,
+        }
+    }
+
+    fn next(&mut self) -> Option<String> {
+        match self {
+            Self::Editor(editor, history) => loop {
+                match editor.readline("› ") {
+                    Ok(line) => {
+                        let _only_for_comfort = editor.add_history_entry(line.as_str());
+                        let _only_for_comfort = editor.save_history(history);
+                        return Some(line);
+                    }
+                    // Ctrl-C takes back the line, not the conversation.
+                    Err(ReadlineError::Interrupted) => {}
+                    Err(_) => return None,
+                }
+            },
+            Self::Pipe => {
+                let mut line = String::new();
+                let read = std::io::stdin().lock().read_line(&mut line).ok()?;
+                (read > 0).then(|| line.trim_end_matches('\n').to_owned())
+            }
+        }
+    }
+}
+
+/// One message after the other in one conversation.
+async fn prompt(talker: &Talker, mut turn: Turn, history: PathBuf, explain: bool) -> Result<(), Failure> {
+    if std::io::stdin().is_terminal() {
+        say(paint(Tone::Quiet, "Say what you want to know or have done. /help for more, Ctrl-D to leave."));
+    }
+    let mut lines = Lines::open(history);
+    let mut last: Option<Reply> = None;
+    while let Some(line) = lines.next() {
+        let line = line.trim().to_owned();
+        match line.as_str() {
+            "" => continue,
+            "/quit" | "/exit" => break,
+            "/help" => say(HELP),
+            "/new" => {
+                (turn.conversation, last) = (None, None);
+                say(paint(Tone::Quiet, "A new conversation."));
+            }
+            "/why" => match &last {
+                Some(reply) => reply.reasons.iter().for_each(|reason| say(format!("  {reason}"))),
+                None => say(paint(Tone::Quiet, "Nothing was said yet.")),
+            },
+            "/history" => shown_before(talker, &turn).await?,
+            "/tools" => tools(talker, &turn).await?,
+            command if command.starts_with('/') => say(format!("There is no {command}.\n{HELP}")),
+            _ => {
+                turn.said = chosen(&line, last.as_ref()).unwrap_or(line);
+                match say_it(talker, &turn, false).await {
+                    Ok(reply) => {
+                        turn.conversation = Some(reply.conversation_id);
+                        show(&reply, explain);
+                        last = Some(reply);
+                    }
+                    Err(failure) => failure.print(false),
+                }
+                say("");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A bare number chooses from what was offered.
+fn chosen(line: &str, last: Option<&Reply>) -> Option<String> {
+    let place = line.parse::<usize>().ok()?.checked_sub(1)?;
+    Some(last?.question.as_ref()?.options.get(place)?.say.clone())
+}
+
+async fn shown_before(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
+    let Some(id) = turn.conversation else {
+        say(paint(Tone::Quiet, "Nothing was said yet."));
+        return Ok(());
+    };
+    let store = &talker.toolbox().house().store;
+    let scope = steward_store::Scope::User(turn.caller.user.clone());
+    for message in store.history(&scope, id, steward_store::Page::first(50)).await? {
+        let who = if message.role == steward_domain::Role::User { "›" } else { " " };
+        say(format!("{} {}", paint(Tone::Strong, who), short(message.content.as_str(), 200)));
+    }
+    Ok(())
+}
+
+async fn tools(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
+    let reader = talker.reader(&turn.caller, &turn.data).await?;
+    for topic in reader.domains() {
+        say(paint(Tone::Strong, &topic.title));
+        for intent in &topic.intents {
+            say(format!("  {} {}", intent.name, paint(Tone::Quiet, &short(&intent.description, 80))));
+        }
+    }
+    Ok(())
+}
+
+/// Whether anything is set up that can be talked to.
+pub(super) async fn has_domains(talker: &Talker, context: &Context) -> Result<bool, Failure> {
+    let caller = crate::toolbox::caller(context);
+    Ok(talker.reader(&caller, &[]).await?.domains().next().is_some())
+}
+
+/// A turn of one question.
+pub(super) fn turn(context: &Context, said: &str, conversation: Option<ConversationId>) -> Turn {
+    Turn { said: said.to_owned(), conversation, caller: crate::toolbox::caller(context), data: Vec::new() }
+}

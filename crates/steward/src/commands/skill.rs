@@ -1,0 +1,237 @@
+//! `steward skill`: each skill by itself. They read what they are given and change nothing.
+
+use super::{Context, chat};
+use crate::error::Failure;
+use crate::output::{document, say};
+use clap::{Args, ValueEnum};
+use serde_json::{Value as Json, json};
+use std::io::Read as _;
+use steward_domain::{IntentKind, JsonObject};
+use steward_language::skill::{
+    ALL, Answered, Entity, FOUR, Found, Recent, SEVEN, agrees, classify, extract, humanise, resolve, suggest,
+};
+use steward_policy::Caller;
+use steward_tools::call::Request;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  steward skill intent 'mark the dentist task as done'
+  steward skill entities 'call Anna on 2026-03-14 at 3pm'
+  steward skill references 'delete the second one' --recent 'task:1:Buy milk' --recent 'task:2:Call the dentist'
+  steward skill understand 'show my tasks and mark the first one done'
+  steward skill validate 'delete task 999'
+  steward skill humanise 'field_required: title'
+  steward skill summarize < notes.txt")]
+pub(crate) struct Skill {
+    /// Which skill.
+    #[arg(value_enum)]
+    name: Name,
+    /// The words. Leave them out, or write `-`, to read them from a pipe.
+    text: Option<String>,
+    /// An entity of the conversation, as TYPE:ID:NAME, in the order in which they were shown; repeat it for several.
+    #[arg(long, value_name = "TYPE:ID:NAME")]
+    recent: Vec<String>,
+    /// Which kinds of wishes `intent` chooses from.
+    #[arg(long, value_enum, default_value = "all")]
+    kinds: Kinds,
+    /// What was tried, for `humanise`: "create the task".
+    #[arg(long)]
+    doing: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Name {
+    /// What kind of wish it is.
+    Intent,
+    /// Days, times, numbers, ids, titles, names in it.
+    Entities,
+    /// What "it", "both", "the second one" stand for.
+    References,
+    /// Which domain it belongs to, and which of its intents is meant.
+    Route,
+    /// Which tools fit, with their arguments filled.
+    Tools,
+    /// All of it: the steps that would be carried out.
+    Understand,
+    /// Whether what it acts on exists, looked up through tools that change nothing.
+    Validate,
+    /// Whether it is a plain yes or no.
+    Confirm,
+    /// An error in plain words, with what to do next.
+    Humanise,
+    /// What could be asked next.
+    Suggest,
+    /// The main sentences of a text.
+    Summarize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kinds {
+    /// S4's seven.
+    Seven,
+    /// S1's four.
+    Four,
+    /// All of them.
+    All,
+}
+
+pub(super) async fn run(context: &Context, skill: Skill) -> Result<(), Failure> {
+    let text = match skill.text.as_deref() {
+        Some(text) if text != "-" => text.to_owned(),
+        _ => {
+            let mut text = String::new();
+            std::io::stdin().lock().take(10 << 20).read_to_string(&mut text).map_err(Failure::unexpected)?;
+            text
+        }
+    };
+    let recent: Vec<Recent> = skill.recent.iter().zip(1..).map(|(row, at)| read(row, at)).collect::<Result<_, _>>()?;
+    let found = match skill.name {
+        Name::Intent => intent(&text, skill.kinds),
+        Name::Entities => json!({ "entities": extract(&text, &[], None).iter().map(entity).collect::<Vec<_>>() }),
+        Name::References => references(&text, &recent),
+        Name::Confirm => json!({ "agrees": agrees(&text) }),
+        Name::Humanise => {
+            let humane = humanise(&text, skill.doing.as_deref());
+            json!({ "trouble": format!("{:?}", humane.trouble), "remedy": format!("{:?}", humane.remedy), "message": humane.message,
+                "next": humane.next, "confidence": humane.confidence, "reasons": humane.reasons })
+        }
+        Name::Route | Name::Tools | Name::Understand | Name::Validate | Name::Suggest | Name::Summarize => {
+            with_toolbox(context, skill.name, &text).await?
+        }
+    };
+    if context.json {
+        document(&found);
+    } else {
+        show(&found, 0);
+    }
+    Ok(())
+}
+
+fn read(row: &str, at: u64) -> Result<Recent, Failure> {
+    let mut parts = row.splitn(3, ':');
+    match (parts.next(), parts.next()) {
+        (Some(entity_type), Some(id)) if !entity_type.is_empty() && !id.is_empty() => Ok(Recent {
+            entity_type: entity_type.to_owned(),
+            id: id.to_owned(),
+            name: parts.next().map(str::to_owned),
+            mentions: 1,
+            last: 1,
+            place: usize::try_from(at).ok(),
+        }),
+        _ => Err(Failure::user("CLI004", format!("--recent {row}: write TYPE:ID:NAME, such as task:1:Buy milk"))),
+    }
+}
+
+fn intent(text: &str, kinds: Kinds) -> Json {
+    let kinds: &[IntentKind] = match kinds {
+        Kinds::Seven => SEVEN,
+        Kinds::Four => FOUR,
+        Kinds::All => ALL,
+    };
+    let intent = classify(text, kinds);
+    json!({ "intent": intent.kind, "confidence": intent.confidence, "alternatives": intent.alternatives, "reasons": intent.reasons })
+}
+
+fn entity(entity: &Entity) -> Json {
+    json!({ "kind": format!("{:?}", entity.kind), "text": entity.text, "value": format!("{:?}", entity.value),
+        "at": [entity.start, entity.end], "confidence": entity.confidence, "reason": entity.reason })
+}
+
+fn references(text: &str, recent: &[Recent]) -> Json {
+    let named = |at: &usize| recent.get(*at).map(|entity| json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }));
+    let found: Vec<Json> = resolve(text, recent)
+        .iter()
+        .map(|reference| {
+            let (stands_for, question) = match &reference.found {
+                Found::One(at) => (vec![named(at)], None),
+                Found::Several(all) => (all.iter().map(named).collect(), None),
+                Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
+                Found::Nothing { question } => (Vec::new(), Some(question)),
+            };
+            json!({ "said": reference.said, "stands_for": stands_for, "question": question, "confidence": reference.confidence, "reasons": reference.reasons })
+        })
+        .collect();
+    json!({ "references": found })
+}
+
+/// Skills that know what is set up.
+async fn with_toolbox(context: &Context, name: Name, text: &str) -> Result<Json, Failure> {
+    let talker = chat::talker(context).await?;
+    let caller = crate::toolbox::caller(context);
+    let found = known(&talker, name, text, &caller, context).await;
+    talker.toolbox().close().await;
+    found
+}
+
+async fn known(
+    talker: &steward_runtime::converse::Talker,
+    name: Name,
+    text: &str,
+    caller: &Caller,
+    context: &Context,
+) -> Result<Json, Failure> {
+    match name {
+        Name::Tools => {
+            talker.toolbox().look_at_new().await;
+            let found = talker.toolbox().search(caller, text, 5).await?;
+            let candidates: Vec<Json> = found
+                .candidates
+                .iter()
+                .map(|candidate| json!({ "tool": candidate.name, "confidence": candidate.confidence, "reasons": candidate.reasons }))
+                .collect();
+            Ok(json!({ "candidates": candidates, "question": found.question.map(|question| question.text) }))
+        }
+        Name::Summarize => {
+            let mut arguments = JsonObject::new();
+            arguments.insert("text".into(), text.into());
+            let receipt = talker.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
+            Ok(receipt.output.structured.unwrap_or_else(|| receipt.output.words().into()))
+        }
+        Name::Suggest => {
+            let reader = talker.reader(caller, &[]).await?;
+            let domains: Vec<_> = reader.domains().map(|topic| topic.name.clone()).collect();
+            let snapshot = talker.toolbox().registry().snapshot();
+            let fields: Vec<_> = snapshot.domains.values().map(|field| (**field.domain).clone()).collect();
+            let next = suggest(Answered { question: text, domains: &domains }, &fields);
+            Ok(json!({ "suggestions": next.iter().map(|next| json!({ "text": next.text, "domain": next.domain, "reason": next.reason })).collect::<Vec<_>>() }))
+        }
+        Name::Validate => Ok(talker.validate(&chat::turn(context, text, None)).await?),
+        _ => {
+            let understood = talker.understand(&chat::turn(context, text, None)).await?;
+            Ok(match name {
+                Name::Route => json!({ "domains": understood.domains, "confidence": understood.confidence, "question": understood.question, "reasons": understood.reasons }),
+                _ => json!(understood),
+            })
+        }
+    }
+}
+
+/// A document as indented lines.
+fn show(value: &Json, depth: usize) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Json::Object(fields) => {
+            for (name, value) in fields.iter().filter(|(_, value)| !empty(value)) {
+                if value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Json::is_object)) {
+                    say(format!("{indent}{name}:"));
+                    show(value, depth + 1);
+                } else {
+                    say(format!("{indent}{name}: {}", steward_language::answer::plain(value)));
+                }
+            }
+        }
+        Json::Array(items) => {
+            for item in items {
+                show(item, depth);
+                if item.is_object() && depth < 2 {
+                    say("");
+                }
+            }
+        }
+        other => say(format!("{indent}{}", steward_language::answer::plain(other))),
+    }
+}
+
+fn empty(value: &Json) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty)
+}
