@@ -8,28 +8,45 @@
 //!
 //! It calls nothing: [`Reader::finder`] says which lookup would help, [`Reader::settle`] reads what came back.
 
+mod answer;
+mod catalogue;
+mod choose;
+mod fill;
+mod follow;
+mod lexicon;
+mod plan;
+mod point;
+mod route;
+mod settle;
+mod text;
 mod types;
+mod values;
+mod wish;
 
 pub use types::{
-    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Settled,
-    Step, Target, Thing, Tool, Understood, Why,
+    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Settled, Step,
+    Target, Thing, Tool, Understood, Why,
 };
 
 use crate::Encoder;
-use crate::route::Topic;
+use crate::route::{Router, Topic};
+use catalogue::Catalogue;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an `Arc`.
 pub struct Reader {
     encoder: Arc<Encoder>,
     domains: Vec<Topic>,
-    tools: Vec<Tool>,
+    catalogue: Catalogue,
+    /// Tells domains apart; there is none to tell when there is one.
+    router: Option<Router>,
 }
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("tools", &self.tools.len()).finish_non_exhaustive()
+        f.debug_struct("Reader").field("tools", &self.catalogue.tools.len()).finish_non_exhaustive()
     }
 }
 
@@ -37,7 +54,12 @@ impl Reader {
     /// Over these domains and tools. A domain without tools is one that is asked ([`Act::Ask`]).
     #[must_use]
     pub fn new(encoder: Arc<Encoder>, domains: Vec<Topic>, tools: Vec<Tool>) -> Self {
-        Self { encoder, domains, tools }
+        let titles: BTreeMap<_, _> =
+            domains.iter().map(|topic| (topic.name.clone(), topic.title.clone())).collect();
+        let asked = |topic: &Topic| tools.iter().all(|tool| tool.domain.as_ref() != Some(&topic.name));
+        let router = (domains.len() > 1 || domains.iter().any(asked)).then(|| Router::new(encoder.clone(), &domains));
+        let catalogue = Catalogue::new(&encoder, tools, &titles);
+        Self { encoder, domains, catalogue, router }
     }
 
     /// The domains that it reads against.
@@ -48,15 +70,13 @@ impl Reader {
     /// What was meant.
     #[must_use]
     pub fn understand(&self, said: &str, given: &Given<'_>) -> Understood {
-        let _ = (said, given, &self.encoder, &self.domains);
-        Understood::plain(Kind::Chat, "nothing is read yet")
+        plan::understand(self, said, given)
     }
 
     /// The lookups by which a step's target can be found, the best first. The next is worth a try when one settles as missing.
     #[must_use]
     pub fn lookups(&self, step: &Step) -> Vec<Lookup> {
-        let _ = step;
-        Vec::new()
+        settle::lookups(&self.catalogue, step)
     }
 
     /// The best of [`Reader::lookups`]. Nothing when the target needs none, or nothing here can look it up.
@@ -68,22 +88,26 @@ impl Reader {
     /// The things that a tool's result speaks of, in order.
     #[must_use]
     pub fn notice(&self, tool: &str, arguments: &Map<String, Value>, result: &Value) -> Vec<Noticed> {
-        let _ = (tool, arguments, result);
-        Vec::new()
+        let _ = arguments;
+        settle::notice(&self.catalogue, tool, result)
     }
 
-    /// What a step's target is, by what a lookup or an earlier step gave.
+    /// What a step's target is, by what a lookup or an earlier step gave. A target of the conversation needs nothing seen.
     #[must_use]
     pub fn settle(&self, step: &Step, seen: &[Noticed]) -> Settled {
-        let _ = (step, seen);
-        Settled::Missing { text: String::new(), words: String::new() }
+        settle::settle(&self.catalogue, 0, step, seen)
+    }
+
+    /// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a deal.
+    #[must_use]
+    pub fn fit(&self, step: &Step, found: &[Noticed]) -> Step {
+        settle::fit(&self.catalogue, step, found)
     }
 
     /// The arguments of each call that a step comes to, once its target is found: one call for each thing.
     /// A target of the conversation ([`Target::Known`]) needs no finding: hand in nothing.
     #[must_use]
     pub fn calls(&self, step: &Step, found: &[Noticed]) -> Vec<Map<String, Value>> {
-        let _ = (step, found);
-        Vec::new()
+        settle::calls(&self.catalogue, step, found)
     }
 }

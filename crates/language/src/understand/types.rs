@@ -244,6 +244,9 @@ pub struct Question {
     pub step: usize,
     /// The field that it is about.
     pub field: Option<String>,
+    /// The words that it is about, as they were said.
+    #[serde(default)]
+    pub words: String,
 }
 
 /// What a question is about.
@@ -329,6 +332,14 @@ impl Understood {
             changed_topic: false,
             answered: Answered::Nothing,
         }
+    }
+}
+
+impl Question {
+    /// A question with nothing but its text.
+    #[must_use]
+    pub fn open(why: Why, text: impl Into<String>, step: usize) -> Self {
+        Self { why, text: text.into(), options: Vec::new(), step, field: None, words: String::new() }
     }
 }
 

@@ -1,0 +1,43 @@
+//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [NAME…]`.
+//!
+//! It says every row of `tests/it/utterances` to the reader, with the real applications of `examples/apps` behind it, and prints
+//! what came out right for each application and how long an understanding took.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    missing_docs,
+    unreachable_pub,
+    reason = "a measuring program"
+)]
+
+#[path = "../tests/it/utterances/score.rs"]
+mod score;
+
+use score::{Bench, Failure, Report, run, table};
+use std::sync::Arc;
+use steward_language::Encoder;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let wrong = arguments.iter().any(|argument| argument == "--wrong");
+    let named: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+    let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
+    let encoder = Arc::new(Encoder::default());
+    let mut reports: Vec<(String, Report)> = Vec::new();
+    for name in names {
+        let mut bench = Bench::open(name, &encoder)?;
+        let report = run(&mut bench)?;
+        if wrong {
+            report.wrong.iter().for_each(|line| println!("{line}"));
+        }
+        reports.push((name.to_owned(), report));
+    }
+    println!("{}", table(&reports));
+    let mut took: Vec<_> = reports.iter().flat_map(|(_, report)| report.took.iter().copied()).collect();
+    took.sort();
+    let at = |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default();
+    println!("an understanding takes {:?} at p50, {:?} at p95, {:?} at most", at(0.5), at(0.95), took.last().copied().unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! Answers to a question that was asked back: a choice by name, number or place, a value, yes, no. What is none of these is a new
+//! request.
+
+use super::Reader;
+use super::catalogue::{Known, Prepared, Role};
+use super::fill::fill;
+use super::lexicon::root;
+use super::plan::{ask_field, finish};
+use super::point::{Place, place};
+use super::text::Text;
+use super::types::{Act, Answered, Argument, Choice, Given, Kind, Pending, Step, Target, Understood, Why};
+use super::values::choice_at;
+use super::wish::{Clause, clauses};
+use crate::words::words;
+use regex::Regex;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+static DECLINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:no|nope|nah|never ?mind|forget (?:it|that|about it)|cancel(?: (?:it|that))?|stop|leave it|none(?: of (?:them|these|those))?|neither|nothing|don't|do not|skip it|abort|no thanks|no thank you)\b\W*(?:thanks|thank you|please|it|then)?\W*$").ok()
+});
+static AGREES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:yes|yep|yeah|yup|sure|ok|okay|right|correct|exactly|do it|go ahead|please do|that one|that's (?:it|right)|this one|it)\b\W*(?:please|thanks)?\W*$").ok()
+});
+
+fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+/// The old understanding, completed or turned down; nothing when this answers no question.
+pub(super) fn answer(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) -> Option<Understood> {
+    let plain = text.plain.trim();
+    if plain.is_empty() {
+        return None;
+    }
+    if is(&DECLINES, plain) {
+        let mut out = Understood::plain(Kind::Chat, "the question was turned down");
+        out.answered = Answered::Declined;
+        return Some(out);
+    }
+    let question = &pending.question;
+    match question.why {
+        Why::Entity => {
+            let chosen = chosen(text, &question.options);
+            if let Some(choice) = chosen {
+                return Some(with_entity(reader, pending, choice));
+            }
+            if question.options.is_empty() || short(reader, text) {
+                return by_words(reader, text, given, pending);
+            }
+            None
+        }
+        Why::Field => with_field(reader, text, given, pending),
+        Why::Meaning => {
+            let choice = chosen(text, &question.options).or_else(|| by_verb(reader, text, &question.options))?;
+            with_tool(reader, given, pending, choice)
+        }
+        Why::Domain => {
+            let choice = chosen(text, &question.options)?;
+            let mut out = pending.understood.clone();
+            for step in &mut out.steps {
+                step.domain = choice.value.as_str().and_then(|name| steward_domain::DomainName::new(name).ok());
+            }
+            Some(completed(reader, out))
+        }
+    }
+}
+
+/// Whether it is a few words that ask for nothing by themselves.
+fn short(reader: &Reader, text: &Text) -> bool {
+    let strongest = clauses(text, &reader.catalogue).iter().flat_map(|clause| clause.cues.iter()).map(|cue| cue.weight).fold(0.0, f32::max);
+    text.tokens.len() <= 6 && strongest < 2.5
+}
+
+/// The option that is meant: by its name, by its place, or by yes when there is one.
+fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Option<&'a Choice> {
+    let plain = text.plain.trim();
+    if let [only] = options
+        && is(&AGREES, plain)
+    {
+        return Some(only);
+    }
+    let lower = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
+    let said = lower(&text.raw);
+    let id = |choice: &&Choice| match &choice.value {
+        Value::String(text) => lower(text) == said,
+        other => said.as_slice() == [other.to_string()],
+    };
+    if let Some(choice) = options.iter().find(|choice| lower(&choice.label) == said).or_else(|| options.iter().find(id)) {
+        return Some(choice);
+    }
+    match place(plain) {
+        Some(Place::Nth(number)) if said.len() <= 5 => return number.checked_sub(1).and_then(|at| options.get(at)),
+        Some(Place::Last) if said.len() <= 5 => return options.last(),
+        _ => {}
+    }
+    // A bare number is a place when it is no id.
+    if let ([only], true) = (said.as_slice(), options.len() > 1)
+        && let Some(choice) = only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).and_then(|at| options.get(at))
+    {
+        return Some(choice);
+    }
+    // Words that only one option has, in a message that is little else.
+    let telling: Vec<String> = words(&text.raw).into_iter().filter(|word| !word.stop).map(|word| root(&word.lower)).collect();
+    let holds = |choice: &&Choice| {
+        let name: Vec<String> = lower(&choice.label).iter().map(|word| root(word)).collect();
+        !telling.is_empty() && telling.iter().all(|word| name.contains(word))
+    };
+    let fitting: Vec<&Choice> = options.iter().filter(holds).collect();
+    match fitting.as_slice() {
+        [only] if telling.len() <= 6 => Some(only),
+        _ => None,
+    }
+}
+
+fn completed(reader: &Reader, mut out: Understood) -> Understood {
+    out.kind = Kind::Act;
+    out.answered = Answered::Completed;
+    out.question = None;
+    out.reasons = vec!["it answers what was asked".into()];
+    let next = out.steps.iter().enumerate().find_map(|(at, step)| ask_field(&reader.catalogue, step, at, &Clause::default()));
+    out.question = next;
+    finish(reader, &mut out, &BTreeMap::new());
+    out
+}
+
+fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understood {
+    let mut out = pending.understood.clone();
+    if let Some(step) = out.steps.get_mut(pending.question.step) {
+        let tool = step.tool().and_then(|tool| reader.catalogue.tool(tool));
+        let need = pending.question.field.as_ref().and_then(|field| step.also.iter().position(|need| need.field == *field));
+        if let (Some(need), Some(field)) = (need, pending.question.field.clone()) {
+            step.also.remove(need);
+            step.arguments.insert(field, argument(json!(choice.label)));
+        } else {
+            let entity_type = match &step.target {
+                Some(Target::Named { entity_type, .. } | Target::Id { entity_type, .. }) if !entity_type.is_empty() => entity_type.clone(),
+                _ => tool.and_then(|tool| tool.entity.clone()).unwrap_or_default(),
+            };
+            let id = match &choice.value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let thing = super::types::Thing { entity_type, id, name: Some(choice.label.clone()) };
+            step.target = Some(Target::Known { things: vec![thing] });
+            step.target_field = step.target_field.clone().or_else(|| tool.and_then(Prepared::target).map(|field| field.name.clone()));
+        }
+    }
+    completed(reader, out)
+}
+
+/// "Anna Berg" to an open question: the words name the thing.
+fn by_words(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) -> Option<Understood> {
+    if !short(reader, text) {
+        return None;
+    }
+    let mut out = pending.understood.clone();
+    let step = out.steps.get_mut(pending.question.step)?;
+    let tool = reader.catalogue.tool(step.tool()?)?;
+    let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
+    let filled = fill(text, &reader.catalogue, tool, &clause, None, given.today);
+    let entity_type = tool.entity.clone().unwrap_or_default();
+    let number = text.tokens.first().and_then(|token| token.lower.parse::<u64>().ok()).filter(|_| text.tokens.len() == 1);
+    step.target = Some(match (filled.id, number) {
+        (Some((id, ..)), _) => Target::Id { id, entity_type },
+        (None, Some(number)) => Target::Id { id: json!(number), entity_type },
+        (None, None) => Target::Named { words: text.raw.trim().to_owned(), entity_type },
+    });
+    step.target_field = tool.target().map(|field| field.name.clone());
+    Some(completed(reader, out))
+}
+
+fn argument(value: Value) -> Argument {
+    Argument { value, span: None, reason: "it answers the question".into() }
+}
+
+/// A value for the field that was asked for, or for one of several that could be set.
+fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) -> Option<Understood> {
+    let mut out = pending.understood.clone();
+    let at = pending.question.step;
+    let step = out.steps.get(at)?.clone();
+    let tool = reader.catalogue.tool(step.tool()?)?;
+    let Some(name) = pending.question.field.clone() else {
+        // Several could be set: what is said must name one or be of its sort.
+        let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
+        let filled = fill(text, &reader.catalogue, tool, &clause, None, given.today);
+        if filled.arguments.is_empty() {
+            let choice = chosen(text, &pending.question.options)?;
+            let field = choice.value.as_str()?.to_owned();
+            let mut out = completed(reader, out);
+            out.question = Some(super::types::Question {
+                why: Why::Field,
+                text: format!("What should the {} be?", field.replace('_', " ")),
+                options: vec![choice.clone()],
+                step: at,
+                field: Some(field),
+                words: String::new(),
+            });
+            return Some(out);
+        }
+        if let Some(step) = out.steps.get_mut(at) {
+            step.arguments.extend(filled.arguments);
+        }
+        return Some(completed(reader, out));
+    };
+    let field = tool.named(&name)?;
+    let value = value_of(reader, text, given, tool, field, &pending.question.options)?;
+    if let Some(step) = out.steps.get_mut(at) {
+        step.arguments.insert(name.clone(), argument(value.clone()));
+        step.missing.retain(|missing| *missing != name);
+        if let (Some(of), Some(words)) = (&field.of, value.as_str()) {
+            let target = Target::Named { words: words.to_owned(), entity_type: of.clone() };
+            step.also.push(super::types::Need { field: name, target });
+        }
+    }
+    Some(completed(reader, out))
+}
+
+/// What is said as a value of a field. A whole new request is none.
+fn value_of(reader: &Reader, text: &Text, given: &Given<'_>, tool: &Prepared, field: &Known, options: &[Choice]) -> Option<Value> {
+    let raw = text.raw.trim().trim_matches(['"', '\'', '“', '”']).trim_end_matches(['.', '!']).to_owned();
+    let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
+    match field.role {
+        Role::Choice => {
+            let tokens: Vec<_> = text.tokens.iter().collect();
+            let said = field.choices.iter().find(|choice| (0..tokens.len()).any(|at| choice_at(&tokens, at, choice).is_some()));
+            said.map(|choice| json!(choice)).filter(|_| text.tokens.len() <= 6).or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
+        }
+        Role::Day | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
+            fill(text, &reader.catalogue, tool, &clause, None, given.today).arguments.remove(&field.name).map(|argument| argument.value)
+        }
+        Role::Tags => Some(json!(raw.split([',', ';']).flat_map(|part| part.split(" and ")).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>())),
+        _ if text.quotes.is_empty() && asks_anew(reader, text) => None,
+        _ => Some(json!(raw)),
+    }
+}
+
+/// Whether this is a request of its own: it opens with a verb and names a type of thing that tools act on.
+fn asks_anew(reader: &Reader, text: &Text) -> bool {
+    let typed = text.tokens.iter().any(|token| !reader.catalogue.types_of(&token.lower).is_empty());
+    let opens = clauses(text, &reader.catalogue).iter().flat_map(|clause| clause.cues.iter()).any(|cue| cue.weight >= 4.0);
+    let asks = clauses(text, &reader.catalogue).first().is_some_and(|clause| clause.asks);
+    typed && (opens || asks)
+}
+
+/// "Create it", "find it": the option whose verb is said.
+fn by_verb<'a>(reader: &Reader, text: &Text, options: &'a [Choice]) -> Option<&'a Choice> {
+    if text.tokens.len() > 5 {
+        return None;
+    }
+    let cues: Vec<String> = clauses(text, &reader.catalogue).into_iter().flat_map(|clause| clause.cues).map(|cue| cue.group).collect();
+    let said = |tool: &Prepared| tool.groups.iter().any(|group| cues.iter().any(|cue| cue == group)) || text.tokens.iter().any(|token| token.root == tool.verb || tool.entity.as_deref().is_some_and(|entity| root(entity) == token.root));
+    let fitting: Vec<&Choice> = options.iter().filter(|choice| choice.value.as_str().and_then(|name| reader.catalogue.tool(name)).is_some_and(said)).collect();
+    fitting.first().copied()
+}
+
+/// The tool that was chosen, filled from what was said at first.
+fn with_tool(reader: &Reader, given: &Given<'_>, pending: &Pending, choice: &Choice) -> Option<Understood> {
+    let tool = reader.catalogue.tool(choice.value.as_str()?)?;
+    let mut out = pending.understood.clone();
+    let said = pending.question.words.clone();
+    let text = Text::read(&said);
+    let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
+    let filled = fill(&text, &reader.catalogue, tool, &clause, None, given.today);
+    let entity_type = tool.entity.clone().unwrap_or_default();
+    let target = tool.target().map(|_| match filled.id {
+        Some((id, ..)) => Target::Id { id, entity_type },
+        None => Target::Named { words: filled.target.map_or_else(|| said.clone(), |piece| piece.words), entity_type },
+    });
+    let step = Step {
+        domain: tool.tool.domain.clone(),
+        act: Act::Call { tool: tool.tool.name.clone() },
+        said,
+        intent: None,
+        confidence: crate::skill::sure(0.9),
+        arguments: filled.arguments,
+        target,
+        target_field: tool.target().map(|field| field.name.clone()),
+        also: Vec::new(),
+        missing: filled.missing,
+        after: Vec::new(),
+        destructive: tool.tool.destructive,
+        read_only: tool.tool.read_only,
+        alternatives: Vec::new(),
+        reasons: vec!["it was chosen".into()],
+    };
+    out.steps.truncate(pending.question.step);
+    out.steps.push(step);
+    Some(completed(reader, out))
+}

@@ -1,0 +1,399 @@
+//! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
+//! names, descriptions and schemas, once.
+
+use super::lexicon::{Class, class_of, plural, root, same_noun, singular, verb_groups, verbs};
+use super::text::{Text, slip};
+use super::types::Tool;
+use crate::Encoder;
+use crate::words::{is_stop, name_words, words};
+use regex::Regex;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+use steward_domain::DomainName;
+
+/// What a field is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The id of what is acted on.
+    Id,
+    /// Its name, where the id is not known.
+    Selector,
+    /// The name that a new thing gets, or the new name of one.
+    Title,
+    /// Words to look for, or a whole question.
+    Query,
+    /// A longer text.
+    Long,
+    /// One of a list of values.
+    Choice,
+    /// A calendar day.
+    Day,
+    /// A number.
+    Number,
+    /// How many at most.
+    Limit,
+    /// Yes or no.
+    Flag,
+    /// Several words.
+    Tags,
+    /// An address of mail.
+    Email,
+    /// A number of a telephone.
+    Phone,
+    /// Some other text.
+    Open,
+}
+
+/// A field of a tool.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) required: bool,
+    pub(super) role: Role,
+    pub(super) choices: Vec<String>,
+    /// Values that the description gives as examples.
+    pub(super) examples: Vec<String>,
+    /// The words of its name, without "new".
+    pub(super) words: Vec<String>,
+    /// Roots of the telling words of its description.
+    pub(super) cues: BTreeSet<String>,
+    /// The type of thing that it names, when it names one.
+    pub(super) of: Option<String>,
+    /// Whether numbers are whole.
+    pub(super) whole: bool,
+}
+
+/// A tool, prepared.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    pub(super) tool: Tool,
+    /// The root of the verb in its name.
+    pub(super) verb: String,
+    /// The root of the verb that its description opens with.
+    pub(super) told: String,
+    pub(super) groups: BTreeSet<&'static str>,
+    pub(super) class: Class,
+    /// What it acts on or gives.
+    pub(super) entity: Option<String>,
+    pub(super) fields: Vec<Known>,
+    /// Roots of the telling words of its name and description.
+    pub(super) words: BTreeSet<String>,
+    pub(super) vector: Option<Arc<[f32]>>,
+    /// Whether all it takes is a question in plain words.
+    pub(super) free: bool,
+}
+
+impl Prepared {
+    pub(super) fn field(&self, role: Role) -> Option<&Known> {
+        self.fields.iter().find(|field| field.role == role)
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<&Known> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The field that takes what it acts on: the id before the name.
+    pub(super) fn target(&self) -> Option<&Known> {
+        self.field(Role::Id).or_else(|| self.field(Role::Selector))
+    }
+
+    /// The field for a thing of another type that must be there already.
+    pub(super) fn refers(&self) -> Option<&Known> {
+        let there = |field: &&Known| field.of.is_some() && field.role == Role::Open;
+        self.fields.iter().filter(there).find(|field| field.required).or_else(|| self.fields.iter().find(there))
+    }
+}
+
+/// A type of thing with what else it is called.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Type {
+    pub(super) name: String,
+    pub(super) domain: Option<DomainName>,
+    pub(super) synonyms: BTreeSet<String>,
+}
+
+/// All tools.
+#[derive(Debug, Default)]
+pub(super) struct Catalogue {
+    pub(super) tools: Vec<Prepared>,
+    pub(super) types: Vec<Type>,
+    /// Roots of words that name the whole of something: "list", "notebook", "pipeline".
+    pub(super) containers: BTreeSet<String>,
+    verbs: BTreeSet<String>,
+}
+
+impl Catalogue {
+    pub(super) fn new(encoder: &Encoder, tools: Vec<Tool>, titles: &BTreeMap<DomainName, String>) -> Self {
+        let types = types(&tools);
+        let mut prepared: Vec<Prepared> = tools.into_iter().map(|tool| prepare(encoder, tool, &types)).collect();
+        // What a thing is called in brackets behind its name is another name of it.
+        let mut types: Vec<Type> = types;
+        for kind in &mut types {
+            for tool in prepared.iter().filter(|tool| tool.tool.domain == kind.domain) {
+                kind.synonyms.extend(bracketed(&tool.tool.description, &kind.name));
+            }
+        }
+        let mut containers: BTreeSet<String> = types.iter().map(|kind| root(&kind.name)).collect();
+        for tool in &prepared {
+            containers.extend(held(&tool.tool.description));
+        }
+        for (name, title) in titles {
+            containers.extend(words(title).iter().filter(|word| !word.stop).map(|word| root(&word.lower)));
+            containers.extend(name_words(name).iter().map(|word| root(word)));
+        }
+        let known: BTreeSet<String> = prepared.iter().flat_map(|tool| [tool.verb.clone(), tool.told.clone()]).collect();
+        prepared.sort_by(|a, b| a.tool.name.cmp(&b.tool.name));
+        Self { tools: prepared, types, containers, verbs: known }
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Option<&Prepared> {
+        self.tools.iter().find(|tool| tool.tool.name == name)
+    }
+
+    /// The types that a noun names, the exact name first.
+    pub(super) fn types_of(&self, noun: &str) -> Vec<&Type> {
+        let wanted = root(noun);
+        let exact: Vec<&Type> = self.types.iter().filter(|kind| root(&kind.name) == wanted).collect();
+        if !exact.is_empty() {
+            return exact;
+        }
+        let listed: Vec<&Type> = self.types.iter().filter(|kind| kind.synonyms.contains(&wanted)).collect();
+        if !listed.is_empty() {
+            return listed;
+        }
+        self.types.iter().filter(|kind| same_noun(&kind.name, noun)).collect()
+    }
+
+    /// Whether a word can open a wish here.
+    pub(super) fn is_verb(&self, root: &str) -> bool {
+        !verb_groups(root).is_empty() || self.verbs.contains(root)
+    }
+
+    /// Mends what is misspelt: the verb that opens a segment, and nouns that name a type of thing.
+    pub(super) fn mend(&self, text: &mut Text, heads: &[usize]) {
+        let mut right: Vec<(usize, String)> = Vec::new();
+        for (at, token) in text.tokens.iter().enumerate().filter(|(_, token)| !token.quoted && !token.capital) {
+            if token.lower.chars().any(char::is_numeric) || is_stop(&token.lower) {
+                continue;
+            }
+            let head = heads.contains(&token.start) && !self.is_verb(&token.root);
+            let noun = || {
+                self.types
+                    .iter()
+                    .flat_map(|kind| [kind.name.clone(), format!("{}s", kind.name)])
+                    .find(|name| slip(&token.lower, name))
+            };
+            let known = !self.types_of(&token.lower).is_empty();
+            let verb = || verbs().chain(["task"].into_iter().take(0)).find(|verb| slip(&token.lower, verb));
+            if head && let Some(verb) = verb() {
+                right.push((at, verb.to_owned()));
+            } else if !known && token.lower.len() >= 4 && !self.is_verb(&token.root) && let Some(noun) = noun() {
+                right.push((at, noun));
+            }
+        }
+        for (at, word) in right {
+            text.mend(at, &word);
+        }
+    }
+}
+
+/// The words of a tool's own name, without the server's.
+fn own_words(name: &str) -> Vec<String> {
+    name_words(name.rsplit('.').next().unwrap_or(name))
+}
+
+/// The types of things: the last nouns of names such as `create_task`, `list_companies`.
+fn types(tools: &[Tool]) -> Vec<Type> {
+    let mut found: Vec<Type> = Vec::new();
+    for tool in tools {
+        let words = own_words(&tool.name);
+        let basic = words.first().is_some_and(|verb| {
+            verb_groups(&root(verb)).iter().any(|(group, _)| ["create", "read", "list", "search", "delete", "update"].contains(group))
+        });
+        let Some(noun) = words.last().filter(|_| basic && words.len() > 1 && !is_free(&tool.input)) else { continue };
+        let (name, domain) = (singular(noun), tool.domain.clone());
+        // `update_deal_stage` changes a deal: its last noun is a field.
+        let fields = tool.input.get("properties").and_then(Value::as_object);
+        if fields.is_some_and(|fields| fields.contains_key(noun)) && words.len() > 2 {
+            continue;
+        }
+        if !found.iter().any(|kind| kind.name == name && kind.domain == domain) {
+            found.push(Type { name, domain, synonyms: BTreeSet::new() });
+        }
+    }
+    found
+}
+
+/// "Lists companies (customers and prospects)": the words in brackets behind the type.
+fn bracketed(description: &str, name: &str) -> Vec<String> {
+    static BRACKETS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w+) \(([^)]+)\)").ok());
+    let Some(pattern) = BRACKETS.as_ref() else { return Vec::new() };
+    let behind = |noun: &str| singular(&noun.to_lowercase()) == name;
+    pattern
+        .captures_iter(description)
+        .filter(|found| found.get(1).is_some_and(|noun| behind(noun.as_str())))
+        .filter_map(|found| found.get(2))
+        .flat_map(|inner| words(inner.as_str()))
+        .filter(|word| !word.stop)
+        .map(|word| root(&word.lower))
+        .collect()
+}
+
+/// Roots of what holds the things: "a task of the to-do list", "into the notebook", "from the sales pipeline".
+fn held(description: &str) -> Vec<String> {
+    static HELD: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\b(?:of|in|into|on|from|to|the) the (?:[\w-]+ )?([\w-]+)\b").ok());
+    let Some(pattern) = HELD.as_ref() else { return Vec::new() };
+    pattern
+        .captures_iter(description)
+        .filter_map(|found| found.get(1))
+        .map(|noun| root(&noun.as_str().to_lowercase()))
+        .filter(|noun| noun.len() > 2)
+        .collect()
+}
+
+fn is_question(name: &str) -> bool {
+    ["query", "question", "text", "prompt", "q", "request", "message", "input", "search"].contains(&name)
+}
+
+/// Whether all a tool takes is a question in plain words, beside what carries a talk on.
+fn is_free(input: &Value) -> bool {
+    let Some(fields) = input.get("properties").and_then(Value::as_object) else { return false };
+    let carries = |name: &str| name.ends_with("_id") || ["session", "conversation", "thread"].contains(&name);
+    let asks = fields.keys().filter(|name| is_question(name)).count();
+    asks == 1 && fields.len() > 1 && fields.keys().all(|name| is_question(name) || carries(name))
+}
+
+fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
+    let own = own_words(&tool.name);
+    let verb = own.first().map(|verb| root(verb)).unwrap_or_default();
+    let told = words(&tool.description).first().map(|word| root(&word.lower)).unwrap_or_default();
+    let here = |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
+    let noun = own.iter().skip(1).find(|noun| here(noun)).or_else(|| own.iter().skip(1).next_back());
+    let entity = noun.map(|noun| singular(noun));
+    let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
+    // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
+    let known = verb_groups(&verb);
+    let mut groups: BTreeSet<&'static str> = known.iter().filter(own_group).map(|(group, _)| *group).collect();
+    if groups.is_empty() {
+        groups = known.iter().take(1).map(|(group, _)| *group).collect();
+    }
+    let input = tool.input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let required: BTreeSet<&str> =
+        tool.input.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let many = input.contains_key("query") || input.contains_key("q");
+    let class = groups.iter().find_map(|group| class_of(group));
+    let has_id = input.keys().any(|name| is_id(name, entity.as_deref()));
+    let class = match class {
+        Some(class @ (Class::Read | Class::List | Class::Search)) if tool.read_only || !tool.destructive => class,
+        Some(class) if !tool.read_only => {
+            if tool.destructive { Class::Delete } else if class == Class::Create && has_id { Class::Update } else { class }
+        }
+        _ if tool.read_only => if many { Class::Search } else if has_id { Class::Read } else { Class::List },
+        _ if tool.destructive => Class::Delete,
+        _ if has_id => Class::Update,
+        _ => Class::Create,
+    };
+    let free = is_free(&tool.input);
+    let mut fields: Vec<Known> = Vec::new();
+    for (name, schema) in &input {
+        fields.push(field(name, schema, required.contains(name.as_str()), class, entity.as_deref(), has_id, tool.read_only, &here));
+    }
+    // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
+    fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
+    let telling = |text: &str| -> Vec<String> {
+        words(text).into_iter().filter(|word| !word.stop && word.lower.len() > 2).map(|word| root(&word.lower)).collect()
+    };
+    let mut words: BTreeSet<String> = own.iter().map(|word| root(word)).collect();
+    words.extend(telling(&tool.description));
+    for field in &fields {
+        words.extend(field.words.iter().map(|word| root(word)));
+    }
+    let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
+    Prepared { verb, told, groups, class, entity, fields, words, vector, free, tool }
+}
+
+fn is_id(name: &str, entity: Option<&str>) -> bool {
+    let words = name_words(name);
+    name == "id" || (words.len() == 2 && words.last().is_some_and(|last| last == "id") && words.first().map(String::as_str) == entity)
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of it is read from one tool, and only here")]
+fn field(
+    name: &str,
+    schema: &Value,
+    required: bool,
+    class: Class,
+    entity: Option<&str>,
+    has_id: bool,
+    read_only: bool,
+    here: &dyn Fn(&str) -> bool,
+) -> Known {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
+    let kind = match schema.get("type") {
+        Some(Value::String(kind)) => kind.as_str(),
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("string"),
+        _ => "string",
+    };
+    let description = text("description");
+    let all = name_words(name);
+    let words: Vec<String> = all.iter().filter(|word| !["new", "the"].contains(&word.as_str())).cloned().collect();
+    let fresh = all.first().is_some_and(|first| first == "new");
+    let last = words.last().map(String::as_str).unwrap_or_default();
+    let choices: Vec<String> =
+        schema.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let is_title = ["title", "name", "subject", "label", "heading", "headline"].contains(&last) || Some(last) == entity;
+    let of_type = words.iter().find(|word| here(word) && Some(singular(word).as_str()) != entity).map(|word| singular(word));
+    let day = text("format").starts_with("date") || description.contains("YYYY-MM-DD");
+    let role = match kind {
+        _ if !choices.is_empty() => Role::Choice,
+        _ if is_id(name, entity) => Role::Id,
+        "array" => Role::Tags,
+        "boolean" => Role::Flag,
+        "integer" | "number" if ["limit", "count", "top", "max", "size", "per_page"].contains(&name) => Role::Limit,
+        "integer" | "number" => Role::Number,
+        _ if day => Role::Day,
+        _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
+        _ if is_title && read_only && !has_id && class == Class::Read => Role::Selector,
+        _ if is_title => Role::Title,
+        _ if last == "email" || text("format") == "email" => Role::Email,
+        _ if ["phone", "telephone", "mobile"].contains(&last) => Role::Phone,
+        _ if is_question(last) && read_only => Role::Query,
+        _ if ["text", "body", "content", "summary", "description", "message", "note", "comment", "details"].contains(&last) => Role::Long,
+        _ => Role::Open,
+    };
+    Known {
+        role,
+        required,
+        choices,
+        examples: examples(description),
+        cues: crate::words::words(description)
+            .into_iter()
+            .filter(|word| !word.stop && word.lower.len() > 3 && !["only", "when"].contains(&word.lower.as_str()))
+            .map(|word| root(&word.lower))
+            .collect(),
+        of: of_type,
+        whole: kind == "integer",
+        name: name.to_owned(),
+        words,
+    }
+}
+
+/// "What it belongs to, like home or work": home, work.
+fn examples(description: &str) -> Vec<String> {
+    let Some((_, rest)) = description.split_once(", like ").or_else(|| description.split_once("such as ")) else {
+        return Vec::new();
+    };
+    rest.split([',', ';', '.'])
+        .flat_map(|part| part.split(" or "))
+        .flat_map(|part| part.split(" and "))
+        .map(|part| part.trim().to_lowercase())
+        .filter(|part| !part.is_empty() && part.len() < 30)
+        .collect()
+}
+
+/// Whether a noun is meant in the plural here: "tasks", "everybody".
+pub(super) fn many(noun: &str) -> bool {
+    plural(noun)
+}

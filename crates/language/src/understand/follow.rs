@@ -1,0 +1,101 @@
+//! Ellipsis: "what about Texas?", "same for last year", "and the open ones?" is the step before with one part changed.
+
+use super::Reader;
+use super::catalogue::Role;
+use super::fill::fill;
+use super::plan::finish;
+use super::text::Text;
+use super::types::{Given, Kind, Step, Target, Understood};
+use super::wish::Clause;
+use crate::words::words;
+use regex::Regex;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:and |but |ok |okay |so )*(?:what about|how about|(?:the )?same(?: thing)?(?: (?:for|with|in|but|by))?|and(?: what about)?|now)\b\s*(?P<rest>.+?)\W*$").ok()
+});
+
+/// The understanding of an utterance that only changes a part of the step before.
+pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<Understood> {
+    let before = given.before.last()?;
+    let found = FOLLOWS.as_ref()?.captures(&text.plain)?;
+    let rest = found.name("rest")?;
+    let piece = text.slice(rest.start(), rest.end());
+    let said = words(piece);
+    let verb = text.tokens.iter().find(|token| token.start >= rest.start()).is_some_and(|token| reader.catalogue.is_verb(&token.root) && token.lower != "open");
+    if said.len() > 6 || verb {
+        return None;
+    }
+    let mut step = before.clone();
+    step.after.clear();
+    if step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. })) {
+        return None;
+    }
+    let tool = before.tool().and_then(|tool| reader.catalogue.tool(tool));
+    match tool.filter(|tool| !tool.free) {
+        Some(tool) => {
+            let clause = Clause { start: rest.start(), end: rest.end(), ..Clause::default() };
+            let filled = fill(text, &reader.catalogue, tool, &clause, None, given.today);
+            let entity_type = tool.entity.clone().unwrap_or_default();
+            if let Some((id, ..)) = filled.id {
+                step.target = Some(Target::Id { id, entity_type });
+            } else if let Some(piece) = filled.target.filter(|_| tool.target().is_some()) {
+                step.target = Some(Target::Named { words: piece.words, entity_type });
+            } else if filled.arguments.is_empty() {
+                return None;
+            }
+            step.arguments.extend(filled.arguments);
+        }
+        None => {
+            step.said = changed(&before.said, piece);
+            if let Some(field) = tool.and_then(|tool| tool.field(Role::Query)) {
+                let argument = step.arguments.get_mut(&field.name)?;
+                argument.value = json!(step.said);
+            }
+        }
+    }
+    if tool.is_some_and(|tool| !tool.free) {
+        piece.clone_into(&mut step.said);
+    }
+    step.reasons = vec!["it is the request before with a part changed".into()];
+    let mut out = Understood::plain(Kind::Act, "it goes on from the request before");
+    out.steps = vec![Step { missing: Vec::new(), ..step }];
+    finish(reader, &mut out, &BTreeMap::new());
+    Some(out)
+}
+
+/// A question with the part replaced that is of the same sort as the new one: a year, a time, a name; otherwise it is added.
+fn changed(said: &str, part: &str) -> String {
+    static SORTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        [
+            r"(?i)\b(?:last|this|next|previous) (?:year|month|week|quarter)\b|\b(?:today|yesterday|tomorrow)\b",
+            r"\b(?:19|20)\d\d\b",
+            r"(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b",
+            r"(?i)\bq[1-4]\b",
+            r"\b\d+\b",
+        ]
+        .iter()
+        .filter_map(|pattern| Regex::new(pattern).ok())
+        .collect()
+    });
+    let plain = part.trim().trim_start_matches("for ").trim_start_matches("in ").trim_start_matches("by ").trim();
+    for sort in SORTS.iter() {
+        if let (Some(old), true) = (sort.find(said), sort.is_match(plain)) {
+            return format!("{}{plain}{}", said.get(..old.start()).unwrap_or_default(), said.get(old.end()..).unwrap_or_default());
+        }
+    }
+    // A time replaces a time of another sort; a name replaces a name.
+    let time = |text: &str| SORTS.iter().take(4).find_map(|sort| sort.find(text).map(|found| (found.start(), found.end())));
+    if let (Some((start, end)), true) = (time(said), time(plain).is_some()) {
+        return format!("{}{plain}{}", said.get(..start).unwrap_or_default(), said.get(end..).unwrap_or_default());
+    }
+    let proper = |text: &str, skip: usize| words(text).into_iter().skip(skip).filter(|word| word.capital && !word.stop).map(|word| (word.start, word.end)).collect::<Vec<_>>();
+    if let ([.., (start, end)], false) = (proper(said, 1).as_slice(), proper(plain, 0).is_empty()) {
+        return format!("{}{plain}{}", said.get(..*start).unwrap_or_default(), said.get(*end..).unwrap_or_default());
+    }
+    let end = said.trim_end_matches(['?', '.', '!', ' ']);
+    let joint = if ["for ", "in ", "by ", "at ", "with "].iter().any(|word| part.starts_with(word)) { "" } else { "for " };
+    format!("{end} {joint}{}", part.trim())
+}

@@ -1,0 +1,334 @@
+//! Everyday English of requests: which verbs and turns of phrase ask for what, which words stand for the same, and what is only
+//! politeness.
+//!
+//! Invariant: general words only. What a particular application calls things is in its schemas, names and descriptions.
+
+use crate::words::stem;
+use regex::Regex;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What kind of thing a verb does. The finer sense is its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    Create,
+    Read,
+    List,
+    Search,
+    Update,
+    Delete,
+}
+
+use Class::{Create, Delete, List, Read, Search, Update};
+
+/// Verbs in groups of about the same sense. A verb may stand in several; what else is said decides.
+const GROUPS: &[(&str, Class, &str)] = &[
+    ("create", Create, "create add new make write start enter save insert register compose draft generate build open put take"),
+    ("remind", Create, "remind reminder schedule plan jot remember"),
+    ("read", Read, "show open get read view display see preview check pull fetch give tell inspect describe"),
+    ("list", List, "list enumerate show display give overview browse"),
+    ("search", Search, "search find look locate seek lookup query dig hunt"),
+    ("update", Update, "update change edit modify set adjust correct fix alter make switch"),
+    ("move", Update, "move shift transfer put send go push bring advance"),
+    ("postpone", Update, "postpone reschedule delay defer push extend"),
+    ("rename", Update, "rename retitle call"),
+    ("reopen", Update, "reopen restore reactivate resume unarchive"),
+    ("assign", Update, "assign reassign give delegate allocate"),
+    ("raise", Update, "raise increase bump boost escalate"),
+    ("lower", Update, "lower decrease reduce drop"),
+    ("complete", Update, "complete finish done close tick check cross resolve accomplish mark"),
+    ("tag", Update, "tag label mark categorize categorise classify file flag"),
+    ("untag", Update, "untag unlabel"),
+    ("append", Update, "append add extend attach insert put write"),
+    ("delete", Delete, "delete remove erase discard drop scrap trash bin purge wipe clear cancel ditch kill"),
+    ("log", Create, "log record note register track document"),
+    ("lend", Update, "lend loan borrow issue"),
+    ("return", Update, "return"),
+    ("renew", Update, "renew prolong extend"),
+    ("reserve", Update, "reserve hold book queue"),
+    ("approve", Update, "approve accept confirm allow"),
+    ("reject", Update, "reject decline deny refuse"),
+    ("archive", Update, "archive store shelve"),
+    ("start", Update, "start begin launch run activate enable"),
+    ("stop", Update, "stop end halt terminate deactivate disable pause suspend"),
+    ("send", Create, "send mail email forward deliver dispatch message"),
+    ("pay", Update, "pay settle charge"),
+    ("refund", Update, "refund reimburse"),
+    ("order", Create, "order buy purchase"),
+    ("invite", Create, "invite"),
+    ("share", Update, "share publish"),
+    ("copy", Create, "copy duplicate clone"),
+    ("merge", Update, "merge combine join"),
+    ("count", Read, "count calculate compute sum total average analyze analyse compare"),
+];
+
+/// Verb groups by the root of each verb.
+static VERBS: LazyLock<HashMap<String, Vec<(&'static str, Class)>>> = LazyLock::new(|| {
+    let mut found: HashMap<String, Vec<(&'static str, Class)>> = HashMap::new();
+    for (name, class, verbs) in GROUPS {
+        for verb in verbs.split(' ') {
+            let known = found.entry(root(verb)).or_default();
+            if !known.contains(&(name, *class)) {
+                known.push((name, *class));
+            }
+        }
+    }
+    found
+});
+
+/// The groups of a verb, by its root.
+pub(super) fn verb_groups(root: &str) -> &'static [(&'static str, Class)] {
+    VERBS.get(root).map_or(&[], Vec::as_slice)
+}
+
+/// Every verb as it is written, for mending misspellings.
+pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().flat_map(|(_, _, verbs)| verbs.split(' '))
+}
+
+/// Turns of phrase: the group they speak for, how much, and what they look like in a segment without capitals. What stands in
+/// groups `a`, `b` and `c` is used up; without any, all of it is.
+const PHRASES: &[(&str, f32, &str)] = &[
+    ("delete", 5.0, r"\bget rid of\b"),
+    ("delete", 5.0, r"(?P<a>\bthrow) .*?(?P<b>\b(?:away|out)\b)"),
+    ("delete", 5.0, r"\bthrow (?:away|out)\b"),
+    ("delete", 4.0, r"(?P<a>\b(?:do not|don't|don’t|no longer|dont) (?:need|want)\b)(?:.*?(?P<b>\b(?:any ?more|any longer)\b))?"),
+    ("delete", 4.5, r"\bcan go\b"),
+    ("delete", 4.0, r"(?P<a>\btake) .*?(?P<b>\b(?:off|from|out of)) (?:my|the|our) \w+$"),
+    ("complete", 5.0, r"(?P<a>\b(?:mark|tick|check|cross)) .*?(?P<b>\b(?:off|as (?:done|finished|complete|completed)|done|complete|completed)\b)"),
+    ("complete", 5.0, r"\b(?:tick|check|cross) off\b"),
+    ("complete", 4.5, r"^(?:i(?:'m| am|’m) |we(?:'re| are) |all )?(?:done|finished|through|ready) with\b"),
+    ("complete", 4.5, r"\b(?:is|are|'s|’s|was|were|has been|have been) (?:now |all |already )?(?:done|finished|complete|completed)\b"),
+    ("complete", 3.2, r"^(?:the |my ).+? (?P<a>(?:is|are|was|were|has been|have been|got|'s)) (?:\w+ed|bought|sent|paid|written|made|sold|booked|cut|read|met|taught|found|left|brought|told)$"),
+    ("complete", 2.6, r"^(?P<a>i|we)(?: have|'ve|’ve| just| already)* (?:\w{2,}ed|bought|sent|paid|wrote|made|sold|got|took|did|went|brought|told|met|found|cut|read|saw|spoke|rang) "),
+    ("create", 5.0, r"^(?:do not|don't|dont|don’t) (?:let me )?forget(?: to| about)?\b"),
+    ("remind", 5.0, r"\bremind (?:me|us)(?: (?:to|about|of|that)(?: i (?:have|need) to)?)?\b"),
+    ("remind", 4.0, r"\b(?:a |another )?reminders? (?:for|to|about|of)\b"),
+    ("create", 2.6, r"^(?:i|we)(?: still)? (?:need to|have to|must|should|ought to|got to|gotta)\b"),
+    ("create", 4.5, r"(?P<a>\b(?:jot|write|note|put|take)(?: (?:this|that|it|something))? down(?: for me)?(?: (?:as|that)(?: i (?:have|need) to)?)?)\b"),
+    ("create", 4.5, r"^(?:a |another )?new (?:\w+)"),
+    ("create", 4.0, r"\b(?:to|on|onto|in|into) (?:my|the|our) (?:to-?do |todo )?list\b"),
+    ("log", 4.0, r"^(?:i|we)?(?: have|'ve|’ve)? ?(?P<a>had|held) an? "),
+    ("search", 4.5, r"\b(?:look|looking|search|searching|hunt) (?:for|up)\b"),
+    ("search", 4.5, r"\bdig (?:up|out)\b"),
+    ("search", 4.0, r"\bwhere (?:did|do|have) (?:i|we) (?:write|put|mention|say|note|written|noted)(?: (?:about|down))?\b"),
+    ("search", 3.5, r"\b(?:that |which )?(?:mentions?|mentioning|contains?|containing|talks? about|is about|are about|speaks? of)\b"),
+    ("search", 3.0, r"\b(?:do|did) (?:i|we) (?:have|own|know) (?:an?|any|anything|something|anyone|somebody)\b"),
+    ("search", 3.0, r"\b(?:anything|something|everything|things?) (?:about|on|with|regarding)\b"),
+    ("search", 2.5, r"\b(?:is|are) there (?:an?|any|anything|something|anyone)\b"),
+    ("search", 3.0, r"\bwhat (?:i|we) (?:wrote|said|noted)(?: about)?\b"),
+    ("search", 2.0, r"\b(?P<a>about|regarding|concerning) \w"),
+    ("read", 4.0, r"\b(?:details? (?:of|on|for|about)|tell (?:me|us) (?:more )?about|status of|more about|everything (?:i|we) (?:have|know) (?:on|about)|info(?:rmation)? (?:on|about))\b"),
+    ("read", 4.0, r"(?P<a>\b(?:call|pull|bring)) .*?(?P<b>\bup$)"),
+    ("read", 4.0, r"\b(?:pull|bring) up\b"),
+    ("read", 3.5, r"^(?:when|where|how|why|who) (?:is|was|are|were|did|does|do|much|long|old|far|big)\b"),
+    ("read", 3.5, r"^what (?:did|does|do) (?:i|we|it|they|the|that|this)\b"),
+    ("read", 3.5, r"^(?:what|which) \w+ (?:is|was) (?:the|my|it|this|that)\b"),
+    ("read", 3.0, r"^what(?:'s|’s| is| was| are| were)? (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b"),
+    ("list", 3.5, r"^what(?:'s|’s| is| are) (?:on|left|open|due|new|there|still|overdue)\b"),
+    ("list", 3.0, r"\bwhat (?:do|have|did) (?:i|we)\b"),
+    ("list", 3.5, r"^(?:which|what) \w+(?: \w+)? (?:are|do|did|have|were|need|does)\b"),
+    ("list", 3.5, r"^(?:which|what) \w+s\b"),
+    ("list", 3.0, r"^(?:are there |do (?:i|we) have |did (?:i|we) \w+ |is )?(?:any|anything)\b"),
+    ("list", 3.0, r"\b(?:everything|everyone|everybody|all|every|each)\b"),
+    ("list", 2.5, r"^who\b"),
+    ("list", 2.5, r"\boverview of\b"),
+    ("list", 2.0, r"\b(?:only|just) (?:the|those)\b|\bonly$"),
+    ("list", 3.0, r"\b(?:the )?(?:next|last|latest|first|newest|recent|top|past) (?:\d+|two|three|four|five|six|seven|eight|nine|ten) \w+"),
+    ("update", 4.0, r"\b(?:belongs? to|goes to|moves? to|moved to|now works? for|works? for)\b"),
+    ("update", 3.5, r"\b(?:is|are)(?:n't| not)(?: that| so| very)? (?:important|urgent)\b"),
+    ("update", 3.5, r"\bnew \w+ (?:is|are)\b"),
+    ("rename", 4.0, r"(?:\bis|'s|’s) (?:now )?called\b"),
+    ("postpone", 4.5, r"\b(?:push|put|move) (?:back|off|forward|up)\b|\bbring forward\b"),
+    ("append", 4.6, r"(?P<a>\badd|\bput|\bwrite|\binsert|\bad) .+? (?P<b>\b(?:to|into|onto|in|at the (?:end|bottom) of)) \w"),
+    ("append", 4.5, r"\b(?:one more thing|also|another thing|something else) for\b"),
+    ("append", 4.0, r"\bshould be added to\b"),
+    ("tag", 5.0, r"(?P<a>\bput|\badd|\bset|\bstick) (?:the |a )?(?:tag|label)s?\b"),
+    ("tag", 4.5, r"(?P<a>\bput) \S+ (?P<b>on) "),
+    ("tag", 4.0, r"(?P<a>\bfile) .+? (?P<b>under)\b"),
+    ("tag", 3.0, r"(?P<a>\bmark) .+? (?P<b>as)\b"),
+    ("tag", 4.0, r"(?P<a>\b(?:gets?|receives?|needs?)) #"),
+    ("untag", 6.0, r"(?P<a>\b(?:take|remove|get|drop|strip|delete)) .*?(?:tag|label|#\S+).*?(?P<b>\b(?:off|from)\b)"),
+    ("untag", 5.5, r"(?P<a>\b(?:take|strip)) .+? (?P<b>\boff\b)"),
+    ("untag", 5.0, r"(?P<a>\bremove) .+? (?P<b>\bfrom) "),
+    ("lend", 5.0, r"(?P<a>\bcheck) .+? (?P<b>\bout\b)|\bcheck out\b|\btakes? home\b|\b(?:wants?|would like) to (?:borrow|take)\b"),
+    ("return", 5.0, r"\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|took|take) (?:.+? )?back\b"),
+    ("renew", 4.5, r"\b(?:keep|have) .+? (?:longer|for another)\b|\bmore time\b|\banother (?:week|month)\b"),
+    ("reserve", 4.5, r"\b(?:put|place|add|set) .+? (?:on hold|on the waiting list|on the list for)\b|\bwaits? for\b|\bqueue (?:up )?for\b"),
+];
+
+/// The turns of phrase, ready to be looked for.
+pub(super) static PATTERNS: LazyLock<Vec<(&'static str, f32, Regex)>> = LazyLock::new(|| {
+    let read = |(group, weight, pattern): &(&'static str, f32, &str)| {
+        Some((*group, *weight, Regex::new(pattern).ok()?))
+    };
+    PHRASES.iter().filter_map(read).collect()
+});
+
+/// The class of a group.
+pub(super) fn class_of(group: &str) -> Option<Class> {
+    GROUPS.iter().find(|(name, ..)| *name == group).map(|(_, class, _)| *class)
+}
+
+/// Nouns that stand for the same sort of thing.
+const NOUNS: &[&str] = &[
+    "task todo to-do item job chore reminder errand",
+    "contact person people customer client colleague somebody someone everybody everyone who whom",
+    "company firm business organisation organization account customer client enterprise prospect",
+    "deal opportunity sale",
+    "note memo page entry",
+    "tag label category keyword",
+    "book title volume copy novel",
+    "loan borrowing lending",
+    "member reader borrower patron user",
+    "appointment meeting event",
+    "message mail email",
+    "document file paper",
+    "ticket issue bug case incident",
+    "order purchase",
+    "invoice bill",
+    "product article goods item",
+    "employee staff worker colleague",
+    "project undertaking",
+];
+
+/// Names of fields that mean the same.
+const FIELDS: &[&str] = &[
+    "due deadline until",
+    "text body content contents message words",
+    "phone telephone number mobile cell",
+    "email mail address e-mail",
+    "role position job function",
+    "priority importance urgency",
+    "stage phase status state",
+    "tag tags label labels category",
+    "value worth amount price cost",
+    "title name called named titled heading subject",
+    "company employer firm",
+    "city town place location",
+    "summary about said",
+    "day date when",
+    "author writer by",
+];
+
+/// Values of lists that mean the same; several words are a phrase.
+const VALUES: &[&str] = &[
+    "open,reopen,unfinished,outstanding,remaining,left,still,pending,to do,undone,incomplete,unresolved,not done",
+    "done,finished,complete,completed,closed,resolved,finish",
+    "high,important,urgent,critical,top",
+    "low,unimportant,minor,not important,not that important,not urgent",
+    "normal,medium,average,regular",
+    "call,phoned,rang,spoke,called",
+    "email,mailed,emailed,wrote to",
+    "meeting,met,meet",
+    "won,win",
+    "lost,lose",
+    "in_progress,started,ongoing,in progress,working on",
+    "cancelled,canceled,called off",
+    "active,enabled,live",
+    "inactive,disabled",
+    "available,in stock,on the shelf",
+];
+
+fn together(groups: &'static [&'static str], a: &str, b: &str) -> bool {
+    let has = |group: &str, word: &str| group.split(' ').any(|known| known == word || root(known) == root(word));
+    groups.iter().any(|group| has(group, a) && has(group, b))
+}
+
+/// Whether two nouns stand for the same sort of thing.
+pub(super) fn same_noun(a: &str, b: &str) -> bool {
+    root(a) == root(b) || together(NOUNS, a, b)
+}
+
+/// Whether two names of fields mean the same.
+pub(super) fn same_field(a: &str, b: &str) -> bool {
+    root(a) == root(b) || together(FIELDS, a, b)
+}
+
+/// What else a value of a list may be called.
+pub(super) fn said_for(choice: &str) -> impl Iterator<Item = &'static str> {
+    let plain = choice.to_lowercase();
+    VALUES
+        .iter()
+        .filter(move |group| group.split(',').any(|value| value == plain))
+        .flat_map(|group| group.split(','))
+}
+
+/// Whether a type of thing is a person.
+pub(super) fn is_person(entity_type: &str) -> bool {
+    ["contact", "person", "member", "user", "employee", "patient", "student", "candidate", "author", "lead"]
+        .iter()
+        .any(|person| root(person) == root(entity_type))
+        || together(NOUNS, entity_type, "person")
+}
+
+/// Nouns that stand for anything.
+pub(super) fn is_generic(word: &str) -> bool {
+    [
+        "one", "ones", "thing", "things", "stuff", "item", "items", "everything", "anything", "something", "entry",
+        "entries", "record", "records", "details", "detail", "info", "information", "data", "somewhere",
+    ]
+    .contains(&word)
+}
+
+const IRREGULAR: &[(&str, &str)] = &[
+    ("won", "win"), ("winning", "win"), ("lost", "lose"), ("losing", "lose"), ("sent", "send"), ("bought", "buy"),
+    ("wrote", "write"), ("written", "write"), ("writing", "write"), ("took", "take"), ("taken", "take"), ("taking", "take"),
+    ("made", "make"), ("making", "make"), ("met", "meet"), ("paid", "pay"), ("told", "tell"), ("gave", "give"),
+    ("given", "give"), ("giving", "give"), ("lent", "lend"), ("brought", "bring"), ("found", "find"), ("spoke", "speak"),
+    ("spoken", "speak"), ("went", "go"), ("gone", "go"), ("goes", "go"), ("did", "do"), ("sold", "sell"), ("kept", "keep"),
+    ("left", "leave"), ("held", "hold"), ("got", "get"), ("shown", "show"), ("seen", "see"), ("saw", "see"),
+    ("threw", "throw"), ("thrown", "throw"), ("began", "begin"), ("begun", "begin"), ("chose", "choose"),
+    ("people", "person"), ("children", "child"), ("men", "man"), ("women", "woman"), ("shelves", "shelf"),
+    ("moved", "move"), ("moving", "move"), ("changed", "change"), ("removed", "remove"), ("closed", "close"),
+    ("tasks", "task"), ("does", "do"), ("planned", "plan"), ("dealing", "deal"),
+];
+
+/// What the forms of a word have in common, with the irregular ones.
+pub(super) fn root(word: &str) -> String {
+    match IRREGULAR.iter().find(|(form, _)| *form == word) {
+        Some((_, plain)) => stem(plain),
+        None => stem(word),
+    }
+}
+
+/// The singular of a noun, as names of tools use it.
+pub(super) fn singular(word: &str) -> String {
+    if word == "people" {
+        return "person".into();
+    }
+    for (ending, instead) in [("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")] {
+        if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() > 1) {
+            return format!("{rest}{instead}");
+        }
+    }
+    match word.strip_suffix('s') {
+        Some(rest) if rest.len() > 2 && !rest.ends_with(['s', 'u', 'i']) => rest.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Whether a noun is said in the plural.
+pub(super) fn plural(word: &str) -> bool {
+    singular(word) != word || ["everybody", "everyone", "everything", "people"].contains(&word)
+}
+
+/// What may stand before a wish and says nothing.
+pub(super) static FILLERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:[\s,.!:;–-]*\b(?:please|pls|plz|kindly|hey|hi|hello|ok|okay|so|well|and|also|then|now|first|firstly|next|finally|just|actually|oh|alright|right|go ahead and|after that|afterwards|can you|could you|would you|will you|can i|could i|can we|may i|let me|let us|let's|let’s|i want you to|i want to|i'd like you to|i'd like to|i’d like to|i would like to|i would like|i'd like|i want|i wanna|we want to|want to|i wish to|you should|you can|tell me|show me)\b)+[\s,.!:;–-]*").ok()
+});
+
+/// Politeness at the end of a wish.
+pub(super) static TRAILERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:[\s,.!?;]*\b(?:please|pls|plz|thanks|thank you|thx|for me|to me|right now|now|asap|would you|will you|could you|again|so far|from (?:before|earlier)|out loud)\b)*[\s,.!?;]*$").ok()
+});
+
+/// Small talk: a message that is one of these and little else.
+pub(super) static CHAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
+});
+
+/// Asking what can be done.
+pub(super) static HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|you|i use (?:this|it)).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?)\W*$").ok()
+});

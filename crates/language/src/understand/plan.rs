@@ -1,0 +1,499 @@
+//! From clauses to steps: the tool of each, what it acts on, what must be asked first, and what follows what.
+
+use super::answer;
+use super::catalogue::{Catalogue, Prepared, Role};
+use super::choose::{Around, Candidate, choose, gibberish, service};
+use super::fill::fill;
+use super::follow;
+use super::lexicon::{CHAT, Class, HELP, plural};
+use super::point::{self, Pointed};
+use super::text::{LONGEST, Text};
+use super::types::{
+    Act, Answered, Argument, Choice, Given, Kind, Need, Pick, Question, Step, Target, Understood, Why,
+};
+use super::wish::{Clause, clauses, heads, points_back};
+use super::{Reader, route};
+use crate::skill::sure;
+use regex::Regex;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use steward_domain::{Confidence, DomainName, IntentKind};
+
+/// The most steps that one utterance comes to.
+const STEPS: usize = 12;
+/// How many other tools are named beside the one that is taken.
+const ALTERNATIVES: usize = 4;
+/// How near two tools must be for the one to be an alternative of the other.
+const CLOSE: f32 = 3.0;
+
+pub(super) fn understand(reader: &Reader, said: &str, given: &Given<'_>) -> Understood {
+    let mut text = Text::read(said);
+    let mut answered = Answered::Nothing;
+    if let Some(pending) = given.pending {
+        if let Some(done) = answer::answer(reader, &text, given, pending) {
+            return done;
+        }
+        answered = Answered::Unrelated;
+    }
+    let mut out = fresh(reader, &mut text, given);
+    out.answered = answered;
+    if text.cut {
+        out.reasons.push(format!("only the first {LONGEST} bytes were read"));
+    }
+    let home = |steps: &[Step]| steps.iter().find_map(|step| step.domain.clone());
+    out.changed_topic = matches!((home(given.before), home(&out.steps)), (Some(before), Some(now)) if before != now);
+    out
+}
+
+fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+/// Reads an utterance that answers no question.
+fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
+    if text.tokens.is_empty() {
+        return Understood::plain(Kind::Chat, "nothing was said");
+    }
+    if is(&HELP, text.plain.trim()) {
+        return Understood::plain(Kind::Help, "it asks what can be done");
+    }
+    if is(&CHAT, text.plain.trim()) {
+        return Understood::plain(Kind::Chat, "it is small talk");
+    }
+    if gibberish(&text.tokens) {
+        return Understood::plain(Kind::Chat, "no word of it can be read");
+    }
+    let heads = heads(text);
+    reader.catalogue.mend(text, &heads);
+    if let Some(followed) = follow::follow(reader, text, given) {
+        return followed;
+    }
+    let mut out = Understood::plain(Kind::Act, "");
+    out.reasons.clear();
+    let mut shares: BTreeMap<DomainName, f32> = BTreeMap::new();
+    let mut earlier: Vec<(usize, bool)> = Vec::new();
+    for clause in clauses(text, &reader.catalogue).into_iter().take(STEPS) {
+        let routed = route::route(reader, text.slice(clause.start, clause.end).trim());
+        for (domain, share) in &routed.domains {
+            let known = shares.entry(domain.clone()).or_default();
+            *known = known.max(*share);
+        }
+        if let Some(asked) = route::asked(reader, text, &clause, &routed, &out.steps) {
+            out.steps.extend(asked);
+            continue;
+        }
+        let read = clause_steps(reader, text, &clause, given, &routed.domains, &out.steps);
+        match read {
+            Read::Steps(steps, question) => {
+                earlier.push((out.steps.len(), clause.earlier));
+                out.steps.extend(steps);
+                if out.question.is_none() {
+                    out.question = question;
+                }
+            }
+            Read::Ask(question, steps) => {
+                out.question = Some(question);
+                out.steps.extend(steps);
+                break;
+            }
+            Read::Outside(reason) if out.steps.is_empty() => {
+                out.kind = Kind::OutOfScope;
+                out.reasons.push(reason);
+            }
+            Read::Outside(reason) => out.reasons.push(reason),
+        }
+    }
+    reorder(&mut out.steps, &earlier);
+    finish(reader, &mut out, &shares);
+    out
+}
+
+/// "Before you delete it, show it": what is said second is done first.
+fn reorder(steps: &mut Vec<Step>, earlier: &[(usize, bool)]) {
+    if let [(0, false), (at, true)] = earlier
+        && *at == 1
+        && steps.len() == 2
+    {
+        steps.reverse();
+        for step in steps.iter_mut() {
+            step.after.clear();
+        }
+        if let Some(last) = steps.last_mut() {
+            last.after = vec![0];
+        }
+    }
+}
+
+/// What the steps have in common.
+pub(super) fn finish(reader: &Reader, out: &mut Understood, shares: &BTreeMap<DomainName, f32>) {
+    if out.kind == Kind::OutOfScope && !out.steps.is_empty() {
+        out.kind = Kind::Act;
+    }
+    let change = out.steps.iter().find(|step| !step.read_only).or_else(|| out.steps.first());
+    out.intent = change.and_then(|step| step.intent);
+    out.confidence = out.steps.iter().map(|step| step.confidence).fold(None, |least: Option<Confidence>, one| {
+        Some(least.map_or(one, |least| if one < least { one } else { least }))
+    }).unwrap_or_default();
+    let mut domains: Vec<(DomainName, Confidence)> = Vec::new();
+    for step in &out.steps {
+        if let Some(domain) = step.domain.as_ref().filter(|domain| !domains.iter().any(|(known, _)| known == *domain)) {
+            domains.push((domain.clone(), step.confidence));
+        }
+    }
+    let mut others: Vec<(&DomainName, f32)> = shares.iter().map(|(domain, share)| (domain, *share)).collect();
+    others.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (domain, share) in others {
+        if !domains.iter().any(|(known, _)| known == domain) {
+            domains.push((domain.clone(), sure(share)));
+        }
+    }
+    out.domains = domains;
+    if out.kind == Kind::OutOfScope {
+        let titles: Vec<&str> = reader.domains.iter().map(|topic| topic.title.as_str()).collect();
+        out.reasons.push(format!("what can be asked about: {}", titles.join(", ")));
+    }
+}
+
+/// What a clause comes to.
+enum Read {
+    Steps(Vec<Step>, Option<Question>),
+    Ask(Question, Vec<Step>),
+    Outside(String),
+}
+
+fn clause_steps(
+    reader: &Reader,
+    text: &Text,
+    clause: &Clause,
+    given: &Given<'_>,
+    domains: &BTreeMap<DomainName, f32>,
+    earlier: &[Step],
+) -> Read {
+    let catalogue = &reader.catalogue;
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let around = Around {
+        today: given.today,
+        recent: given.recent,
+        vector: reader.encoder.embed(text.slice(start, end)),
+        domains,
+        back: points_back(plain) || point::place(plain).is_some(),
+    };
+    let found = choose(text, catalogue, clause, &around);
+    let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
+    if let Some(question) = bare(catalogue, text, clause, &found, strongest, given, earlier) {
+        return Read::Ask(question, Vec::new());
+    }
+    let Some(best) = found.first() else { return Read::Outside("there are no tools".into()) };
+    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !inside(catalogue, best, clause, &around, text) {
+        return Read::Outside(format!("nothing here does what \"{}\" asks for", text.slice(start, end)));
+    }
+    let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
+    if let Some(question) = which_new(catalogue, &found, tool, best, earlier.len(), text.slice(start, end)) {
+        return Read::Ask(question, Vec::new());
+    }
+    if let Some(steps) = all_of(catalogue, text, clause, &found, best, given, earlier) {
+        return Read::Steps(steps, None);
+    }
+    let step = base_step(catalogue, text, clause, &found, best);
+    act_on(catalogue, text, clause, given, earlier, tool, best, step)
+}
+
+/// Whether anything but chance speaks for the best tool.
+fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Around<'_>, text: &Text) -> bool {
+    let Some(tool) = catalogue.tools.get(best.at) else { return false };
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let named = text.tokens.iter().any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
+    let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
+    let something = best.noun > 0.5 || best.filled.evidence >= 1.2 || best.filled.id.is_some();
+    let asked = clause.asks && !strong(clause);
+    if something && best.score > 2.0 {
+        return true;
+    }
+    if asked {
+        return best.near > 0.42 || (best.verb >= 2.5 && points) || (named && best.near > 0.25 && best.verb >= 2.5);
+    }
+    best.verb >= 2.5 && (tool.target().is_some() || best.near > 0.12 || points || tool.class == Class::Search)
+}
+
+fn strong(clause: &Clause) -> bool {
+    clause.cues.iter().any(|cue| cue.weight >= 3.8)
+}
+
+static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:do (?:something|anything)|deal with|take care of|handle|sort out|see to) ").ok()
+});
+
+/// A few words with no wish in them: what is to be done is asked.
+fn bare(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    found: &[Candidate],
+    strongest: f32,
+    given: &Given<'_>,
+    earlier: &[Step],
+) -> Option<Question> {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let vague = is(&VAGUE, plain);
+    let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let inner_stop = tokens.iter().skip(1).any(|token| token.stop);
+    let typed = tokens.iter().any(|token| !catalogue.types_of(&token.lower).is_empty());
+    let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some());
+    let first = found.first().and_then(|best| catalogue.tools.get(best.at));
+    let pointed = points_back(plain) || point::place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
+    let mine = tokens.first().is_some_and(|token| ["my", "our", "any"].contains(&token.lower.as_str()));
+    let words = strongest < 2.0 && tokens.len() <= 3 && !inner_stop && !typed && !valued && !pointed && !mine && !clause.asks && earlier.is_empty();
+    if !vague && !words {
+        return None;
+    }
+    let mut options: Vec<Choice> = Vec::new();
+    let acts = |tool: &Prepared| if vague { tool.target().is_some() && tool.class != Class::Delete } else { tool.class != Class::Delete };
+    let mut classes: Vec<(Class, Option<&str>)> = Vec::new();
+    for candidate in found {
+        let Some(tool) = catalogue.tools.get(candidate.at).filter(|tool| acts(tool) && tool.tool.domain == first.and_then(|tool| tool.tool.domain.clone())) else {
+            continue;
+        };
+        let key = (tool.class, tool.entity.as_deref());
+        let special = tool.class == Class::Update;
+        if (special || !classes.contains(&key)) && options.len() < 6 {
+            classes.push(key);
+            options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
+        }
+    }
+    let words = text.slice(start, end).to_owned();
+    Some(Question { options, words, ..Question::open(Why::Meaning, format!("What should I do with \"{}\"?", text.slice(start, end)), earlier.len()) })
+}
+
+/// The first sentence of a description, as an option.
+pub(super) fn label(description: &str) -> String {
+    let first = description.split(['.', ';', ':']).next().unwrap_or(description).trim();
+    first.chars().take(80).collect()
+}
+
+/// "Add Fernway": when two sorts of things could be made and nothing says which, that is asked.
+fn which_new(catalogue: &Catalogue, found: &[Candidate], tool: &Prepared, best: &Candidate, at: usize, said: &str) -> Option<Question> {
+    if tool.class != Class::Create || best.noun > 0.0 || best.filled.evidence > 1.0 {
+        return None;
+    }
+    let rivals: Vec<&Prepared> = found
+        .iter()
+        .filter(|other| best.score - other.score < 1.5 && other.filled.missing.is_empty())
+        .filter_map(|other| catalogue.tools.get(other.at))
+        .filter(|other| other.class == Class::Create && other.tool.domain == tool.tool.domain)
+        .collect();
+    if rivals.len() < 2 {
+        return None;
+    }
+    let options: Vec<Choice> =
+        rivals.iter().map(|tool| Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) }).collect();
+    let words = said.to_owned();
+    Some(Question { options, words, ..Question::open(Why::Meaning, "What should it be?", at) })
+}
+
+/// The kind of wish that a tool stands for.
+fn intent(class: Class) -> IntentKind {
+    match class {
+        Class::Create => IntentKind::Create,
+        Class::Read => IntentKind::Read,
+        Class::List => IntentKind::List,
+        Class::Search => IntentKind::Search,
+        Class::Update => IntentKind::Update,
+        Class::Delete => IntentKind::Delete,
+    }
+}
+
+fn base_step(catalogue: &Catalogue, text: &Text, clause: &Clause, found: &[Candidate], best: &Candidate) -> Step {
+    let total: f32 = found.iter().take(12).map(|other| (other.score - best.score).exp()).sum();
+    let share = |score: f32| sure((score - best.score).exp() / total.max(1.0));
+    let tool = catalogue.tools.get(best.at);
+    let same_class = |other: &Candidate| catalogue.tools.get(other.at).map(|tool| tool.class) == tool.map(|tool| tool.class);
+    let alternatives = found
+        .iter()
+        .skip(1)
+        .filter(|other| best.score - other.score < CLOSE && same_class(other))
+        .take(ALTERNATIVES)
+        .filter_map(|other| Some((catalogue.tools.get(other.at)?.tool.name.clone(), share(other.score))))
+        .collect();
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let mut reasons = Vec::new();
+    if best.verb > 0.0 {
+        reasons.push("its verb fits".to_owned());
+    }
+    if best.noun > 0.0 {
+        reasons.push("what it is about is named".to_owned());
+    }
+    if best.filled.evidence > 0.0 {
+        reasons.push("values for its fields are said".to_owned());
+    }
+    Step {
+        domain: tool.and_then(|tool| tool.tool.domain.clone()),
+        act: Act::Call { tool: tool.map(|tool| tool.tool.name.clone()).unwrap_or_default() },
+        said: text.slice(start, end).to_owned(),
+        intent: tool.map(|tool| intent(tool.class)),
+        confidence: share(best.score),
+        arguments: best.filled.arguments.clone(),
+        target: None,
+        target_field: None,
+        also: Vec::new(),
+        missing: best.filled.missing.clone(),
+        after: Vec::new(),
+        destructive: tool.is_some_and(|tool| tool.tool.destructive),
+        read_only: tool.is_some_and(|tool| tool.tool.read_only),
+        alternatives,
+        reasons,
+    }
+}
+
+/// "Delete all done tasks" lists them first.
+fn all_of(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    found: &[Candidate],
+    best: &Candidate,
+    given: &Given<'_>,
+    earlier: &[Step],
+) -> Option<Vec<Step>> {
+    let tool = catalogue.tools.get(best.at)?;
+    if tool.tool.read_only || tool.target().is_none() || best.filled.id.is_some() || clause.inherits {
+        return None;
+    }
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word));
+    let noun = text.tokens.iter().filter(|token| token.start >= start && token.end <= end && !token.quoted).any(|token| {
+        plural(&token.lower) && catalogue.types_of(&token.lower).iter().any(|kind| Some(&kind.name) == tool.entity.as_ref())
+    });
+    if !noun || (!all && best.filled.target.is_none()) || plain.contains(" of them") {
+        return None;
+    }
+    let lists = |candidate: &&Candidate| {
+        catalogue.tools.get(candidate.at).is_some_and(|other| other.tool.read_only && other.class == Class::List && other.entity == tool.entity && other.tool.domain == tool.tool.domain)
+    };
+    let list = found.iter().find(lists)?;
+    let lister = catalogue.tools.get(list.at)?;
+    let cue = clause.cues.iter().find(|cue| cue.class == Some(tool.class));
+    let filled = fill(text, catalogue, lister, clause, cue, given.today);
+    if filled.left > 0 && !all {
+        return None;
+    }
+    let mut first = base_step(catalogue, text, clause, found, list);
+    first.arguments = filled.arguments;
+    first.alternatives.clear();
+    first.reasons = vec!["all of them must be known first".into()];
+    first.confidence = base_step(catalogue, text, clause, found, best).confidence;
+    let mut second = base_step(catalogue, text, clause, found, best);
+    second.target = Some(Target::OfStep { step: earlier.len(), pick: Pick::All, words: text.slice(start, end).to_owned() });
+    second.target_field = tool.target().map(|field| field.name.clone());
+    second.after = vec![earlier.len()];
+    Some(vec![first, second])
+}
+
+/// Finds what a step acts on, and asks for what is missing.
+#[expect(clippy::too_many_arguments, reason = "a step is put together from all that is known of its clause")]
+fn act_on(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    given: &Given<'_>,
+    earlier: &[Step],
+    tool: &Prepared,
+    best: &Candidate,
+    mut step: Step,
+) -> Read {
+    let at = earlier.len();
+    point::refs(catalogue, text, clause, given, earlier, tool, &best.filled, &mut step);
+    let mut question = None;
+    let mut steps = vec![step.clone()];
+    if let Some(field) = tool.target() {
+        step.target_field = Some(field.name.clone());
+        match point::target(catalogue, text, clause, given, earlier, tool, &best.filled, &step) {
+            Pointed::To(targets) => {
+                steps = targets
+                    .into_iter()
+                    .map(|target| {
+                        let after = match &target {
+                            Target::OfStep { step, .. } => vec![*step],
+                            _ => Vec::new(),
+                        };
+                        Step { target: Some(target), after, ..step.clone() }
+                    })
+                    .collect();
+            }
+            Pointed::Unclear(text, options) => {
+                question = Some(Question { options, words: step.said.clone(), ..Question::open(Why::Entity, text, at) });
+                steps = vec![step.clone()];
+            }
+        }
+    }
+    for step in &mut steps {
+        let used = step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. }));
+        // What changes something after something that was changed or made keeps its turn.
+        if !used && !earlier.is_empty() && !step.read_only && earlier.iter().any(|before| !before.read_only && before.domain == step.domain) {
+            step.after = vec![earlier.len() - 1];
+        } else if !used && step.read_only && earlier.last().is_some_and(|before| !before.read_only) {
+            step.after = vec![earlier.len() - 1];
+        }
+    }
+    if question.is_none() {
+        question = steps.first().and_then(|step| ask_field(catalogue, step, at, clause));
+    }
+    Read::Steps(steps, question)
+}
+
+/// What is missing: a required field, or anything to change.
+pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &Clause) -> Option<Question> {
+    let tool = catalogue.tool(step.tool()?)?;
+    if let Some(name) = step.missing.first() {
+        let field = tool.named(name)?;
+        let options: Vec<Choice> = if field.choices.is_empty() {
+            vec![Choice { label: name.replace('_', " "), value: json!(name) }]
+        } else {
+            field.choices.iter().map(|choice| Choice { label: choice.replace('_', " "), value: json!(choice) }).collect()
+        };
+        let text = format!("What should the {} be?", name.replace('_', " "));
+        return Some(Question { options, field: Some(name.clone()), ..Question::open(Why::Field, text, at) });
+    }
+    let settable: Vec<_> = tool
+        .fields
+        .iter()
+        .filter(|field| !matches!(field.role, Role::Id | Role::Selector))
+        .filter(|field| !renames(clause) || field.role == Role::Title)
+        .collect();
+    let set = step.arguments.keys().any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
+    if tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
+        let options = settable.iter().map(|field| Choice { label: field.name.replace('_', " "), value: json!(field.name) }).collect();
+        let field = match settable.as_slice() {
+            [only] => Some(only.name.clone()),
+            _ => None,
+        };
+        return Some(Question { options, field, ..Question::open(Why::Field, "What should change?", at) });
+    }
+    None
+}
+
+fn renames(clause: &Clause) -> bool {
+    clause.cues.iter().any(|cue| cue.group == "rename" && cue.weight >= 4.0)
+}
+
+/// A value that names a thing of another type, with the need for it to be there.
+pub(super) fn refer(step: &mut Step, field: &str, target: Target, value: Option<String>) {
+    if let Some(value) = value {
+        step.arguments.entry(field.to_owned()).or_insert(Argument {
+            value: json!(value),
+            span: None,
+            reason: "it was spoken of before".into(),
+        });
+        step.also.push(Need { field: field.to_owned(), target });
+    } else {
+        if let Target::OfStep { step: before, .. } = &target {
+            step.after = vec![*before];
+        }
+        step.target = Some(target);
+        step.target_field = Some(field.to_owned());
+    }
+    step.missing.retain(|missing| missing != field);
+}

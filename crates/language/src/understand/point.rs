@@ -1,0 +1,365 @@
+//! What a step acts on: by id, by words, by pointing back to the conversation or to an earlier step of the same utterance.
+//!
+//! Invariant: only things of the type that the tool acts on are taken. What fits as well as another is asked about.
+
+use super::catalogue::{Catalogue, Prepared, Role};
+use super::fill::Filled;
+use super::plan::refer;
+use super::settle;
+use super::text::Text;
+use super::types::{Choice, Given, Noticed, Pick, Settled, Step, Target, Thing};
+use super::wish::{Clause, points_back};
+use crate::skill::{Found, Recent, resolve};
+use regex::Regex;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// What a clause points to.
+pub(super) enum Pointed {
+    /// Each is a step.
+    To(Vec<Target>),
+    /// One of these: a question and its options.
+    Unclear(String, Vec<Choice>),
+}
+
+/// A place in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Nth(usize),
+    Last,
+    First(usize),
+    LastOf(usize),
+    All,
+    Both,
+}
+
+const ORDINALS: &[&str] = &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+const COUNTS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
+});
+static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:all of (?:them|these|those)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
+});
+static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
+static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|\bthe |\bthat |\bnumber |\bno )(?:very )?(?P<n>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}(?:st|nd|rd|th))(?P<one> one\b| \w+|\W|$)").ok()
+});
+
+/// The place in a list that words name.
+pub(super) fn place(plain: &str) -> Option<Place> {
+    let number = |word: &str| {
+        let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+        let at = ORDINALS.iter().position(|known| *known == word).or_else(|| COUNTS.iter().position(|known| *known == word));
+        at.map(|at| at + 1).or_else(|| digits.parse().ok())
+    };
+    if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
+        let count = number(found.name("n")?.as_str())?;
+        let end = found.name("end")?.as_str();
+        return Some(if ["last", "bottom"].contains(&end) { Place::LastOf(count) } else { Place::First(count) });
+    }
+    if ALL.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
+        return Some(Place::All);
+    }
+    if BOTH.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
+        return Some(Place::Both);
+    }
+    for found in NTH.as_ref()?.captures_iter(plain) {
+        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else { continue };
+        let counted = COUNTS.contains(&word.as_str());
+        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"].contains(&next.as_str().trim());
+        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic()) && word.as_str().starts_with(|c: char| c.is_ascii_digit());
+        let to = plain.get(..whole.start()).is_some_and(|before| before.trim_end().ends_with("to") || before.trim_end().ends_with("on") || before.trim_end().ends_with("by"));
+        if time || (dated && to) || (counted && !whole.as_str().starts_with("number ")) {
+            continue;
+        }
+        return match word.as_str() {
+            "last" | "latter" => Some(Place::Last),
+            "former" => Some(Place::Nth(1)),
+            word => number(word).map(Place::Nth),
+        };
+    }
+    None
+}
+
+fn thing(recent: &Recent) -> Thing {
+    Thing { entity_type: recent.entity_type.clone(), id: recent.id.clone(), name: recent.name.clone() }
+}
+
+fn choice(recent: &Recent) -> Choice {
+    let value = recent.id.parse::<i64>().map_or_else(|_| json!(recent.id), |number| json!(number));
+    Choice { label: recent.name.clone().unwrap_or_else(|| recent.id.clone()), value }
+}
+
+/// Those of a type that were shown together last.
+fn group(recent: &[Recent]) -> Vec<&Recent> {
+    let mut times: Vec<u64> = recent.iter().map(|one| one.last).collect();
+    times.sort_unstable();
+    let shown = times.windows(2).rev().find_map(|pair| match pair {
+        [a, b] if a == b => Some(*a),
+        _ => None,
+    });
+    recent.iter().filter(|one| shown.is_none_or(|time| one.last == time)).collect()
+}
+
+/// What stands at a place among what was shown.
+fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
+    let shown = group(recent);
+    let some = |things: Vec<&Recent>| Some(Target::Known { things: things.into_iter().map(thing).collect() });
+    match place {
+        // Nothing at that place: there is no such thing.
+        Place::Nth(number) => some(number.checked_sub(1).and_then(|at| shown.get(at)).copied().into_iter().collect()),
+        Place::Last => some(shown.last().copied().into_iter().collect()),
+        Place::First(count) => some(shown.into_iter().take(count).collect()),
+        Place::LastOf(count) => some(shown.iter().skip(shown.len().saturating_sub(count)).copied().collect()),
+        Place::All => some(shown),
+        Place::Both => (shown.len() == 2).then(|| some(shown)).flatten(),
+    }
+}
+
+fn pick(place: Option<Place>, plain: &str) -> Pick {
+    let many = ["them", "those", "these", "they", "their"].iter().any(|word| plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == *word));
+    match place {
+        Some(Place::Nth(1)) => Pick::First,
+        Some(Place::Nth(number)) => Pick::Nth(number),
+        Some(Place::Last) => Pick::Last,
+        Some(_) => Pick::All,
+        None if many => Pick::All,
+        None => Pick::It,
+    }
+}
+
+/// What an earlier step of the utterance gives for a type of thing.
+fn of_earlier(catalogue: &Catalogue, earlier: &[Step], entity: &str, place: Option<Place>, plain: &str) -> Option<Target> {
+    let fits = |step: &&Step| {
+        step.tool().and_then(|tool| catalogue.tool(tool)).is_some_and(|tool| tool.entity.as_deref() == Some(entity))
+    };
+    let (at, step) = earlier.iter().enumerate().rev().find(|(_, step)| fits(step))?;
+    let pick = pick(place, plain);
+    let same = |target: &Target| match target {
+        Target::Id { entity_type, .. } | Target::Named { entity_type, .. } => entity_type.is_empty() || entity_type == entity,
+        Target::Known { .. } | Target::OfStep { .. } => true,
+    };
+    match &step.target {
+        Some(target) if pick == Pick::It && same(target) => Some(target.clone()),
+        _ => Some(Target::OfStep { step: at, pick, words: plain.trim().to_owned() }),
+    }
+}
+
+/// The one thing of the conversation that words name.
+fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> {
+    let as_noticed = |one: &Recent| Noticed { entity_type: one.entity_type.clone(), id: json!(one.id), name: one.name.clone(), attributes: BTreeMap::new() };
+    let known: Vec<Noticed> = recent.iter().map(as_noticed).collect();
+    match settle::among(words, tool, &known)? {
+        Settled::Found { things } => {
+            let ids: Vec<String> = things.iter().map(Noticed::id_text).collect();
+            Some(Target::Known { things: recent.iter().filter(|one| ids.contains(&one.id)).map(thing).collect() })
+        }
+        _ => None,
+    }
+}
+
+/// The target of a step.
+#[expect(clippy::too_many_arguments, reason = "what is pointed to depends on all that is known of the clause")]
+pub(super) fn target(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    given: &Given<'_>,
+    earlier: &[Step],
+    tool: &Prepared,
+    filled: &Filled,
+    step: &Step,
+) -> Pointed {
+    let entity = tool.entity.clone().unwrap_or_default();
+    if let Some((id, start, end)) = &filled.id {
+        let mut ids = vec![id.clone()];
+        ids.extend(further(text, clause, *start, *end, tool));
+        return Pointed::To(ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect());
+    }
+    let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
+    let place = place(plain);
+    let back = pronoun(plain);
+    let words = filled.target.as_ref();
+    // Words before a pronoun are what it stands for; behind it they say something else.
+    let first = words.is_some_and(|piece| back.is_none_or(|at| piece.start < clause.start + at));
+    let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == entity).cloned().collect();
+    if (place.is_some() || (back.is_some() && !first))
+        && let Some(target) = of_earlier(catalogue, earlier, &entity, place, plain)
+    {
+        return Pointed::To(vec![target]);
+    }
+    if let Some(target) = place.filter(|_| !recent.is_empty()).and_then(|place| at_place(place, &recent)) {
+        return Pointed::To(vec![target]);
+    }
+    if let Some(piece) = words.filter(|_| first || back.is_none()) {
+        if let Some(target) = spoken_of(&piece.words, &recent, tool) {
+            return Pointed::To(vec![target]);
+        }
+        let several = step.alternatives.iter().any(|(other, _)| catalogue.tool(other).is_some_and(|other| other.entity != tool.entity));
+        let named = catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
+        let entity_type = if several && !named { String::new() } else { entity };
+        let parts = coordinated(&piece.words);
+        return Pointed::To(parts.into_iter().map(|words| Target::Named { words, entity_type: entity_type.clone() }).collect());
+    }
+    let sorted = shown_order(&recent);
+    for found in resolve(&normal(plain), &sorted) {
+        match found.found {
+            Found::One(at) => {
+                let things = sorted.get(at).map(thing).into_iter().collect();
+                return Pointed::To(vec![Target::Known { things }]);
+            }
+            Found::Several(places) => {
+                let things = places.iter().filter_map(|at| sorted.get(*at)).map(thing).collect();
+                return Pointed::To(vec![Target::Known { things }]);
+            }
+            Found::Unclear { options, question } => {
+                return Pointed::Unclear(question, options.iter().filter_map(|at| sorted.get(*at)).map(choice).collect());
+            }
+            Found::Nothing { .. } => {}
+        }
+    }
+    if let Some(target) = (earlier.len() == 1 && clause.inherits).then(|| of_earlier(catalogue, earlier, &entity, None, plain)).flatten() {
+        return Pointed::To(vec![target]);
+    }
+    Pointed::Unclear(format!("Which {entity} do you mean?"), Vec::new())
+}
+
+/// Whether the type itself is named.
+fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: &str) -> bool {
+    let inside = text.tokens.iter().filter(|token| token.start >= clause.start && token.end <= clause.end && !token.quoted);
+    inside.into_iter().any(|token| catalogue.types_of(&token.lower).iter().any(|kind| kind.name == entity))
+}
+
+/// Those that were shown together keep their order; the skill tells the rest by when they were spoken of.
+fn shown_order(recent: &[Recent]) -> Vec<Recent> {
+    recent.to_vec()
+}
+
+/// Turns that the skill of references does not read, in words that it does.
+fn normal(plain: &str) -> String {
+    plain.replace("that's", "that is").replace("it's", "it is").replace("that’s", "that is").replace("it’s", "it is").replace("she's", "she is").replace("he's", "he is")
+}
+
+/// Where the first word stands that points back.
+fn pronoun(plain: &str) -> Option<usize> {
+    static POINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|these|those|that|this)\b(?P<next>\W*\w*)").ok()
+    });
+    for found in POINTS.as_ref()?.captures_iter(plain) {
+        let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
+        let word = plain.get(whole.start()..next.start()).unwrap_or_default();
+        let next = next.as_str().trim();
+        // "that I wrote", "this week", "that important": nothing is pointed at.
+        let joins = ["that", "this"].contains(&word) && (["i", "we", "you", "mentions", "mention", "week", "month", "important", "are", "has", "have"].contains(&next));
+        if !joins {
+            return Some(whole.start());
+        }
+    }
+    None
+}
+
+/// More ids behind the first: "note 6 and note 7".
+fn further(text: &Text, clause: &Clause, _start: usize, end: usize, tool: &Prepared) -> Vec<Value> {
+    static MORE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
+    let whole = tool.field(Role::Id).is_some_and(|field| field.whole);
+    let mut found = Vec::new();
+    let mut at = end;
+    while let Some(next) = MORE.as_ref().and_then(|more| more.captures(text.plain.get(at..clause.end).unwrap_or_default())) {
+        let Some(digits) = next.name("n") else { break };
+        at += next.get(0).map_or(usize::MAX / 2, |whole| whole.end());
+        found.extend(digits.as_str().parse::<u64>().ok().map(|number| if whole { json!(number) } else { json!(number.to_string()) }));
+    }
+    found
+}
+
+/// "the Acme pilot and the Kestrel licences": two things, when each has its own article.
+fn coordinated(words: &str) -> Vec<String> {
+    let parts: Vec<&str> = words.split(" and the ").collect();
+    if parts.len() > 1 && parts.iter().all(|part| !part.trim().is_empty()) {
+        parts.into_iter().map(|part| part.trim().to_owned()).collect()
+    } else {
+        vec![words.to_owned()]
+    }
+}
+
+/// The things of other types that a step names or points to.
+#[expect(clippy::too_many_arguments, reason = "what is pointed to depends on all that is known of the clause")]
+pub(super) fn refs(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    given: &Given<'_>,
+    earlier: &[Step],
+    tool: &Prepared,
+    filled: &Filled,
+    step: &mut Step,
+) {
+    for (field, piece) in &filled.refs {
+        let of = tool.named(field).and_then(|field| field.of.clone());
+        if let Some(of) = of.filter(|_| !tool.tool.read_only) {
+            step.also.push(super::types::Need { field: field.clone(), target: Target::Named { words: piece.words.clone(), entity_type: of } });
+        }
+    }
+    let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
+    let place = place(plain);
+    if !points_back(plain) && place.is_none() {
+        return;
+    }
+    let here = plain.contains(" there") || plain.contains("with them") || plain.contains("with the ") || plain.contains("for the ");
+    let own = tool.target().is_some();
+    for field in tool.fields.iter().filter(|field| field.role == Role::Open && field.of.is_some()) {
+        if step.arguments.contains_key(&field.name) {
+            continue;
+        }
+        let Some(of) = field.of.clone().filter(|_| !own && (field.required || here)) else { continue };
+        // The same field of an earlier step, or what it made.
+        if let Some(argument) = earlier.iter().rev().find_map(|before| before.arguments.get(&field.name)).filter(|_| place.is_none()) {
+            step.arguments.insert(field.name.clone(), argument.clone());
+            step.missing.retain(|missing| *missing != field.name);
+            continue;
+        }
+        if let Some(target) = of_earlier(catalogue, earlier, &of, place, plain) {
+            let value = named_by(catalogue, earlier, &target);
+            if let Some(value) = value {
+                step.arguments.insert(field.name.clone(), super::types::Argument { value: json!(value), span: None, reason: "it was named before".into() });
+                step.missing.retain(|missing| *missing != field.name);
+                if let Target::OfStep { step: before, .. } = target {
+                    step.after = vec![before];
+                } else {
+                    step.also.push(super::types::Need { field: field.name.clone(), target });
+                }
+            } else {
+                refer(step, &field.name, target, None);
+            }
+            continue;
+        }
+        let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == of).cloned().collect();
+        let target = place.and_then(|place| at_place(place, &recent)).or_else(|| {
+            resolve(&normal(plain), &recent).into_iter().find_map(|found| match found.found {
+                Found::One(at) => recent.get(at).map(|one| Target::Known { things: vec![thing(one)] }),
+                _ => None,
+            })
+        });
+        if let Some(target) = target {
+            refer(step, &field.name, target, None);
+        }
+    }
+}
+
+/// The name that a target already has: by words, or because an earlier step gives it.
+fn named_by(catalogue: &Catalogue, earlier: &[Step], target: &Target) -> Option<String> {
+    match target {
+        Target::Named { words, .. } => Some(words.clone()),
+        Target::Known { things } => things.first().and_then(|thing| thing.name.clone()),
+        Target::OfStep { step, pick: Pick::It | Pick::First, .. } => {
+            let before = earlier.get(*step)?;
+            let tool = catalogue.tool(before.tool()?)?;
+            let title = tool.fields.iter().find(|field| field.role == Role::Title)?;
+            before.arguments.get(&title.name).and_then(|argument| argument.value.as_str()).map(str::to_owned)
+        }
+        _ => None,
+    }
+}

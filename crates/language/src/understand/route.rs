@@ -1,0 +1,95 @@
+//! Questions that go to a domain as they are: to one that has no tools, or to the one tool that takes a question in plain words.
+
+use super::Reader;
+use super::catalogue::{Prepared, Role};
+use super::text::Text;
+use super::types::{Act, Argument, Step};
+use super::wish::{Clause, points_back};
+use crate::route::Understanding;
+use serde_json::json;
+use std::collections::BTreeMap;
+use steward_domain::{DomainName, IntentKind};
+
+/// Where a part of an utterance belongs.
+pub(super) struct Routed {
+    pub(super) domains: BTreeMap<DomainName, f32>,
+    understanding: Option<Understanding>,
+}
+
+/// Routes a part of an utterance, when there are domains to tell apart.
+pub(super) fn route(reader: &Reader, part: &str) -> Routed {
+    let Some(router) = &reader.router else { return Routed { domains: BTreeMap::new(), understanding: None } };
+    let understanding = router.understand(part);
+    let domains = understanding.domains.iter().map(|(name, share)| (name.clone(), share.get() as f32)).collect();
+    Routed { domains, understanding: Some(understanding) }
+}
+
+/// The tool of a domain that takes a question in plain words.
+fn free<'a>(reader: &'a Reader, domain: &DomainName) -> Option<&'a Prepared> {
+    reader.catalogue.tools.iter().find(|tool| tool.free && tool.tool.domain.as_ref() == Some(domain) && tool.field(Role::Query).is_some())
+}
+
+/// Whether a domain is asked rather than acted on.
+fn is_asked(reader: &Reader, domain: &DomainName) -> bool {
+    let acts = |tool: &&Prepared| tool.tool.domain.as_ref() == Some(domain);
+    free(reader, domain).is_some() || reader.catalogue.tools.iter().filter(acts).count() == 0
+}
+
+/// The steps of a clause that goes to domains as it is.
+pub(super) fn asked(reader: &Reader, text: &Text, clause: &Clause, routed: &Routed, earlier: &[Step]) -> Option<Vec<Step>> {
+    let understanding = routed.understanding.as_ref()?;
+    let domain = understanding.domain()?;
+    if !is_asked(reader, domain) {
+        return None;
+    }
+    let said = text.slice(clause.start, clause.end).trim();
+    let after = if points_back(text.plain.get(clause.start..clause.end)?) && !earlier.is_empty() { vec![earlier.len() - 1] } else { Vec::new() };
+    let joined: Vec<&DomainName> = understanding.joined.iter().filter(|name| is_asked(reader, name)).collect();
+    if joined.len() < 2 {
+        return Some(vec![step(reader, domain, said, understanding, after)]);
+    }
+    // Each part goes where it belongs; a part without one of its own goes with the part before.
+    let mut parts: Vec<(DomainName, String)> = Vec::new();
+    for part in split(said) {
+        let home = reader.router.as_ref().map(|router| router.understand(part)).and_then(|found| found.domain().cloned());
+        match (parts.last_mut(), home) {
+            (Some((last, words)), home) if home.is_none() || home.as_ref() == Some(last) => {
+                words.push_str(" and ");
+                words.push_str(part);
+            }
+            (_, Some(home)) => parts.push((home, part.to_owned())),
+            (_, None) => parts.push((domain.clone(), part.to_owned())),
+        }
+    }
+    Some(parts.iter().map(|(domain, words)| step(reader, domain, words, understanding, after.clone())).collect())
+}
+
+fn split(said: &str) -> Vec<&str> {
+    said.split(" and ").flat_map(|part| part.split("; ")).map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+fn step(reader: &Reader, domain: &DomainName, said: &str, understanding: &Understanding, after: Vec<usize>) -> Step {
+    let mut arguments = BTreeMap::new();
+    let tool = free(reader, domain);
+    if let Some(field) = tool.and_then(|tool| tool.field(Role::Query)) {
+        let reason = "the question goes on as it was asked".to_owned();
+        arguments.insert(field.name.clone(), Argument { value: json!(said), span: None, reason });
+    }
+    Step {
+        domain: Some(domain.clone()),
+        act: tool.map_or(Act::Ask, |tool| Act::Call { tool: tool.tool.name.clone() }),
+        said: said.to_owned(),
+        intent: Some(IntentKind::Analyze),
+        confidence: understanding.confidence,
+        arguments,
+        target: None,
+        target_field: None,
+        also: Vec::new(),
+        missing: Vec::new(),
+        after,
+        destructive: false,
+        read_only: true,
+        alternatives: Vec::new(),
+        reasons: understanding.reasons.clone(),
+    }
+}

@@ -1,0 +1,176 @@
+//! What was said, made ready to be read: cut to a length, quotes taken for data, misspelt verbs and nouns mended.
+//!
+//! Invariant: places in the text stay places in what was said, in bytes; whatever is hidden or mended keeps its length here.
+
+use super::lexicon::{FILLERS, TRAILERS, root};
+use crate::words::words;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// The longest utterance that is read to its end, in bytes.
+pub(super) const LONGEST: usize = 4_000;
+
+/// A word with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    pub(super) lower: String,
+    pub(super) root: String,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) capital: bool,
+    pub(super) stop: bool,
+    /// Stands between quotes.
+    pub(super) quoted: bool,
+}
+
+/// Words between quotes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Quote {
+    /// Where the words begin, without the quotation mark.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What was said.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    /// As it was said, cut, with control characters made spaces.
+    pub(super) raw: String,
+    /// In small letters, with what is quoted made unreadable.
+    pub(super) plain: String,
+    pub(super) quotes: Vec<Quote>,
+    pub(super) tokens: Vec<Token>,
+    /// Whether something was cut off.
+    pub(super) cut: bool,
+}
+
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#""(?P<a>[^"\n]+)"|“(?P<b>[^”\n]+)”|«(?P<c>[^»\n]+)»|(?:^|[\s(,:])['‘](?P<d>[^'’\n]+(?:['’](?:s|t|m|re|ve|ll|d)\b[^'’\n]*)*)['’](?:$|[\s.,;:?!)])"#).ok()
+});
+
+impl Text {
+    /// Reads an utterance; nothing in it can make this fail.
+    pub(super) fn read(said: &str) -> Self {
+        let end = (0..=LONGEST.min(said.len())).rev().find(|at| said.is_char_boundary(*at)).unwrap_or(0);
+        let cut = end < said.len();
+        // A control character becomes as many spaces as it has bytes.
+        let raw: String = said
+            .get(..end)
+            .unwrap_or_default()
+            .chars()
+            .flat_map(|c| {
+                let hidden = c.is_control();
+                std::iter::repeat_n(if hidden { ' ' } else { c }, if hidden { c.len_utf8() } else { 1 })
+            })
+            .collect();
+        let quotes = quotes(&raw);
+        let plain = hide(&raw, &quotes);
+        let tokens = tokens(&raw, &quotes);
+        Self { raw, plain, quotes, tokens, cut }
+    }
+
+    /// A piece of it as it was said.
+    pub(super) fn slice(&self, start: usize, end: usize) -> &str {
+        self.raw.get(start..end).unwrap_or_default()
+    }
+
+    /// The same with a word replaced by another in `plain` and the tokens, when it was misspelt.
+    pub(super) fn mend(&mut self, at: usize, right: &str) {
+        if let Some(token) = self.tokens.get_mut(at) {
+            token.root = root(right);
+            right.clone_into(&mut token.lower);
+        }
+    }
+
+    /// Where the wish begins and ends between two places, without what is only said to be polite.
+    pub(super) fn trimmed(&self, start: usize, end: usize) -> (usize, usize) {
+        let piece = self.plain.get(start..end).unwrap_or_default();
+        let begin = FILLERS.as_ref().and_then(|fillers| fillers.find(piece)).map_or(0, |found| found.end());
+        let rest = piece.get(begin..).unwrap_or_default();
+        let stop = TRAILERS.as_ref().and_then(|trailers| trailers.find(rest)).map_or(rest.len(), |found| found.start());
+        if stop == 0 { (start, end) } else { (start + begin, start + begin + stop) }
+    }
+}
+
+fn quotes(raw: &str) -> Vec<Quote> {
+    let Some(pattern) = QUOTED.as_ref() else { return Vec::new() };
+    let mut found: Vec<Quote> = Vec::new();
+    for captures in pattern.captures_iter(raw) {
+        let inner = ["a", "b", "c", "d"].iter().find_map(|name| captures.name(name));
+        if let Some(inner) = inner.filter(|inner| !inner.as_str().trim().is_empty()) {
+            found.push(Quote { start: inner.start(), end: inner.end() });
+        }
+    }
+    found
+}
+
+/// Small letters, and what is quoted hidden, byte for byte.
+fn hide(raw: &str, quotes: &[Quote]) -> String {
+    let mut plain = String::with_capacity(raw.len());
+    for (at, c) in raw.char_indices() {
+        if quotes.iter().any(|quote| quote.start <= at && at < quote.end) {
+            plain.extend(std::iter::repeat_n('q', c.len_utf8()));
+        } else {
+            plain.push(c.to_ascii_lowercase());
+        }
+    }
+    plain
+}
+
+fn tokens(raw: &str, quotes: &[Quote]) -> Vec<Token> {
+    let quoted = |at: usize| quotes.iter().any(|quote| quote.start <= at && at < quote.end);
+    words(raw)
+        .into_iter()
+        .map(|word| Token {
+            root: root(&word.lower),
+            stop: word.stop,
+            start: word.start,
+            end: word.end,
+            capital: word.capital,
+            quoted: quoted(word.start),
+            lower: word.lower,
+        })
+        .collect()
+}
+
+/// Whether two words differ by one slip: a letter missing, too many, wrong, or two swapped. They begin alike.
+pub(super) fn slip(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a == b || a.first() != b.first() || a.len().abs_diff(b.len()) > 1 {
+        return false;
+    }
+    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let tail = |from: usize, other: usize| a.get(from..) == b.get(other..);
+    let swapped = a.get(same) == b.get(same + 1) && a.get(same + 1) == b.get(same) && tail(same + 2, same + 2);
+    tail(same + 1, same) || tail(same, same + 1) || tail(same + 1, same + 1) || swapped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_hidden_and_places_stay() {
+        let text = Text::read("add 'delete it' to \"Ana's list\"");
+        assert_eq!(text.plain, "add 'qqqqqqqqq' to \"qqqqqqqqqq\"");
+        assert_eq!(text.quotes.len(), 2);
+        assert_eq!(text.slice(5, 14), "delete it");
+    }
+
+    #[test]
+    fn one_slip_is_seen() {
+        for (a, b) in [("taks", "task"), ("lst", "list"), ("compleet", "complete"), ("nwe", "new"), ("serach", "search")] {
+            assert!(slip(a, b), "{a} {b}");
+        }
+        assert!(!slip("ask", "task") && !slip("note", "nose list"));
+    }
+
+    #[test]
+    fn anything_can_be_read() {
+        for said in ["", "\0\u{7}", "日本語のテキスト", "'", "\"\"", &"x".repeat(200_000)] {
+            let text = Text::read(said);
+            assert!(text.raw.len() <= LONGEST);
+            assert_eq!(text.raw.len(), text.plain.len());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Typed values of what was said: days and spans of days, numbers, addresses.
+
+use super::lexicon::{root, said_for};
+use super::text::{Text, Token};
+use crate::skill::{self, EntityKind};
+use crate::words::name_words;
+use chrono::{Datelike, Days, Months, NaiveDate};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// A day or a span of days.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct When {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) from: NaiveDate,
+    /// The last day, where a span is said.
+    pub(super) to: Option<NaiveDate>,
+}
+
+static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?P<week>this week)\b|\b(?P<month>this month)\b|\b(?P<nextweek>next week)\b|\b(?P<endmonth>(?:the )?end of (?:the|this) month|month'?s end)\b|\b(?P<endweek>(?:the )?end of (?:the|this) week)\b|\bthe (?P<nth>\d{1,2})(?:st|nd|rd|th)\b|\b(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b").ok()
+});
+
+/// The days that are said, in order. What is quoted is data.
+pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
+    let mut found: Vec<When> = Vec::new();
+    let quoted = |at: usize| text.quotes.iter().any(|quote| quote.start <= at && at < quote.end);
+    if let Some(pattern) = SPANS.as_ref() {
+        for captures in pattern.captures_iter(&text.plain) {
+            let Some(whole) = captures.get(0).filter(|whole| !quoted(whole.start())) else { continue };
+            let group = |name: &str| captures.name(name).is_some();
+            let monday = today.checked_sub_days(Days::new(u64::from(today.weekday().num_days_from_monday())));
+            let first = today.with_day(1);
+            let last = first.and_then(|first| first.checked_add_months(Months::new(1))).and_then(|next| next.pred_opt());
+            let later = |day: Option<NaiveDate>, days: u64| day.and_then(|day| day.checked_add_days(Days::new(days)));
+            let span = if group("week") {
+                monday.map(|_| (Some(today.max(monday.unwrap_or(today))), later(monday, 6)))
+            } else if group("month") {
+                Some((first, last))
+            } else if group("nextweek") {
+                Some((later(monday, 7), later(monday, 13)))
+            } else if group("endmonth") {
+                Some((last, None))
+            } else if group("endweek") {
+                Some((later(monday, 6), None))
+            } else if let Some(nth) = captures.name("nth").and_then(|nth| nth.as_str().parse::<u32>().ok()) {
+                let here = today.with_day(nth).filter(|day| *day >= today);
+                Some((here.or_else(|| today.checked_add_months(Months::new(1)).and_then(|next| next.with_day(nth))), None))
+            } else {
+                // Weekdays with "next" and "last" are read by the skill; a bare one is the next that comes.
+                let before = text.plain.get(..whole.start()).unwrap_or_default().trim_end();
+                let turned = ["next", "last", "this", "on", "by", "until", "coming"].iter().any(|turn| before.ends_with(turn));
+                (!turned).then(|| (weekday(whole.as_str(), today), None))
+            };
+            if let Some((Some(from), to)) = span {
+                found.push(When { start: whole.start(), end: whole.end(), from, to });
+            }
+        }
+    }
+    for entity in skill::extract(&text.raw, &[], Some(today)) {
+        if let (EntityKind::Date, skill::Value::Day(day)) = (entity.kind, &entity.value)
+            && !quoted(entity.start)
+            && found.iter().all(|known| entity.end <= known.start || known.end <= entity.start)
+        {
+            // A day of a year that is not said and that is long past is meant in the next one.
+            let (start, end) = leading(&text.plain, entity.start, entity.end);
+            found.push(When { start, end, from: *day, to: None });
+        }
+    }
+    found.sort_by_key(|when| when.start);
+    found
+}
+
+/// "by friday" is read as one by the skill; the preposition is not part of the day.
+fn leading(plain: &str, start: usize, end: usize) -> (usize, usize) {
+    let said = plain.get(start..end).unwrap_or_default();
+    let skip = ["on ", "by ", "until ", "this ", "coming "].iter().find(|turn| said.starts_with(**turn));
+    (start + skip.map_or(0, |turn| turn.len()), end)
+}
+
+fn weekday(name: &str, today: NaiveDate) -> Option<NaiveDate> {
+    let names = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    let wanted = u64::try_from(names.iter().position(|known| *known == name)?).ok()?;
+    let ahead = (7 + wanted - u64::from(today.weekday().num_days_from_monday())) % 7;
+    today.checked_add_days(Days::new(if ahead == 0 { 7 } else { ahead }))
+}
+
+/// Numbers with their places; also those in words. Ids and days are not among them when `taken` says so.
+pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize, usize, f64)> {
+    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?").ok()
+    });
+    let mut found = Vec::new();
+    let Some(pattern) = NUMBER.as_ref() else { return found };
+    for captures in pattern.captures_iter(&text.plain) {
+        let (Some(whole), Some(digits)) = (captures.get(0), captures.name("n")) else { continue };
+        let before = text.plain.get(..whole.start()).and_then(|before| before.chars().next_back()).unwrap_or(' ');
+        let after = text.plain.get(whole.end()..).and_then(|after| after.chars().next()).unwrap_or(' ');
+        let glued = before.is_alphanumeric() || before == '-' || after.is_alphanumeric() || after == '-' || before == '.';
+        if glued || taken(whole.start()) {
+            continue;
+        }
+        let Ok(number) = digits.as_str().replace(',', "").parse::<f64>() else { continue };
+        let times = match captures.name("k").map(|times| times.as_str()) {
+            Some("k" | "thousand") => 1e3,
+            Some("m" | "million") => 1e6,
+            _ => 1.0,
+        };
+        found.push((whole.start(), whole.start() + whole.as_str().trim_end().len(), number * times));
+    }
+    for token in text.tokens.iter().filter(|token| !token.quoted && !taken(token.start)) {
+        if let Some(number) = counted(&token.lower) {
+            found.push((token.start, token.end, number));
+        }
+    }
+    found.sort_by_key(|(start, ..)| *start);
+    found
+}
+
+/// Two to twenty in words. "One" is too often no number.
+pub(super) fn counted(word: &str) -> Option<f64> {
+    let words = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    words.iter().position(|known| *known == word).and_then(|at| u32::try_from(at).ok()).map(|at| f64::from(at + 2))
+}
+
+/// How a value of a list may be said: its own words, or others that mean the same. The flag says whether they are its own.
+pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(usize, bool)> {
+    let fits = |wanted: &[String], exact: bool| -> Option<usize> {
+        let window = tokens.get(at..at + wanted.len())?;
+        let same = window.iter().zip(wanted).all(|(token, word)| {
+            !token.quoted && if exact { token.lower == *word } else { token.root == root(word) }
+        });
+        (same && !wanted.is_empty()).then_some(wanted.len())
+    };
+    let own = name_words(choice);
+    if let Some(length) = fits(&own, false) {
+        return Some((length, true));
+    }
+    let others = said_for(choice).map(|said| said.split([' ', '_']).map(str::to_owned).collect::<Vec<_>>());
+    others.filter_map(|said| fits(&said, true)).max().map(|length| (length, false))
+}
+
+/// The pattern of an address of mail, or of a number of a telephone.
+pub(super) fn address(text: &str, phone: bool) -> Option<(usize, usize)> {
+    static EMAIL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+").ok());
+    static PHONE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\+?\d[\d ()/-]{4,}\d").ok());
+    let pattern = if phone { PHONE.as_ref() } else { EMAIL.as_ref() };
+    pattern.and_then(|pattern| pattern.find(text)).map(|found| (found.start(), found.end()))
+}

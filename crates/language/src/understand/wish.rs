@@ -1,0 +1,231 @@
+//! What is asked for: an utterance is cut into clauses, each with one wish, and each clause has cues that speak for what is to be
+//! done.
+//!
+//! Invariant: a cue never stands between quotes, and what only names a thing does not open a clause.
+
+use super::catalogue::Catalogue;
+use super::lexicon::{Class, PATTERNS, class_of, verb_groups};
+use super::text::Text;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Something that speaks for a kind of doing.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cue {
+    /// The group of verbs, or the root of a verb that only a tool knows.
+    pub(super) group: String,
+    pub(super) class: Option<Class>,
+    pub(super) weight: f32,
+    /// What it takes up, in bytes.
+    pub(super) spans: Vec<(usize, usize)>,
+}
+
+/// A part of an utterance with one wish.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clause {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) cues: Vec<Cue>,
+    /// Whether it says none itself and goes on with the wish of the one before.
+    pub(super) inherits: bool,
+    /// Whether it is to be done before the one that stands before it.
+    pub(super) earlier: bool,
+    /// Whether it asks.
+    pub(super) asks: bool,
+}
+
+/// The weight from which a cue opens a wish by itself.
+const OPENS: f32 = 2.5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    Hard,
+    And,
+    Comma,
+}
+
+static JOINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?P<hard>[.!?;]+\s+|\s*,?\s*\b(?:and\s+)?(?:then|after that|afterwards|after which|followed by)\b,?\s+)|(?P<and>\s*,?\s+(?:and|&|plus|but)\s+)|(?P<comma>,\s+)").ok()
+});
+static BEFORE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$").ok());
+static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were)\b|\?\s*$").ok()
+});
+static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)").ok()
+});
+static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b").ok()
+});
+/// "the dentist is called", "the milk is bought": a whole sentence.
+static STATES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:the|my|our) .+ (?:is|are|was|were|has been|have been) \w+$").ok());
+
+fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+/// Whether words point back to something.
+pub(super) fn points_back(text: &str) -> bool {
+    is(&PRONOUN, text)
+}
+
+/// The clauses of an utterance, in the order in which they are said.
+pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
+    if let Some(found) = BEFORE.as_ref().and_then(|before| before.captures(&text.plain))
+        && let (Some(x), Some(y)) = (found.name("x"), found.name("y"))
+    {
+        let mut first = clause(text, catalogue, x.start(), x.end());
+        let mut second = clause(text, catalogue, y.start(), y.end());
+        first.earlier = false;
+        second.earlier = true;
+        return vec![first, second];
+    }
+    let mut found: Vec<(Clause, Joint)> = Vec::new();
+    for (start, end, joint) in pieces(text) {
+        let next = clause(text, catalogue, start, end);
+        let Some((last, _)) = found.last_mut() else {
+            found.push((next, joint));
+            continue;
+        };
+        let spoken = text.plain.get(last.start..start).unwrap_or_default();
+        let after_colon = spoken.contains(": ");
+        let opens = opens(text, catalogue, &next);
+        let had = strength(last) >= OPENS;
+        let back = points_back(text.plain.get(start..end).unwrap_or_default());
+        let same = best(last).is_some() && best(last) == best(&next);
+        let split = match joint {
+            // What comes first only says what it is about.
+            Joint::Hard | Joint::Comma if !had && back => false,
+            Joint::Hard if !had && opens => false,
+            Joint::Hard => true,
+            Joint::And if after_colon && !spoken.trim_end().ends_with(", and") => false,
+            Joint::And => opens && had,
+            Joint::Comma => opens && had && !after_colon && !(same && back),
+        };
+        if split {
+            found.push((next, joint));
+        } else {
+            last.end = end;
+            last.asks |= next.asks;
+            // The wish that was found last counts; what stood before it said what it is about.
+            if opens || !had {
+                last.cues.extend(next.cues);
+            }
+        }
+    }
+    let mut clauses: Vec<Clause> = found.into_iter().map(|(clause, _)| clause).collect();
+    for at in 1..clauses.len() {
+        let before = clauses.get(at - 1).map(|clause| clause.cues.clone()).unwrap_or_default();
+        if let Some(clause) = clauses.get_mut(at).filter(|clause| strength(clause) < OPENS) {
+            let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
+            if !plain.trim().is_empty() {
+                clause.inherits = true;
+                clause.cues.extend(before.into_iter().map(|cue| Cue { spans: Vec::new(), ..cue }));
+            }
+        }
+    }
+    clauses.retain(|clause| !text.plain.get(clause.start..clause.end).unwrap_or_default().trim().is_empty());
+    clauses
+}
+
+/// Where each piece begins, without politeness: there a verb may be misspelt.
+pub(super) fn heads(text: &Text) -> Vec<usize> {
+    pieces(text).into_iter().map(|(start, end, _)| text.trimmed(start, end).0).collect()
+}
+
+fn pieces(text: &Text) -> Vec<(usize, usize, Joint)> {
+    let mut found = Vec::new();
+    let (mut start, mut joint) = (0, Joint::Hard);
+    let Some(pattern) = JOINTS.as_ref() else { return vec![(0, text.plain.len(), joint)] };
+    for captures in pattern.captures_iter(&text.plain).take(40) {
+        let Some(whole) = captures.get(0) else { continue };
+        let piece = text.plain.get(start..whole.start()).unwrap_or_default();
+        // "a.m. ", "no. 5": a full stop after one or two letters ends nothing.
+        let short = whole.as_str().starts_with('.')
+            && piece.rsplit(' ').next().is_some_and(|last| last.len() < 3 && last.parse::<u32>().is_err());
+        if short {
+            continue;
+        }
+        if !piece.trim().is_empty() {
+            found.push((start, whole.start(), joint));
+        }
+        start = whole.end();
+        joint = if captures.name("hard").is_some() {
+            Joint::Hard
+        } else if captures.name("and").is_some() {
+            Joint::And
+        } else {
+            Joint::Comma
+        };
+    }
+    if !text.plain.get(start..).unwrap_or_default().trim().is_empty() || found.is_empty() {
+        found.push((start, text.plain.len(), joint));
+    }
+    found
+}
+
+/// Whether a piece asks for something by itself: by a verb at its head, as a question, or as a statement of what happened.
+fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
+    let (start, end) = text.trimmed(piece.start, piece.end);
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let head = text.tokens.iter().find(|token| token.start >= start && token.end <= end && !token.quoted);
+    let verb = head.is_some_and(|head| head.start < start + 2 && catalogue.is_verb(&head.root) && !head.capital);
+    let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0);
+    verb || strong || is(&ASKS, plain) || is(&STATES, plain)
+}
+
+fn strength(clause: &Clause) -> f32 {
+    clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max)
+}
+
+/// The group that most speaks for.
+fn best(clause: &Clause) -> Option<&str> {
+    clause.cues.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|cue| cue.group.as_str())
+}
+
+/// A piece with its cues.
+fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
+    let (start, end) = text.trimmed(from, to);
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let mut cues: Vec<Cue> = Vec::new();
+    let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let polite = text.plain.get(from..start).unwrap_or_default();
+    for (verb, shows) in [("show me", "show"), ("tell me", "tell")] {
+        if polite.trim_end().ends_with(verb) {
+            push(&mut cues, &super::lexicon::root(shows), 3.0, Vec::new());
+        }
+    }
+    if let Some(head) = tokens.first().filter(|head| !head.quoted) {
+        push(&mut cues, &head.root, 4.0, vec![(head.start, head.end)]);
+        if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
+            cues.push(Cue { group: head.root.clone(), class: None, weight: 4.5, spans: vec![(head.start, head.end)] });
+        }
+    }
+    if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
+        && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
+    {
+        let span = (start + whole.start(), start + whole.end());
+        push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, vec![span]);
+    }
+    for (group, weight, pattern) in PATTERNS.iter() {
+        let Some(found) = pattern.captures(plain) else { continue };
+        let parts: Vec<(usize, usize)> = ["a", "b", "c"]
+            .iter()
+            .filter_map(|name| found.name(name))
+            .map(|part| (start + part.start(), start + part.end()))
+            .collect();
+        let whole = found.get(0).map(|whole| (start + whole.start(), start + whole.end()));
+        let spans = if parts.is_empty() { whole.into_iter().collect() } else { parts };
+        cues.push(Cue { group: (*group).to_owned(), class: class_of(group), weight: *weight, spans });
+    }
+    let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
+    Clause { start: from, end: to, cues, inherits: false, earlier: false, asks }
+}
+
+fn push(cues: &mut Vec<Cue>, root: &str, weight: f32, spans: Vec<(usize, usize)>) {
+    for (group, class) in verb_groups(root) {
+        cues.push(Cue { group: (*group).to_owned(), class: Some(*class), weight, spans: spans.clone() });
+    }
+}

@@ -1,0 +1,426 @@
+//! Says every row to the reader, does what a runtime would do with what was understood, and counts what came out right.
+//!
+//! The applications are the real ones, over pipes; only tools that read are called.
+
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use steward_domain::DomainName;
+use steward_language::Encoder;
+use steward_language::route::Topic;
+use steward_language::skill::Recent;
+use steward_language::understand::{
+    Given, Kind, Noticed, Pick, Question, Reader, Settled, Step, Target, Tool, Understood, Why,
+};
+
+pub type Failure = Box<dyn std::error::Error>;
+
+/// One application, running.
+pub struct App {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    number: u64,
+    cache: BTreeMap<String, Option<Value>>,
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps")
+}
+
+impl App {
+    pub fn start(name: &str) -> Result<Self, Failure> {
+        let mut child = Command::new("python3")
+            .args([format!("{name}.py"), "--today".into(), "2026-03-02".into()])
+            .current_dir(folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = child.stdin.take().ok_or("no input")?;
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        let mut app = Self { child, input, output, number: 0, cache: BTreeMap::new() };
+        app.ask("initialize", &json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "utterances", "version": "1" } }))?;
+        Ok(app)
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
+        self.number += 1;
+        writeln!(self.input, "{}", json!({ "jsonrpc": "2.0", "id": self.number, "method": method, "params": params }))?;
+        self.input.flush()?;
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        let answer: Value = serde_json::from_str(&line)?;
+        answer.get("result").cloned().ok_or_else(|| line.into())
+    }
+
+    /// What a read-only tool gives; nothing when it refuses.
+    fn call(&mut self, tool: &str, arguments: &Map<String, Value>) -> Result<Option<Value>, Failure> {
+        let key = format!("{tool} {}", Value::Object(arguments.clone()));
+        if let Some(known) = self.cache.get(&key) {
+            return Ok(known.clone());
+        }
+        let result = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
+        let given = (result["isError"] != json!(true)).then(|| result["structuredContent"].clone());
+        self.cache.insert(key, given.clone());
+        Ok(given)
+    }
+
+    fn tools(&mut self, domain: &DomainName) -> Result<Vec<Tool>, Failure> {
+        let listed = self.ask("tools/list", &json!({}))?;
+        let text = |tool: &Value, key: &str| tool[key].as_str().unwrap_or_default().to_owned();
+        let tool = |tool: &Value| Tool {
+            name: format!("{domain}.{}", text(tool, "name")),
+            domain: Some(domain.clone()),
+            description: text(tool, "description"),
+            input: tool["inputSchema"].clone(),
+            output: tool.get("outputSchema").cloned(),
+            read_only: tool["annotations"]["readOnlyHint"] == json!(true),
+            destructive: tool["annotations"]["destructiveHint"] == json!(true),
+            examples: Vec::new(),
+        };
+        Ok(listed["tools"].as_array().ok_or("no tools")?.iter().map(tool).collect())
+    }
+}
+
+/// A file of rows with its application and a reader over it alone.
+pub struct Bench {
+    pub name: String,
+    file: Value,
+    pub reader: Reader,
+    app: App,
+    contexts: BTreeMap<String, Vec<Recent>>,
+}
+
+impl Bench {
+    pub fn open(name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances").join(format!("{name}.yaml"));
+        let file: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
+        let domains: Value = serde_saphyr::from_str(&std::fs::read_to_string(folder().join("config/domains.yaml"))?)?;
+        let known = domains["domains"].as_array().ok_or("no domains")?.iter().find(|domain| domain["name"] == name).ok_or("no such domain")?.clone();
+        let domain = DomainName::new(name).map_err(|problem| format!("{problem:?}"))?;
+        let topic = Topic {
+            name: domain.clone(),
+            title: known["display_name"].as_str().unwrap_or_default().to_owned(),
+            description: known["description"].as_str().unwrap_or_default().to_owned(),
+            intents: Vec::new(),
+        };
+        let mut app = App::start(name)?;
+        let tools = app.tools(&domain)?;
+        let reader = Reader::new(encoder.clone(), vec![topic], tools);
+        let contexts = file["contexts"].as_object().ok_or("no contexts")?.iter().map(|(name, things)| (name.clone(), recents(things))).collect();
+        Ok(Self { name: name.to_owned(), file, reader, app, contexts })
+    }
+
+    pub fn rows(&self, group: &str) -> Vec<Value> {
+        self.file[group].as_array().cloned().unwrap_or_default()
+    }
+
+    pub fn understand(&self, row: &Value) -> Understood {
+        let none = Vec::new();
+        let recent = row["given"].as_str().and_then(|name| self.contexts.get(name)).unwrap_or(&none);
+        let today = self.file["today"].as_str().and_then(|day| day.parse().ok()).unwrap_or_default();
+        let said = row["say"].as_str().unwrap_or_default();
+        self.reader.understand(said, &Given { today, recent, pending: None, before: &[] })
+    }
+}
+
+/// In the order in which they were shown, the last shown with the greatest number.
+fn recents(things: &Value) -> Vec<Recent> {
+    let number = |thing: &Value, key: &str| thing[key].as_u64().unwrap_or_default();
+    let mut all: Vec<(u64, Recent)> = things
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|thing| {
+            let recent = Recent {
+                entity_type: thing["type"].as_str().unwrap_or_default().to_owned(),
+                id: thing["id"].to_string(),
+                name: thing["title"].as_str().map(str::to_owned),
+                mentions: u32::try_from(number(thing, "mentions")).unwrap_or(1),
+                last: 1_000 - number(thing, "ago"),
+            };
+            (number(thing, "place"), recent)
+        })
+        .collect();
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, recent)| recent).collect()
+}
+
+/// A call that would be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub tool: String,
+    pub intent: String,
+    pub arguments: BTreeMap<String, Value>,
+    pub ids: Vec<String>,
+    pub of: Option<String>,
+}
+
+/// What an utterance comes to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    pub kind: Option<Kind>,
+    pub calls: Vec<Call>,
+    pub question: Option<Question>,
+    pub missing: Option<String>,
+}
+
+enum Looked {
+    Found(Vec<Noticed>),
+    Unclear(Question),
+    Missing(String),
+}
+
+fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
+    let mut last = bench.reader.settle(step, &[]);
+    for lookup in bench.reader.lookups(step) {
+        let short = lookup.tool.rsplit('.').next().unwrap_or_default().to_owned();
+        let given = bench.app.call(&short, &lookup.arguments)?;
+        let seen = given.map(|given| bench.reader.notice(&lookup.tool, &lookup.arguments, &given)).unwrap_or_default();
+        last = bench.reader.settle(step, &seen);
+        if !matches!(last, Settled::Missing { .. }) {
+            break;
+        }
+    }
+    Ok(match last {
+        Settled::Found { things } => Looked::Found(things),
+        Settled::Unclear { question } => Looked::Unclear(question),
+        Settled::Missing { words, .. } => Looked::Missing(words),
+    })
+}
+
+/// Does what a runtime would: looks up what is named, stops at a question or at what is not there.
+pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, Failure> {
+    let mut out = Outcome { kind: Some(understood.kind), question: understood.question.clone(), ..Outcome::default() };
+    if out.question.is_some() {
+        // What is not there is said before anything is asked about it.
+        for step in &understood.steps {
+            if matches!(step.target, Some(Target::Named { .. } | Target::Id { .. })) && let Looked::Missing(words) = look(bench, step)? {
+                (out.missing, out.question) = (Some(words), None);
+            }
+        }
+        return Ok(out);
+    }
+    for step in &understood.steps {
+        let mut step = step.clone();
+        let mut ids = Vec::new();
+        let mut of = None;
+        for need in step.also.clone() {
+            match look(bench, &step.about(&need))? {
+                Looked::Found(_) => {}
+                Looked::Unclear(question) => out.question = Some(question),
+                Looked::Missing(words) => out.missing = Some(words),
+            }
+        }
+        match &step.target {
+            Some(Target::OfStep { step, pick, .. }) => {
+                let which = match pick {
+                    Pick::First | Pick::It | Pick::Nth(1) => "first",
+                    Pick::Last => "last",
+                    Pick::All => "all",
+                    Pick::Nth(_) => "nth",
+                };
+                of = Some(format!("{which} of {}", step + 1));
+            }
+            Some(_) => match look(bench, &step)? {
+                Looked::Found(things) => {
+                    ids = things.iter().map(Noticed::id_text).collect();
+                    step = bench.reader.fit(&step, &things);
+                }
+                Looked::Unclear(question) => out.question = Some(question),
+                Looked::Missing(words) => out.missing = Some(words),
+            },
+            None => {}
+        }
+        if out.question.is_some() || out.missing.is_some() {
+            return Ok(out);
+        }
+        let tool = step.tool().unwrap_or_default().rsplit('.').next().unwrap_or_default().to_owned();
+        let arguments = step.arguments.iter().map(|(name, argument)| (name.clone(), argument.value.clone())).collect();
+        let intent = step.intent.map(|intent| json!(intent).as_str().unwrap_or_default().to_owned()).unwrap_or_default();
+        out.calls.push(Call { tool, intent, arguments, ids, of });
+    }
+    Ok(out)
+}
+
+/// Without regard to case, to quotes and full stops around, to a leading article, and to a plural.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let text = text.trim().trim_matches(['"', '\'', '.']).to_lowercase();
+            let text = ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned();
+            text.strip_suffix('s').unwrap_or(&text).to_owned()
+        }
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        Value::Number(number) => number.as_f64().unwrap_or_default().to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn same_arguments(expected: &Value, got: &BTreeMap<String, Value>) -> bool {
+    let none = Map::new();
+    let expected = expected.as_object().unwrap_or(&none);
+    expected.len() == got.len() && expected.iter().all(|(name, value)| got.get(name).is_some_and(|got| plain(got) == plain(value)))
+}
+
+fn ids(value: &Value) -> Vec<String> {
+    let mut all: Vec<String> = match value {
+        Value::Array(items) => items.iter().map(|id| id.to_string().trim_matches('"').to_owned()).collect(),
+        Value::Null => Vec::new(),
+        one => vec![one.to_string().trim_matches('"').to_owned()],
+    };
+    all.sort();
+    all
+}
+
+fn sorted(mut ids: Vec<String>) -> Vec<String> {
+    ids.sort();
+    ids.dedup();
+    ids
+}
+
+/// Whether a row came out right, and whether its arguments did, too.
+pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, bool) {
+    match group {
+        "intent" => {
+            let [call] = out.calls.as_slice() else { return (false, false) };
+            let also = row["also"].as_array().is_some_and(|also| also.iter().any(|tool| *tool == call.tool));
+            let main = row["tool"] == call.tool && bench.file["tools"][&call.tool] == call.intent;
+            let full = main && same_arguments(&row["args"], &call.arguments) && ids(&row["target"]) == sorted(call.ids.clone());
+            (main || also, full || also)
+        }
+        "references" => {
+            let wanted = row["tool"].as_str().unwrap_or_default();
+            let tool = !out.calls.is_empty() && out.calls.iter().all(|call| call.tool == wanted);
+            let got = sorted(out.calls.iter().flat_map(|call| call.ids.clone()).collect());
+            let right = tool && got == ids(&row["refers"]);
+            (right, right && out.calls.iter().all(|call| same_arguments(&row["args"], &call.arguments)))
+        }
+        "ambiguous" => {
+            let Some(question) = &out.question else { return (false, false) };
+            let quiet = out.calls.is_empty();
+            let why = match row["ask"].as_str() {
+                Some("entity") => Why::Entity,
+                Some("field") => Why::Field,
+                _ => Why::Meaning,
+            };
+            let offered: Vec<String> = question.options.iter().map(|choice| choice.value.to_string().trim_matches('"').rsplit('.').next().unwrap_or_default().to_owned()).collect();
+            let wanted = ids(&row["options"]);
+            let found = wanted.iter().filter(|option| offered.contains(option)).count();
+            let enough = if why == Why::Meaning { found >= 2.min(wanted.len()) } else { found == wanted.len() };
+            (quiet, quiet && question.why == why && enough)
+        }
+        "missing" => {
+            let refused = out.missing.is_some() && out.calls.iter().all(|call| bench_reads(bench, &call.tool));
+            let entity = row["entity"].to_string().trim_matches('"').to_lowercase();
+            (refused, refused && out.missing.as_ref().is_some_and(|words| words.to_lowercase().contains(&entity)))
+        }
+        "steps" => {
+            let none = Vec::new();
+            let wanted = row["steps"].as_array().unwrap_or(&none);
+            let right = |full: bool| {
+                wanted.len() == out.calls.len()
+                    && wanted.iter().zip(&out.calls).all(|(wanted, call)| {
+                        let refers = wanted["refers"].as_str();
+                        let ids_right = wanted["target"].is_null() || ids(&wanted["target"]) == sorted(call.ids.clone());
+                        wanted["tool"] == call.tool && ids_right && refers == call.of.as_deref() && (!full || same_arguments(&wanted["args"], &call.arguments))
+                    })
+            };
+            (right(false), right(true))
+        }
+        _ => {
+            let kind = json!(out.kind).as_str().unwrap_or_default().to_owned();
+            let right = out.calls.is_empty() && row["kind"] == kind;
+            (right, right)
+        }
+    }
+}
+
+fn bench_reads(bench: &Bench, tool: &str) -> bool {
+    bench.file["tools"][tool].as_str().is_some_and(|intent| ["read", "list", "search"].contains(&intent))
+}
+
+pub const GROUPS: &[&str] = &["intent", "references", "ambiguous", "missing", "steps", "other"];
+
+/// Right, right with all arguments, of how many.
+pub type Count = (usize, usize, usize);
+
+/// What came out for a file of rows.
+#[derive(Default)]
+pub struct Report {
+    pub counts: BTreeMap<&'static str, Count>,
+    pub wrong: Vec<String>,
+    pub took: Vec<Duration>,
+    pub unequal: Vec<String>,
+}
+
+impl Report {
+    /// The share that came out right.
+    pub fn share(&self, group: &str) -> f64 {
+        self.counts.get(group).map_or(1.0, |(right, _, all)| *right as f64 / (*all).max(1) as f64)
+    }
+}
+
+/// Says all rows of an application, each twice.
+pub fn run(bench: &mut Bench) -> Result<Report, Failure> {
+    let mut report = Report::default();
+    for group in GROUPS {
+        for row in bench.rows(group) {
+            let began = Instant::now();
+            let understood = bench.understand(&row);
+            report.took.push(began.elapsed());
+            let again = bench.understand(&row);
+            if serde_json::to_vec(&understood)? != serde_json::to_vec(&again)? {
+                report.unequal.push(row["id"].to_string());
+            }
+            let out = carry_out(bench, &understood)?;
+            let (right, full) = judge(bench, group, &row, &out);
+            let count = report.counts.entry(group).or_default();
+            *count = (count.0 + usize::from(right), count.1 + usize::from(full), count.2 + 1);
+            if !full {
+                let mark = if right { "args" } else { "WRONG" };
+                report.wrong.push(format!("{mark} {} {} -> {}", row["id"].as_str().unwrap_or_default(), row["say"], shown(&out, &understood)));
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn shown(out: &Outcome, understood: &Understood) -> String {
+    let calls: Vec<String> = out
+        .calls
+        .iter()
+        .map(|call| format!("{}({}{}{})", call.tool, call.ids.join(","), call.of.clone().unwrap_or_default(), call.arguments.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()))
+        .collect();
+    let question = out.question.as_ref().map(|question| {
+        let options: Vec<String> = question.options.iter().map(|choice| choice.value.to_string()).collect();
+        format!(" ask {:?} [{}]", question.why, options.join(" "))
+    });
+    let tools: Vec<&str> = understood.steps.iter().filter_map(Step::tool).collect();
+    format!("{:?} {}{}{} | {:?}", understood.kind, calls.join("; "), question.unwrap_or_default(), out.missing.as_ref().map(|words| format!(" missing {words:?}")).unwrap_or_default(), tools)
+}
+
+/// The table of all applications.
+pub fn table(reports: &[(String, Report)]) -> String {
+    let mut lines = vec![format!("{:<12}{}", "", GROUPS.iter().map(|group| format!("{group:>22}")).collect::<String>())];
+    for (name, report) in reports {
+        let cell = |group: &&str| {
+            let (right, full, all) = report.counts.get(*group).copied().unwrap_or_default();
+            format!("{:>22}", format!("{right}/{all} {:.0}% ({full})", 100.0 * right as f64 / all.max(1) as f64))
+        };
+        lines.push(format!("{name:<12}{}", GROUPS.iter().map(cell).collect::<String>()));
+    }
+    lines.push("In brackets: those with every argument and option right, too.".into());
+    lines.join("\n")
+}
