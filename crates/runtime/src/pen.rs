@@ -2,8 +2,9 @@
 //!
 //! Invariants
 //! - Entries reach the journal in the order in which they were noted, in one transaction with what they change.
-//! - Nothing leaves the process before everything that was noted is on disk: whoever sends something out flushes first. Steps
-//!   that nobody outside can see share one sync.
+//! - Nothing that changes something leaves the process before everything that was noted is on disk: whoever sends something out
+//!   flushes first. A read goes out while it is being written, and its answer waits for a flush. Steps that nobody outside
+//!   can see share one sync.
 //! - A pen that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
 //!   what is on disk.
 
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use steward_domain::{ChainId, Coded as _, ErrorClass, Label, TaskId, Timestamp, UserId};
 use steward_journal::Draft;
-use steward_store::{Change, Commit, Error, Lease, Result, Scope, Store};
+use steward_store::{Change, Commit, Durability, Error, Lease, Result, Scope, Store};
 
 /// So many entries are gathered at most: what a crash may take along stays small.
 const GATHERED: usize = 256;
@@ -34,10 +35,11 @@ struct Noted {
     changes: Vec<Change>,
 }
 
-#[derive(Default)]
 struct Held {
     lease: Option<Lease>,
     broken: Option<Broken>,
+    /// Whether everything that was handed over is on disk, not only written.
+    is_on_disk: bool,
 }
 
 /// Why nothing is written any more.
@@ -73,7 +75,7 @@ impl Broken {
 impl Pen {
     /// A pen for this chain. With a lease, every write is refused once somebody else has taken the task.
     pub(crate) fn new(store: Arc<dyn Store>, user: UserId, chain: ChainId, lease: Option<Lease>) -> Self {
-        let turn = tokio::sync::Mutex::new(Held { lease, broken: None });
+        let turn = tokio::sync::Mutex::new(Held { lease, broken: None, is_on_disk: true });
         Self { store, user, chain, waiting: Mutex::default(), turn }
     }
 
@@ -95,22 +97,36 @@ impl Pen {
 
     /// Returns when everything noted is on disk.
     pub(crate) async fn flush(&self) -> Result<()> {
+        self.hand_over(Durability::Synced).await
+    }
+
+    /// Returns when everything noted is written: it outlives this process, and the next flush takes it to the disk. Enough
+    /// before a read, whose answer waits for a flush.
+    pub(crate) async fn write(&self) -> Result<()> {
+        self.hand_over(Durability::WithNext).await
+    }
+
+    async fn hand_over(&self, durability: Durability) -> Result<()> {
         let mut held = self.turn.lock().await;
         if let Some(broken) = &held.broken {
             return Err(broken.error());
         }
         let Noted { entries, changes } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        if entries.is_empty() && changes.is_empty() {
+        // With nothing new a flush still has to see to what was only written.
+        if entries.is_empty() && changes.is_empty() && (held.is_on_disk || durability == Durability::WithNext)
+        {
             return Ok(());
         }
         let fence = held.lease.as_ref().map(Lease::fence);
-        let commit = Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence };
+        let commit =
+            Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence, durability };
         crash::here(CrashPoint::BeforeFlush);
         match self.store.commit(&Scope::User(self.user.clone()), commit).await {
             Ok(committed) => {
                 crash::here(CrashPoint::AfterFlush);
                 held.lease = committed.lease.or_else(|| held.lease.take());
+                held.is_on_disk = durability == Durability::Synced;
                 Ok(())
             }
             Err(error) => {

@@ -24,12 +24,29 @@ pub struct Commit {
     pub changes: Vec<Change>,
     /// The lease it is made under. When that is lost, all of it is refused.
     pub fence: Option<Fence>,
+    /// What its answer means.
+    pub durability: Durability,
+}
+
+/// What the answer to a commit means. Commits keep their order whichever they ask for: once one that is synced was
+/// answered, everything that was answered before it is on disk too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// It is on disk: a power cut does not take it.
+    #[default]
+    Synced,
+    /// It is written: everybody sees it, and the death of this process does not take it. The next commit that is synced
+    /// takes it to the disk, or the store does within about a second. A power cut before may take it, but nothing that
+    /// was answered as synced after it. For what nobody acts on before a later commit is on disk, such as the intent of a
+    /// read.
+    WithNext,
 }
 
 impl Commit {
     /// A commit with no changes yet.
     pub fn new(owner: UserId, chain: impl Into<ChainId>) -> Self {
-        Self { owner, chain: chain.into(), entries: Vec::new(), changes: Vec::new(), fence: None }
+        let (entries, changes, durability) = Default::default();
+        Self { owner, chain: chain.into(), entries, changes, fence: None, durability }
     }
 
     /// With this entry.
@@ -50,6 +67,13 @@ impl Commit {
     #[must_use]
     pub fn fenced(mut self, fence: Fence) -> Self {
         self.fence = Some(fence);
+        self
+    }
+
+    /// Written at once, synced with the next commit: see [`Durability::WithNext`].
+    #[must_use]
+    pub fn with_next(mut self) -> Self {
+        self.durability = Durability::WithNext;
         self
     }
 }

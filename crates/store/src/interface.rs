@@ -41,7 +41,8 @@ pub struct StoreOptions {
 /// A store. All of it can be called at once from anywhere.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Writes entries and changes in one transaction and returns when they are on disk.
+    /// Writes entries and changes in one transaction and returns when they are on disk, or only written when the commit
+    /// asks for no more ([`Durability`](crate::Durability)). A commit of nothing takes to the disk what is only written.
     async fn commit(&self, scope: &Scope, commit: Commit) -> Result<Committed>;
 
     /// One conversation.
@@ -139,7 +140,8 @@ pub trait Store: Send + Sync {
     async fn chains(&self, scope: &Scope, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainTip>>;
     /// The payloads of a chain.
     async fn payloads(&self, scope: &Scope, chain: ChainId) -> Result<Vec<RawPayload>>;
-    /// Takes every committed entry into the Merkle log and signs its head.
+    /// Takes every committed entry into the Merkle log and signs its head. What it covers is on disk: a head that was shown
+    /// to somebody must not be taken back by a power cut.
     async fn head(&self) -> Result<Option<Head>>;
 
     /// Takes tasks for a worker that are ready and that nobody holds, or whose lease ran out: at most `limit`, first come

@@ -5,6 +5,7 @@
 //! - A reader names a [`Scope`]; a user's scope shows that user's rows and no others. PostgreSQL keeps this by forced
 //!   row-level security, SQLite by the same condition in every statement; one conformance suite runs against both.
 //! - Journal rows are never changed or deleted. Erasing takes payloads, not entries.
+//! - What was answered as synced is on disk, and so is everything that was answered before it ([`Durability`]).
 //! - A commit that names a fence is carried out only while its lease stands.
 //! - Only this crate knows the SQL of the store.
 
@@ -25,7 +26,7 @@ pub mod trace;
 mod usage;
 mod words;
 
-pub use change::{Change, Commit, Committed, Mention, NewMessage};
+pub use change::{Change, Commit, Committed, Durability, Mention, NewMessage};
 pub use error::{Error, Result};
 pub use interface::{Store, StoreOptions};
 pub use query::{

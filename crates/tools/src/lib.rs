@@ -8,6 +8,7 @@
 //! - Outbound connections of tools go through [`egress`], child processes through [`process`]. Nothing else opens either.
 //! - One server's trouble is its own: every server has its own supervisor, limits and deadline.
 
+pub mod arguments;
 pub mod builtin;
 pub mod call;
 pub mod config;

@@ -54,11 +54,12 @@ const KERNEL_WITHIN: Duration = Duration::from_secs(30);
 pub fn start(spec: &Spec) -> Result<Running> {
     let failed = |detail: String| Error::Process { program: spec.program.clone(), detail };
     let runtime = tokio::runtime::Handle::try_current().map_err(|error| failed(error.to_string()))?;
-    let path = found(spec).map_err(failed)?;
+    let folder = folder(spec).map_err(failed)?;
+    let path = found(spec, folder.as_deref()).map_err(failed)?;
     let mut child = match crate::sandbox::launcher(spec, &path)? {
-        None => spawned(command(spec, path, spec.args.iter().map(OsString::from).collect())),
+        None => spawned(command(spec, folder, path, spec.args.iter().map(OsString::from).collect())),
         Some((launcher, args)) => {
-            let command = command(spec, launcher, args);
+            let command = command(spec, folder, launcher, args);
             from_lasting_thread(move || {
                 let _within = runtime.enter();
                 spawned(command)
@@ -71,14 +72,19 @@ pub fn start(spec: &Spec) -> Result<Running> {
     Ok(Running { child, id, group: id.and_then(Pid::from_raw), stdin, stdout, stderr })
 }
 
-fn command(spec: &Spec, program: PathBuf, args: Vec<OsString>) -> std::process::Command {
+fn command(
+    spec: &Spec,
+    folder: Option<PathBuf>,
+    program: PathBuf,
+    args: Vec<OsString>,
+) -> std::process::Command {
     #[allow(clippy::disallowed_methods, reason = "this is the door")]
     let mut command = std::process::Command::new(program);
     command.args(args).env_clear();
     command.envs(HANDED_DOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(&spec.env).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    if let Some(folder) = &spec.folder {
+    if let Some(folder) = folder {
         command.current_dir(folder);
     }
     command
@@ -88,15 +94,27 @@ fn spawned(command: std::process::Command) -> std::io::Result<Child> {
     Command::from(command).kill_on_drop(true).spawn()
 }
 
+/// Where it starts, in full. The system says of a missing folder that the program is missing, so it is looked for here.
+fn folder(spec: &Spec) -> Result<Option<PathBuf>, String> {
+    let Some(folder) = &spec.folder else { return Ok(None) };
+    let full = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    if full.is_dir() {
+        return Ok(Some(full));
+    }
+    let from =
+        if folder.is_relative() { "; a relative one counts from where this process was started" } else { "" };
+    Err(format!("there is no folder {} to start it in{from}", full.display()))
+}
+
 /// Where the program is. It is looked for here, because a launcher would find out too late for an error that teaches.
-fn found(spec: &Spec) -> Result<PathBuf, String> {
+fn found(spec: &Spec, folder: Option<&Path>) -> Result<PathBuf, String> {
     let program = Path::new(&spec.program);
     let runs = |path: &Path| {
         use std::os::unix::fs::PermissionsExt;
         path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
     };
     if spec.program.contains('/') {
-        let path = match &spec.folder {
+        let path = match folder {
             Some(folder) => folder.join(program),
             None => std::path::absolute(program).map_err(|error| error.to_string())?,
         };

@@ -104,3 +104,37 @@ async fn a_program_that_is_not_there_is_said_so() {
 fn without_a_runtime_it_says_so_instead_of_ending_in_a_panic() {
     assert!(matches!(start(&shell("true")), Err(Error::Process { .. })));
 }
+
+/// What is missing is named, and not the program in its place.
+#[tokio::test]
+async fn a_missing_folder_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = std::path::absolute("").unwrap();
+    let nowhere = folder.path().join("nowhere");
+    for (missing, told) in [
+        (nowhere.clone(), format!("there is no folder {} to start it in", nowhere.display())),
+        (
+            "no/such".into(),
+            format!(
+                "there is no folder {} to start it in; a relative one counts from where",
+                here.join("no/such").display()
+            ),
+        ),
+    ] {
+        for program in ["sh", "./sh"] {
+            let spec = Spec { program: program.into(), folder: Some(missing.clone()), ..Spec::default() };
+            let error = start(&spec).unwrap_err().to_string();
+            assert!(error.contains(&told), "{error}");
+        }
+    }
+}
+
+/// Tests run in the folder of their crate: a relative folder is found, and a program by its place in it.
+#[tokio::test]
+async fn a_relative_folder_counts_from_here() {
+    let mut running = start(&Spec { folder: Some("src/mcp".into()), ..shell("pwd") }).unwrap();
+    assert!(rest(running.stdout.take().unwrap()).await.trim().ends_with("/src/mcp"));
+    let missing = Spec { program: "./mod.rs".into(), folder: Some("src/mcp".into()), ..Spec::default() };
+    let error = start(&missing).unwrap_err().to_string();
+    assert!(error.ends_with("/src/mcp/./mod.rs is no program"), "{error}");
+}

@@ -1,7 +1,8 @@
 //! Writes calls of tools into the journal, and the record of each for analytics.
 //!
 //! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A call that stays inside
-//! this process shares one commit with its receipt: nobody can have seen it before.
+//! this process shares one commit with its receipt: nobody can have seen it before. The intent of a read is written at once and
+//! goes to the disk with its receipt.
 
 use crate::crash::{self, CrashPoint};
 use crate::pen::Pens;
@@ -15,7 +16,7 @@ use steward_domain::{
 };
 use steward_journal::Draft;
 use steward_store::audit::house;
-use steward_store::{Change, Commit, Scope, Store};
+use steward_store::{Change, Commit, Durability, Scope, Store};
 use steward_tools::call::{Ending, Intent, Ledger, Refused};
 use steward_tools::{Error, Result};
 
@@ -49,13 +50,23 @@ impl StoreLedger {
     }
 
     /// Writes with the pen of the run that the call belongs to, after what led to it; else by itself.
-    async fn write(&self, intent: &Intent, entries: Vec<Draft>, changes: Vec<Change>) -> Result<()> {
+    async fn write(
+        &self,
+        intent: &Intent,
+        entries: Vec<Draft>,
+        changes: Vec<Change>,
+        durability: Durability,
+    ) -> Result<()> {
         if let Some(pen) = self.pens.of(intent.chain) {
             pen.note(entries, changes);
-            return if intent.leaves_process { pen.flush().await.map_err(broken) } else { Ok(()) };
+            return match (intent.leaves_process, durability) {
+                (false, _) => Ok(()),
+                (true, Durability::Synced) => pen.flush().await.map_err(broken),
+                (true, Durability::WithNext) => pen.write().await.map_err(broken),
+            };
         }
         let mut commit = Commit::new(intent.user.clone(), intent.chain);
-        (commit.entries, commit.changes) = (entries, changes);
+        (commit.entries, commit.changes, commit.durability) = (entries, changes, durability);
         self.store.commit(&Scope::User(intent.user.clone()), commit).await.map_err(broken)?;
         Ok(())
     }
@@ -68,7 +79,8 @@ impl Ledger for StoreLedger {
         if !intent.leaves_process {
             return Ok(());
         }
-        self.write(intent, vec![called(intent)?], Vec::new()).await?;
+        let durability = if intent.is_read() { Durability::WithNext } else { Durability::Synced };
+        self.write(intent, vec![called(intent)?], Vec::new(), durability).await?;
         crash::here(CrashPoint::AfterIntentBeforeEffect);
         Ok(())
     }
@@ -84,7 +96,7 @@ impl Ledger for StoreLedger {
         }
         entries.push(observed(&ending)?);
         let record = Change::PutInvocation(invocation(&ending)?);
-        self.write(intent, entries, vec![record]).await?;
+        self.write(intent, entries, vec![record], Durability::Synced).await?;
         if intent.leaves_process {
             crash::here(CrashPoint::AfterReceiptBeforeEvent);
         }
@@ -99,7 +111,7 @@ impl Ledger for StoreLedger {
             "provenance": intent.provenance,
         });
         let draft = draft(EventType::PolicyDecision, "policy", data, arguments(intent))?;
-        self.write(intent, vec![draft], Vec::new()).await
+        self.write(intent, vec![draft], Vec::new(), Durability::Synced).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! `steward doctor`: checks everything, in the order in which things rest on each other, and says how to fix it.
 
+use super::Context;
 use crate::config::{self, Settings};
 use crate::error::Failure;
 use crate::home::{FOLDERS, Home};
@@ -8,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 use steward_journal::clock::{Clock, SystemClock};
+use steward_store::Scope;
 use steward_store::audit::verify;
 
 #[derive(Serialize)]
@@ -59,7 +61,12 @@ pub(super) async fn run(
     if home.exists() {
         match settings {
             Err(failure) => findings.fail("settings", &failure),
-            Ok(settings) => store(home, &settings, &mut findings).await,
+            Ok(settings) => {
+                // Calls are written down, so without a store there are no tools.
+                if store(home, &settings, &mut findings).await {
+                    servers(home, settings, &mut findings).await;
+                }
+            }
         }
     }
     machine(home, &mut findings);
@@ -100,10 +107,14 @@ fn configuration(home: &Home, findings: &mut Findings) {
     }
 }
 
-async fn store(home: &Home, settings: &Settings, findings: &mut Findings) {
+/// Whether it could be opened.
+async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> bool {
     let opened = match home.open(settings).await {
         Ok(opened) => opened,
-        Err(failure) => return findings.fail("store", &failure),
+        Err(failure) => {
+            findings.fail("store", &failure);
+            return false;
+        }
     };
     match opened.store.check().await {
         Ok(said) => findings.ok("store", said),
@@ -123,6 +134,39 @@ async fn store(home: &Home, settings: &Settings, findings: &mut Findings) {
         ),
         Err(error) => findings.fail("journal", &error.into()),
     }
+    true
+}
+
+/// Starts every configured MCP server and asks for its tools. One that does not work is no failure of the house.
+async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
+    if !home.path.join("config/mcp_servers.yaml").exists() {
+        return;
+    }
+    let scope = Scope::User(settings.user.clone());
+    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None };
+    let toolbox = match crate::toolbox::open(&context, false).await {
+        Ok(toolbox) => toolbox,
+        Err(failure) => return findings.fail("MCP servers", &failure),
+    };
+    for (name, looked) in toolbox.look_at_all().await {
+        match looked {
+            Ok(review) if review.held.is_empty() => {
+                findings.ok("MCP server", format!("{name}: {}", count(review.admitted.len() as u64, "tool")));
+            }
+            Ok(review) => findings.warn(
+                "MCP server",
+                format!(
+                    "{name}: {} held back, its server changed it",
+                    count(review.held.len() as u64, "tool")
+                ),
+                format!("steward tools list --server {name}, then steward mcp-servers accept {name}"),
+            ),
+            Err(error) => {
+                findings.warn("MCP server", error.to_string(), format!("steward mcp-servers test {name}"));
+            }
+        }
+    }
+    toolbox.close().await;
 }
 
 fn machine(home: &Home, findings: &mut Findings) {

@@ -23,6 +23,8 @@ fn built_in_tools_are_listed_shown_found_and_called() {
     assert!(bench.run("tools show http.fetch").out.contains("off"), "no host is allowed yet");
     let called = bench.run_with(&["tools", "call", "math.eval", "expression=15% of 80"]);
     assert_eq!((called.code, called.out.trim()), (0, "15% of 80 = 12"));
+    let number = bench.run("tools call math.eval expression=12");
+    assert_eq!(number.code, 0, "where text is wanted a number is text: {}", number.err);
     let found = json_of(&bench.run_with(&["--json", "tools", "search", "what time is it?"]).out);
     assert_eq!(found["candidates"][0]["tool_name"], "time.now");
     let wrong = bench.run("tools call math.eval");

@@ -201,6 +201,64 @@ pub(super) async fn many_tasks_at_once(store: Arc<dyn Store>) {
     assert!(store.chains(&Scope::System, None, 5).await.unwrap().is_sorted_by_key(|tip| tip.chain));
 }
 
+/// What is only written is there for everybody, in its place, before and after something takes it to the disk.
+pub(super) async fn unsynced_commits_are_seen_at_once_and_in_order(store: Arc<dyn Store>) {
+    let (user, chain) = (user(), ChainId(uuid()));
+    let entry = |n: u64| {
+        Commit::new(user.clone(), TaskId(chain.0)).entry(draft(EventType::ToolCalled, json!({ "n": n })))
+    };
+    for n in 1..=3 {
+        let sealed = store.commit(&scope(&user), entry(n).with_next()).await.unwrap().entries;
+        assert_eq!(sealed.iter().map(|entry| entry.sequence).collect::<Vec<_>>(), [n]);
+        let seen = store.entries(&scope(&user), chain, 0, 9).await.unwrap();
+        assert_eq!(seen.last().unwrap().entry, sealed[0]);
+    }
+    // Nothing to write is an answer too: everything before is on disk.
+    let nothing = Commit::new(user.clone(), TaskId(chain.0));
+    assert!(store.commit(&scope(&user), nothing.clone()).await.unwrap().entries.is_empty());
+    assert!(store.commit(&scope(&user), nothing.with_next()).await.unwrap().entries.is_empty());
+    store.commit(&scope(&user), entry(4)).await.unwrap();
+    let mut tip = ChainTip::empty(chain);
+    for found in store.entries(&scope(&user), chain, 0, 9).await.unwrap() {
+        found.entry.verify(&mut tip).unwrap();
+    }
+    assert_eq!(tip.entries, 4);
+    verify(&*store, &key(&*store).await, None).await.unwrap();
+}
+
+pub(super) async fn an_unsynced_commit_is_refused_like_any_other(store: Arc<dyn Store>) {
+    let (user, task) = (user(), TaskId(uuid()));
+    let bad = Commit::new(user.clone(), task)
+        .entry(draft(EventType::ToolCalled, json!({})))
+        .change(Change::AppendMessage(message(uuid().into(), "to nowhere", 3)))
+        .with_next();
+    assert!(matches!(store.commit(&scope(&user), bad).await, Err(Error::NotFound { .. })));
+    let fence = crate::Fence { task, token: 1 };
+    let fenced = Commit::new(user.clone(), task).entry(draft(EventType::ToolCalled, json!({}))).fenced(fence);
+    assert!(matches!(store.commit(&scope(&user), fenced.with_next()).await, Err(Error::LeaseLost)));
+    assert!(store.entries(&scope(&user), task.into(), 0, 9).await.unwrap().is_empty());
+}
+
+pub(super) async fn many_callers_mix_synced_and_unsynced(store: Arc<dyn Store>) {
+    let user = user();
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..12 {
+        let (store, user) = (store.clone(), user.clone());
+        callers.spawn(async move {
+            let chain = TaskId(uuid());
+            for n in 0..10 {
+                let entry =
+                    Commit::new(user.clone(), chain).entry(draft(EventType::ToolCalled, json!({ "n": n })));
+                let entry = if n % 2 == 0 { entry.with_next() } else { entry };
+                let sealed = store.commit(&scope(&user), entry).await.unwrap().entries;
+                assert_eq!(sealed[0].sequence, n + 1);
+            }
+        });
+    }
+    callers.join_all().await;
+    verify(&*store, &key(&*store).await, None).await.unwrap();
+}
+
 pub(super) async fn a_foreign_chain_is_refused(store: Arc<dyn Store>) {
     let (mine, theirs, chain) = (user(), user(), TaskId(uuid()));
     let write = |who: &UserId| Commit::new(who.clone(), chain).entry(draft(EventType::Answered, json!({})));

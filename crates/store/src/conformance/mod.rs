@@ -63,6 +63,7 @@ behaviours! {
     journal::{
         entries_and_state_are_one, chains_grow_without_gaps, any_range_of_a_long_chain_is_read, the_log_verifies_and_proves, payloads_erase_and_say_so,
         secrets_never_reach_the_disk, foreign_references_do_no_harm, the_houses_chain_is_the_houses, many_tasks_at_once, a_foreign_chain_is_refused,
+        unsynced_commits_are_seen_at_once_and_in_order, an_unsynced_commit_is_refused_like_any_other, many_callers_mix_synced_and_unsynced,
     }
     queue::{
         first_come_first_served, one_user_does_not_hold_up_another, nobody_has_more_than_their_share, delayed_tasks_wait_for_their_time,

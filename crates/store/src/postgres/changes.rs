@@ -2,7 +2,7 @@
 
 use super::connection::{Database, Tx};
 use super::{conversations, documents, executions, journal, queue, recipes, tools};
-use crate::change::{Change, Commit, Committed};
+use crate::change::{Change, Commit, Committed, Durability};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
 use crate::query::Scope;
@@ -15,8 +15,16 @@ pub(super) async fn apply(
     mut commit: Commit,
 ) -> Result<Committed> {
     let prepared = commit.prepare(options)?;
-    let Commit { owner, chain, entries: _, changes, fence } = commit;
-    let mut tx = db.begin(scope).await?;
+    let Commit { owner, chain, entries: _, changes, fence, durability } = commit;
+    let mut tx = match durability {
+        Durability::Synced => db.begin(scope).await?,
+        Durability::WithNext => db.begin_unsynced(scope).await?,
+    };
+    if durability == Durability::Synced && prepared.is_empty() && changes.is_empty() {
+        // A transaction that writes nothing does not wait for the log, so this one writes a message that nobody reads.
+        let message = sqlx::query("SELECT pg_logical_emit_message(true, 'steward', '')");
+        message.execute(&mut *tx).await?;
+    }
     let mut committed = Committed {
         entries: journal::append(&mut tx, options, &owner, chain, prepared).await?,
         ..Committed::default()

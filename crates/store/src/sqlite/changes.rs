@@ -18,7 +18,7 @@ pub(super) fn apply(
     commit: &Commit,
     prepared: &[Prepared],
 ) -> Result<Committed> {
-    let Commit { owner, chain, entries: _, changes, fence } = commit;
+    let Commit { owner, chain, entries: _, changes, fence, durability: _ } = commit;
     if let Some(fence) = fence {
         queue::check_fence(connection, *fence)?;
     }

@@ -10,6 +10,7 @@ mod journal;
 mod queue;
 mod recipes;
 mod retention;
+mod sync;
 mod tools;
 mod vectors;
 mod wal;
@@ -251,7 +252,13 @@ impl Store for SqliteStore {
         self.read(move |db| journal::payloads(db, &scope, chain)).await
     }
     async fn head(&self) -> Result<Option<Head>> {
-        self.read(journal::head).await
+        let log = sync::log_of(&self.path);
+        self.read(move |db| {
+            let head = journal::head(db)?;
+            sync::sync_log(&log).map_err(|error| writer::not_synced(&error))?;
+            Ok(head)
+        })
+        .await
     }
 
     async fn claim(

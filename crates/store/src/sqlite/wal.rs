@@ -4,9 +4,10 @@
 //! as long as a sync of bytes that lie inside the file, and now and then ten times. So a busy writer fills the log with zeros once,
 //! up to where it is begun anew, and checkpoints run beside it on a connection of their own.
 //!
-//! Nothing here decides what is durable: every commit is synced by the writer as before.
+//! Nothing here decides what is durable: that is [`super::sync`]'s.
 
 use super::connection;
+use super::sync::log_of;
 use crate::error::Result;
 use rusqlite::Connection;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -34,9 +35,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     pub(super) fn new(path: &Path) -> Self {
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        Self { log: log.into(), batches: 0, rounds: None, thread: None, path: path.to_owned() }
+        Self { log: log_of(path), batches: 0, rounds: None, thread: None, path: path.to_owned() }
     }
 
     /// After each batch. What fails here costs time, never what was written, so it is left for the next round.

@@ -1,13 +1,15 @@
 //! The one writer: a thread that gathers what waits into one transaction and one sync.
 //!
 //! While a transaction is being synced, more work arrives; it shares the next sync. So a single caller pays one sync a
-//! commit, and a hundred callers pay it together. A commit that fails is taken back alone and harms nobody.
+//! commit, and a hundred callers pay it together. A commit that fails is taken back alone and harms nobody. A batch in which
+//! nobody asks for a sync goes without; see [`super::sync`] for when it reaches the disk.
 
 use super::changes;
 use super::journal::{self, Log};
 use super::queue::{self, Ask};
+use super::sync::{Disk, log_of};
 use super::wal::Keeper;
-use crate::change::{Change, Commit, Committed};
+use crate::change::{Change, Commit, Committed, Durability};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
 use crate::query::Scope;
@@ -51,6 +53,14 @@ enum Job {
 }
 
 impl Job {
+    /// What its answer means.
+    fn durability(&self) -> Durability {
+        match self {
+            Self::Commit { commit, .. } => commit.durability,
+            _ => Durability::Synced,
+        }
+    }
+
     fn erases(&self) -> bool {
         let deleted = |change: &Change| match change {
             Change::ErasePayload { .. } => true,
@@ -78,13 +88,19 @@ impl Writer {
     pub(super) fn start(connection: Connection, options: StoreOptions, path: &Path) -> Result<Self> {
         let (jobs, queue) = mpsc::channel();
         let log = Log::load(&connection, &options.signer)?;
-        let wal = Keeper::new(path);
-        let mut state = State { connection, options, log, path: path.to_owned(), wal };
+        let (wal, disk) = (Keeper::new(path), Disk::new(&log_of(path), options.clock.monotonic()));
+        let mut state = State { connection, options, log, path: path.to_owned(), wal, disk };
         let thread = std::thread::spawn(move || {
             let mut before = 1;
-            while let Some(batch) = gather(&queue, before) {
-                before = batch.len();
-                state.run(batch);
+            loop {
+                match gather(&queue, before, state.disk.patience(state.options.clock.monotonic())) {
+                    Gathered::Batch(batch) => {
+                        before = batch.len();
+                        state.run(batch);
+                    }
+                    Gathered::Nothing => state.settle(),
+                    Gathered::Closed => return state.settle(),
+                }
             }
         });
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
@@ -134,19 +150,35 @@ impl Drop for Writer {
     }
 }
 
+/// What waiting for work came to.
+enum Gathered {
+    Batch(Vec<Job>),
+    /// Nothing came while we had patience.
+    Nothing,
+    Closed,
+}
+
 /// Waits for work and takes what there is. Those who shared the last sync come back with their next step one after the
 /// other; waiting a moment for most of them makes one large sync of what would be a small one and a large one.
-fn gather(queue: &mpsc::Receiver<Job>, before: usize) -> Option<Vec<Job>> {
+fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>) -> Gathered {
     const MOMENT: Duration = Duration::from_micros(60);
-    let mut batch = vec![queue.recv().ok()?];
+    let first = match patience {
+        Some(patience) => queue.recv_timeout(patience),
+        None => queue.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+    };
+    let mut batch = match first {
+        Ok(job) => vec![job],
+        Err(mpsc::RecvTimeoutError::Timeout) => return Gathered::Nothing,
+        Err(mpsc::RecvTimeoutError::Disconnected) => return Gathered::Closed,
+    };
     loop {
         batch.extend(queue.try_iter().take(BATCH - batch.len()));
         if batch.len() >= BATCH || batch.len() * 4 >= before * 3 {
-            return Some(batch);
+            return Gathered::Batch(batch);
         }
         match queue.recv_timeout(MOMENT) {
             Ok(job) => batch.push(job),
-            Err(_) => return Some(batch),
+            Err(_) => return Gathered::Batch(batch),
         }
     }
 }
@@ -178,10 +210,11 @@ struct State {
     log: Log,
     path: PathBuf,
     wal: Keeper,
+    disk: Disk,
 }
 
 impl State {
-    /// One transaction, one sync, many answers.
+    /// One transaction, one sync or none, many answers.
     ///
     /// A savepoint around each job would copy every page that it touches, so the first try goes without: failures are
     /// rare. If one happens all of it is taken back and done again, each job in a savepoint of its own.
@@ -208,6 +241,10 @@ impl State {
 
     /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that nothing can be.
     fn attempt(&mut self, batch: &[Job], savepoints: bool) -> Result<Option<Vec<Done>>> {
+        let late = self.disk.patience(self.options.clock.monotonic()).is_some_and(|left| left.is_zero());
+        let synced = late || batch.iter().any(|job| job.durability() == Durability::Synced);
+        self.disk.set(&self.connection, if synced { Durability::Synced } else { Durability::WithNext })?;
+        let changes = self.connection.total_changes();
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         self.log.refresh(&self.connection, &self.options.signer)?;
         let mut all = Vec::with_capacity(batch.len());
@@ -238,7 +275,18 @@ impl State {
         let written = journal::write_head(&self.connection, &self.options, &mut self.log)
             .and_then(|()| self.connection.prepare_cached("COMMIT")?.execute([]));
         written.map_err(|error| super::connection::explain(&self.path, &error))?;
+        // What was changed and taken back may have been counted, and then not have been written.
+        let wrote = !savepoints && self.connection.total_changes() > changes;
+        let settled = self.disk.committed(wrote, self.options.clock.monotonic());
+        settled.map_err(|error| not_synced(&error))?;
         Ok(Some(all))
+    }
+
+    /// Takes to the disk what is only written. What fails here fails again when somebody asks for it.
+    fn settle(&mut self) {
+        if self.disk.settle().is_err() {
+            self.disk.postpone(self.options.clock.monotonic());
+        }
     }
 
     fn carry_out(&mut self, job: &Job) -> Done {
@@ -288,6 +336,10 @@ fn refuse(job: Job, error: Error) {
     }
 }
 
+pub(super) fn not_synced(error: &std::io::Error) -> Error {
+    Error::DiskFull { detail: format!("what was written could not be taken to the disk: {error}") }
+}
+
 /// The same refusal for each of those who shared the transaction.
 fn shared(error: &Error) -> Error {
     match error {
@@ -299,3 +351,7 @@ fn shared(error: &Error) -> Error {
         other => Error::Database(other.to_string()),
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

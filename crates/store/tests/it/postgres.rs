@@ -2,10 +2,11 @@
 
 use crate::{conform, options};
 use std::sync::Arc;
+use steward_domain::EventType;
 use steward_store::conformance::isolation::{settle, visible};
 use steward_store::conformance::samples::*;
 use steward_store::postgres::PostgresStore;
-use steward_store::{Scope, Store};
+use steward_store::{Commit, Scope, Store};
 
 /// A new database on the test server. `./test` and `cargo xtask test` start one; by hand it is
 /// `cargo xtask services -- cargo test`.
@@ -109,6 +110,40 @@ async fn the_owner_is_bound_too_and_the_journal_is_append_only() {
             assert!(refused.is_err_and(|error| error.to_string().contains("permission denied")), "{sql}");
         }
     }
+}
+
+/// Each kind of commit under the setting that it asks for, which does not stick to the connection; and a commit of nothing
+/// makes the server write its log out.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsynced_commit_does_not_wait_for_the_servers_disk() {
+    let Some(address) = database().await else { return };
+    let store = PostgresStore::open(&address, options()).await.unwrap();
+    let mut connection = <sqlx::PgConnection as sqlx::Connection>::connect(&address).await.unwrap();
+    let watch = "CREATE TABLE seen (n SERIAL, setting TEXT);
+        GRANT ALL ON seen, seen_n_seq TO PUBLIC;
+        CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO seen (setting) VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+        CREATE TRIGGER see AFTER INSERT ON journal_entry FOR EACH ROW EXECUTE FUNCTION see();";
+    sqlx::raw_sql(watch).execute(&mut connection).await.unwrap();
+    let (user, chain) = (user(), steward_domain::TaskId(uuid()));
+    let entry =
+        || Commit::new(user.clone(), chain).entry(draft(EventType::ToolCalled, serde_json::json!({})));
+    for commit in [entry(), entry().with_next(), entry(), entry().with_next()] {
+        store.commit(&scope(&user), commit).await.unwrap();
+    }
+    let seen: Vec<String> =
+        sqlx::query_scalar("SELECT setting FROM seen ORDER BY n").fetch_all(&mut connection).await.unwrap();
+    assert_eq!(seen, ["on", "off", "on", "off"]);
+
+    let written = "SELECT pg_current_wal_insert_lsn()::text";
+    let written: String = sqlx::query_scalar(written).fetch_one(&mut connection).await.unwrap();
+    store.commit(&scope(&user), Commit::new(user.clone(), chain)).await.unwrap();
+    let synced: bool = sqlx::query_scalar("SELECT pg_current_wal_flush_lsn() >= $1::pg_lsn")
+        .bind(written)
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    assert!(synced, "everything before a synced commit is on disk");
 }
 
 #[tokio::test]

@@ -54,6 +54,27 @@ async fn two_writers_share_one_file() {
     assert_eq!((verified.entries, verified.signed, verified.chains), (40, 40, 1));
 }
 
+/// The files as they lie there while the store is open are what a process leaves behind that is killed: an entry that was
+/// written and not synced is in them, and the next process goes on after it.
+#[tokio::test]
+async fn an_unsynced_commit_outlives_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, left) = (folder.path().join("state.db"), folder.path().join("left.db"));
+    let store = SqliteStore::open(&path, options()).unwrap();
+    let (user, chain) = (user(), steward_domain::TaskId(uuid()));
+    let entry =
+        || Commit::new(user.clone(), chain).entry(draft(EventType::ToolCalled, serde_json::json!({})));
+    store.commit(&scope(&user), entry().with_next()).await.unwrap();
+    for end in ["", "-wal"] {
+        let file = |path: &std::path::Path| format!("{}{end}", path.display());
+        std::fs::copy(file(&path), file(&left)).unwrap();
+    }
+    let next = SqliteStore::open(&left, options()).unwrap();
+    next.commit(&scope(&user), entry()).await.unwrap();
+    let verified = verify(&next, options().signer.verifier(), None).await.unwrap();
+    assert_eq!((verified.entries, verified.signed), (2, 2));
+}
+
 #[allow(clippy::disallowed_methods, reason = "the test stands outside the store")]
 pub(crate) fn rusqlite_open(path: &std::path::Path) -> rusqlite::Connection {
     rusqlite::Connection::open(path).unwrap()

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::tool::Registered;
 use std::time::Duration;
-use steward_domain::{Coded as _, ErrorClass, Idempotency, Outcome};
+use steward_domain::{Coded as _, ErrorClass, Idempotency, Outcome, ToolOrigin};
 use steward_journal::random::Random;
 
 /// The attempts of one tool for one request.
@@ -42,6 +42,46 @@ impl Retry {
         };
         let chance = random.bytes().map_or(128, |bytes| bytes.first().copied().unwrap_or(128));
         Some(asked.max(pause.mul_f64(0.5 + f64::from(chance) / 512.0)))
+    }
+}
+
+/// What a server says when it could not do now what it may do in a moment. Only phrases that are hard to mean otherwise.
+const PASSING: [&str; 16] = [
+    "temporarily unavailable",
+    "service unavailable",
+    "currently unavailable",
+    "server is unavailable",
+    "try again later",
+    "timed out",
+    "timeout error",
+    "timeout exceeded",
+    "gateway timeout",
+    "request timeout",
+    "connection timeout",
+    "connection reset",
+    "rate limit",
+    "rate-limit",
+    "too many requests",
+    "overloaded",
+];
+
+/// The failure that a tool of a server reports, as one that may pass if its words say so. The protocol has no field for it. Only
+/// for tools that may be called again: of another, nobody knows what it did before it gave up.
+pub(crate) fn judged(error: Error, registered: &Registered) -> Error {
+    let definition = &registered.definition;
+    if definition.origin != ToolOrigin::Mcp || definition.idempotency == Idempotency::None {
+        return error;
+    }
+    match error {
+        Error::Failed { tool, message, transient: false } => {
+            // What stands further on is more likely data than the reason.
+            let words: String = message.chars().take(300).flat_map(char::to_lowercase).collect();
+            let bare = words.trim().trim_end_matches('.');
+            let transient = ["timeout", "unavailable"].contains(&bare)
+                || PASSING.iter().any(|phrase| words.contains(phrase));
+            Error::Failed { tool, message, transient }
+        }
+        other => other,
     }
 }
 

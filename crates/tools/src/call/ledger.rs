@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    CallId, ChainId, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition, UserId, Valid,
+    CallId, ChainId, Idempotency, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition, UserId, Valid,
 };
 
 /// A call that is about to be made.
@@ -33,6 +33,15 @@ pub struct Intent {
     pub at: Timestamp,
     /// Whether the effect can be seen outside of this process: only then it waits for the disk.
     pub leaves_process: bool,
+}
+
+impl Intent {
+    /// Whether the call changes nothing. Its answer is handed over only after its receipt is on disk, and that takes the
+    /// intent along, so the intent need not wait for the disk by itself.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.definition.idempotency == Idempotency::ReadOnly
+    }
 }
 
 /// What came of a call.
@@ -68,9 +77,10 @@ pub struct Refused {
 /// Writes calls down.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Before the call is made. When it cannot be written, the call is not made.
+    /// Before the call is made, or beside it when [it is a read](Intent::is_read). When it cannot be written, the call is not
+    /// made, or its answer not handed over. It returns when the intent is on disk; for a read, when it is written.
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()>;
-    /// After it came back.
+    /// After it came back. It returns when the receipt is on disk, and with it the intent.
     async fn end(&self, ending: Ending) -> Result<()>;
     /// Instead of it.
     async fn refuse(&self, refused: Refused) -> Result<()>;

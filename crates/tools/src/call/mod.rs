@@ -3,7 +3,7 @@
 //!
 //! Invariants
 //! - Nothing that changes anything is called before it is written down; what cannot be written down is not called. A read is
-//!   made while it is being written down, and its answer is handed over after.
+//!   made while it is being written down, and its answer is handed over when its receipt, and with that its intent, is on disk.
 //! - A call is made again only where that is safe: the tool changes nothing, knows the key, or certainly was not reached.
 //!   Otherwise the outcome is unknown, and says so.
 //! - Every wait here ends with the caller's time or the caller's patience.
@@ -29,8 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::Coded as _;
 use steward_domain::{
-    CallId, ChainId, ErrorClass, Idempotency, JsonObject, Outcome, SemanticVersion, ServerName, ToolName,
-    ToolOrigin,
+    CallId, ChainId, ErrorClass, JsonObject, Outcome, SemanticVersion, ServerName, ToolName, ToolOrigin,
 };
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
@@ -300,8 +299,8 @@ impl Job<'_> {
             Error::RateLimited { tool: definition.tool_name.to_string(), retry_after }
         })?;
         let began = desk.clock.monotonic();
-        let result = if definition.idempotency == Idempotency::ReadOnly {
-            // A read changes nothing, so it need not wait for the disk; its answer does.
+        let result = if intent.is_read() {
+            // A read changes nothing, so it need not wait for its intent; its answer waits for the receipt.
             let work = async { Ok(self.carry_out(registered, &admitted, &intent).await) };
             let ((), result) = tokio::try_join!(desk.ledger.intend(&intent), work)?;
             result
@@ -387,7 +386,8 @@ impl Job<'_> {
         let timeout = most.min(self.left());
         let context = Context { timeout, key: self.key, ..self.request.context.clone() };
         let work = async {
-            let output = registered.tool.call(admitted, &context).await?;
+            let called = registered.tool.call(admitted, &context).await;
+            let output = called.map_err(|error| attempt::judged(error, registered))?;
             match &registered.settings.poll {
                 Some(poll) => poll::to_the_end(self, poll, admitted, output, &context).await,
                 None => Ok(output),

@@ -230,6 +230,15 @@ impl Pins {
         Ok(waiting.collect())
     }
 
+    /// The same under the names that the registry has for them: these tools are listed and cannot be called.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn held_back(&self, server: &ServerName) -> Result<BTreeMap<String, String>> {
+        let waiting = self.waiting(server)?.into_iter();
+        Ok(waiting.map(|(tool, change)| (format!("{server}.{tool}"), change)).collect())
+    }
+
     /// Forgets a server that was removed: when it comes back, it is seen for the first time.
     ///
     /// # Errors

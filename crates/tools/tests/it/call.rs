@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use steward_domain::{
-    ApprovalMode, Check as _, Idempotency, JsonObject, Outcome, ToolDefinition, ToolId, Valid,
+    ApprovalMode, Check as _, Idempotency, JsonObject, Outcome, ToolDefinition, ToolId, ToolOrigin, Valid,
 };
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
@@ -230,6 +230,45 @@ async fn a_call_is_repeated_only_where_that_is_safe() {
     check(ReadOnly, &failed(true), 3, "failed: no", Outcome::Error).await;
     check(ReadOnly, &failed(false), 1, "failed: no", Outcome::Error).await;
     check(None, &failed(true), 1, "failed: no", Outcome::Error).await;
+}
+
+/// What a tool of a server says when it fails, and how often it is then called with one retry allowed.
+#[tokio::test]
+async fn a_failure_that_says_it_may_pass_is_tried_again() {
+    use Idempotency::{Keyed, None, ReadOnly};
+    let check = async |idempotency, origin, message: &str, calls: u32| {
+        let said = message.to_owned();
+        let failed = move || Err(Error::Failed { tool: "t".into(), message: said.clone(), transient: false });
+        let tool = does(vec![Box::new(failed)]);
+        let definition = definition("t.one", |definition| {
+            definition.idempotency = idempotency;
+            definition.origin = origin;
+            definition.server = (origin == ToolOrigin::Mcp).then(|| "t".parse().unwrap());
+        });
+        let settings = Settings { retries: 1, ..Settings::default() };
+        let house = house(vec![registered(definition, settings, tool.clone())]);
+        assert!(matches!(house.call("t.one", json!({})).await, Err(Error::Failed { .. })));
+        assert_eq!(tool.calls.load(Ordering::SeqCst), calls, "{idempotency:?} {origin:?} {message}");
+    };
+    let late = format!("{} timed out", "x".repeat(300));
+    for (message, calls) in [
+        ("Service Unavailable (503)", 2),
+        ("Rate limit reached, slow down", 2),
+        ("the request timed out after 30 s", 2),
+        ("Timeout.", 2),
+        ("429 Too Many Requests", 2),
+        ("no such file: timeout.txt", 1),
+        ("invalid argument timeout: 12", 1),
+        ("that seat is unavailable on Monday", 1),
+        (&late, 1),
+    ] {
+        check(ReadOnly, ToolOrigin::Mcp, message, calls).await;
+    }
+    check(Keyed, ToolOrigin::Mcp, "Service unavailable", 2).await;
+    // It may have done something before it gave up.
+    check(None, ToolOrigin::Mcp, "Service unavailable", 1).await;
+    // Our own tools say themselves whether it may pass.
+    check(ReadOnly, ToolOrigin::Builtin, "Service unavailable", 1).await;
 }
 
 #[tokio::test]

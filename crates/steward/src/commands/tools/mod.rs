@@ -9,6 +9,7 @@ use crate::output::{Tone, document, paint, say, short, table};
 use crate::toolbox;
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,7 +76,7 @@ pub(crate) enum Tools {
 pub(crate) struct Call {
     /// The tool's name; the server may be left out where only one has it.
     name: String,
-    /// Arguments as `name=value`; the value is taken as JSON where it is, else as text.
+    /// Arguments as `name=value`; the value is taken as JSON where it is and the tool does not want text, else as text.
     arguments: Vec<String>,
     /// Arguments, as one JSON object.
     #[arg(long, value_name = "JSON")]
@@ -128,15 +129,18 @@ async fn list(
         ..Filter::default()
     };
     let tools = toolbox.registry().list(&filter);
+    let held = held_back(toolbox, &tools)?;
     if context.json {
-        document(&json!({ "tools": tools.iter().map(described).collect::<Vec<_>>() }));
+        let tools = tools.iter().map(|tool| described(tool, &held));
+        document(&json!({ "tools": tools.collect::<Vec<_>>() }));
         return Ok(());
     }
     let rows = tools.iter().map(|tool| {
         let definition = &tool.definition;
-        let state = match &tool.settings.off {
-            Some(_) => paint(Tone::Quiet, "off"),
-            None => paint(Tone::Good, "ready"),
+        let state = match (&tool.settings.off, held.get(definition.tool_name.as_str())) {
+            (Some(_), _) => paint(Tone::Quiet, "off"),
+            (None, Some(_)) => paint(Tone::Warn, "held back"),
+            (None, None) => paint(Tone::Good, "ready"),
         };
         vec![
             definition.tool_name.to_string(),
@@ -147,6 +151,15 @@ async fn list(
         ]
     });
     table(&["tool", "version", "from", "state", "what it does"], rows.collect(), "no tools fit");
+    for name in held.keys() {
+        let (server, _) = name.split_once('.').unwrap_or_default();
+        say(paint(
+            Tone::Warn,
+            &format!(
+                "{name} was changed by its server: `steward tools show {name}`, then `steward mcp-servers accept {server}`"
+            ),
+        ));
+    }
     for problem in &toolbox.registry().snapshot().problems {
         say(paint(Tone::Warn, problem));
     }
@@ -162,18 +175,33 @@ fn origin(tool: &Registered) -> String {
     }
 }
 
-fn described(tool: &Registered) -> Json {
+/// Tools that cannot be called until a person accepts what their server changed, each with the change.
+fn held_back(toolbox: &Toolbox, tools: &[Registered]) -> Result<BTreeMap<String, String>, Failure> {
+    let servers: BTreeSet<_> = tools.iter().filter_map(|tool| tool.definition.server.as_ref()).collect();
+    let mut held = BTreeMap::new();
+    for server in servers {
+        held.extend(toolbox.pins().held_back(server)?);
+    }
+    held.retain(|name, _| tools.iter().any(|tool| tool.definition.tool_name.as_str() == name));
+    Ok(held)
+}
+
+fn described(tool: &Registered, held: &BTreeMap<String, String>) -> Json {
     let mut definition = serde_json::to_value(&**tool.definition).unwrap_or_default();
     if let Json::Object(definition) = &mut definition {
         definition.insert("settings".into(), json!(*tool.settings));
+        if let Some(change) = held.get(tool.definition.tool_name.as_str()) {
+            definition.insert("held_back".into(), json!(change));
+        }
     }
     definition
 }
 
 async fn show(context: &Context, toolbox: &Toolbox, name: &str) -> Result<(), Failure> {
     let tool = resolve(toolbox, name).await?;
+    let held = held_back(toolbox, std::slice::from_ref(&tool))?;
     if context.json {
-        document(&described(&tool));
+        document(&described(&tool, &held));
         return Ok(());
     }
     let definition = &tool.definition;
@@ -186,10 +214,15 @@ async fn show(context: &Context, toolbox: &Toolbox, name: &str) -> Result<(), Fa
         settings.rate_limits.iter().map(|(window, most)| format!("{most} {window}")).collect();
     let fallbacks: Vec<&str> =
         definition.fallback_tools.iter().map(steward_domain::ToolName::as_str).collect();
+    let state = match (&settings.off, held.is_empty()) {
+        (Some(why), _) => format!("off: {why}"),
+        (None, true) => "ready".to_owned(),
+        (None, false) => "held back: its server changed it".to_owned(),
+    };
     let word = |value: Json| value.as_str().unwrap_or_default().replace('_', " ");
     let facts = [
         ("from", origin(&tool)),
-        ("state", settings.off.clone().map_or_else(|| "ready".to_owned(), |why| format!("off: {why}"))),
+        ("state", state),
         ("domain", definition.application_domain.to_string()),
         ("category", definition.category.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("asks a person", word(json!(definition.approval))),
@@ -212,6 +245,7 @@ async fn show(context: &Context, toolbox: &Toolbox, name: &str) -> Result<(), Fa
     if let Some(server) = &definition.server {
         for (tool, change) in toolbox.pins().waiting(server)? {
             say(paint(Tone::Warn, &format!("{tool} waits to be accepted: {change}")));
+            say(paint(Tone::Warn, &format!("  accept it with `steward mcp-servers accept {server}`")));
         }
     }
     Ok(())
@@ -227,13 +261,7 @@ fn arguments_table(schema: &JsonObject) {
         .collect();
     let properties = schema.get("properties").and_then(Json::as_object);
     let rows = properties.into_iter().flatten().map(|(name, property)| {
-        let kind = match property.get("type") {
-            Some(Json::String(kind)) => kind.clone(),
-            Some(Json::Array(kinds)) => {
-                kinds.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" or ")
-            }
-            _ => String::new(),
-        };
+        let kind = steward_tools::arguments::kind(schema, property);
         let needed = if required.contains(&name.as_str()) { "yes" } else { "" };
         let about = property.get("description").and_then(Json::as_str).unwrap_or_default();
         vec![name.clone(), kind, needed.to_owned(), short(about, 80)]
@@ -302,7 +330,14 @@ async fn search(context: &Context, toolbox: &Toolbox, request: &str, limit: usiz
 }
 
 async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), Failure> {
-    let mut request = Request::new(toolbox::caller(context), &call.name, arguments(call)?);
+    // What a value means depends on what the tool wants; a name that no tool has is told by the call itself.
+    let schema = if call.arguments.is_empty() {
+        JsonObject::new()
+    } else {
+        let tool = resolve(toolbox, &call.name).await;
+        tool.map(|tool| tool.definition.parameter_schema.clone()).unwrap_or_default()
+    };
+    let mut request = Request::new(toolbox::caller(context), &call.name, arguments(call, &schema)?);
     request.context.timeout = Duration::from_secs(call.timeout.clamp(1, 3600));
     request.context.human = std::sync::Arc::new(Terminal);
     if let Some(digest) = &call.approve {
@@ -368,7 +403,7 @@ async fn approved(
     Ok(toolbox.call(&request).await?)
 }
 
-fn arguments(call: &Call) -> Result<JsonObject, Failure> {
+fn arguments(call: &Call, schema: &JsonObject) -> Result<JsonObject, Failure> {
     let wrong = |what: String| Failure::user("CLI004", what);
     let mut arguments: JsonObject = match &call.args {
         Some(text) => {
@@ -380,9 +415,7 @@ fn arguments(call: &Call) -> Result<JsonObject, Failure> {
         let (name, value) = pair.split_once('=').ok_or_else(|| {
             wrong(format!("{pair:?}: write arguments as name=value, or all of them with --args"))
         })?;
-        // `7`, `true` and `[1, 2]` are meant as such; everything else is text.
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Json::from(value));
-        arguments.insert(name.to_owned(), value);
+        arguments.insert(name.to_owned(), steward_tools::arguments::read(schema, name, value));
     }
     Ok(arguments)
 }
