@@ -274,6 +274,7 @@ fn skills(questions: &[Question]) {
         Field { name: "status".into(), choices: ["todo", "in_progress", "done"].map(str::to_owned).to_vec() };
     let recent: Vec<Recent> = (0..20)
         .map(|at| Recent {
+            place: None,
             entity_type: "task".into(),
             id: format!("t-{at}"),
             name: Some(format!("task {at}")),

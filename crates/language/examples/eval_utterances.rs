@@ -22,7 +22,8 @@ use steward_language::Encoder;
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wrong = arguments.iter().any(|argument| argument == "--wrong");
-    let named: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+    let named: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
     let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
@@ -38,6 +39,11 @@ fn main() -> Result<(), Failure> {
     let mut took: Vec<_> = reports.iter().flat_map(|(_, report)| report.took.iter().copied()).collect();
     took.sort();
     let at = |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default();
-    println!("an understanding takes {:?} at p50, {:?} at p95, {:?} at most", at(0.5), at(0.95), took.last().copied().unwrap_or_default());
+    println!(
+        "an understanding takes {:?} at p50, {:?} at p95, {:?} at most",
+        at(0.5),
+        at(0.95),
+        took.last().copied().unwrap_or_default()
+    );
     Ok(())
 }

@@ -37,7 +37,7 @@ pub enum Trouble {
     NotAllowed,
     /// Who is asking is not known.
     NotSignedIn,
-    /// It took too long.
+    /// It took too long|did not (?:answer|respond|reply)|no (?:answer|response) within.
     TimedOut,
     /// Too much was asked in a short time.
     TooMany,

@@ -27,6 +27,8 @@ pub struct Recent {
     pub mentions: u32,
     /// When it was last mentioned: a number that grows, such as that of the message. What was shown together has the same.
     pub last: u64,
+    /// Its place, from 1, in the list that was shown last. It keeps it however often it is spoken of afterwards.
+    pub place: Option<usize>,
 }
 
 impl From<&ConversationEntity> for Recent {
@@ -37,6 +39,7 @@ impl From<&ConversationEntity> for Recent {
             name: entity.entity_name.as_ref().map(ToString::to_string),
             mentions: entity.mention_count,
             last: u64::try_from(entity.last_mentioned_at.micros()).unwrap_or(0),
+            place: None,
         }
     }
 }
@@ -176,6 +179,12 @@ fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> S
 
 /// The entities that were shown together last: of those that fit, more than one, with the latest mention.
 fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
+    let place = |at: &usize| recent.get(*at).and_then(|entity| entity.place);
+    let mut placed: Vec<usize> = fitting.iter().filter(|at| place(at).is_some()).copied().collect();
+    if !placed.is_empty() {
+        placed.sort_by_key(place);
+        return placed;
+    }
     let last = |at: &usize| recent.get(*at).map_or(0, |entity| entity.last);
     let mut times: Vec<u64> = fitting.iter().map(last).collect();
     times.sort_unstable();

@@ -4,6 +4,7 @@ use super::*;
 
 fn entity(kind: &str, id: &str, name: &str, mentions: u32, last: u64) -> Recent {
     Recent {
+        place: None,
         entity_type: kind.into(),
         id: id.into(),
         name: (!name.is_empty()).then(|| name.into()),
@@ -133,4 +134,18 @@ fn empty_words_refer_to_nothing() {
     ] {
         check(text, &tasks(), &NoReference);
     }
+}
+
+#[test]
+fn a_list_keeps_its_places_however_often_its_things_are_spoken_of() {
+    let mut shown: Vec<Recent> =
+        (1..=4).map(|id| entity("task", &id.to_string(), &format!("t{id}"), 1, 1)).collect();
+    for (recent, place) in shown.iter_mut().zip(1..) {
+        recent.place = Some(place);
+    }
+    // The first two were acted on since, one after the other.
+    shown[0].last = 5;
+    shown[1].last = 9;
+    let found = resolve("delete the third one", &shown);
+    assert_eq!(found[0].found, Found::One(2), "{found:?}");
 }

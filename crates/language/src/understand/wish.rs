@@ -53,10 +53,16 @@ static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were)\b|\?\s*$").ok()
 });
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)").ok()
+    Regex::new(
+        r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)",
+    )
+    .ok()
 });
 static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b").ok()
+    Regex::new(
+        r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b",
+    )
+    .ok()
 });
 /// "the dentist is called", "the milk is bought": a whole sentence.
 static STATES: LazyLock<Option<Regex>> =
@@ -171,7 +177,8 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     let (start, end) = text.trimmed(piece.start, piece.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let head = text.tokens.iter().find(|token| token.start >= start && token.end <= end && !token.quoted);
-    let verb = head.is_some_and(|head| head.start < start + 2 && catalogue.is_verb(&head.root) && !head.capital);
+    let verb =
+        head.is_some_and(|head| head.start < start + 2 && catalogue.is_verb(&head.root) && !head.capital);
     let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0);
     verb || strong || is(&ASKS, plain) || is(&STATES, plain)
 }
@@ -190,7 +197,8 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     let (start, end) = text.trimmed(from, to);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let mut cues: Vec<Cue> = Vec::new();
-    let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let tokens: Vec<_> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let polite = text.plain.get(from..start).unwrap_or_default();
     for (verb, shows) in [("show me", "show"), ("tell me", "tell")] {
         if polite.trim_end().ends_with(verb) {
@@ -200,7 +208,12 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     if let Some(head) = tokens.first().filter(|head| !head.quoted) {
         push(&mut cues, &head.root, 4.0, vec![(head.start, head.end)]);
         if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
-            cues.push(Cue { group: head.root.clone(), class: None, weight: 4.5, spans: vec![(head.start, head.end)] });
+            cues.push(Cue {
+                group: head.root.clone(),
+                class: None,
+                weight: 4.5,
+                spans: vec![(head.start, head.end)],
+            });
         }
     }
     if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))

@@ -34,6 +34,8 @@ pub(super) struct Work<'a> {
     pub(super) turn: &'a Turn,
     pub(super) memory: &'a Memory,
     pub(super) data: &'a [String],
+    /// Everything that is to be done in this turn.
+    pub(super) steps: &'a [Step],
     pub(super) task: TaskId,
     /// When it began, on the monotonic clock.
     pub(super) began: Duration,
@@ -226,7 +228,14 @@ impl Work<'_> {
                 return ended;
             }
         }
-        let mut calls = self.reader.calls(step, &ended.targets);
+        // "Delete Reed" deletes a contact or a deal: what was found says which tool it is.
+        let step = &self.reader.fit(step, &ended.targets);
+        ended.step.clone_from(step);
+        let tool = step.tool().unwrap_or(tool);
+        // What is known from the conversation is in the step already.
+        let found: &[Noticed] =
+            if matches!(step.target, Some(Target::Known { .. })) { &[] } else { &ended.targets };
+        let mut calls = self.reader.calls(step, found);
         calls.truncate(MOST);
         for arguments in &mut calls {
             self.carry_over(tool, step, &ended.targets, arguments);
@@ -333,6 +342,11 @@ impl Work<'_> {
         }
     }
 
+    /// The tool of another step of this turn.
+    fn tool_of(&self, place: usize) -> Option<String> {
+        self.steps.get(place)?.tool().map(str::to_owned)
+    }
+
     pub(super) fn registered(&self, tool: &str) -> Option<Registered> {
         self.talker.toolbox.registry().get(&tool.parse().ok()?, None)
     }
@@ -350,7 +364,7 @@ impl Work<'_> {
         request.chain = Some(self.task.into());
         request.approval = approval;
         if let Some((step, targets)) = of {
-            request.provenance = provenance(step, targets, &arguments);
+            request.provenance = provenance(self, tool, step, targets, &arguments);
         }
         request.context = Context::within(self.talker.limits.call.min(self.left().saturating_sub(GRACE)));
         let at = house.clock.now();
@@ -414,23 +428,44 @@ fn threads(ended: &[Ended]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Where each argument comes from: what a lookup gave is a tool's word, all else is the person's.
+/// Where each argument comes from. What a person named and its own server looked up goes back to where it came from: that is the
+/// person's word. What one server said and another is told is that server's, and nobody's wish.
 fn provenance(
+    work: &Work<'_>,
+    tool: &str,
     step: &Step,
     targets: &[Noticed],
     arguments: &Map<String, Json>,
 ) -> BTreeMap<String, Provenance> {
-    let looked_up =
-        matches!(step.target, Some(Target::Named { .. } | Target::OfStep { .. } | Target::Known { .. }));
-    let from_tool = |name: &String, value: &Json| {
-        let target = step.target_field.as_ref() == Some(name);
-        let found = targets.iter().any(|target| target.id == *value);
-        (target || found) && looked_up || name == THREAD
+    let home = server_of(tool);
+    let foreign = match &step.target {
+        Some(Target::Known { things }) => {
+            things.iter().any(|thing| work.memory.server(&thing.entity_type, &thing.id) != Some(home))
+        }
+        Some(Target::OfStep { step: before, .. }) => {
+            work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)
+        }
+        _ => false,
+    };
+    let named = |value: &Json| {
+        targets.iter().any(|target| {
+            target.id == *value
+                || target
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| value.as_str().is_some_and(|text| text.contains(name)))
+        })
     };
     let origin = |name: &String, value: &Json| {
-        if from_tool(name, value) { Provenance::Untrusted } else { Provenance::User }
+        let target = step.target_field.as_ref() == Some(name) || named(value);
+        if foreign && target { Provenance::Untrusted } else { Provenance::User }
     };
     arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()
+}
+
+/// The server that a tool belongs to.
+pub(super) fn server_of(tool: &str) -> &str {
+    tool.split('.').next().unwrap_or(tool)
 }
 
 fn picked(seen: &[Noticed], pick: Pick) -> Vec<Noticed> {

@@ -1,6 +1,6 @@
 //! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
 
-use super::carry::{Came, Done};
+use super::carry::{Came, Done, server_of};
 use super::confirm::Confirming;
 use super::{Reply, Turn};
 use crate::ask::{House, Reading, Record};
@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use steward_domain::{
-    Check as _, Content, Conversation, ConversationId, ConversationStatus, DomainName, EntityId, EntityName,
-    EntityRef, EntityType, EventType, IntentKind, Label, MessageId, Role, Timestamp,
+    Check as _, Content, Conversation, ConversationEntity, ConversationId, ConversationStatus, DomainName,
+    EntityId, EntityName, EntityRef, EntityType, EventType, IntentKind, Label, MessageId, Role, Timestamp,
+    Valid,
 };
 use steward_journal::Draft;
 use steward_language::skill::Recent;
@@ -29,6 +30,10 @@ pub(super) struct Memory {
     known: bool,
     /// The entities, those shown last first, each list in the order in which it was shown.
     pub(super) recent: Vec<Recent>,
+    /// Where each entity stood in the list that it was last shown in.
+    shown: BTreeMap<(String, String), Json>,
+    /// The server that spoke of each entity.
+    servers: BTreeMap<(String, String), String>,
     /// The question that waits for an answer.
     pub(super) pending: Option<Pending>,
     /// The calls that wait for a yes.
@@ -49,6 +54,8 @@ impl Memory {
             id: ConversationId(house.random.uuid_v7(house.clock.now())?),
             known: false,
             recent: Vec::new(),
+            shown: BTreeMap::new(),
+            servers: BTreeMap::new(),
             pending: None,
             confirming: None,
             before: Vec::new(),
@@ -81,8 +88,41 @@ impl Memory {
                 .threads
                 .extend(read::<BTreeMap<String, String>>(&message.metadata, "threads").unwrap_or_default());
         }
-        memory.recent = recall(house, &scope, id).await?;
+        let known = house.store.entities(&scope, id, EntitySearch::Recent, ENTITIES).await?;
+        for entity in &known {
+            let key = (entity.entity_type.to_string(), entity.entity_id.to_string());
+            if let Some(server) = entity.metadata.get("server").and_then(Json::as_str) {
+                memory.servers.insert(key.clone(), server.to_owned());
+            }
+            if let Some(shown) = entity.metadata.get("shown") {
+                memory.shown.insert(key, shown.clone());
+            }
+        }
+        memory.recent = recall(&known);
         Ok(memory)
+    }
+
+    /// The conversation itself, when it is new: what is written of it needs it to be there.
+    pub(super) fn begin(
+        &self,
+        house: &House,
+        turn: &Turn,
+        understood: &Understood,
+    ) -> Result<Option<Change>> {
+        if self.known {
+            return Ok(None);
+        }
+        let now = house.clock.now();
+        let conversation = Conversation {
+            id: self.id,
+            user_id: turn.caller.user.clone(),
+            application_domain: domain_of(understood)?,
+            created_at: now,
+            updated_at: now,
+            status: ConversationStatus::Active,
+            metadata: Map::new(),
+        };
+        Ok(Some(Change::PutConversation(conversation.validate()?)))
     }
 
     /// Appends what was said and what was answered, with what the next turn needs to know.
@@ -97,18 +137,6 @@ impl Memory {
     ) -> Result<()> {
         let now = house.clock.now();
         let mut changes = Vec::new();
-        if !self.known {
-            let conversation = Conversation {
-                id: self.id,
-                user_id: turn.caller.user.clone(),
-                application_domain: domain_of(understood)?,
-                created_at: now,
-                updated_at: now,
-                status: ConversationStatus::Active,
-                metadata: Map::new(),
-            };
-            changes.push(Change::PutConversation(conversation.validate()?));
-        }
         let data = if turn.data.is_empty() { &self.data } else { &turn.data };
         let data: Vec<String> =
             data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
@@ -149,12 +177,17 @@ impl Memory {
                 metadata,
             }));
         }
-        for (noticed, gone, place) in mentioned(done) {
-            if let Some(mention) = self.mention(record, noticed, gone, place, now)? {
+        for (noticed, gone, place, server) in mentioned(done) {
+            if let Some(mention) = self.mention(record, noticed, gone, place, server, now)? {
                 changes.push(Change::MentionEntity(mention));
             }
         }
         record.converse(self.id, entries, changes).await
+    }
+
+    /// The server that spoke of an entity.
+    pub(super) fn server(&self, entity_type: &str, id: &str) -> Option<&str> {
+        self.servers.get(&(entity_type.to_owned(), id.to_owned())).map(String::as_str)
     }
 
     /// What an application calls its things need not fit our fields; what does not is not remembered.
@@ -164,6 +197,7 @@ impl Memory {
         noticed: &Noticed,
         gone: bool,
         place: Option<usize>,
+        server: Option<&str>,
         at: Timestamp,
     ) -> Result<Option<Mention>> {
         let kind = EntityType::new(noticed.entity_type.clone());
@@ -172,8 +206,14 @@ impl Memory {
         };
         let mut metadata: Map<String, Json> = Map::new();
         metadata.insert("attributes".into(), json!(noticed.attributes));
-        if let Some(place) = place {
-            metadata.insert("shown".into(), json!({ "list": at.micros(), "place": place }));
+        if let Some(server) = server {
+            metadata.insert("server".into(), server.into());
+        }
+        let kept = self.shown.get(&(noticed.entity_type.clone(), noticed.id_text()));
+        let shown =
+            place.map(|place| json!({ "list": at.micros(), "place": place })).or_else(|| kept.cloned());
+        if let Some(shown) = shown {
+            metadata.insert("shown".into(), shown);
         }
         if gone {
             metadata.insert("gone".into(), true.into());
@@ -202,35 +242,35 @@ fn domain_of(understood: &Understood) -> Result<DomainName> {
 }
 
 /// The entities of a conversation, without those that were taken away.
-async fn recall(house: &House, scope: &Scope, id: ConversationId) -> Result<Vec<Recent>> {
-    let known = house.store.entities(scope, id, EntitySearch::Recent, ENTITIES).await?;
-    let mut recent: Vec<(Recent, usize)> = Vec::new();
-    for entity in known.iter().filter(|entity| !entity.metadata.contains_key("gone")) {
-        let place = entity.metadata.get("shown").and_then(|shown| shown.get("place")).and_then(Json::as_u64);
-        recent.push((
-            Recent::from(&**entity),
-            place.and_then(|place| usize::try_from(place).ok()).unwrap_or(0),
-        ));
-    }
-    recent.sort_by(|(one, first), (other, second)| other.last.cmp(&one.last).then(first.cmp(second)));
-    Ok(recent.into_iter().map(|(recent, _)| recent).collect())
+fn recall(known: &[Valid<ConversationEntity>]) -> Vec<Recent> {
+    let here = || known.iter().filter(|entity| !entity.metadata.contains_key("gone"));
+    let list = |entity: &ConversationEntity| entity.metadata.get("shown")?.get("list")?.as_i64();
+    let latest = here().filter_map(|entity| list(entity)).max();
+    let mut recent: Vec<Recent> = here()
+        .map(|entity| {
+            let shown = entity.metadata.get("shown").filter(|_| list(entity) == latest);
+            let place = shown.and_then(|shown| shown.get("place")).and_then(Json::as_u64);
+            Recent { place: place.and_then(|place| usize::try_from(place).ok()), ..Recent::from(&**entity) }
+        })
+        .collect();
+    recent.sort_by(|one, other| other.last.cmp(&one.last).then(one.place.cmp(&other.place)));
+    recent
 }
 
-/// What the steps spoke of: the thing, whether it is gone, and its place in a list.
-fn mentioned(done: &Done) -> Vec<(&Noticed, bool, Option<usize>)> {
+/// What the steps spoke of: the thing, whether it is gone, its place in a list, and the server that spoke of it.
+fn mentioned(done: &Done) -> Vec<(&Noticed, bool, Option<usize>, Option<&str>)> {
     let mut found = Vec::new();
-    for ended in done.ended.iter().filter(|ended| matches!(ended.came, Came::Done)) {
-        let gone = ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only;
+    for ended in &done.ended {
+        let server = ended.step.tool().map(server_of);
+        let (well, waits) = (matches!(ended.came, Came::Done), matches!(ended.came, Came::Confirm(_)));
+        let gone = well && ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only;
         let listed = ended.noticed.len() > 1 && ended.step.read_only;
-        for (place, noticed) in ended.noticed.iter().take(MENTIONED).enumerate() {
-            found.push((noticed, gone, listed.then_some(place + 1)));
+        for (place, noticed) in ended.noticed.iter().take(MENTIONED).enumerate().filter(|_| well) {
+            found.push((noticed, gone, listed.then_some(place + 1), server));
         }
-        if ended.noticed.is_empty() || gone {
-            found.extend(ended.targets.iter().map(|target| (target, gone, None)));
+        if waits || (well && (ended.noticed.is_empty() || gone)) {
+            found.extend(ended.targets.iter().map(|target| (target, gone, None, server)));
         }
-    }
-    for ended in done.ended.iter().filter(|ended| matches!(ended.came, Came::Confirm(_))) {
-        found.extend(ended.targets.iter().map(|target| (target, false, None)));
     }
     found
 }

@@ -146,7 +146,17 @@ impl Talker {
         record.begin(&turn.said, "validation")?;
         record.flush().await?;
         let (task, began) = (record.task, house.clock.monotonic());
-        let work = carry::Work { talker: self, reader: &reader, turn, memory: &memory, data, task, began, watch: &|_| {} };
+        let work = carry::Work {
+            talker: self,
+            reader: &reader,
+            turn,
+            memory: &memory,
+            data,
+            steps: &understood.steps,
+            task,
+            began,
+            watch: &|_| {},
+        };
         let mut checks = Vec::new();
         for step in &understood.steps {
             let (mut calls, mut found) = (Vec::new(), Vec::new());
@@ -156,7 +166,9 @@ impl Talker {
             checks.extend(found.into_iter().map(|check| json!({ "step": carry::what(step), "target": check.wanted, "exists": check.well, "found": check.came, "tools": check.tools })));
         }
         record.end(Ok(format!("{} checked", checks.len()))).await?;
-        Ok(json!({ "valid": understood.question.is_none() && checks.iter().all(|check| check["exists"] == true), "question": understood.question, "checks": checks }))
+        Ok(
+            json!({ "valid": understood.question.is_none() && checks.iter().all(|check| check["exists"] == true), "question": understood.question, "checks": checks }),
+        )
     }
 
     /// Answers what was said. What goes wrong on the way is part of the reply; an error means that the message could not be taken.
@@ -185,6 +197,9 @@ impl Talker {
         let understood = understand(&reader, turn, &memory, house).await?;
         note(&mut record, turn, &understood)?;
         agents.understood(turn, &understood, &memory)?;
+        if let Some(new) = memory.begin(house, turn, &understood)? {
+            record.change(new);
+        }
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
         let work = carry::Work {
@@ -193,6 +208,7 @@ impl Talker {
             turn,
             memory: &memory,
             data,
+            steps: &understood.steps,
             task: record.task,
             began,
             watch,
@@ -244,17 +260,24 @@ impl Talker {
     }
 }
 
-/// Without control characters; an empty message and one that is too long are refused with what to do.
+/// Without control characters and escape sequences; an empty message and one that is too long are refused with what to do.
 fn clean(said: &str) -> Result<String> {
     if said.len() > LONGEST {
         return Err(Error::TooLong { bytes: said.len(), most: LONGEST });
     }
-    let clean: String = said
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect::<String>()
-        .trim()
-        .to_owned();
+    let mut clean = String::with_capacity(said.len());
+    let mut letters = said.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // A terminal's escape sequence ends with its first letter.
+        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
+            while letters.next_if(|next| !next.is_ascii_alphabetic()).is_some() {}
+            letters.next();
+            clean.push(' ');
+        } else {
+            clean.push(if letter.is_control() { ' ' } else { letter });
+        }
+    }
+    let clean = clean.trim().to_owned();
     if clean.is_empty() { Err(Error::NothingSaid) } else { Ok(clean) }
 }
 

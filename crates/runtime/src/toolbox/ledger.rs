@@ -11,8 +11,8 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{
-    Attempt, CallStatus, ChainId, Check as _, EventType, InvocationId, Label, Outcome, ToolCall,
-    ToolDefinition, ToolId, ToolInvocation, Valid,
+    Attempt, CallStatus, ChainId, Check as _, EventType, Label, Outcome, ToolCall, ToolDefinition, ToolId,
+    ToolInvocation, Valid,
 };
 use steward_journal::Draft;
 use steward_store::audit::house;
@@ -165,7 +165,7 @@ fn invocation(ending: &Ending) -> Result<Valid<ToolInvocation>> {
     let error = ending.error.as_ref().map(|(code, message)| json!({ "code": code, "message": message }));
     let span = ending.ended.micros().saturating_sub(intent.at.micros()).max(0) / 1000;
     let record = ToolInvocation {
-        id: InvocationId(intent.call.0),
+        id: intent.record,
         user_id: intent.user.clone(),
         agent_execution_id: None,
         tool_definition_id: intent.definition.id,

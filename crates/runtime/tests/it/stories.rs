@@ -13,7 +13,7 @@ use steward_domain::{HumanAction, TaskStatus, Timestamp};
 use steward_journal::clock::{Clock, SystemClock};
 use steward_language::model::Models;
 use steward_runtime::run::{Service, Standing};
-use steward_store::Scope;
+use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
 /// The machine's clock, so many seconds ahead.
@@ -69,8 +69,8 @@ async fn a_supervisor_with_a_researcher_and_a_writer_who_know_nothing_of_each_ot
     let (_, lead) = steward_runtime::run::history(store, &scope(), ran.task).await.unwrap();
     let lead = serde_json::to_string(&lead).unwrap();
     assert!(lead.contains("there is a pen") && !lead.contains("shop_find"), "the lead hears summaries only");
-    let sessions = store.sessions(&scope(), ran.task).await.unwrap();
-    assert_eq!(sessions.len(), 2, "each has a session of its own");
+    let tasks = store.tasks(&scope(), TaskFilter::default(), Page::first(10)).await.unwrap();
+    assert_eq!(tasks.len(), 3, "each has a task and a history of its own");
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn the_primary_tool_times_out_and_the_fallback_finishes() {
     shop.write("config/mcp_servers.yaml", &servers.to_string());
     shop.write(
         "config/tools.yaml",
-        "tools: { shop.find: { timeout_seconds: 1, max_retries: 0, fallback_tools: [spare.find] } }",
+        "tools: { shop.find: { timeout_seconds: 1, retries: 0, fallback_tools: [spare.find] } }",
     );
     shop.write("hang", "");
     let look = tool("shop.find", json!({ "name": "pen" }));

@@ -84,10 +84,13 @@ pub(super) async fn run(context: &Context, skill: Skill) -> Result<(), Failure> 
             text
         }
     };
-    let recent: Vec<Recent> = skill.recent.iter().zip(1..).map(|(row, at)| read(row, at)).collect::<Result<_, _>>()?;
+    let recent: Vec<Recent> =
+        skill.recent.iter().zip(1..).map(|(row, at)| read(row, at)).collect::<Result<_, _>>()?;
     let found = match skill.name {
         Name::Intent => intent(&text, skill.kinds),
-        Name::Entities => json!({ "entities": extract(&text, &[], None).iter().map(entity).collect::<Vec<_>>() }),
+        Name::Entities => {
+            json!({ "entities": extract(&text, &[], None).iter().map(entity).collect::<Vec<_>>() })
+        }
         Name::References => references(&text, &recent),
         Name::Confirm => json!({ "agrees": agrees(&text) }),
         Name::Humanise => {
@@ -118,7 +121,10 @@ fn read(row: &str, at: u64) -> Result<Recent, Failure> {
             last: 1,
             place: usize::try_from(at).ok(),
         }),
-        _ => Err(Failure::user("CLI004", format!("--recent {row}: write TYPE:ID:NAME, such as task:1:Buy milk"))),
+        _ => Err(Failure::user(
+            "CLI004",
+            format!("--recent {row}: write TYPE:ID:NAME, such as task:1:Buy milk"),
+        )),
     }
 }
 
@@ -138,7 +144,11 @@ fn entity(entity: &Entity) -> Json {
 }
 
 fn references(text: &str, recent: &[Recent]) -> Json {
-    let named = |at: &usize| recent.get(*at).map(|entity| json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }));
+    let named = |at: &usize| {
+        recent
+            .get(*at)
+            .map(|entity| json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }))
+    };
     let found: Vec<Json> = resolve(text, recent)
         .iter()
         .map(|reference| {
@@ -177,15 +187,16 @@ async fn known(
             let candidates: Vec<Json> = found
                 .candidates
                 .iter()
-                .map(|candidate| json!({ "tool": candidate.name, "confidence": candidate.confidence, "reasons": candidate.reasons }))
+                .map(|candidate| json!({ "tool": candidate.tool, "confidence": candidate.confidence, "reasons": candidate.reasons }))
                 .collect();
             Ok(json!({ "candidates": candidates, "question": found.question.map(|question| question.text) }))
         }
         Name::Summarize => {
             let mut arguments = JsonObject::new();
             arguments.insert("text".into(), text.into());
-            let receipt = talker.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
-            Ok(receipt.output.structured.unwrap_or_else(|| receipt.output.words().into()))
+            let receipt =
+                talker.toolbox().call(&Request::new(caller.clone(), "text.summarize", arguments)).await?;
+            Ok(receipt.output.structured.clone().unwrap_or_else(|| receipt.output.words().into()))
         }
         Name::Suggest => {
             let reader = talker.reader(caller, &[]).await?;
@@ -193,13 +204,17 @@ async fn known(
             let snapshot = talker.toolbox().registry().snapshot();
             let fields: Vec<_> = snapshot.domains.values().map(|field| (**field.domain).clone()).collect();
             let next = suggest(Answered { question: text, domains: &domains }, &fields);
-            Ok(json!({ "suggestions": next.iter().map(|next| json!({ "text": next.text, "domain": next.domain, "reason": next.reason })).collect::<Vec<_>>() }))
+            Ok(
+                json!({ "suggestions": next.iter().map(|next| json!({ "text": next.text, "domain": next.domain, "reason": next.reason })).collect::<Vec<_>>() }),
+            )
         }
         Name::Validate => Ok(talker.validate(&chat::turn(context, text, None)).await?),
         _ => {
             let understood = talker.understand(&chat::turn(context, text, None)).await?;
             Ok(match name {
-                Name::Route => json!({ "domains": understood.domains, "confidence": understood.confidence, "question": understood.question, "reasons": understood.reasons }),
+                Name::Route => {
+                    json!({ "domains": understood.domains, "confidence": understood.confidence, "question": understood.question, "reasons": understood.reasons })
+                }
                 _ => json!(understood),
             })
         }
@@ -212,7 +227,9 @@ fn show(value: &Json, depth: usize) {
     match value {
         Json::Object(fields) => {
             for (name, value) in fields.iter().filter(|(_, value)| !empty(value)) {
-                if value.is_object() || value.as_array().is_some_and(|items| items.iter().any(Json::is_object)) {
+                if value.is_object()
+                    || value.as_array().is_some_and(|items| items.iter().any(Json::is_object))
+                {
                     say(format!("{indent}{name}:"));
                     show(value, depth + 1);
                 } else {
@@ -233,5 +250,7 @@ fn show(value: &Json, depth: usize) {
 }
 
 fn empty(value: &Json) -> bool {
-    value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty)
+    value.is_null()
+        || value.as_array().is_some_and(Vec::is_empty)
+        || value.as_object().is_some_and(serde_json::Map::is_empty)
 }

@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    CallId, ChainId, Idempotency, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition, UserId, Valid,
+    CallId, ChainId, Idempotency, InvocationId, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition,
+    UserId, Valid,
 };
 
 /// A call that is about to be made.
@@ -15,6 +16,8 @@ use steward_domain::{
 pub struct Intent {
     /// The call, which is its idempotency key.
     pub call: CallId,
+    /// The id of this attempt's record: each has its own, also when the caller keeps one key for all of them.
+    pub record: InvocationId,
     /// The chain it is written to.
     pub chain: ChainId,
     /// For whom.

@@ -28,6 +28,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::Coded as _;
+use steward_domain::InvocationId;
 use steward_domain::{
     CallId, ChainId, ErrorClass, JsonObject, Outcome, SemanticVersion, ServerName, ToolName, ToolOrigin,
 };
@@ -289,7 +290,8 @@ impl Job<'_> {
         };
         self.key.get_or_insert(proposal.call);
         traced::call(self.span, proposal.call, self.chain, self.attempts);
-        let intent = Arc::new(self.intent(registered, &proposal));
+        let record = InvocationId(if request.key.is_some() { desk.id()? } else { proposal.call.0 });
+        let intent = Arc::new(self.intent(registered, &proposal, record));
         let admitted = self.admit(registered, proposal, &intent).await?;
         if desk.repeats.times(self.chain, admitted.digest()) >= REPEATS {
             return Err(Error::Repeated { tool: definition.tool_name.to_string(), times: REPEATS });
@@ -324,7 +326,7 @@ impl Job<'_> {
         Ok(Done { call: intent.call, output: result? })
     }
 
-    fn intent(&self, registered: &Registered, proposal: &Proposal) -> Intent {
+    fn intent(&self, registered: &Registered, proposal: &Proposal, record: InvocationId) -> Intent {
         let labels = proposal
             .arguments
             .keys()
@@ -332,6 +334,7 @@ impl Job<'_> {
             .collect();
         Intent {
             call: proposal.call,
+            record,
             chain: self.chain,
             user: self.request.caller.user.clone(),
             definition: Arc::clone(&registered.definition),
