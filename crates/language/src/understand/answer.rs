@@ -9,7 +9,7 @@ use super::plan::{ask_field, finish};
 use super::point::{Place, place};
 use super::text::Text;
 use super::types::{Act, Answered, Argument, Choice, Given, Kind, Pending, Step, Target, Understood, Why};
-use super::values::choice_at;
+use super::values::{choice_at, days};
 use super::wish::{Clause, clauses};
 use crate::words::words;
 use regex::Regex;
@@ -159,7 +159,7 @@ fn by_words(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) 
     let step = out.steps.get_mut(pending.question.step)?;
     let tool = reader.catalogue.tool(step.tool()?)?;
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
-    let filled = fill(text, &reader.catalogue, tool, &clause, None, given.today);
+    let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
     let entity_type = tool.entity.clone().unwrap_or_default();
     let number = text.tokens.first().and_then(|token| token.lower.parse::<u64>().ok()).filter(|_| text.tokens.len() == 1);
     step.target = Some(match (filled.id, number) {
@@ -184,7 +184,7 @@ fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending
     let Some(name) = pending.question.field.clone() else {
         // Several could be set: what is said must name one or be of its sort.
         let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
-        let filled = fill(text, &reader.catalogue, tool, &clause, None, given.today);
+        let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
         if filled.arguments.is_empty() {
             let choice = chosen(text, &pending.question.options)?;
             let field = choice.value.as_str()?.to_owned();
@@ -228,7 +228,7 @@ fn value_of(reader: &Reader, text: &Text, given: &Given<'_>, tool: &Prepared, fi
             said.map(|choice| json!(choice)).filter(|_| text.tokens.len() <= 6).or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
         }
         Role::Day | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
-            fill(text, &reader.catalogue, tool, &clause, None, given.today).arguments.remove(&field.name).map(|argument| argument.value)
+            fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today)).arguments.remove(&field.name).map(|argument| argument.value)
         }
         Role::Tags => Some(json!(raw.split([',', ';']).flat_map(|part| part.split(" and ")).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>())),
         _ if text.quotes.is_empty() && asks_anew(reader, text) => None,
@@ -262,7 +262,7 @@ fn with_tool(reader: &Reader, given: &Given<'_>, pending: &Pending, choice: &Cho
     let said = pending.question.words.clone();
     let text = Text::read(&said);
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
-    let filled = fill(&text, &reader.catalogue, tool, &clause, None, given.today);
+    let filled = fill(&text, &reader.catalogue, tool, &clause, None, &days(&text, given.today));
     let entity_type = tool.entity.clone().unwrap_or_default();
     let target = tool.target().map(|_| match filled.id {
         Some((id, ..)) => Target::Id { id, entity_type },

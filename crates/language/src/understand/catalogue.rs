@@ -1,8 +1,8 @@
 //! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
 //! names, descriptions and schemas, once.
 
-use super::lexicon::{Class, class_of, plural, root, same_noun, singular, verb_groups, verbs};
-use super::text::{Text, slip};
+use super::lexicon::{Class, class_of, root, same_noun_roots, singular, verb_groups, verbs};
+use super::text::{Text, slip, swapped};
 use super::types::Tool;
 use crate::Encoder;
 use crate::words::{is_stop, name_words, words};
@@ -77,8 +77,6 @@ pub(super) struct Prepared {
     /// What it acts on or gives.
     pub(super) entity: Option<String>,
     pub(super) fields: Vec<Known>,
-    /// Roots of the telling words of its name and description.
-    pub(super) words: BTreeSet<String>,
     pub(super) vector: Option<Arc<[f32]>>,
     /// Whether all it takes is a question in plain words.
     pub(super) free: bool,
@@ -109,6 +107,7 @@ impl Prepared {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Type {
     pub(super) name: String,
+    pub(super) root: String,
     pub(super) domain: Option<DomainName>,
     pub(super) synonyms: BTreeSet<String>,
 }
@@ -134,6 +133,7 @@ impl Catalogue {
                 kind.synonyms.extend(bracketed(&tool.tool.description, &kind.name));
             }
         }
+        share(&mut prepared);
         let mut containers: BTreeSet<String> = types.iter().map(|kind| root(&kind.name)).collect();
         for tool in &prepared {
             containers.extend(held(&tool.tool.description));
@@ -154,7 +154,7 @@ impl Catalogue {
     /// The types that a noun names, the exact name first.
     pub(super) fn types_of(&self, noun: &str) -> Vec<&Type> {
         let wanted = root(noun);
-        let exact: Vec<&Type> = self.types.iter().filter(|kind| root(&kind.name) == wanted).collect();
+        let exact: Vec<&Type> = self.types.iter().filter(|kind| kind.root == wanted).collect();
         if !exact.is_empty() {
             return exact;
         }
@@ -162,7 +162,7 @@ impl Catalogue {
         if !listed.is_empty() {
             return listed;
         }
-        self.types.iter().filter(|kind| same_noun(&kind.name, noun)).collect()
+        self.types.iter().filter(|kind| same_noun_roots(&kind.root, &wanted)).collect()
     }
 
     /// Whether a word can open a wish here.
@@ -185,7 +185,8 @@ impl Catalogue {
                     .find(|name| slip(&token.lower, name))
             };
             let known = !self.types_of(&token.lower).is_empty();
-            let verb = || verbs().chain(["task"].into_iter().take(0)).find(|verb| slip(&token.lower, verb));
+            // A wrong letter in a short word may well be another word: "flat" is no "flag".
+            let verb = || verbs().find(|verb| slip(&token.lower, verb) && (verb.len() != token.lower.len() || verb.len() > 5 || swapped(&token.lower, verb)));
             if head && let Some(verb) = verb() {
                 right.push((at, verb.to_owned()));
             } else if !known && token.lower.len() >= 4 && !self.is_verb(&token.root) && let Some(noun) = noun() {
@@ -194,6 +195,26 @@ impl Catalogue {
         }
         for (at, word) in right {
             text.mend(at, &word);
+        }
+    }
+}
+
+/// What one tool says of a field holds for the field of that name in the others of its domain, too.
+fn share(tools: &mut [Prepared]) {
+    let mut known: BTreeMap<(Option<DomainName>, String), (Vec<String>, BTreeSet<String>)> = BTreeMap::new();
+    for tool in tools.iter() {
+        for field in &tool.fields {
+            let (examples, cues) = known.entry((tool.tool.domain.clone(), field.name.clone())).or_default();
+            examples.extend(field.examples.iter().cloned());
+            cues.extend(field.cues.iter().cloned());
+        }
+    }
+    for tool in tools {
+        for field in &mut tool.fields {
+            if let Some((examples, cues)) = known.get(&(tool.tool.domain.clone(), field.name.clone())) {
+                field.examples.clone_from(examples);
+                field.cues.clone_from(cues);
+            }
         }
     }
 }
@@ -219,7 +240,7 @@ fn types(tools: &[Tool]) -> Vec<Type> {
             continue;
         }
         if !found.iter().any(|kind| kind.name == name && kind.domain == domain) {
-            found.push(Type { name, domain, synonyms: BTreeSet::new() });
+            found.push(Type { root: root(&name), name, domain, synonyms: BTreeSet::new() });
         }
     }
     found
@@ -302,16 +323,8 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     }
     // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
     fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
-    let telling = |text: &str| -> Vec<String> {
-        words(text).into_iter().filter(|word| !word.stop && word.lower.len() > 2).map(|word| root(&word.lower)).collect()
-    };
-    let mut words: BTreeSet<String> = own.iter().map(|word| root(word)).collect();
-    words.extend(telling(&tool.description));
-    for field in &fields {
-        words.extend(field.words.iter().map(|word| root(word)));
-    }
     let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
-    Prepared { verb, told, groups, class, entity, fields, words, vector, free, tool }
+    Prepared { verb, told, groups, class, entity, fields, vector, free, tool }
 }
 
 fn is_id(name: &str, entity: Option<&str>) -> bool {
@@ -391,9 +404,4 @@ fn examples(description: &str) -> Vec<String> {
         .map(|part| part.trim().to_lowercase())
         .filter(|part| !part.is_empty() && part.len() < 30)
         .collect()
-}
-
-/// Whether a noun is meant in the plural here: "tasks", "everybody".
-pub(super) fn many(noun: &str) -> bool {
-    plural(noun)
 }

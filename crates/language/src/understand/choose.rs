@@ -7,10 +7,10 @@ use super::catalogue::{Catalogue, Prepared};
 use super::fill::{Filled, fill, is_determiner};
 use super::lexicon::{Class, is_generic, is_person, plural};
 use super::text::{Text, Token};
+use super::values::When;
 use super::wish::{Clause, Cue};
 use crate::cosine;
 use crate::skill::Recent;
-use chrono::NaiveDate;
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -31,7 +31,7 @@ pub(super) struct Candidate {
 
 /// What is weighed beside the words of the clause.
 pub(super) struct Around<'a> {
-    pub(super) today: NaiveDate,
+    pub(super) days: &'a [When],
     pub(super) recent: &'a [Recent],
     pub(super) vector: Option<Arc<[f32]>>,
     pub(super) domains: &'a BTreeMap<DomainName, f32>,
@@ -67,7 +67,7 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
     let tokens: Vec<&Token> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let head = tokens.first().filter(|token| !token.quoted);
     let kinds = Kinds::read(catalogue, &tokens);
-    let changes = clause.cues.iter().filter(|cue| cue.weight >= 4.0 && !cue.spans.is_empty()).any(|cue| {
+    let changes = clause.cues.iter().filter(|cue| cue.weight >= 4.0 && (clause.inherits || !cue.spans.is_empty())).any(|cue| {
         matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete))
     });
     let shows = clause.cues.iter().any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
@@ -88,7 +88,7 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
                 cue = Some(Cue { group: tool.verb.clone(), class: Some(tool.class), weight, spans: vec![(head.start, head.end)] });
             }
         }
-        let filled = fill(text, catalogue, tool, clause, cue.as_ref(), around.today);
+        let filled = fill(text, catalogue, tool, clause, cue.as_ref(), around.days);
         let noun = kinds.speak(tool, &filled);
         let near = around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
         let mut score = verb + noun + 3.0 * near + filled.evidence - 0.7 * filled.left as f32 - 1.5 * filled.missing.len() as f32;
@@ -160,9 +160,17 @@ impl Kinds {
             if (token.capital && at > 0) || is_determiner(&token.lower) {
                 continue;
             }
+            // "How many notes does each tag have" is about tags.
+            let each = at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|before| ["each", "every", "per"].contains(&before.lower.as_str()));
+            // "Who is Ann" asks for one.
+            let many = plural(&token.lower) && !(token.lower == "who" && tokens.get(at + 1).is_some_and(|next| ["is", "was"].contains(&next.lower.as_str())));
             for kind in catalogue.types_of(&token.lower) {
+                if each {
+                    said.retain(|(name, domain, _)| *name != kind.name || *domain != kind.domain);
+                    said.insert(0, (kind.name.clone(), kind.domain.clone(), true));
+                }
                 if !said.iter().any(|(name, domain, _)| *name == kind.name && *domain == kind.domain) {
-                    said.push((kind.name.clone(), kind.domain.clone(), plural(&token.lower)));
+                    said.push((kind.name.clone(), kind.domain.clone(), many));
                 }
             }
         }
@@ -194,7 +202,7 @@ impl Kinds {
         let lists = matches!(tool.class, Class::List | Class::Search);
         points += match tool.class {
             _ if many && lists => 1.0,
-            Class::Read if many => -1.5,
+            Class::Read if many && place.is_some() => -1.5,
             Class::List if one && filled.arguments.is_empty() => -1.0,
             Class::Read if one => 0.5,
             _ => 0.0,

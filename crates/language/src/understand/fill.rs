@@ -6,9 +6,8 @@ use super::catalogue::{Catalogue, Known, Prepared, Role};
 use super::lexicon::{Class, is_generic, is_person, plural, root, same_field};
 use super::text::{Quote, Text, Token};
 use super::types::Argument;
-use super::values::{address, choice_at, counted, days, numbers};
+use super::values::{When, address, choice_at, counted, numbers};
 use super::wish::{Clause, Cue};
-use chrono::NaiveDate;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -51,25 +50,35 @@ pub(super) struct Filler<'a> {
     quotes: Vec<&'a Quote>,
     start: usize,
     end: usize,
+    /// What stands between the two parts of the cue: "take … off".
+    between: Option<(usize, usize)>,
     out: Filled,
 }
 
 /// Fills the fields of a tool from a clause, with the cue that the tool was chosen by.
-pub(super) fn fill(text: &Text, catalogue: &Catalogue, tool: &Prepared, clause: &Clause, cue: Option<&Cue>, today: NaiveDate) -> Filled {
+pub(super) fn fill(text: &Text, catalogue: &Catalogue, tool: &Prepared, clause: &Clause, cue: Option<&Cue>, days: &[When]) -> Filled {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let tokens: Vec<&Token> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let quotes = text.quotes.iter().filter(|quote| quote.start >= start && quote.end <= end).collect();
     let used = vec![false; tokens.len()];
-    let mut filler = Filler { text, catalogue, tool, tokens, used, quotes, start, end, out: Filled::default() };
-    for (from, to) in cue.into_iter().flat_map(|cue| cue.spans.iter()) {
+    let mut filler = Filler { text, catalogue, tool, tokens, used, quotes, start, end, between: None, out: Filled::default() };
+    // What says the same as the cue that was taken is used up with it.
+    let group = cue.map(|cue| cue.group.as_str());
+    let same = clause.cues.iter().filter(|one| Some(one.group.as_str()) == group);
+    for (from, to) in cue.into_iter().chain(same).flat_map(|cue| cue.spans.iter()) {
         filler.mark(*from, *to);
     }
+    filler.between = cue.and_then(|cue| match cue.spans.as_slice() {
+        [(_, from), (to, _)] => Some((*from, *to)),
+        _ => None,
+    });
     filler.polite();
     filler.containers();
+    filler.container_alone();
     filler.hashes();
     filler.addresses();
     filler.id();
-    filler.days(today);
+    filler.days(days);
     filler.choices();
     filler.flags();
     filler.counts();
@@ -179,6 +188,19 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// "the pipeline": all of them, when nothing more is said of it.
+    fn container_alone(&mut self) {
+        for at in 0..self.tokens.len() {
+            let last = at + 2 == self.tokens.len();
+            let Some(token) = self.tokens.get(at + 1).filter(|token| last && !token.quoted) else { continue };
+            let holds = self.catalogue.containers.contains(&token.root) && self.catalogue.types_of(&token.lower).is_empty();
+            if ["the", "my", "our"].contains(&self.lower(at)) && holds {
+                self.take(at);
+                self.take(at + 1);
+            }
+        }
+    }
+
     /// "#travel" is a tag.
     fn hashes(&mut self) {
         let mut found: Vec<(usize, String)> = Vec::new();
@@ -260,7 +282,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    fn days(&mut self, today: NaiveDate) {
+    fn days(&mut self, days: &[When]) {
         let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Day).collect();
         if fields.is_empty() {
             return;
@@ -268,13 +290,13 @@ impl<'a> Filler<'a> {
         let bound = |field: &Known, words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
         let before = fields.iter().find(|field| bound(field, &["before", "until", "to", "end", "max"]));
         let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
-        let whens: Vec<_> = days(self.text, today).into_iter().filter(|when| when.start >= self.start && when.end <= self.end).collect();
+        let whens: Vec<When> = days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
         for when in whens {
             let lead = self.text.plain.get(self.start..when.start).unwrap_or_default().trim_end();
             let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
             let (early, late) = (ends(&["before", "by", "until", "till"]), ends(&["after", "since", "from"]));
             let span = Some((when.start, when.end));
-            let text = |day: NaiveDate| json!(day.to_string());
+            let text = |day: chrono::NaiveDate| json!(day.to_string());
             let reason = "it is a day";
             if before.is_none() && after.is_none() {
                 let Some(field) = fields.first() else { continue };
@@ -302,14 +324,16 @@ impl<'a> Filler<'a> {
             for choice in &field.choices {
                 for at in 0..self.tokens.len() {
                     let Some((length, own)) = choice_at(&self.tokens, at, choice) else { continue };
-                    if (at..at + length).any(|at| self.is_used(at)) {
+                    // A verb that opens the wish may say the value itself: "reopen", "note for Ann".
+                    let spoken = at == 0 && (!own || (self.tool.class == Class::Create && !titled)) && !self.tool.tool.read_only;
+                    if !spoken && (at..at + length).any(|at| self.is_used(at)) {
                         continue;
                     }
                     let beside = |at: usize| field.words.iter().any(|word| same_field(word, self.lower(at)));
                     let near = beside(at + length) || at.checked_sub(1).is_some_and(beside) || at.checked_sub(2).is_some_and(beside);
                     let before = at.checked_sub(1).map_or("", |at| self.lower(at));
                     let set_off = ["with", "as", "at", "to", "in", "is", "are"].contains(&before) || self.follows_comma(at);
-                    let verb = at == 0 && own && !self.tool.tool.read_only;
+                    let verb = at == 0 && own && !self.tool.tool.read_only && !spoken;
                     let fits = if titled { near || (set_off && own && at > 2) } else { !verb && (own || near || self.tool.tool.read_only || length > 1 || at == 0) };
                     if !fits {
                         continue;
@@ -415,6 +439,7 @@ impl<'a> Filler<'a> {
             }
             let said = (0..self.tokens.len()).find(|at| self.names(field, *at));
             let Some(at) = said else { continue };
+            self.out.evidence += 0.6;
             self.take(at);
             let Some((from, to)) = self.beside(field, at) else {
                 continue;
@@ -423,6 +448,9 @@ impl<'a> Filler<'a> {
                 if ["with", "the", "a", "and"].contains(&self.lower(small)) && small < from {
                     self.take(small);
                 }
+            }
+            if !(from..=to).any(|place| self.telling(place)) {
+                continue;
             }
             let Some(piece) = self.piece(from, to) else { continue };
             let span = Some((piece.start, piece.end));
@@ -618,7 +646,9 @@ impl<'a> Filler<'a> {
             let example = |field: &&Known| field.examples.iter().any(|known| *known == first.lower);
             let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Open && !self.has(&field.name)).collect();
             let place = |field: &&Known| ["where", "city", "place", "location", "town", "country"].iter().any(|word| field.cues.contains(&root(word)) || field.words.contains(&(*word).to_owned()));
-            let named = |field: &&Known| field.of.is_some();
+            // "the role of Ann" is said of what is acted on.
+            let own = self.tool.class == Class::Update && self.tool.target().is_some() && !["to", "for", "at"].contains(&word.as_str());
+            let named = |field: &&Known| field.of.is_some() && !own && ["with", "at", "from", "for", "of", "to", "by", "in"].contains(&word.as_str());
             let fits = if word == "to" && self.tool.class != Class::Update {
                 None
             } else if let Some(field) = fields.iter().find(|field| example(field)) {
@@ -745,15 +775,22 @@ impl<'a> Filler<'a> {
             if let Some((from, to)) = self.longest(false) {
                 self.out.target = self.piece(from, to);
             }
+            self.is_said();
         }
     }
 
     /// A required value with no name beside it: "tag it birthday", "untag note 8 home", "put customer on it", "with spring".
     fn required_open(&mut self, field: &Known) {
         let after = |filler: &Self, word: &str| (0..filler.tokens.len()).rev().find(|at| filler.lower(*at) == word && filler.tokens.get(at + 1).is_some());
+        // "take sales off": between the two parts of the verb.
+        let inner: Vec<usize> = self.between.map_or_else(Vec::new, |(from, to)| {
+            (0..self.tokens.len()).filter(|at| self.telling(*at) && self.tokens.get(*at).is_some_and(|token| token.start >= from && token.end <= to)).collect()
+        });
         let led = ["with", "as", "under", "by"].iter().find_map(|word| after(self, word).filter(|at| self.telling(at + 1)));
         let last = self.tokens.len().saturating_sub(1);
-        let place = if let Some(at) = led {
+        let place = if let ([only], true) = (inner.as_slice(), field.role != Role::Long) {
+            Some((*only, *only))
+        } else if let Some(at) = led {
             self.run(at + 1, field.role == Role::Tags || field.role == Role::Long)
         } else if self.out.id.is_some() || self.points(last.saturating_sub(1)) || self.points(last.saturating_sub(2)) {
             // What stands behind a number or a pronoun.
@@ -776,6 +813,20 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// "Gift ideas is not family": what is said of it, where a value is needed and none was found.
+    fn is_said(&mut self) {
+        let needed = self.tool.fields.iter().find(|field| field.required && field.role == Role::Open && !self.has(&field.name));
+        let Some(field) = needed else { return };
+        let be = (0..self.tokens.len()).find(|at| ["is", "are"].contains(&self.lower(*at)));
+        let at = be.map(|at| if ["not", "no"].contains(&self.lower(at + 1)) { at + 2 } else { at + 1 });
+        if let Some(piece) = at.filter(|at| self.telling(*at)).and_then(|at| self.piece(at, at)) {
+            self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it is said of it", 0.5);
+            if field.of.is_some() {
+                self.out.refs.push((field.name.clone(), piece));
+            }
+        }
+    }
+
     fn points(&self, at: usize) -> bool {
         ["it", "that", "this", "one", "them", "all", "both", "first", "second", "third", "last", "him", "her"].contains(&self.lower(at))
     }
@@ -793,7 +844,7 @@ impl<'a> Filler<'a> {
             let word = self.lower(at).to_owned();
             if self.tokens.get(at).is_some_and(|token| !token.quoted && !token.capital) && names.iter().any(|name| same_field(name, &word)) {
                 self.take(at);
-                self.out.evidence += 0.7;
+                self.out.evidence += 1.0;
             }
         }
     }
@@ -840,7 +891,8 @@ impl<'a> Filler<'a> {
         let next = self.tokens.get(at).zip(self.tokens.get(at + 1));
         next.is_some_and(|(a, b)| {
             let gap = self.text.slice(a.end, b.start);
-            gap.contains(['.', '?', '!', ';']) || (gap.contains(',') && self.tool.class != Class::Create)
+            let verb = ["is", "are", "was", "were", "has", "have", "can", "should", "will"].contains(&b.lower.as_str());
+            gap.contains(['.', '?', '!', ';']) || ((gap.contains(',') || (verb && !b.quoted)) && self.tool.class != Class::Create)
         })
     }
 

@@ -6,6 +6,7 @@ use super::fill::fill;
 use super::plan::finish;
 use super::text::Text;
 use super::types::{Given, Kind, Step, Target, Understood};
+use super::values::days;
 use super::wish::Clause;
 use crate::words::words;
 use regex::Regex;
@@ -37,7 +38,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<
     match tool.filter(|tool| !tool.free) {
         Some(tool) => {
             let clause = Clause { start: rest.start(), end: rest.end(), ..Clause::default() };
-            let filled = fill(text, &reader.catalogue, tool, &clause, None, given.today);
+            let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
             let entity_type = tool.entity.clone().unwrap_or_default();
             if let Some((id, ..)) = filled.id {
                 step.target = Some(Target::Id { id, entity_type });

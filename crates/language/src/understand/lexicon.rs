@@ -107,7 +107,8 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("create", 2.6, r"^(?:i|we)(?: still)? (?:need to|have to|must|should|ought to|got to|gotta)\b"),
     ("create", 4.5, r"(?P<a>\b(?:jot|write|note|put|take)(?: (?:this|that|it|something))? down(?: for me)?(?: (?:as|that)(?: i (?:have|need) to)?)?)\b"),
     ("create", 4.5, r"^(?:a |another )?new (?:\w+)"),
-    ("create", 4.0, r"\b(?:to|on|onto|in|into) (?:my|the|our) (?:to-?do |todo )?list\b"),
+    ("create", 4.6, r"(?P<a>^(?:put|add|get|stick|place|write)) .+ (?P<b>\b(?:to|on|onto|in|into) (?:my|the|our) (?:to-?do |todo )?list\b)"),
+    ("log", 2.7, r"^(?P<a>i|we)(?: have|'ve|’ve| just| already)* (?:\w{2,}ed|met|spoke|wrote|rang|sent|saw) "),
     ("log", 4.0, r"^(?:i|we)?(?: have|'ve|’ve)? ?(?P<a>had|held) an? "),
     ("search", 4.5, r"\b(?:look|looking|search|searching|hunt) (?:for|up)\b"),
     ("search", 4.5, r"\bdig (?:up|out)\b"),
@@ -122,19 +123,21 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("read", 4.0, r"(?P<a>\b(?:call|pull|bring)) .*?(?P<b>\bup$)"),
     ("read", 4.0, r"\b(?:pull|bring) up\b"),
     ("read", 3.5, r"^(?:when|where|how|why|who) (?:is|was|are|were|did|does|do|much|long|old|far|big)\b"),
-    ("read", 3.5, r"^what (?:did|does|do) (?:i|we|it|they|the|that|this)\b"),
+    ("read", 3.5, r"^(?P<a>what (?:did|does|do)) (?:i|we|it|they|the|that|this)\b"),
+    ("read", 4.0, r"^what (?:did|have) (?:i|we) (?:write|written|note|noted|say|put)(?: down)? (?:in|on|under)\b"),
     ("read", 3.5, r"^(?:what|which) \w+ (?:is|was) (?:the|my|it|this|that)\b"),
-    ("read", 3.0, r"^what(?:'s|’s| is| was| are| were)? (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b"),
-    ("list", 3.5, r"^what(?:'s|’s| is| are) (?:on|left|open|due|new|there|still|overdue)\b"),
-    ("list", 3.0, r"\bwhat (?:do|have|did) (?:i|we)\b"),
-    ("list", 3.5, r"^(?:which|what) \w+(?: \w+)? (?:are|do|did|have|were|need|does)\b"),
-    ("list", 3.5, r"^(?:which|what) \w+s\b"),
+    ("read", 3.0, r"^(?P<a>what(?:'s|’s| is| was| are| were)?) (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b"),
+    ("list", 3.5, r"^(?P<a>what(?:'s|’s| is| are)) (?:on|left|open|due|new|there|still|overdue)\b"),
+    ("list", 3.0, r"\b(?P<a>what) (?:do|have|did) (?:i|we)\b"),
+    ("list", 3.5, r"^(?P<a>which|what) \w+(?: \w+)? (?:are|do|did|have|were|need|does)\b"),
+    ("list", 3.5, r"^(?P<a>which|what) \w+s\b"),
     ("list", 3.0, r"^(?:are there |do (?:i|we) have |did (?:i|we) \w+ |is )?(?:any|anything)\b"),
     ("list", 3.0, r"\b(?:everything|everyone|everybody|all|every|each)\b"),
     ("list", 2.5, r"^who\b"),
+    ("list", 3.0, r"^(?P<a>my|our) (?:\w+ )?\w+s$"),
     ("list", 2.5, r"\boverview of\b"),
     ("list", 2.0, r"\b(?:only|just) (?:the|those)\b|\bonly$"),
-    ("list", 3.0, r"\b(?:the )?(?:next|last|latest|first|newest|recent|top|past) (?:\d+|two|three|four|five|six|seven|eight|nine|ten) \w+"),
+    ("list", 3.0, r"(?P<a>\b(?:the )?)(?:next|last|latest|first|newest|recent|top|past) (?:\d+|two|three|four|five|six|seven|eight|nine|ten) \w+"),
     ("update", 4.0, r"\b(?:belongs? to|goes to|moves? to|moved to|now works? for|works? for)\b"),
     ("update", 3.5, r"\b(?:is|are)(?:n't| not)(?: that| so| very)? (?:important|urgent)\b"),
     ("update", 3.5, r"\bnew \w+ (?:is|are)\b"),
@@ -230,19 +233,43 @@ const VALUES: &[&str] = &[
     "available,in stock,on the shelf",
 ];
 
-fn together(groups: &'static [&'static str], a: &str, b: &str) -> bool {
-    let has = |group: &str, word: &str| group.split(' ').any(|known| known == word || root(known) == root(word));
-    groups.iter().any(|group| has(group, a) && has(group, b))
+type Groups = LazyLock<HashMap<String, Vec<usize>>>;
+
+/// Which groups a word stands in, by its root.
+fn grouped(groups: &[&str]) -> HashMap<String, Vec<usize>> {
+    let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        for word in group.split(' ') {
+            found.entry(root(word)).or_default().push(at);
+        }
+    }
+    found
+}
+
+static NOUN_GROUPS: Groups = LazyLock::new(|| grouped(NOUNS));
+static FIELD_GROUPS: Groups = LazyLock::new(|| grouped(FIELDS));
+
+fn together(groups: &Groups, a: &str, b: &str) -> bool {
+    match (groups.get(a), groups.get(b)) {
+        (Some(a), Some(b)) => a.iter().any(|group| b.contains(group)),
+        _ => false,
+    }
 }
 
 /// Whether two nouns stand for the same sort of thing.
 pub(super) fn same_noun(a: &str, b: &str) -> bool {
-    root(a) == root(b) || together(NOUNS, a, b)
+    same_noun_roots(&root(a), &root(b))
+}
+
+/// The same for roots.
+pub(super) fn same_noun_roots(a: &str, b: &str) -> bool {
+    a == b || together(&NOUN_GROUPS, a, b)
 }
 
 /// Whether two names of fields mean the same.
 pub(super) fn same_field(a: &str, b: &str) -> bool {
-    root(a) == root(b) || together(FIELDS, a, b)
+    let (a, b) = (root(a), root(b));
+    a == b || together(&FIELD_GROUPS, &a, &b)
 }
 
 /// What else a value of a list may be called.
@@ -259,7 +286,7 @@ pub(super) fn is_person(entity_type: &str) -> bool {
     ["contact", "person", "member", "user", "employee", "patient", "student", "candidate", "author", "lead"]
         .iter()
         .any(|person| root(person) == root(entity_type))
-        || together(NOUNS, entity_type, "person")
+        || together(&NOUN_GROUPS, &root(entity_type), &root("person"))
 }
 
 /// Nouns that stand for anything.
@@ -286,10 +313,8 @@ const IRREGULAR: &[(&str, &str)] = &[
 
 /// What the forms of a word have in common, with the irregular ones.
 pub(super) fn root(word: &str) -> String {
-    match IRREGULAR.iter().find(|(form, _)| *form == word) {
-        Some((_, plain)) => stem(plain),
-        None => stem(word),
-    }
+    static FORMS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| IRREGULAR.iter().copied().collect());
+    stem(FORMS.get(word).copied().unwrap_or(word))
 }
 
 /// The singular of a noun, as names of tools use it.
@@ -310,7 +335,7 @@ pub(super) fn singular(word: &str) -> String {
 
 /// Whether a noun is said in the plural.
 pub(super) fn plural(word: &str) -> bool {
-    singular(word) != word || ["everybody", "everyone", "everything", "people"].contains(&word)
+    singular(word) != word || ["who", "everybody", "everyone", "everything", "people"].contains(&word)
 }
 
 /// What may stand before a wish and says nothing.

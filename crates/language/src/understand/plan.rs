@@ -11,7 +11,8 @@ use super::text::{LONGEST, Text};
 use super::types::{
     Act, Answered, Argument, Choice, Given, Kind, Need, Pick, Question, Step, Target, Understood, Why,
 };
-use super::wish::{Clause, clauses, heads, points_back};
+use super::values::{When, days};
+use super::wish::{Clause, Cue, clauses, heads, points_back};
 use super::{Reader, route};
 use crate::skill::sure;
 use regex::Regex;
@@ -173,13 +174,21 @@ fn clause_steps(
     let catalogue = &reader.catalogue;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
+    let days = days(text, given.today);
     let around = Around {
-        today: given.today,
+        days: &days,
         recent: given.recent,
         vector: reader.encoder.embed(text.slice(start, end)),
         domains,
         back: points_back(plain) || point::place(plain).is_some(),
     };
+    // "The board one, please": to point at something is to ask to see it.
+    let mut clause = clause.clone();
+    let pointed = point::place(plain).is_some() || plain.ends_with(" one");
+    if pointed && !given.recent.is_empty() && clause.cues.iter().all(|cue| cue.weight < 2.0) {
+        clause.cues.push(Cue { group: "read".into(), class: Some(Class::Read), weight: 3.0, spans: Vec::new() });
+    }
+    let clause = &clause;
     let found = choose(text, catalogue, clause, &around);
     let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
     if let Some(question) = bare(catalogue, text, clause, &found, strongest, given, earlier) {
@@ -193,7 +202,7 @@ fn clause_steps(
     if let Some(question) = which_new(catalogue, &found, tool, best, earlier.len(), text.slice(start, end)) {
         return Read::Ask(question, Vec::new());
     }
-    if let Some(steps) = all_of(catalogue, text, clause, &found, best, given, earlier) {
+    if let Some(steps) = all_of(catalogue, text, clause, &found, best, &days, earlier) {
         return Read::Steps(steps, None);
     }
     let step = base_step(catalogue, text, clause, &found, best);
@@ -206,13 +215,21 @@ fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Aro
     let (start, end) = text.trimmed(clause.start, clause.end);
     let named = text.tokens.iter().any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
     let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
-    let something = best.noun > 0.5 || best.filled.evidence >= 1.2 || best.filled.id.is_some();
+    let something = best.noun > 0.5 || best.filled.evidence >= 0.8 || best.filled.id.is_some();
     let asked = clause.asks && !strong(clause);
     if something && best.score > 2.0 {
         return true;
     }
     if asked {
-        return best.near > 0.42 || (best.verb >= 2.5 && points) || (named && best.near > 0.25 && best.verb >= 2.5);
+        // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or quotes a name.
+        let plain = text.plain.get(start..end).unwrap_or_default();
+        let own = plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
+        let looks = tool.class == Class::Search && tool.fields.iter().any(|field| field.role == Role::Query && best.filled.arguments.contains_key(&field.name));
+        let quoted = best.filled.target.as_ref().is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
+        return best.near > 0.42 || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
+    }
+    if tool.class == Class::Create && best.verb >= 3.5 {
+        return true;
     }
     best.verb >= 2.5 && (tool.target().is_some() || best.near > 0.12 || points || tool.class == Class::Search)
 }
@@ -354,7 +371,7 @@ fn all_of(
     clause: &Clause,
     found: &[Candidate],
     best: &Candidate,
-    given: &Given<'_>,
+    days: &[When],
     earlier: &[Step],
 ) -> Option<Vec<Step>> {
     let tool = catalogue.tools.get(best.at)?;
@@ -376,7 +393,7 @@ fn all_of(
     let list = found.iter().find(lists)?;
     let lister = catalogue.tools.get(list.at)?;
     let cue = clause.cues.iter().find(|cue| cue.class == Some(tool.class));
-    let filled = fill(text, catalogue, lister, clause, cue, given.today);
+    let filled = fill(text, catalogue, lister, clause, cue, days);
     if filled.left > 0 && !all {
         return None;
     }

@@ -204,7 +204,12 @@ pub(super) fn target(
         let parts = coordinated(&piece.words);
         return Pointed::To(parts.into_iter().map(|words| Target::Named { words, entity_type: entity_type.clone() }).collect());
     }
-    let sorted = shown_order(&recent);
+    let (from, to) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(from..to).unwrap_or_default();
+    let sorted = recent;
+    if let Some(newest) = newest(plain, &sorted) {
+        return Pointed::To(vec![Target::Known { things: vec![thing(newest)] }]);
+    }
     for found in resolve(&normal(plain), &sorted) {
         match found.found {
             Found::One(at) => {
@@ -233,9 +238,16 @@ fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: &str) -> bo
     inside.into_iter().any(|token| catalogue.types_of(&token.lower).iter().any(|kind| kind.name == entity))
 }
 
-/// Those that were shown together keep their order; the skill tells the rest by when they were spoken of.
-fn shown_order(recent: &[Recent]) -> Vec<Recent> {
-    recent.to_vec()
+/// A bare "it", "this" or "that" is what was spoken of last, when that was one thing.
+fn newest<'a>(plain: &str, recent: &'a [Recent]) -> Option<&'a Recent> {
+    let last = recent.iter().map(|one| one.last).max()?;
+    let several = ["them", "they", "these", "those", "both", "all"];
+    let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).collect();
+    if words.iter().any(|word| several.contains(word)) || pronoun(plain).is_none() {
+        return None;
+    }
+    let mut latest = recent.iter().filter(|one| one.last == last);
+    latest.next().filter(|_| latest.next().is_none())
 }
 
 /// Turns that the skill of references does not read, in words that it does.

@@ -170,6 +170,14 @@ fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) ->
         return Some(Settled::Found { things: vec![(**only).clone()] });
     }
     let wanted = telling(said, tool);
+    // Where the whole is found nowhere, the names in it are looked for: "when we last talked to Priya Shah".
+    let names: Vec<String> = words(said).into_iter().filter(|word| word.capital && !word.stop).map(|word| word.lower).collect();
+    matching(&wanted, things, said, at)
+        .or_else(|| (!names.is_empty() && names.len() < wanted.len()).then(|| matching(&names, things, said, at)).flatten())
+}
+
+fn matching(wanted: &[String], things: &[&Noticed], said: &str, at: usize) -> Option<Settled> {
+    let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
     let mut found: Vec<(&Noticed, usize)> = Vec::new();
     for thing in things {
         let name: Vec<String> = thing.name.as_deref().map(plain).unwrap_or_default();

@@ -145,6 +145,16 @@ pub(super) fn slip(a: &str, b: &str) -> bool {
     tail(same + 1, same) || tail(same, same + 1) || tail(same + 1, same + 1) || swapped
 }
 
+/// Whether two words of one length have the same letters.
+pub(super) fn swapped(a: &str, b: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
