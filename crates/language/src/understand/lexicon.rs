@@ -23,11 +23,7 @@ use Class::{Create, Delete, List, Read, Search, Update};
 
 /// Verbs in groups of about the same sense. A verb may stand in several; what else is said decides.
 const GROUPS: &[(&str, Class, &str)] = &[
-    (
-        "create",
-        Create,
-        "create add new make write start enter save insert register compose draft generate build open put take",
-    ),
+    ("create", Create, "create add new make write start enter save insert register compose draft generate build open put take"),
     ("remind", Create, "remind reminder schedule plan jot remember"),
     ("read", Read, "show open get read view display see preview check pull fetch give tell inspect describe"),
     ("list", List, "list enumerate show display give overview browse"),
@@ -96,107 +92,58 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("delete", 5.0, r"\bget rid of\b"),
     ("delete", 5.0, r"(?P<a>\bthrow) .*?(?P<b>\b(?:away|out)\b)"),
     ("delete", 5.0, r"\bthrow (?:away|out)\b"),
-    (
-        "delete",
-        4.0,
-        r"(?P<a>\b(?:do not|don't|don’t|no longer|dont) (?:need|want)\b)(?:.*?(?P<b>\b(?:any ?more|any longer)\b))?",
-    ),
+    ("delete", 4.0, r"(?P<a>\b(?:do not|don't|don’t|no longer|dont) (?:need|want)\b)(?:.*?(?P<b>\b(?:any ?more|any longer)\b))?"),
     ("delete", 4.5, r"\bcan go\b"),
     ("delete", 4.0, r"(?P<a>\btake) .*?(?P<b>\b(?:off|from|out of)) (?:my|the|our) \w+$"),
-    (
-        "complete",
-        5.0,
-        r"(?P<a>\b(?:mark|tick|check|cross)) .*?(?P<b>\b(?:off|as (?:done|finished|complete|completed)|done|complete|completed)\b)",
-    ),
+    ("complete", 5.0, r"(?P<a>\b(?:mark|tick|check|cross)) .*?(?P<b>\b(?:off|as (?:done|finished|complete|completed)|done|complete|completed)\b)"),
     ("complete", 5.0, r"\b(?:tick|check|cross) off\b"),
     ("complete", 4.5, r"^(?:i(?:'m| am|’m) |we(?:'re| are) |all )?(?:done|finished|through|ready) with\b"),
-    (
-        "complete",
-        4.5,
-        r"\b(?:is|are|'s|’s|was|were|has been|have been) (?:now |all |already )?(?:done|finished|complete|completed)\b",
-    ),
-    (
-        "complete",
-        3.2,
-        r"^(?:the |my ).+? (?P<a>(?:is|are|was|were|has been|have been|got|'s)) (?:\w+ed|bought|sent|paid|written|made|sold|booked|cut|read|met|taught|found|left|brought|told)$",
-    ),
-    (
-        "complete",
-        2.6,
-        r"^(?P<a>i|we)(?: have|'ve|’ve| just| already)* (?:\w{2,}ed|bought|sent|paid|wrote|made|sold|got|took|did|went|brought|told|met|found|cut|read|saw|spoke|rang) ",
-    ),
+    ("complete", 4.5, r"\b(?:is|are|'s|’s|was|were|has been|have been) (?:now |all |already )?(?:done|finished|complete|completed)\b"),
+    ("complete", 3.2, r"^(?:the |my ).+? (?P<a>(?:is|are|was|were|has been|have been|got|'s)) (?:\w+ed|bought|sent|paid|written|made|sold|booked|cut|read|met|taught|found|left|brought|told)$"),
+    ("complete", 2.6, r"^(?P<a>i|we)(?: have|'ve|’ve| just| already)* (?:\w{2,}ed|bought|sent|paid|wrote|made|sold|got|took|did|went|brought|told|met|found|cut|read|saw|spoke|rang) "),
     ("create", 5.0, r"^(?:do not|don't|dont|don’t) (?:let me )?forget(?: to| about)?\b"),
     ("remind", 5.0, r"\bremind (?:me|us)(?: (?:to|about|of|that)(?: i (?:have|need) to)?)?\b"),
     ("remind", 4.0, r"\b(?:a |another )?reminders? (?:for|to|about|of)\b"),
     ("create", 2.6, r"^(?:i|we)(?: still)? (?:need to|have to|must|should|ought to|got to|gotta)\b"),
-    (
-        "create",
-        4.5,
-        r"(?P<a>\b(?:jot|write|note|put|take)(?: (?:this|that|it|something))? down(?: for me)?(?: (?:as|that)(?: i (?:have|need) to)?)?)\b",
-    ),
+    ("create", 4.5, r"(?P<a>\b(?:jot|write|note|put|take)(?: (?:this|that|it|something))? down(?: for me)?(?: (?:as|that)(?: i (?:have|need) to)?)?)\b"),
     ("create", 4.5, r"^(?:a |another )?new (?:\w+)"),
-    ("create", 4.0, r"\b(?:to|on|onto|in|into) (?:my|the|our) (?:to-?do |todo )?list\b"),
+    ("create", 4.6, r"(?P<a>^(?:put|add|get|stick|place|write)) .+ (?P<b>\b(?:to|on|onto|in|into) (?:my|the|our) (?:to-?do |todo )?list\b)"),
+    ("log", 2.7, r"^(?P<a>i|we)(?: have|'ve|’ve| just| already)* (?:\w{2,}ed|met|spoke|wrote|rang|sent|saw) "),
     ("log", 4.0, r"^(?:i|we)?(?: have|'ve|’ve)? ?(?P<a>had|held) an? "),
     ("search", 4.5, r"\b(?:look|looking|search|searching|hunt) (?:for|up)\b"),
     ("search", 4.5, r"\bdig (?:up|out)\b"),
-    (
-        "search",
-        4.0,
-        r"\bwhere (?:did|do|have) (?:i|we) (?:write|put|mention|say|note|written|noted)(?: (?:about|down))?\b",
-    ),
-    (
-        "search",
-        3.5,
-        r"\b(?:that |which )?(?:mentions?|mentioning|contains?|containing|talks? about|is about|are about|speaks? of)\b",
-    ),
-    (
-        "search",
-        3.0,
-        r"\b(?:do|did) (?:i|we) (?:have|own|know) (?:an?|any|anything|something|anyone|somebody)\b",
-    ),
+    ("search", 4.0, r"\bwhere (?:did|do|have) (?:i|we) (?:write|put|mention|say|note|written|noted)(?: (?:about|down))?\b"),
+    ("search", 3.5, r"\b(?:that |which )?(?:mentions?|mentioning|contains?|containing|talks? about|is about|are about|speaks? of)\b"),
+    ("search", 3.0, r"\b(?:do|did) (?:i|we) (?:have|own|know) (?:an?|any|anything|something|anyone|somebody)\b"),
     ("search", 3.0, r"\b(?:anything|something|everything|things?) (?:about|on|with|regarding)\b"),
     ("search", 2.5, r"\b(?:is|are) there (?:an?|any|anything|something|anyone)\b"),
     ("search", 3.0, r"\bwhat (?:i|we) (?:wrote|said|noted)(?: about)?\b"),
     ("search", 2.0, r"\b(?P<a>about|regarding|concerning) \w"),
-    (
-        "read",
-        4.0,
-        r"\b(?:details? (?:of|on|for|about)|tell (?:me|us) (?:more )?about|status of|more about|everything (?:i|we) (?:have|know) (?:on|about)|info(?:rmation)? (?:on|about))\b",
-    ),
+    ("read", 4.0, r"\b(?:details? (?:of|on|for|about)|tell (?:me|us) (?:more )?about|status of|more about|everything (?:i|we) (?:have|know) (?:on|about)|info(?:rmation)? (?:on|about))\b"),
     ("read", 4.0, r"(?P<a>\b(?:call|pull|bring)) .*?(?P<b>\bup$)"),
     ("read", 4.0, r"\b(?:pull|bring) up\b"),
     ("read", 3.5, r"^(?:when|where|how|why|who) (?:is|was|are|were|did|does|do|much|long|old|far|big)\b"),
-    ("read", 3.5, r"^what (?:did|does|do) (?:i|we|it|they|the|that|this)\b"),
+    ("read", 3.5, r"^(?P<a>what (?:did|does|do)) (?:i|we|it|they|the|that|this)\b"),
+    ("read", 4.0, r"^what (?:did|have) (?:i|we) (?:write|written|note|noted|say|put)(?: down)? (?:in|on|under)\b"),
     ("read", 3.5, r"^(?:what|which) \w+ (?:is|was) (?:the|my|it|this|that)\b"),
-    (
-        "read",
-        3.0,
-        r"^what(?:'s|’s| is| was| are| were)? (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b",
-    ),
-    ("list", 3.5, r"^what(?:'s|’s| is| are) (?:on|left|open|due|new|there|still|overdue)\b"),
-    ("list", 3.0, r"\bwhat (?:do|have|did) (?:i|we)\b"),
-    ("list", 3.5, r"^(?:which|what) \w+(?: \w+)? (?:are|do|did|have|were|need|does)\b"),
-    ("list", 3.5, r"^(?:which|what) \w+s\b"),
+    ("read", 3.0, r"^(?P<a>what(?:'s|’s| is| was| are| were)?) (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b"),
+    ("list", 3.5, r"^(?P<a>what(?:'s|’s| is| are)) (?:on|left|open|due|new|there|still|overdue)\b"),
+    ("list", 3.0, r"\b(?P<a>what) (?:do|have|did) (?:i|we)\b"),
+    ("list", 3.5, r"^(?P<a>which|what) \w+(?: \w+)? (?:are|do|did|have|were|need|does)\b"),
+    ("list", 3.5, r"^(?P<a>which|what) \w+s\b"),
     ("list", 3.0, r"^(?:are there |do (?:i|we) have |did (?:i|we) \w+ |is )?(?:any|anything)\b"),
     ("list", 3.0, r"\b(?:everything|everyone|everybody|all|every|each)\b"),
     ("list", 2.5, r"^who\b"),
+    ("list", 3.0, r"^(?P<a>my|our) (?:\w+ )?\w+s$"),
     ("list", 2.5, r"\boverview of\b"),
     ("list", 2.0, r"\b(?:only|just) (?:the|those)\b|\bonly$"),
-    (
-        "list",
-        3.0,
-        r"\b(?:the )?(?:next|last|latest|first|newest|recent|top|past) (?:\d+|two|three|four|five|six|seven|eight|nine|ten) \w+",
-    ),
+    ("list", 3.0, r"(?P<a>\b(?:the )?)(?:next|last|latest|first|newest|recent|top|past) (?:\d+|two|three|four|five|six|seven|eight|nine|ten) \w+"),
     ("update", 4.0, r"\b(?:belongs? to|goes to|moves? to|moved to|now works? for|works? for)\b"),
     ("update", 3.5, r"\b(?:is|are)(?:n't| not)(?: that| so| very)? (?:important|urgent)\b"),
     ("update", 3.5, r"\bnew \w+ (?:is|are)\b"),
     ("rename", 4.0, r"(?:\bis|'s|’s) (?:now )?called\b"),
     ("postpone", 4.5, r"\b(?:push|put|move) (?:back|off|forward|up)\b|\bbring forward\b"),
-    (
-        "append",
-        4.6,
-        r"(?P<a>\badd|\bput|\bwrite|\binsert|\bad) .+? (?P<b>\b(?:to|into|onto|in|at the (?:end|bottom) of)) \w",
-    ),
+    ("append", 4.6, r"(?P<a>\badd|\bput|\bwrite|\binsert|\bad) .+? (?P<b>\b(?:to|into|onto|in|at the (?:end|bottom) of)) \w"),
     ("append", 4.5, r"\b(?:one more thing|also|another thing|something else) for\b"),
     ("append", 4.0, r"\bshould be added to\b"),
     ("tag", 5.0, r"(?P<a>\bput|\badd|\bset|\bstick) (?:the |a )?(?:tag|label)s?\b"),
@@ -204,29 +151,13 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("tag", 4.0, r"(?P<a>\bfile) .+? (?P<b>under)\b"),
     ("tag", 3.0, r"(?P<a>\bmark) .+? (?P<b>as)\b"),
     ("tag", 4.0, r"(?P<a>\b(?:gets?|receives?|needs?)) #"),
-    (
-        "untag",
-        6.0,
-        r"(?P<a>\b(?:take|remove|get|drop|strip|delete)) .*?(?:tag|label|#\S+).*?(?P<b>\b(?:off|from)\b)",
-    ),
+    ("untag", 6.0, r"(?P<a>\b(?:take|remove|get|drop|strip|delete)) .*?(?:tag|label|#\S+).*?(?P<b>\b(?:off|from)\b)"),
     ("untag", 5.5, r"(?P<a>\b(?:take|strip)) .+? (?P<b>\boff\b)"),
     ("untag", 5.0, r"(?P<a>\bremove) .+? (?P<b>\bfrom) "),
-    (
-        "lend",
-        5.0,
-        r"(?P<a>\bcheck) .+? (?P<b>\bout\b)|\bcheck out\b|\btakes? home\b|\b(?:wants?|would like) to (?:borrow|take)\b",
-    ),
-    (
-        "return",
-        5.0,
-        r"\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|took|take) (?:.+? )?back\b",
-    ),
+    ("lend", 5.0, r"(?P<a>\bcheck) .+? (?P<b>\bout\b)|\bcheck out\b|\btakes? home\b|\b(?:wants?|would like) to (?:borrow|take)\b"),
+    ("return", 5.0, r"\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|took|take) (?:.+? )?back\b"),
     ("renew", 4.5, r"\b(?:keep|have) .+? (?:longer|for another)\b|\bmore time\b|\banother (?:week|month)\b"),
-    (
-        "reserve",
-        4.5,
-        r"\b(?:put|place|add|set) .+? (?:on hold|on the waiting list|on the list for)\b|\bwaits? for\b|\bqueue (?:up )?for\b",
-    ),
+    ("reserve", 4.5, r"\b(?:put|place|add|set) .+? (?:on hold|on the waiting list|on the list for)\b|\bwaits? for\b|\bqueue (?:up )?for\b"),
 ];
 
 /// The turns of phrase, ready to be looked for.
@@ -302,20 +233,43 @@ const VALUES: &[&str] = &[
     "available,in stock,on the shelf",
 ];
 
-fn together(groups: &'static [&'static str], a: &str, b: &str) -> bool {
-    let has =
-        |group: &str, word: &str| group.split(' ').any(|known| known == word || root(known) == root(word));
-    groups.iter().any(|group| has(group, a) && has(group, b))
+type Groups = LazyLock<HashMap<String, Vec<usize>>>;
+
+/// Which groups a word stands in, by its root.
+fn grouped(groups: &[&str]) -> HashMap<String, Vec<usize>> {
+    let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        for word in group.split(' ') {
+            found.entry(root(word)).or_default().push(at);
+        }
+    }
+    found
+}
+
+static NOUN_GROUPS: Groups = LazyLock::new(|| grouped(NOUNS));
+static FIELD_GROUPS: Groups = LazyLock::new(|| grouped(FIELDS));
+
+fn together(groups: &Groups, a: &str, b: &str) -> bool {
+    match (groups.get(a), groups.get(b)) {
+        (Some(a), Some(b)) => a.iter().any(|group| b.contains(group)),
+        _ => false,
+    }
 }
 
 /// Whether two nouns stand for the same sort of thing.
 pub(super) fn same_noun(a: &str, b: &str) -> bool {
-    root(a) == root(b) || together(NOUNS, a, b)
+    same_noun_roots(&root(a), &root(b))
+}
+
+/// The same for roots.
+pub(super) fn same_noun_roots(a: &str, b: &str) -> bool {
+    a == b || together(&NOUN_GROUPS, a, b)
 }
 
 /// Whether two names of fields mean the same.
 pub(super) fn same_field(a: &str, b: &str) -> bool {
-    root(a) == root(b) || together(FIELDS, a, b)
+    let (a, b) = (root(a), root(b));
+    a == b || together(&FIELD_GROUPS, &a, &b)
 }
 
 /// What else a value of a list may be called.
@@ -332,101 +286,35 @@ pub(super) fn is_person(entity_type: &str) -> bool {
     ["contact", "person", "member", "user", "employee", "patient", "student", "candidate", "author", "lead"]
         .iter()
         .any(|person| root(person) == root(entity_type))
-        || together(NOUNS, entity_type, "person")
+        || together(&NOUN_GROUPS, &root(entity_type), &root("person"))
 }
 
 /// Nouns that stand for anything.
 pub(super) fn is_generic(word: &str) -> bool {
     [
-        "one",
-        "ones",
-        "thing",
-        "things",
-        "stuff",
-        "item",
-        "items",
-        "everything",
-        "anything",
-        "something",
-        "entry",
-        "entries",
-        "record",
-        "records",
-        "details",
-        "detail",
-        "info",
-        "information",
-        "data",
-        "somewhere",
+        "one", "ones", "thing", "things", "stuff", "item", "items", "everything", "anything", "something", "entry",
+        "entries", "record", "records", "details", "detail", "info", "information", "data", "somewhere",
     ]
     .contains(&word)
 }
 
 const IRREGULAR: &[(&str, &str)] = &[
-    ("won", "win"),
-    ("winning", "win"),
-    ("lost", "lose"),
-    ("losing", "lose"),
-    ("sent", "send"),
-    ("bought", "buy"),
-    ("wrote", "write"),
-    ("written", "write"),
-    ("writing", "write"),
-    ("took", "take"),
-    ("taken", "take"),
-    ("taking", "take"),
-    ("made", "make"),
-    ("making", "make"),
-    ("met", "meet"),
-    ("paid", "pay"),
-    ("told", "tell"),
-    ("gave", "give"),
-    ("given", "give"),
-    ("giving", "give"),
-    ("lent", "lend"),
-    ("brought", "bring"),
-    ("found", "find"),
-    ("spoke", "speak"),
-    ("spoken", "speak"),
-    ("went", "go"),
-    ("gone", "go"),
-    ("goes", "go"),
-    ("did", "do"),
-    ("sold", "sell"),
-    ("kept", "keep"),
-    ("left", "leave"),
-    ("held", "hold"),
-    ("got", "get"),
-    ("shown", "show"),
-    ("seen", "see"),
-    ("saw", "see"),
-    ("threw", "throw"),
-    ("thrown", "throw"),
-    ("began", "begin"),
-    ("begun", "begin"),
-    ("chose", "choose"),
-    ("people", "person"),
-    ("children", "child"),
-    ("men", "man"),
-    ("women", "woman"),
-    ("shelves", "shelf"),
-    ("moved", "move"),
-    ("moving", "move"),
-    ("changed", "change"),
-    ("removed", "remove"),
-    ("closed", "close"),
-    ("tasks", "task"),
-    ("does", "do"),
-    ("planned", "plan"),
-    ("dealing", "deal"),
+    ("won", "win"), ("winning", "win"), ("lost", "lose"), ("losing", "lose"), ("sent", "send"), ("bought", "buy"),
+    ("wrote", "write"), ("written", "write"), ("writing", "write"), ("took", "take"), ("taken", "take"), ("taking", "take"),
+    ("made", "make"), ("making", "make"), ("met", "meet"), ("paid", "pay"), ("told", "tell"), ("gave", "give"),
+    ("given", "give"), ("giving", "give"), ("lent", "lend"), ("brought", "bring"), ("found", "find"), ("spoke", "speak"),
+    ("spoken", "speak"), ("went", "go"), ("gone", "go"), ("goes", "go"), ("did", "do"), ("sold", "sell"), ("kept", "keep"),
+    ("left", "leave"), ("held", "hold"), ("got", "get"), ("shown", "show"), ("seen", "see"), ("saw", "see"),
+    ("threw", "throw"), ("thrown", "throw"), ("began", "begin"), ("begun", "begin"), ("chose", "choose"),
+    ("people", "person"), ("children", "child"), ("men", "man"), ("women", "woman"), ("shelves", "shelf"),
+    ("moved", "move"), ("moving", "move"), ("changed", "change"), ("removed", "remove"), ("closed", "close"),
+    ("tasks", "task"), ("does", "do"), ("planned", "plan"), ("dealing", "deal"),
 ];
 
 /// What the forms of a word have in common, with the irregular ones.
 pub(super) fn root(word: &str) -> String {
-    match IRREGULAR.iter().find(|(form, _)| *form == word) {
-        Some((_, plain)) => stem(plain),
-        None => stem(word),
-    }
+    static FORMS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| IRREGULAR.iter().copied().collect());
+    stem(FORMS.get(word).copied().unwrap_or(word))
 }
 
 /// The singular of a noun, as names of tools use it.
@@ -447,7 +335,7 @@ pub(super) fn singular(word: &str) -> String {
 
 /// Whether a noun is said in the plural.
 pub(super) fn plural(word: &str) -> bool {
-    singular(word) != word || ["everybody", "everyone", "everything", "people"].contains(&word)
+    singular(word) != word || ["who", "everybody", "everyone", "everything", "people"].contains(&word)
 }
 
 /// What may stand before a wish and says nothing.

@@ -34,8 +34,7 @@ pub(super) enum Place {
     Both,
 }
 
-const ORDINALS: &[&str] =
-    &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+const ORDINALS: &[&str] = &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 const COUNTS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -53,20 +52,13 @@ static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn place(plain: &str) -> Option<Place> {
     let number = |word: &str| {
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
-        let at = ORDINALS
-            .iter()
-            .position(|known| *known == word)
-            .or_else(|| COUNTS.iter().position(|known| *known == word));
+        let at = ORDINALS.iter().position(|known| *known == word).or_else(|| COUNTS.iter().position(|known| *known == word));
         at.map(|at| at + 1).or_else(|| digits.parse().ok())
     };
     if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
         let count = number(found.name("n")?.as_str())?;
         let end = found.name("end")?.as_str();
-        return Some(if ["last", "bottom"].contains(&end) {
-            Place::LastOf(count)
-        } else {
-            Place::First(count)
-        });
+        return Some(if ["last", "bottom"].contains(&end) { Place::LastOf(count) } else { Place::First(count) });
     }
     if ALL.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
         return Some(Place::All);
@@ -75,19 +67,11 @@ pub(super) fn place(plain: &str) -> Option<Place> {
         return Some(Place::Both);
     }
     for found in NTH.as_ref()?.captures_iter(plain) {
-        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
-            continue;
-        };
+        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else { continue };
         let counted = COUNTS.contains(&word.as_str());
-        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"]
-            .contains(&next.as_str().trim());
-        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic())
-            && word.as_str().starts_with(|c: char| c.is_ascii_digit());
-        let to = plain.get(..whole.start()).is_some_and(|before| {
-            before.trim_end().ends_with("to")
-                || before.trim_end().ends_with("on")
-                || before.trim_end().ends_with("by")
-        });
+        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"].contains(&next.as_str().trim());
+        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic()) && word.as_str().starts_with(|c: char| c.is_ascii_digit());
+        let to = plain.get(..whole.start()).is_some_and(|before| before.trim_end().ends_with("to") || before.trim_end().ends_with("on") || before.trim_end().ends_with("by"));
         if time || (dated && to) || (counted && !whole.as_str().starts_with("number ")) {
             continue;
         }
@@ -126,9 +110,7 @@ fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
     let some = |things: Vec<&Recent>| Some(Target::Known { things: things.into_iter().map(thing).collect() });
     match place {
         // Nothing at that place: there is no such thing.
-        Place::Nth(number) => {
-            some(number.checked_sub(1).and_then(|at| shown.get(at)).copied().into_iter().collect())
-        }
+        Place::Nth(number) => some(number.checked_sub(1).and_then(|at| shown.get(at)).copied().into_iter().collect()),
         Place::Last => some(shown.last().copied().into_iter().collect()),
         Place::First(count) => some(shown.into_iter().take(count).collect()),
         Place::LastOf(count) => some(shown.iter().skip(shown.len().saturating_sub(count)).copied().collect()),
@@ -138,9 +120,7 @@ fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
 }
 
 fn pick(place: Option<Place>, plain: &str) -> Pick {
-    let many = ["them", "those", "these", "they", "their"]
-        .iter()
-        .any(|word| plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == *word));
+    let many = ["them", "those", "these", "they", "their"].iter().any(|word| plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == *word));
     match place {
         Some(Place::Nth(1)) => Pick::First,
         Some(Place::Nth(number)) => Pick::Nth(number),
@@ -152,24 +132,14 @@ fn pick(place: Option<Place>, plain: &str) -> Pick {
 }
 
 /// What an earlier step of the utterance gives for a type of thing.
-fn of_earlier(
-    catalogue: &Catalogue,
-    earlier: &[Step],
-    entity: &str,
-    place: Option<Place>,
-    plain: &str,
-) -> Option<Target> {
+fn of_earlier(catalogue: &Catalogue, earlier: &[Step], entity: &str, place: Option<Place>, plain: &str) -> Option<Target> {
     let fits = |step: &&Step| {
-        step.tool()
-            .and_then(|tool| catalogue.tool(tool))
-            .is_some_and(|tool| tool.entity.as_deref() == Some(entity))
+        step.tool().and_then(|tool| catalogue.tool(tool)).is_some_and(|tool| tool.entity.as_deref() == Some(entity))
     };
     let (at, step) = earlier.iter().enumerate().rev().find(|(_, step)| fits(step))?;
     let pick = pick(place, plain);
     let same = |target: &Target| match target {
-        Target::Id { entity_type, .. } | Target::Named { entity_type, .. } => {
-            entity_type.is_empty() || entity_type == entity
-        }
+        Target::Id { entity_type, .. } | Target::Named { entity_type, .. } => entity_type.is_empty() || entity_type == entity,
         Target::Known { .. } | Target::OfStep { .. } => true,
     };
     match &step.target {
@@ -180,29 +150,19 @@ fn of_earlier(
 
 /// The one thing of the conversation that words name.
 fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> {
-    let as_noticed = |one: &Recent| Noticed {
-        entity_type: one.entity_type.clone(),
-        id: json!(one.id),
-        name: one.name.clone(),
-        attributes: BTreeMap::new(),
-    };
+    let as_noticed = |one: &Recent| Noticed { entity_type: one.entity_type.clone(), id: json!(one.id), name: one.name.clone(), attributes: BTreeMap::new() };
     let known: Vec<Noticed> = recent.iter().map(as_noticed).collect();
     match settle::among(words, tool, &known)? {
         Settled::Found { things } => {
             let ids: Vec<String> = things.iter().map(Noticed::id_text).collect();
-            Some(Target::Known {
-                things: recent.iter().filter(|one| ids.contains(&one.id)).map(thing).collect(),
-            })
+            Some(Target::Known { things: recent.iter().filter(|one| ids.contains(&one.id)).map(thing).collect() })
         }
         _ => None,
     }
 }
 
 /// The target of a step.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is pointed to depends on all that is known of the clause"
-)]
+#[expect(clippy::too_many_arguments, reason = "what is pointed to depends on all that is known of the clause")]
 pub(super) fn target(
     catalogue: &Catalogue,
     text: &Text,
@@ -217,9 +177,7 @@ pub(super) fn target(
     if let Some((id, start, end)) = &filled.id {
         let mut ids = vec![id.clone()];
         ids.extend(further(text, clause, *start, *end, tool));
-        return Pointed::To(
-            ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
-        );
+        return Pointed::To(ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect());
     }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
     let place = place(plain);
@@ -240,22 +198,18 @@ pub(super) fn target(
         if let Some(target) = spoken_of(&piece.words, &recent, tool) {
             return Pointed::To(vec![target]);
         }
-        let several = step
-            .alternatives
-            .iter()
-            .any(|(other, _)| catalogue.tool(other).is_some_and(|other| other.entity != tool.entity));
-        let named =
-            catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
+        let several = step.alternatives.iter().any(|(other, _)| catalogue.tool(other).is_some_and(|other| other.entity != tool.entity));
+        let named = catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
         let entity_type = if several && !named { String::new() } else { entity };
         let parts = coordinated(&piece.words);
-        return Pointed::To(
-            parts
-                .into_iter()
-                .map(|words| Target::Named { words, entity_type: entity_type.clone() })
-                .collect(),
-        );
+        return Pointed::To(parts.into_iter().map(|words| Target::Named { words, entity_type: entity_type.clone() }).collect());
     }
-    let sorted = shown_order(&recent);
+    let (from, to) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(from..to).unwrap_or_default();
+    let sorted = recent;
+    if let Some(newest) = newest(plain, &sorted) {
+        return Pointed::To(vec![Target::Known { things: vec![thing(newest)] }]);
+    }
     for found in resolve(&normal(plain), &sorted) {
         match found.found {
             Found::One(at) => {
@@ -267,18 +221,12 @@ pub(super) fn target(
                 return Pointed::To(vec![Target::Known { things }]);
             }
             Found::Unclear { options, question } => {
-                return Pointed::Unclear(
-                    question,
-                    options.iter().filter_map(|at| sorted.get(*at)).map(choice).collect(),
-                );
+                return Pointed::Unclear(question, options.iter().filter_map(|at| sorted.get(*at)).map(choice).collect());
             }
             Found::Nothing { .. } => {}
         }
     }
-    if let Some(target) = (earlier.len() == 1 && clause.inherits)
-        .then(|| of_earlier(catalogue, earlier, &entity, None, plain))
-        .flatten()
-    {
+    if let Some(target) = (earlier.len() == 1 && clause.inherits).then(|| of_earlier(catalogue, earlier, &entity, None, plain)).flatten() {
         return Pointed::To(vec![target]);
     }
     Pointed::Unclear(format!("Which {entity} do you mean?"), Vec::new())
@@ -286,27 +234,25 @@ pub(super) fn target(
 
 /// Whether the type itself is named.
 fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: &str) -> bool {
-    let inside = text
-        .tokens
-        .iter()
-        .filter(|token| token.start >= clause.start && token.end <= clause.end && !token.quoted);
+    let inside = text.tokens.iter().filter(|token| token.start >= clause.start && token.end <= clause.end && !token.quoted);
     inside.into_iter().any(|token| catalogue.types_of(&token.lower).iter().any(|kind| kind.name == entity))
 }
 
-/// Those that were shown together keep their order; the skill tells the rest by when they were spoken of.
-fn shown_order(recent: &[Recent]) -> Vec<Recent> {
-    recent.to_vec()
+/// A bare "it", "this" or "that" is what was spoken of last, when that was one thing.
+fn newest<'a>(plain: &str, recent: &'a [Recent]) -> Option<&'a Recent> {
+    let last = recent.iter().map(|one| one.last).max()?;
+    let several = ["them", "they", "these", "those", "both", "all"];
+    let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric()).collect();
+    if words.iter().any(|word| several.contains(word)) || pronoun(plain).is_none() {
+        return None;
+    }
+    let mut latest = recent.iter().filter(|one| one.last == last);
+    latest.next().filter(|_| latest.next().is_none())
 }
 
 /// Turns that the skill of references does not read, in words that it does.
 fn normal(plain: &str) -> String {
-    plain
-        .replace("that's", "that is")
-        .replace("it's", "it is")
-        .replace("that’s", "that is")
-        .replace("it’s", "it is")
-        .replace("she's", "she is")
-        .replace("he's", "he is")
+    plain.replace("that's", "that is").replace("it's", "it is").replace("that’s", "that is").replace("it’s", "it is").replace("she's", "she is").replace("he's", "he is")
 }
 
 /// Where the first word stands that points back.
@@ -319,21 +265,7 @@ fn pronoun(plain: &str) -> Option<usize> {
         let word = plain.get(whole.start()..next.start()).unwrap_or_default();
         let next = next.as_str().trim();
         // "that I wrote", "this week", "that important": nothing is pointed at.
-        let joins = ["that", "this"].contains(&word)
-            && ([
-                "i",
-                "we",
-                "you",
-                "mentions",
-                "mention",
-                "week",
-                "month",
-                "important",
-                "are",
-                "has",
-                "have",
-            ]
-            .contains(&next));
+        let joins = ["that", "this"].contains(&word) && (["i", "we", "you", "mentions", "mention", "week", "month", "important", "are", "has", "have"].contains(&next));
         if !joins {
             return Some(whole.start());
         }
@@ -343,23 +275,14 @@ fn pronoun(plain: &str) -> Option<usize> {
 
 /// More ids behind the first: "note 6 and note 7".
 fn further(text: &Text, clause: &Clause, _start: usize, end: usize, tool: &Prepared) -> Vec<Value> {
-    static MORE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
+    static MORE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
     let whole = tool.field(Role::Id).is_some_and(|field| field.whole);
     let mut found = Vec::new();
     let mut at = end;
-    while let Some(next) =
-        MORE.as_ref().and_then(|more| more.captures(text.plain.get(at..clause.end).unwrap_or_default()))
-    {
+    while let Some(next) = MORE.as_ref().and_then(|more| more.captures(text.plain.get(at..clause.end).unwrap_or_default())) {
         let Some(digits) = next.name("n") else { break };
         at += next.get(0).map_or(usize::MAX / 2, |whole| whole.end());
-        found.extend(
-            digits
-                .as_str()
-                .parse::<u64>()
-                .ok()
-                .map(|number| if whole { json!(number) } else { json!(number.to_string()) }),
-        );
+        found.extend(digits.as_str().parse::<u64>().ok().map(|number| if whole { json!(number) } else { json!(number.to_string()) }));
     }
     found
 }
@@ -375,10 +298,7 @@ fn coordinated(words: &str) -> Vec<String> {
 }
 
 /// The things of other types that a step names or points to.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is pointed to depends on all that is known of the clause"
-)]
+#[expect(clippy::too_many_arguments, reason = "what is pointed to depends on all that is known of the clause")]
 pub(super) fn refs(
     catalogue: &Catalogue,
     text: &Text,
@@ -392,10 +312,7 @@ pub(super) fn refs(
     for (field, piece) in &filled.refs {
         let of = tool.named(field).and_then(|field| field.of.clone());
         if let Some(of) = of.filter(|_| !tool.tool.read_only) {
-            step.also.push(super::types::Need {
-                field: field.clone(),
-                target: Target::Named { words: piece.words.clone(), entity_type: of },
-            });
+            step.also.push(super::types::Need { field: field.clone(), target: Target::Named { words: piece.words.clone(), entity_type: of } });
         }
     }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
@@ -403,10 +320,7 @@ pub(super) fn refs(
     if !points_back(plain) && place.is_none() {
         return;
     }
-    let here = plain.contains(" there")
-        || plain.contains("with them")
-        || plain.contains("with the ")
-        || plain.contains("for the ");
+    let here = plain.contains(" there") || plain.contains("with them") || plain.contains("with the ") || plain.contains("for the ");
     let own = tool.target().is_some();
     for field in tool.fields.iter().filter(|field| field.role == Role::Open && field.of.is_some()) {
         if step.arguments.contains_key(&field.name) {
@@ -414,12 +328,7 @@ pub(super) fn refs(
         }
         let Some(of) = field.of.clone().filter(|_| !own && (field.required || here)) else { continue };
         // The same field of an earlier step, or what it made.
-        if let Some(argument) = earlier
-            .iter()
-            .rev()
-            .find_map(|before| before.arguments.get(&field.name))
-            .filter(|_| place.is_none())
-        {
+        if let Some(argument) = earlier.iter().rev().find_map(|before| before.arguments.get(&field.name)).filter(|_| place.is_none()) {
             step.arguments.insert(field.name.clone(), argument.clone());
             step.missing.retain(|missing| *missing != field.name);
             continue;
@@ -427,14 +336,7 @@ pub(super) fn refs(
         if let Some(target) = of_earlier(catalogue, earlier, &of, place, plain) {
             let value = named_by(catalogue, earlier, &target);
             if let Some(value) = value {
-                step.arguments.insert(
-                    field.name.clone(),
-                    super::types::Argument {
-                        value: json!(value),
-                        span: None,
-                        reason: "it was named before".into(),
-                    },
-                );
+                step.arguments.insert(field.name.clone(), super::types::Argument { value: json!(value), span: None, reason: "it was named before".into() });
                 step.missing.retain(|missing| *missing != field.name);
                 if let Target::OfStep { step: before, .. } = target {
                     step.after = vec![before];

@@ -36,16 +36,19 @@ pub(super) struct Clause {
 
 /// The weight from which a cue opens a wish by itself.
 const OPENS: f32 = 2.5;
+/// Up to here, a cue may as well only tell what happened.
+const STATED: f32 = 3.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
+    Then,
     Hard,
     And,
     Comma,
 }
 
 static JOINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?P<hard>[.!?;]+\s+|\s*,?\s*\b(?:and\s+)?(?:then|after that|afterwards|after which|followed by)\b,?\s+)|(?P<and>\s*,?\s+(?:and|&|plus|but)\s+)|(?P<comma>,\s+)").ok()
+    Regex::new(r"(?P<hard>[.!?;]+\s+)|(?P<then>\s*,?\s*\b(?:and\s+)?(?:then|after that|afterwards|after which|followed by)\b,?\s+)|(?P<and>\s*,?\s+(?:and|&|plus|but)\s+)|(?P<comma>,\s+)").ok()
 });
 static BEFORE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$").ok());
@@ -53,16 +56,10 @@ static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were)\b|\?\s*$").ok()
 });
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)",
-    )
-    .ok()
+    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)").ok()
 });
 static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b",
-    )
-    .ok()
+    Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b").ok()
 });
 /// "the dentist is called", "the milk is bought": a whole sentence.
 static STATES: LazyLock<Option<Regex>> =
@@ -103,9 +100,8 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
         let same = best(last).is_some() && best(last) == best(&next);
         let split = match joint {
             // What comes first only says what it is about.
-            Joint::Hard | Joint::Comma if !had && back => false,
-            Joint::Hard if !had && opens => false,
-            Joint::Hard => true,
+            Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
+            Joint::Hard | Joint::Then => true,
             Joint::And if after_colon && !spoken.trim_end().ends_with(", and") => false,
             Joint::And => opens && had,
             Joint::Comma => opens && had && !after_colon && !(same && back),
@@ -158,7 +154,9 @@ fn pieces(text: &Text) -> Vec<(usize, usize, Joint)> {
             found.push((start, whole.start(), joint));
         }
         start = whole.end();
-        joint = if captures.name("hard").is_some() {
+        joint = if captures.name("then").is_some() {
+            Joint::Then
+        } else if captures.name("hard").is_some() {
             Joint::Hard
         } else if captures.name("and").is_some() {
             Joint::And
@@ -177,9 +175,15 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     let (start, end) = text.trimmed(piece.start, piece.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let head = text.tokens.iter().find(|token| token.start >= start && token.end <= end && !token.quoted);
-    let verb =
-        head.is_some_and(|head| head.start < start + 2 && catalogue.is_verb(&head.root) && !head.capital);
-    let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0);
+    let next = text.tokens.iter().find(|token| head.is_some_and(|head| token.start > head.start)).map_or("", |token| token.lower.as_str());
+    // "reading" and "note 7" are no commands.
+    let bent = |word: &str| word.ends_with("ing") || word.ends_with("ed");
+    let noun = |word: &str| !catalogue.types_of(word).is_empty() && !["the", "a", "an", "it", "this", "that", "them", "my"].contains(&next);
+    let verb = head.is_some_and(|head| {
+        head.start < start + 2 && catalogue.is_verb(&head.root) && !head.capital && !bent(&head.lower) && !noun(&head.lower)
+    });
+    let heads = |cue: &Cue| head.is_some_and(|head| cue.spans == [(head.start, head.end)]);
+    let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0 && !heads(cue));
     verb || strong || is(&ASKS, plain) || is(&STATES, plain)
 }
 
@@ -197,23 +201,21 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     let (start, end) = text.trimmed(from, to);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let mut cues: Vec<Cue> = Vec::new();
-    let tokens: Vec<_> =
-        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let polite = text.plain.get(from..start).unwrap_or_default();
     for (verb, shows) in [("show me", "show"), ("tell me", "tell")] {
         if polite.trim_end().ends_with(verb) {
             push(&mut cues, &super::lexicon::root(shows), 3.0, Vec::new());
         }
     }
-    if let Some(head) = tokens.first().filter(|head| !head.quoted) {
+    let listed = |word: &str| super::lexicon::plural(word) && !catalogue.types_of(word).is_empty();
+    // "Notes with the tag work": a noun in the plural at the head asks to see them.
+    if tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
+        push(&mut cues, "list", 3.0, Vec::new());
+    } else if let Some(head) = tokens.first().filter(|head| !head.quoted) {
         push(&mut cues, &head.root, 4.0, vec![(head.start, head.end)]);
         if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
-            cues.push(Cue {
-                group: head.root.clone(),
-                class: None,
-                weight: 4.5,
-                spans: vec![(head.start, head.end)],
-            });
+            cues.push(Cue { group: head.root.clone(), class: None, weight: 4.5, spans: vec![(head.start, head.end)] });
         }
     }
     if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
@@ -221,6 +223,13 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     {
         let span = (start + whole.start(), start + whole.end());
         push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, vec![span]);
+    }
+    // "Todo: descale kettle".
+    if let Some((before, _)) = plain.split_once(": ")
+        && before.split(' ').count() == 1
+        && (!catalogue.types_of(before).is_empty() || catalogue.containers.contains(&super::lexicon::root(before)))
+    {
+        push(&mut cues, &super::lexicon::root("create"), 5.0, vec![(start, start + before.len())]);
     }
     for (group, weight, pattern) in PATTERNS.iter() {
         let Some(found) = pattern.captures(plain) else { continue };
