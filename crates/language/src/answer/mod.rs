@@ -114,18 +114,7 @@ fn listed(table: &Table) -> String {
 
 /// The first names of a table's rows.
 fn names(table: &Table) -> String {
-    let Some(place) = TITLES.iter().find_map(|key| table.columns.iter().position(|column| column == key))
-    else {
-        return String::new();
-    };
-    let some: Vec<String> = table
-        .rows
-        .iter()
-        .take(5)
-        .filter_map(|row| row.get(place))
-        .map(plain)
-        .filter(|name| !name.is_empty())
-        .collect();
+    let some: Vec<String> = table.names().take(5).collect();
     let rest = table.rows.len().saturating_sub(some.len());
     match (some.is_empty(), rest) {
         (true, _) => String::new(),

@@ -23,6 +23,15 @@ pub struct Table {
     pub cut: bool,
 }
 
+impl Table {
+    /// The names of its rows' things.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        let place = TITLES.iter().find_map(|key| self.columns.iter().position(|column| column == key));
+        let cells = self.rows.iter().filter_map(move |row| row.get(place?));
+        cells.map(plain).filter(|name| !name.is_empty())
+    }
+}
+
 /// The rows in a value: a list of objects, an object with one such list, or columns beside rows.
 #[must_use]
 pub fn table(value: &Value) -> Option<Table> {

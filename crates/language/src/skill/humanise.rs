@@ -37,7 +37,7 @@ pub enum Trouble {
     NotAllowed,
     /// Who is asking is not known.
     NotSignedIn,
-    /// It took too long|did not (?:answer|respond|reply)|no (?:answer|response) within.
+    /// It took too long.
     TimedOut,
     /// Too much was asked in a short time.
     TooMany,
@@ -77,7 +77,7 @@ static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
     const NAME: &str = r"[`'\x22]?\b(?P<field>[A-Za-z][A-Za-z0-9_.-]{0,59})\b[`'\x22]?";
     let rows = [
         (TooMany, 0.97, r"rate.?limit|too many requests|\b429\b|quota (?:exceeded|exhausted)|throttl".to_owned()),
-        (TimedOut, 0.97, r"time(?:d)?[ _-]?out|deadline (?:exceeded|elapsed)|\b(?:408|504)\b|took too long".to_owned()),
+        (TimedOut, 0.97, r"time(?:d)?[ _-]?out|deadline (?:exceeded|elapsed)|\b(?:408|504)\b|took too long|did not (?:answer|respond|reply)|no (?:answer|response) within".to_owned()),
         (NotSignedIn, 0.95, r"\b401\b|unauthenticated|unauthorized|not (?:logged|signed) in|invalid (?:token|api key|credentials)|token (?:has )?expired|authentication (?:failed|required)".to_owned()),
         (NotAllowed, 0.95, r"\b403\b|forbidden|permission|access (?:is )?denied|not (?:allowed|permitted)|insufficient (?:scope|privilege|rights)|operation not permitted".to_owned()),
         (Missing, 0.97, format!(r"(?:field|value|parameter|argument|property)[_ ](?:is[_ ])?(?:required|missing)\s*[:=]\s*{NAME}")),

@@ -15,6 +15,7 @@ fn check(raw: &str, trouble: Trouble, remedy: Remedy, part: &str) {
 #[test]
 fn errors_in_plain_words() {
     for (raw, trouble, remedy, part) in [
+        ("todo.list_tasks did not answer within 0.7 s", TimedOut, Retryable, "too long"),
         ("field_required: title", Missing, UserFixable, "I still need the title"),
         ("ValidationError: missing required field 'due_date'", Missing, UserFixable, "Tell me the due date"),
         ("\"customer.email\" is a required property", Missing, UserFixable, "the email"),

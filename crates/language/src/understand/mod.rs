@@ -62,6 +62,11 @@ impl Reader {
         Self { encoder, domains, catalogue, router }
     }
 
+    /// The domains that it reads against.
+    pub fn domains(&self) -> impl Iterator<Item = &Topic> {
+        self.domains.iter()
+    }
+
     /// What was meant.
     #[must_use]
     pub fn understand(&self, said: &str, given: &Given<'_>) -> Understood {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, Label, TaskId, Timestamp};
-use steward_language::answer::{Told, tell};
+use steward_language::answer::{Table, Told, tell};
 use steward_language::skill::{Humane, humanise};
 use steward_language::understand::{
     Act, Noticed, Pending, Pick, Question, Reader, Settled, Step, Target, Understood,
@@ -83,6 +83,25 @@ pub(super) struct Ended {
     pub(super) took: Duration,
 }
 
+/// What a step gives to those that build on it.
+struct Found {
+    noticed: Vec<Noticed>,
+    /// The names in its rows, when its things have no ids.
+    named: Vec<String>,
+}
+
+impl Found {
+    fn of(ended: &Ended) -> Self {
+        let tables = ended.told.iter().filter_map(|told| told.table.as_ref());
+        Self { noticed: ended.noticed.clone(), named: tables.flat_map(Table::names).collect() }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let own = self.noticed.iter().filter_map(|noticed| noticed.name.as_deref());
+        own.chain(self.named.iter().map(String::as_str).filter(|_| self.noticed.is_empty()))
+    }
+}
+
 /// Everything that a turn came to.
 #[derive(Default)]
 pub(super) struct Done {
@@ -136,8 +155,8 @@ impl Work<'_> {
                     ended.insert(place, bare(step, Came::Skipped(*broken)));
                     continue;
                 }
-                let given: BTreeMap<usize, Vec<Noticed>> =
-                    ended.iter().map(|(at, ended)| (*at, ended.noticed.clone())).collect();
+                let given: BTreeMap<usize, Found> =
+                    ended.iter().map(|(at, ended)| (*at, Found::of(ended))).collect();
                 (self.watch)(Heard::Began { step: place, what: what(step) });
                 running.push(async move { (place, self.one(step, &given).await) });
             }
@@ -203,7 +222,7 @@ impl Work<'_> {
     }
 
     /// One step from its target to its result.
-    async fn one(&self, step: &Step, given: &BTreeMap<usize, Vec<Noticed>>) -> Ended {
+    async fn one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
         let began = self.talker.house().clock.monotonic();
         let mut ended = match &step.act {
             Act::Ask => self.analyse(step).await,
@@ -213,7 +232,7 @@ impl Work<'_> {
         ended
     }
 
-    async fn act(&self, step: &Step, tool: &str, given: &BTreeMap<usize, Vec<Noticed>>) -> Ended {
+    async fn act(&self, step: &Step, tool: &str, given: &BTreeMap<usize, Found>) -> Ended {
         let mut ended = bare(step, Came::Done);
         for need in &step.also {
             if let Some(came) = self.settle(&step.about(need), given, &mut ended).await.err() {
@@ -238,7 +257,7 @@ impl Work<'_> {
         let mut calls = self.reader.calls(step, found);
         calls.truncate(MOST);
         for arguments in &mut calls {
-            self.carry_over(tool, step, &ended.targets, arguments);
+            self.carry_over(tool, step, given, arguments);
         }
         if step.destructive {
             ended.came = Came::Confirm(self.exact(step, tool, calls, &ended.targets));
@@ -282,9 +301,10 @@ impl Work<'_> {
     async fn settle(
         &self,
         step: &Step,
-        given: &BTreeMap<usize, Vec<Noticed>>,
+        given: &BTreeMap<usize, Found>,
         ended: &mut Ended,
     ) -> std::result::Result<Vec<Noticed>, Came> {
+        let mut seen = Vec::new();
         let looked = match &step.target {
             None => return Ok(Vec::new()),
             Some(Target::Known { things }) => {
@@ -299,7 +319,7 @@ impl Work<'_> {
                     .collect());
             }
             Some(Target::OfStep { step: before, pick, .. }) => {
-                let seen = given.get(before).map(Vec::as_slice).unwrap_or_default();
+                let seen = given.get(before).map(|found| found.noticed.as_slice()).unwrap_or_default();
                 // Words for a tool that takes free text stand for all that the step before found.
                 if step.target_field.is_none() {
                     return Ok(picked(seen, *pick));
@@ -308,36 +328,44 @@ impl Work<'_> {
             }
             // What only reads may find nothing; the tool says so itself.
             Some(Target::Id { .. } | Target::Named { .. }) => {
-                self.find(step, &mut ended.calls, &mut ended.checks).await
+                self.find(step, &mut ended.calls, &mut ended.checks, &mut seen).await
             }
         };
         match looked {
             Looked::Settled(Settled::Found { things }) => Ok(things),
-            Looked::Settled(Settled::Unclear { question }) => Err(Came::Ask(question)),
+            Looked::Settled(Settled::Unclear { question }) => {
+                // What is offered was spoken of: "the second one" may choose it.
+                let offered = |seen: &Noticed| question.options.iter().any(|option| option.value == seen.id);
+                ended.targets = seen.into_iter().filter(offered).collect();
+                Err(Came::Ask(question))
+            }
             Looked::Settled(Settled::Missing { text, .. }) => Err(Came::NotFound(text)),
             Looked::Failed(error) => Err(failed(&error, step)),
         }
     }
 
     /// Words that stand for what an earlier step found are said in full, and a talk that the tool keeps goes on.
-    fn carry_over(&self, tool: &str, step: &Step, targets: &[Noticed], arguments: &mut Map<String, Json>) {
-        if matches!(step.target, Some(Target::OfStep { .. })) && step.target_field.is_none() {
-            let names: Vec<&str> =
-                targets.iter().filter_map(|target| target.name.as_deref()).take(10).collect();
-            let words = arguments
-                .values_mut()
-                .find(|value| value.as_str().is_some_and(|text| text.trim() == step.said.trim()));
-            if let (Some(words), false) = (words, names.is_empty()) {
-                *words = format!("{} ({})", step.said.trim(), names.join(", ")).into();
-            }
+    fn carry_over(
+        &self,
+        tool: &str,
+        step: &Step,
+        given: &BTreeMap<usize, Found>,
+        arguments: &mut Map<String, Json>,
+    ) {
+        let names: Vec<&str> =
+            step.after.iter().filter_map(|before| given.get(before)).flat_map(Found::names).take(NAMED).collect();
+        let free = step.target_field.is_none() && points_back(&step.said);
+        if let (Some(words), true, false) = (free_text(arguments), free, names.is_empty()) {
+            *words = format!("{} ({})", step.said.trim(), names.join(", ")).into();
         }
         let Some(registered) = self.registered(tool) else { return };
-        let takes = registered
-            .definition
-            .parameter_schema
-            .get("properties")
-            .is_some_and(|fields| fields.get(THREAD).is_some());
+        let fields = registered.definition.parameter_schema.get("properties");
+        let takes = fields.is_some_and(|fields| fields.get(THREAD).is_some());
         if let (Some(thread), true) = (self.memory.threads.get(tool), takes) {
+            // Whoever keeps the talk knows best what "their" means: it hears the person's own words.
+            if let (Some(words), [_]) = (free_text(arguments), self.steps) {
+                *words = self.turn.said.clone().into();
+            }
             arguments.entry(THREAD).or_insert_with(|| thread.clone().into());
         }
     }
@@ -415,6 +443,24 @@ impl Work<'_> {
     }
 }
 
+/// Names of earlier results that are said to the next tool.
+const NAMED: usize = 5;
+
+/// The one text of a call that is plain words.
+fn free_text(arguments: &mut Map<String, Json>) -> Option<&mut Json> {
+    let mut texts = arguments.iter_mut().filter(|(name, value)| *name != THREAD && value.is_string());
+    match (texts.next(), texts.next()) {
+        (Some((_, only)), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// Whether words stand for something that was said before.
+fn points_back(said: &str) -> bool {
+    let back = ["their", "them", "they", "these", "those", "it", "its", "that"];
+    said.split(|letter: char| !letter.is_alphabetic()).any(|word| back.contains(&word.to_lowercase().as_str()))
+}
+
 /// The field by which a tool keeps a talk of its own (S0's spaces).
 const THREAD: &str = "conversation_id";
 
@@ -445,6 +491,7 @@ fn provenance(
         Some(Target::OfStep { step: before, .. }) => {
             work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)
         }
+        None => step.after.iter().any(|before| work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)),
         _ => false,
     };
     let named = |value: &Json| {
@@ -457,7 +504,9 @@ fn provenance(
         })
     };
     let origin = |name: &String, value: &Json| {
-        let target = step.target_field.as_ref() == Some(name) || named(value);
+        // Words that an earlier result was put into are that result's as well.
+        let filled = step.target.is_none() && value.as_str().is_some_and(|text| text != step.said && text.starts_with(step.said.trim()));
+        let target = step.target_field.as_ref() == Some(name) || named(value) || filled;
         if foreign && target { Provenance::Untrusted } else { Provenance::User }
     };
     arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()

@@ -31,7 +31,13 @@ pub(super) struct Checked {
 
 impl Work<'_> {
     /// Looks up what a step acts on, by one tool after the other until one knows it.
-    pub(super) async fn find(&self, step: &Step, calls: &mut Vec<Call>, checks: &mut Vec<Checked>) -> Looked {
+    pub(super) async fn find(
+        &self,
+        step: &Step,
+        calls: &mut Vec<Call>,
+        checks: &mut Vec<Checked>,
+        known: &mut Vec<Noticed>,
+    ) -> Looked {
         let mut last = None;
         let mut tools = Vec::new();
         for lookup in self.reader.lookups(step) {
@@ -44,6 +50,7 @@ impl Work<'_> {
             };
             tools.extend(lookup.tool.parse::<ToolName>().ok());
             let settled = self.reader.settle(step, &seen);
+            *known = seen;
             let missing = matches!(settled, Settled::Missing { .. });
             last = Some(Looked::Settled(settled));
             if !missing {

@@ -263,6 +263,10 @@ fn mentioned(done: &Done) -> Vec<(&Noticed, bool, Option<usize>, Option<&str>)> 
     for ended in &done.ended {
         let server = ended.step.tool().map(server_of);
         let (well, waits) = (matches!(ended.came, Came::Done), matches!(ended.came, Came::Confirm(_)));
+        if matches!(ended.came, Came::Ask(_)) {
+            let offered = ended.targets.iter().zip(1..);
+            found.extend(offered.map(|(target, place)| (target, false, Some(place), server)));
+        }
         let gone = well && ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only;
         let listed = ended.noticed.len() > 1 && ended.step.read_only;
         for (place, noticed) in ended.noticed.iter().take(MENTIONED).enumerate().filter(|_| well) {

@@ -161,7 +161,7 @@ impl Talker {
         for step in &understood.steps {
             let (mut calls, mut found) = (Vec::new(), Vec::new());
             if step.target.is_some() {
-                let _told_below = work.find(step, &mut calls, &mut found).await;
+                let _told_below = work.find(step, &mut calls, &mut found, &mut Vec::new()).await;
             }
             checks.extend(found.into_iter().map(|check| json!({ "step": carry::what(step), "target": check.wanted, "exists": check.well, "found": check.came, "tools": check.tools })));
         }
