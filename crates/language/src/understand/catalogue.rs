@@ -5,6 +5,7 @@ use super::lexicon::{Class, class_of, root, same_noun_roots, singular, verb_grou
 use super::text::{Text, slip, swapped};
 use super::types::Tool;
 use crate::Encoder;
+use crate::route::everyday;
 use crate::words::{is_stop, name_words, words};
 use regex::Regex;
 use serde_json::Value;
@@ -189,7 +190,7 @@ impl Catalogue {
             let verb = || verbs().find(|verb| slip(&token.lower, verb) && (verb.len() != token.lower.len() || verb.len() > 5 || swapped(&token.lower, verb)));
             if head && let Some(verb) = verb() {
                 right.push((at, verb.to_owned()));
-            } else if !known && token.lower.len() >= 4 && !self.is_verb(&token.root) && let Some(noun) = noun() {
+            } else if !known && token.lower.len() >= 4 && !verbs().any(|verb| verb == token.lower) && !everyday(&token.lower) && let Some(noun) = noun() {
                 right.push((at, noun));
             }
         }
@@ -204,14 +205,14 @@ fn share(tools: &mut [Prepared]) {
     let mut known: BTreeMap<(Option<DomainName>, String), (Vec<String>, BTreeSet<String>)> = BTreeMap::new();
     for tool in tools.iter() {
         for field in &tool.fields {
-            let (examples, cues) = known.entry((tool.tool.domain.clone(), field.name.clone())).or_default();
+            let (examples, cues) = known.entry((tool.tool.domain.clone(), singular(&field.name))).or_default();
             examples.extend(field.examples.iter().cloned());
             cues.extend(field.cues.iter().cloned());
         }
     }
     for tool in tools {
         for field in &mut tool.fields {
-            if let Some((examples, cues)) = known.get(&(tool.tool.domain.clone(), field.name.clone())) {
+            if let Some((examples, cues)) = known.get(&(tool.tool.domain.clone(), singular(&field.name))) {
                 field.examples.clone_from(examples);
                 field.cues.clone_from(cues);
             }

@@ -157,8 +157,14 @@ impl<'a> Filler<'a> {
 
     fn polite(&mut self) {
         for at in 0..self.tokens.len() {
-            if ["please", "pls", "plz", "thanks", "kindly", "somewhere"].contains(&self.lower(at)) {
+            let new = self.lower(at) == "new" && self.tool.class == Class::Create && at < 3;
+            if new || ["please", "pls", "plz", "thanks", "kindly", "somewhere"].contains(&self.lower(at)) {
                 self.take(at);
+            }
+            // "The milk task from before".
+            if self.lower(at) == "from" && ["before", "earlier", "above"].contains(&self.lower(at + 1)) {
+                self.take(at);
+                self.take(at + 1);
             }
         }
     }
@@ -344,7 +350,10 @@ impl<'a> Filler<'a> {
                     }
                 }
             }
-            let Some((rank, at, length, choice)) = best else { continue };
+            let Some((rank, at, length, choice)) = best else {
+                self.unsaid_choice(field);
+                continue;
+            };
             let span = self.tokens.get(at).zip(self.tokens.get(at + length - 1)).map(|(first, last)| (first.start, last.end));
             let reason = format!("{} may be {choice}", field.name);
             self.put(&field.name, json!(choice), span, &reason, if rank >= 4 { 2.0 } else if rank >= 2 { 1.5 } else { 0.8 });
@@ -356,6 +365,19 @@ impl<'a> Filler<'a> {
                 if field.words.iter().any(|known| same_field(known, &word)) || (place != at + length && ["to", "as", "with"].contains(&word.as_str())) {
                     self.take(place);
                 }
+            }
+        }
+    }
+
+    /// "To another stage": the field is named, its value is not.
+    fn unsaid_choice(&mut self, field: &Known) {
+        let said = |filler: &Self, at: usize| filler.tokens.get(at).is_some_and(|token| !token.quoted && field.words.iter().any(|word| root(word) == token.root));
+        let Some(at) = (0..self.tokens.len()).find(|at| said(self, *at) && !self.is_used(*at)) else { return };
+        self.out.evidence += 1.0;
+        self.take(at);
+        for before in [at.wrapping_sub(1), at.wrapping_sub(2)] {
+            if ["another", "other", "different", "new", "to", "the"].contains(&self.lower(before)) {
+                self.take(before);
             }
         }
     }
@@ -620,6 +642,25 @@ impl<'a> Filler<'a> {
         at.checked_sub(1).filter(|before| ["the", "a", "an"].contains(&self.lower(*before)) && !self.is_used(*before)).unwrap_or(at)
     }
 
+    /// The name in what is left, where a person is made: "I met Ben Cole".
+    fn proper(&self, from: usize, to: usize) -> (usize, usize) {
+        let capital = |at: usize| self.tokens.get(at).is_some_and(|token| token.capital);
+        if !self.tool.entity.as_deref().is_some_and(is_person) {
+            return (from, to);
+        }
+        let first = (from..=to).find(|at| capital(*at));
+        first.map_or((from, to), |first| (first, (first..=to).take_while(|at| capital(*at)).last().unwrap_or(first)))
+    }
+
+    /// With what leads a text in: "about the roof", "she needs a quote".
+    fn with_lead(&self, at: usize) -> usize {
+        let mut from = self.with_article(at);
+        while let Some(before) = from.checked_sub(1).filter(|before| ["about", "she", "he", "they", "it", "we", "that"].contains(&self.lower(*before)) && !self.is_used(*before)) {
+            from = before;
+        }
+        from
+    }
+
     /// Whether a word is unused and says something of its own.
     fn telling(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at).filter(|_| !self.is_used(at)) else { return false };
@@ -640,6 +681,9 @@ impl<'a> Filler<'a> {
                 from += 1;
             }
             let Some((from, to)) = self.run(from, false) else { continue };
+            // A name ends where the capitals do.
+            let capitals = (from..=to).take_while(|place| self.tokens.get(*place).is_some_and(|token| token.capital)).last();
+            let to = capitals.unwrap_or(to);
             let to = (from..=to).find(|place| ["and", "now", "called", "named", "as", "of"].contains(&self.lower(*place))).map_or(to, |stop| stop.saturating_sub(1));
             let (Some(first), true) = (self.tokens.get(from), to >= from) else { continue };
             let capital = first.capital;
@@ -655,7 +699,7 @@ impl<'a> Filler<'a> {
                 Some(*field)
             } else if capital && ["in", "from"].contains(&word.as_str()) && fields.iter().any(place) {
                 fields.iter().copied().find(|field| place(&field))
-            } else if capital || (read && fields.iter().any(named)) {
+            } else if capital || (read && from == to && ["at", "from", "of"].contains(&word.as_str()) && fields.iter().any(named)) {
                 fields.iter().copied().find(|field| named(&field)).or_else(|| fields.first().copied().filter(|_| read))
             } else if read && ["for", "under", "at", "in", "of"].contains(&word.as_str()) && self.tool.class == Class::List {
                 fields.iter().copied().find(|field| field.of.is_none())
@@ -665,7 +709,7 @@ impl<'a> Filler<'a> {
             } else {
                 None
             };
-            let Some(field) = fits else { continue };
+            let Some(field) = fits.filter(|_| !["another", "other", "different", "else"].contains(&self.lower(from))) else { continue };
             if !(from..=to).any(|place| self.telling(place) || self.tokens.get(place).is_some_and(|token| token.capital)) {
                 continue;
             }
@@ -682,7 +726,7 @@ impl<'a> Filler<'a> {
 
     /// A name of a thing of another type that must be given, with no word before it: "I emailed Priya Shah the contract".
     fn unled(&mut self) {
-        let Some(field) = self.tool.refers().filter(|field| field.required && !self.has(&field.name)) else { return };
+        let Some(field) = self.tool.refers().filter(|field| field.required && !self.has(&field.name) && self.tool.target().is_none()) else { return };
         let person = field.of.as_deref().is_some_and(is_person);
         let Some(from) = (0..self.tokens.len()).find(|at| self.telling(*at) && self.tokens.get(*at).is_some_and(|token| token.capital && !token.quoted) && (*at > 0 || person)) else {
             return;
@@ -738,16 +782,27 @@ impl<'a> Filler<'a> {
         let create = self.tool.class == Class::Create;
         if let Some(field) = self.open(Role::Title).filter(|_| create) {
             self.first_type();
-            if let Some((from, to)) = self.longest(false)
+            let place = self.longest(false).map(|(from, to)| self.proper(from, to));
+            if let Some((from, to)) = place
                 && let Some(piece) = self.piece(self.with_article(from), to)
             {
                 self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it is what is left of the wish", 0.3);
             }
             return;
         }
-        if let Some(field) = self.open(Role::Long).filter(|field| field.required && create) {
+        // What is left beside a title is the text.
+        if let Some(field) = self.open(Role::Long).filter(|field| !field.required && create && self.has_title()) {
+            self.first_type();
             if let Some((from, to)) = self.longest(true)
                 && let Some(piece) = self.piece(self.with_article(from), to)
+            {
+                self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it is what is left of the wish", 0.0);
+            }
+            return;
+        }
+        if let Some(field) = self.open(Role::Long).filter(|field| field.required && create) {
+            if let Some((from, to)) = self.longest(true)
+                && let Some(piece) = self.piece(self.with_lead(from), to)
             {
                 self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it is what is left of the wish", 0.3);
             }
@@ -756,6 +811,13 @@ impl<'a> Filler<'a> {
         if let Some(field) = self.open(Role::Query) {
             if self.tool.free {
                 return;
+            }
+            for at in 0..self.tokens.len() {
+                let token = self.tokens.get(at).filter(|token| !token.quoted);
+                let about = token.is_some_and(|token| field.cues.contains(&token.root) && !token.capital) && at > 0;
+                if ["called", "named", "titled"].contains(&self.lower(at)) || about {
+                    self.take(at);
+                }
             }
             if let Some((from, to)) = self.longest(false)
                 && let Some(piece) = self.piece(from, to)

@@ -184,7 +184,8 @@ fn clause_steps(
     };
     // "The board one, please": to point at something is to ask to see it.
     let mut clause = clause.clone();
-    let pointed = point::place(plain).is_some() || plain.ends_with(" one");
+    let says = plain.contains(" is ") || plain.contains(" are ");
+    let pointed = (point::place(plain).is_some() || plain.ends_with(" one")) && !says;
     if pointed && !given.recent.is_empty() && clause.cues.iter().all(|cue| cue.weight < 2.0) {
         clause.cues.push(Cue { group: "read".into(), class: Some(Class::Read), weight: 3.0, spans: Vec::new() });
     }
@@ -268,17 +269,19 @@ fn bare(
     }
     let mut options: Vec<Choice> = Vec::new();
     let acts = |tool: &Prepared| if vague { tool.target().is_some() && tool.class != Class::Delete } else { tool.class != Class::Delete };
-    let mut classes: Vec<(Class, Option<&str>)> = Vec::new();
-    for candidate in found {
-        let Some(tool) = catalogue.tools.get(candidate.at).filter(|tool| acts(tool) && tool.tool.domain == first.and_then(|tool| tool.tool.domain.clone())) else {
-            continue;
-        };
-        let key = (tool.class, tool.entity.as_deref());
-        let special = tool.class == Class::Update;
-        if (special || !classes.contains(&key)) && options.len() < 6 {
-            classes.push(key);
-            options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
-        }
+    // What only shows something comes first.
+    let order = |class: Class| match class {
+        Class::Search => 0,
+        Class::List => 1,
+        Class::Read => 2,
+        Class::Create => 3,
+        Class::Update | Class::Delete => 4,
+    };
+    let home = first.and_then(|tool| tool.tool.domain.clone());
+    let mut fitting: Vec<&Prepared> = found.iter().filter_map(|candidate| catalogue.tools.get(candidate.at)).filter(|tool| acts(tool) && tool.tool.domain == home).collect();
+    fitting.sort_by_key(|tool| order(tool.class));
+    for tool in fitting.into_iter().take(8) {
+        options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
     }
     let words = text.slice(start, end).to_owned();
     Some(Question { options, words, ..Question::open(Why::Meaning, format!("What should I do with \"{}\"?", text.slice(start, end)), earlier.len()) })

@@ -264,9 +264,9 @@ fn pronoun(plain: &str) -> Option<usize> {
         let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
         let word = plain.get(whole.start()..next.start()).unwrap_or_default();
         let next = next.as_str().trim();
-        // "that I wrote", "this week", "that important": nothing is pointed at.
-        let joins = ["that", "this"].contains(&word) && (["i", "we", "you", "mentions", "mention", "week", "month", "important", "are", "has", "have"].contains(&next));
-        if !joins {
+        // "that I wrote", "this week", "that milk task": nothing is pointed at but what is named.
+        let alone = next.is_empty() || ["is", "was", "one", "to", "as", "from", "for", "with", "and", "or", "please", "by", "on", "in", "into", "done", "up", "off", "too", "again", "now", "under", "s", "can", "should", "at", "before"].contains(&next);
+        if alone || !["that", "this", "these", "those"].contains(&word) {
             return Some(whole.start());
         }
     }

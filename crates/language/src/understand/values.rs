@@ -96,7 +96,8 @@ pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize,
     for captures in pattern.captures_iter(&text.plain) {
         let (Some(whole), Some(digits)) = (captures.get(0), captures.name("n")) else { continue };
         let before = text.plain.get(..whole.start()).and_then(|before| before.chars().next_back()).unwrap_or(' ');
-        let after = text.plain.get(whole.end()..).and_then(|after| after.chars().next()).unwrap_or(' ');
+        let end = whole.start() + whole.as_str().trim_end().len();
+        let after = text.plain.get(end..).and_then(|after| after.chars().next()).unwrap_or(' ');
         let glued = before.is_alphanumeric() || before == '-' || after.is_alphanumeric() || after == '-' || before == '.';
         if glued || taken(whole.start()) {
             continue;
@@ -107,7 +108,7 @@ pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize,
             Some("m" | "million") => 1e6,
             _ => 1.0,
         };
-        found.push((whole.start(), whole.start() + whole.as_str().trim_end().len(), number * times));
+        found.push((whole.start(), end, number * times));
     }
     for token in text.tokens.iter().filter(|token| !token.quoted && !taken(token.start)) {
         if let Some(number) = counted(&token.lower) {

@@ -184,7 +184,8 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     });
     let heads = |cue: &Cue| head.is_some_and(|head| cue.spans == [(head.start, head.end)]);
     let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0 && !heads(cue));
-    verb || strong || is(&ASKS, plain) || is(&STATES, plain)
+    let shown = text.plain.get(piece.start..start).is_some_and(|polite| ["show me", "tell me"].iter().any(|verb| polite.trim_end().ends_with(verb)));
+    verb || strong || shown || is(&ASKS, plain) || is(&STATES, plain)
 }
 
 fn strength(clause: &Clause) -> f32 {
