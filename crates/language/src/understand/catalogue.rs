@@ -1,7 +1,7 @@
 //! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
 //! names, descriptions and schemas, once.
 
-use super::lexicon::{Class, class_of, root, same_noun_roots, singular, verb_groups, verbs};
+use super::lexicon::{Class, class_of, is_person, root, same_field, same_noun_roots, singular, verb_groups, verbs};
 use super::text::{Text, slip, swapped};
 use super::types::Tool;
 use crate::Encoder;
@@ -63,6 +63,11 @@ pub(super) struct Known {
     pub(super) of: Option<String>,
     /// Whether numbers are whole.
     pub(super) whole: bool,
+    /// Whether it names a person.
+    pub(super) person: bool,
+    /// For yes or no: roots of what its description says of each.
+    pub(super) yes: BTreeSet<String>,
+    pub(super) no: BTreeSet<String>,
 }
 
 /// A tool, prepared.
@@ -77,6 +82,10 @@ pub(super) struct Prepared {
     pub(super) class: Class,
     /// What it acts on or gives.
     pub(super) entity: Option<String>,
+    /// What its result consists of, where that is another type.
+    pub(super) gives: Option<String>,
+    /// Roots of the telling words of its description.
+    pub(super) telling: BTreeSet<String>,
     pub(super) fields: Vec<Known>,
     pub(super) vector: Option<Arc<[f32]>>,
     /// Whether all it takes is a question in plain words.
@@ -169,6 +178,13 @@ impl Catalogue {
     /// Whether a word can open a wish here.
     pub(super) fn is_verb(&self, root: &str) -> bool {
         !verb_groups(root).is_empty() || self.verbs.contains(root)
+    }
+
+    /// Whether a verb is the own verb of a tool, beyond making, showing, changing and deleting.
+    pub(super) fn special(&self, root: &str) -> bool {
+        let plain = ["create", "read", "list", "search", "update", "delete"];
+        let groups: Vec<&str> = verb_groups(root).iter().map(|(group, _)| *group).collect();
+        self.tools.iter().any(|tool| tool.verb == root || tool.groups.iter().any(|group| groups.contains(group) && !plain.contains(group)))
     }
 
     /// Mends what is misspelt: the verb that opens a segment, and nouns that name a type of thing.
@@ -293,7 +309,10 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     let told = words(&tool.description).first().map(|word| root(&word.lower)).unwrap_or_default();
     let here = |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
     let noun = own.iter().skip(1).find(|noun| here(noun)).or_else(|| own.iter().skip(1).next_back());
-    let entity = noun.map(|noun| singular(noun));
+    // "The book's number": what the id belongs to is what is acted on, whatever the tool is called.
+    let owner = tool.input.get("properties").and_then(|fields| fields.get("id")).and_then(|id| id.get("description")).and_then(Value::as_str);
+    let owner = owner.and_then(|text| words(text).into_iter().map(|word| singular(&word.lower)).find(|word| here(word)));
+    let entity = owner.or_else(|| noun.map(|noun| singular(noun)));
     let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
     // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
     let known = verb_groups(&verb);
@@ -325,7 +344,15 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
     fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
     let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
-    Prepared { verb, told, groups, class, entity, fields, vector, free, tool }
+    let gives = gives(tool.output.as_ref(), types);
+    let telling = words(&tool.description).into_iter().filter(|word| !word.stop && word.lower.len() > 2).map(|word| root(&word.lower)).collect();
+    Prepared { verb, told, groups, class, entity, gives, telling, fields, vector, free, tool }
+}
+
+/// The type of the things in a result: the name of its list.
+fn gives(output: Option<&Value>, types: &[Type]) -> Option<String> {
+    let fields = output?.get("properties")?.as_object()?;
+    fields.iter().filter(|(_, schema)| schema.get("items").is_some()).map(|(name, _)| singular(name)).find(|name| types.iter().any(|kind| kind.name == *name))
 }
 
 fn is_id(name: &str, entity: Option<&str>) -> bool {
@@ -389,14 +416,25 @@ fn field(
             .collect(),
         of: of_type,
         whole: kind == "integer",
+        person: is_person(last) || same_field(last, "author") || description.starts_with("Who "),
+        yes: part(description, "true:"),
+        no: part(description, "false:"),
         name: name.to_owned(),
         words,
     }
 }
 
+/// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of them.
+fn part(description: &str, which: &str) -> BTreeSet<String> {
+    let rest = description.split_once(which).map_or("", |(_, rest)| rest);
+    let end = rest.split(';').next().unwrap_or_default();
+    crate::words::words(end).into_iter().filter(|word| !word.stop && word.lower.len() > 3 && !["only", "what", "should"].contains(&word.lower.as_str())).map(|word| root(&word.lower)).collect()
+}
+
 /// "What it belongs to, like home or work": home, work.
 fn examples(description: &str) -> Vec<String> {
-    let Some((_, rest)) = description.split_once(", like ").or_else(|| description.split_once("such as ")) else {
+    let opens = description.strip_prefix("Like ").map(|rest| ("", rest));
+    let Some((_, rest)) = opens.or_else(|| description.split_once(", like ")).or_else(|| description.split_once("such as ")) else {
         return Vec::new();
     };
     rest.split([',', ';', '.'])

@@ -5,7 +5,7 @@
 
 use super::catalogue::{Catalogue, Prepared};
 use super::fill::{Filled, fill, is_determiner};
-use super::lexicon::{Class, is_generic, is_person, plural};
+use super::lexicon::{Class, is_generic, is_person, plural, verb_groups};
 use super::text::{Text, Token};
 use super::values::When;
 use super::wish::{Clause, Cue};
@@ -26,6 +26,8 @@ pub(super) struct Candidate {
     pub(super) verb: f32,
     pub(super) noun: f32,
     pub(super) near: f32,
+    /// What of the clause its description says, too.
+    pub(super) told: f32,
     pub(super) filled: Filled,
 }
 
@@ -91,7 +93,8 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
         let filled = fill(text, catalogue, tool, clause, cue.as_ref(), around.days);
         let noun = kinds.speak(tool, &filled);
         let near = around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
-        let mut score = verb + noun + 3.0 * near + filled.evidence - 0.7 * filled.left as f32 - 1.5 * filled.missing.len() as f32;
+        let told = kinds.told(tool);
+        let mut score = told + verb + noun + 3.0 * near + filled.evidence - 0.7 * filled.left as f32 - 1.5 * filled.missing.len() as f32;
         score += target(tool, &filled, &tokens, around);
         if clause.asks && !tool.tool.read_only && !changes {
             score -= 4.0;
@@ -105,7 +108,7 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
         if let Some(domain) = &tool.tool.domain {
             score += 2.5 * around.domains.get(domain).copied().unwrap_or(0.0);
         }
-        found.push(Candidate { at, score, verb, noun, near, filled });
+        found.push(Candidate { at, score, verb, noun, near, told, filled });
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
     found
@@ -150,6 +153,8 @@ struct Kinds {
     several: bool,
     person: bool,
     proper: bool,
+    /// Roots of the telling words, with what else each verb among them may be.
+    roots: Vec<(String, Vec<&'static str>)>,
 }
 
 impl Kinds {
@@ -177,12 +182,25 @@ impl Kinds {
         let several = tokens.iter().any(|token| !token.quoted && (is_generic(&token.lower) && plural(&token.lower) || ["everything", "all", "stuff"].contains(&token.lower.as_str())));
         let person = tokens.iter().any(|token| ["he", "she", "him", "her", "his", "hers"].contains(&token.lower.as_str()));
         let proper = tokens.windows(2).any(|pair| matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && !b.quoted && b.start - a.end == 1));
-        Self { said, several, person, proper }
+        let telling = |token: &&&Token| !token.stop && !token.quoted && !token.capital && catalogue.types_of(&token.lower).is_empty();
+        let roots = tokens.iter().filter(telling).map(|token| (token.root.clone(), verb_groups(&token.root).iter().map(|(group, _)| *group).collect())).collect();
+        Self { said, several, person, proper, roots }
+    }
+
+    /// How much of the clause the description of a tool says, too.
+    fn told(&self, tool: &Prepared) -> f32 {
+        let plain = ["create", "read", "list", "search", "update", "delete", "move"];
+        let shares = |groups: &[&'static str]| {
+            tool.telling.iter().any(|word| verb_groups(word).iter().any(|(group, _)| groups.contains(group) && !plain.contains(group)))
+        };
+        let said = self.roots.iter().filter(|(root, groups)| tool.telling.contains(root) || shares(groups)).count();
+        0.5 * said.min(3) as f32
     }
 
     fn speak(&self, tool: &Prepared, filled: &Filled) -> f32 {
         let entity = tool.entity.as_deref().unwrap_or_default();
-        let place = self.said.iter().position(|(name, domain, _)| name == entity && *domain == tool.tool.domain);
+        let is = |name: &String| name == entity || (tool.gives.as_ref() == Some(name) && tool.target().is_none());
+        let place = self.said.iter().position(|(name, domain, _)| is(name) && *domain == tool.tool.domain);
         let of_field = tool.fields.iter().any(|field| field.of.as_ref().is_some_and(|of| self.said.iter().any(|(name, ..)| name == of)));
         let named_field = tool.fields.iter().any(|field| field.words.iter().any(|word| self.said.iter().any(|(name, ..)| name == word || plural(word) && word.starts_with(name.as_str()))));
         let choice = filled.arguments.iter().any(|(name, argument)| {

@@ -391,6 +391,14 @@ impl<'a> Filler<'a> {
     fn flags(&mut self) {
         for field in self.tool.fields.iter().filter(|field| field.role == Role::Flag) {
             let said = |filler: &Self, word: &String| filler.tokens.iter().position(|token| !token.quoted && token.root == root(word));
+            let spoken = self.tokens.iter().position(|token| !token.quoted && (super::lexicon::said_for(&field.name).any(|other| other == token.lower) || field.yes.contains(&token.root)));
+            let denied = self.tokens.iter().position(|token| !token.quoted && field.no.contains(&token.root) && !field.yes.contains(&token.root));
+            if let Some((at, value)) = spoken.map(|at| (at, true)).or(denied.map(|at| (at, false))) {
+                let span = self.tokens.get(at).map(|token| (token.start, token.end));
+                self.put(&field.name, json!(value), span, "it is said in other words", 1.2);
+                self.take(at);
+                continue;
+            }
             let telling: Vec<&String> = field.words.iter().filter(|word| !["only", "is", "has", "include"].contains(&word.as_str())).collect();
             let places: Vec<usize> = telling.iter().filter_map(|word| said(self, word)).collect();
             if places.len() == telling.len() && let Some(at) = places.first().copied() {
@@ -613,6 +621,9 @@ impl<'a> Filler<'a> {
                 if let Some(piece) = to.and_then(|to| self.piece(first, self.trim_end(first, to))) {
                     self.put(&title.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), reason, 1.2);
                 }
+                if long.is_none() {
+                    self.enumerated(first);
+                }
             }
         }
         let rest = (first..=last).find(|place| !self.is_used(*place));
@@ -622,6 +633,28 @@ impl<'a> Filler<'a> {
             let words = self.text.slice(from, end.max(from)).trim().to_owned();
             self.mark(from, end);
             self.put(&long.name.clone(), json!(words), Some((from, end)), reason, 1.2);
+        }
+    }
+
+    /// "Piranesi, Susanna Clarke, fantasy": what follows a title goes to the field that it suits.
+    fn enumerated(&mut self, first: usize) {
+        let mut at = first;
+        while at < self.tokens.len() {
+            if self.is_used(at) || PREPOSITIONS.contains(&self.lower(at)) || !self.follows_comma(at) {
+                at += 1;
+                continue;
+            }
+            let to = (at..self.tokens.len()).take_while(|place| !self.is_used(*place) && (*place == at || !self.follows_comma(*place))).last().unwrap_or(at);
+            let capital = self.tokens.get(at).is_some_and(|token| token.capital);
+            let lower = self.lower(at).to_owned();
+            let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Open && field.of.is_none() && !self.has(&field.name)).collect();
+            let place = |field: &&&Known| field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()));
+            let field = fields.iter().find(|field| field.examples.contains(&lower)).or_else(|| fields.iter().find(|field| field.person == capital && (capital || !place(field)))).or_else(|| fields.first());
+            let Some(field) = field else { return };
+            if let Some(piece) = self.piece(at, to) {
+                self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it stands in the list behind the name", 0.5);
+            }
+            at = to + 1;
         }
     }
 
@@ -689,11 +722,17 @@ impl<'a> Filler<'a> {
             let capital = first.capital;
             let example = |field: &&Known| field.examples.iter().any(|known| *known == first.lower);
             let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Open && !self.has(&field.name)).collect();
+            let by = |field: &&Known| word == "by" && field.words.iter().any(|known| same_field(known, "by"));
+            let whom = |field: &&Known| field.person && ["to", "for", "by", "with"].contains(&word.as_str()) && (field.required || read);
             let place = |field: &&Known| ["where", "city", "place", "location", "town", "country"].iter().any(|word| field.cues.contains(&root(word)) || field.words.contains(&(*word).to_owned()));
             // "the role of Ann" is said of what is acted on.
             let own = self.tool.class == Class::Update && self.tool.target().is_some() && !["to", "for", "at"].contains(&word.as_str());
             let named = |field: &&Known| field.of.is_some() && !own && ["with", "at", "from", "for", "of", "to", "by", "in"].contains(&word.as_str());
-            let fits = if word == "to" && self.tool.class != Class::Update {
+            let fits = if let Some(field) = fields.iter().copied().find(|field| capital && by(&field)) {
+                Some(field)
+            } else if let Some(field) = fields.iter().copied().find(|field| whom(&field) && (capital || (to + 1 == self.tokens.len() && from == to))) {
+                Some(field)
+            } else if word == "to" && self.tool.class != Class::Update {
                 None
             } else if let Some(field) = fields.iter().find(|field| example(field)) {
                 Some(*field)
@@ -721,7 +760,24 @@ impl<'a> Filler<'a> {
                 }
             }
         }
+        self.subject();
         self.unled();
+    }
+
+    /// "Mira wants to take it", "what does Mira have", "put Ada on the list": a person who is named, where a field takes one.
+    fn subject(&mut self) {
+        let field = self.tool.fields.iter().find(|field| field.role == Role::Open && field.person && field.of.is_none() && !self.has(&field.name) && !same_field(&field.name, "author"));
+        let Some(field) = field.filter(|field| field.required || self.tool.tool.read_only) else { return };
+        let single = |filler: &Self, at: usize| {
+            let capital = |at: usize| filler.tokens.get(at).is_some_and(|token| token.capital && !token.quoted);
+            capital(at) && filler.telling(at) && !capital(at + 1) && (at == 0 || !capital(at - 1))
+        };
+        let verb = |filler: &Self, at: usize| filler.is_used(at) || ["is", "has", "have", "wants", "would", "needs", "got", "does", "on"].contains(&filler.lower(at));
+        let target = self.tool.target().is_some();
+        let found = (0..self.tokens.len()).find(|at| single(self, *at) && (!target || verb(self, at + 1)) && (*at == 0 || self.is_used(at - 1) || ["does", "has", "did", "put", "is"].contains(&self.lower(at - 1))));
+        if let Some(piece) = found.and_then(|at| self.piece(at, at)) {
+            self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it is a name", 0.8);
+        }
     }
 
     /// A name of a thing of another type that must be given, with no word before it: "I emailed Priya Shah the contract".
@@ -759,12 +815,12 @@ impl<'a> Filler<'a> {
             let example = fields.iter().find(|field| field.examples.contains(&token.lower) || field.examples.iter().any(|known| root(known) == token.root));
             let before_type = self.tokens.get(at + 1).is_some_and(|next| self.catalogue.types_of(&next.lower).iter().any(|kind| Some(&kind.name) == self.tool.entity.as_ref()));
             let mine = at.checked_sub(1).is_some_and(|at| ["my", "our"].contains(&self.lower(at))) && plural(&token.lower);
-            let place = |field: &&&Known| field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()));
+            let place = |field: &&&Known| field.person || field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()));
             let field = example.or_else(|| if before_type || mine { fields.iter().find(|field| !place(field) && field.of.is_none()) } else { None });
             if let (Some(field), false) = (field, self.catalogue.is_verb(&token.root) && at == 0)
                 && let Some(piece) = self.piece(at, at)
             {
-                self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it stands before what is asked for", 0.8);
+                self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it stands before what is asked for", if example.is_some() { 1.5 } else { 0.8 });
                 return;
             }
         }

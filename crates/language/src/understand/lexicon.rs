@@ -40,12 +40,12 @@ const GROUPS: &[(&str, Class, &str)] = &[
     ("tag", Update, "tag label mark categorize categorise classify file flag"),
     ("untag", Update, "untag unlabel"),
     ("append", Update, "append add extend attach insert put write"),
-    ("delete", Delete, "delete remove erase discard drop scrap trash bin purge wipe clear cancel ditch kill"),
+    ("delete", Delete, "delete remove erase discard drop scrap trash bin purge wipe clear cancel ditch kill strike"),
     ("log", Create, "log record note register track document"),
     ("lend", Update, "lend loan borrow issue"),
     ("return", Update, "return"),
     ("renew", Update, "renew prolong extend"),
-    ("reserve", Update, "reserve hold book queue"),
+    ("reserve", Update, "reserve hold book queue keep"),
     ("approve", Update, "approve accept confirm allow"),
     ("reject", Update, "reject decline deny refuse"),
     ("archive", Update, "archive store shelve"),
@@ -92,7 +92,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("delete", 5.0, r"\bget rid of\b"),
     ("delete", 5.0, r"(?P<a>\bthrow) .*?(?P<b>\b(?:away|out)\b)"),
     ("delete", 5.0, r"\bthrow (?:away|out)\b"),
-    ("delete", 4.0, r"(?P<a>\b(?:do not|don't|don’t|no longer|dont) (?:need|want)\b)(?:.*?(?P<b>\b(?:any ?more|any longer)\b))?"),
+    ("delete", 4.0, r"(?P<a>\b(?:do not|don't|don’t|no longer|dont) (?:need|want|own|use|have)\b)(?:.*?(?P<b>\b(?:any ?more|any longer)\b))?"),
     ("delete", 4.5, r"\bcan go\b"),
     ("delete", 4.0, r"(?P<a>\btake) .*?(?P<b>\b(?:off|from|out of)) (?:my|the|our) \w+$"),
     ("complete", 5.0, r"(?P<a>\b(?:mark|tick|check|cross)) .*?(?P<b>\b(?:off|as (?:done|finished|complete|completed)|done|complete|completed)\b)"),
@@ -114,9 +114,9 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("search", 4.5, r"\bdig (?:up|out)\b"),
     ("search", 4.0, r"\bwhere (?:did|do|have) (?:i|we) (?:write|put|mention|say|note|written|noted)(?: (?:about|down))?\b"),
     ("search", 3.5, r"\b(?:that |which )?(?:mentions?|mentioning|contains?|containing|talks? about|is about|are about|speaks? of)\b"),
-    ("search", 3.0, r"\b(?:do|did) (?:i|we) (?:have|own|know) (?:an?|any|anything|something|anyone|somebody)\b"),
+    ("search", 3.0, r"\b(?:do|did) (?:i|we|you) (?:have|own|know) (?:an?|any|anything|something|anyone|somebody)\b"),
     ("search", 3.0, r"\b(?:anything|something|everything|things?) (?:about|on|with|regarding)\b"),
-    ("search", 2.5, r"\b(?:is|are) there (?:an?|any|anything|something|anyone)\b"),
+    ("search", 3.5, r"\b(?:is|are) there (?:an?|any|anything|something|anyone)\b"),
     ("search", 3.0, r"\bwhat (?:i|we) (?:wrote|said|noted)(?: about)?\b"),
     ("search", 2.0, r"\b(?P<a>about|regarding|concerning) \w"),
     ("read", 4.0, r"\b(?:details? (?:of|on|for|about)|tell (?:me|us) (?:more )?about|status of|more about|everything (?:i|we) (?:have|know) (?:on|about)|info(?:rmation)? (?:on|about))\b"),
@@ -136,6 +136,8 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("list", 2.5, r"^who\b"),
     ("list", 3.0, r"^(?P<a>my|our) (?:\w+ )?\w+s$"),
     ("list", 2.5, r"\boverview of\b"),
+    ("list", 3.2, r"\b(?:whole|entire|complete|full) \w+$"),
+    ("list", 3.2, r"(?P<a>\b(?:section|category|department|selection|range))$"),
     ("list", 2.0, r"\b(?:only|just) (?:the|those)\b|\bonly$"),
     ("list", 3.0, r"(?P<a>\b(?:the )?)(?:next|last|latest|first|newest|recent|top|past) (?:\d+|two|three|four|five|six|seven|eight|nine|ten) \w+"),
     ("update", 4.0, r"\b(?:belongs? to|goes to|moves? to|moved to|now works? for|works? for)\b"),
@@ -154,10 +156,17 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("untag", 6.0, r"(?P<a>\b(?:take|remove|get|drop|strip|delete)) .*?(?:tag|label|#\S+).*?(?P<b>\b(?:off|from)\b)"),
     ("untag", 5.5, r"(?P<a>\b(?:take|strip)) .+? (?P<b>\boff\b)"),
     ("untag", 5.0, r"(?P<a>\bremove) .+? (?P<b>\bfrom) "),
-    ("lend", 5.0, r"(?P<a>\bcheck) .+? (?P<b>\bout\b)|\bcheck out\b|\btakes? home\b|\b(?:wants?|would like) to (?:borrow|take)\b"),
-    ("return", 5.0, r"\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|took|take) (?:.+? )?back\b"),
-    ("renew", 4.5, r"\b(?:keep|have) .+? (?:longer|for another)\b|\bmore time\b|\banother (?:week|month)\b"),
-    ("reserve", 4.5, r"\b(?:put|place|add|set) .+? (?:on hold|on the waiting list|on the list for)\b|\bwaits? for\b|\bqueue (?:up )?for\b"),
+    ("lend", 5.0, r"\bche?c?k ?-?out\b|\bloan out\b|\b(?:wants?|would like) to (?:borrow|take)\b"),
+    ("lend", 5.0, r"(?P<a>\bcheck|\btakes?) .+? (?P<b>\b(?:out|home)\b)$"),
+    ("lend", 3.6, r"(?P<a>\b(?:give|hand|pass)) .+? to \w+$|\bgoes to\b"),
+    ("lend", 2.6, r"^(?:\w+ )?(?P<a>wants|takes|gets|borrows) "),
+    ("return", 5.0, r"(?P<a>\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|has been brought|took|take)) (?:.+? )?(?P<b>back\b)"),
+    ("return", 5.0, r"\bcheck(?:ed|s)? in\b|\bdrop(?:ped|s)? off\b"),
+    ("renew", 4.5, r"(?P<a>\b(?:keep|have)) .+? (?P<b>longer|for another)\b|\bmore time\b|\banother (?:week|month)\b"),
+    ("renew", 4.5, r"\bfor \w+ more (?:days?|weeks?|months?)\b|\b(?:be )?kept longer\b|\blonger\b"),
+    ("reserve", 5.2, r"(?P<a>\b(?:put|place|add|set|lay)) .+? (?P<b>(?:on hold|on the waiting list|on the list|aside)\b)"),
+    ("reserve", 4.5, r"\bwaits? for\b|\bqueue (?:up )?for\b"),
+    ("reserve", 4.5, r"(?P<a>\b(?:would like|wants?)) .+? (?P<b>\b(?:when|once|as soon as) .+? (?:back|free|available)\b)"),
 ];
 
 /// The turns of phrase, ready to be looked for.
@@ -230,7 +239,8 @@ const VALUES: &[&str] = &[
     "cancelled,canceled,called off",
     "active,enabled,live",
     "inactive,disabled",
-    "available,in stock,on the shelf",
+    "available,in stock,on the shelf,in",
+    "overdue,late,past due,belated",
 ];
 
 type Groups = LazyLock<HashMap<String, Vec<usize>>>;
@@ -293,7 +303,7 @@ pub(super) fn is_person(entity_type: &str) -> bool {
 pub(super) fn is_generic(word: &str) -> bool {
     [
         "one", "ones", "thing", "things", "stuff", "item", "items", "everything", "anything", "something", "entry",
-        "entries", "record", "records", "details", "detail", "info", "information", "data", "somewhere",
+        "entries", "record", "records", "section", "selection", "whole", "catalogue", "list", "details", "detail", "info", "information", "data", "somewhere",
     ]
     .contains(&word)
 }
@@ -350,7 +360,7 @@ pub(super) static TRAILERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Small talk: a message that is one of these and little else.
 pub(super) static CHAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
+    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
 });
 
 /// Asking what can be done.

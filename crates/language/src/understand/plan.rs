@@ -227,6 +227,11 @@ fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Aro
         let own = plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
         let looks = tool.class == Class::Search && tool.fields.iter().any(|field| field.role == Role::Query && best.filled.arguments.contains_key(&field.name));
         let quoted = best.filled.target.as_ref().is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
+        // A name, with a word that the tool's description uses or "who": "who has Dune?".
+        let who = plain.starts_with("who ") && tool.tool.description.contains("who ");
+        if named && tool.class == Class::Read && best.filled.target.is_some() && (best.told > 0.0 || who) {
+            return true;
+        }
         return best.near > 0.42 || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
     }
     if tool.class == Class::Create && best.verb >= 3.5 {
@@ -257,7 +262,8 @@ fn bare(
     let plain = text.plain.get(start..end).unwrap_or_default();
     let vague = is(&VAGUE, plain);
     let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
-    let inner_stop = tokens.iter().skip(1).any(|token| token.stop);
+    let proper = tokens.iter().all(|token| token.capital || token.lower == "and");
+    let inner_stop = !proper && tokens.iter().skip(1).any(|token| token.stop);
     let typed = tokens.iter().any(|token| !catalogue.types_of(&token.lower).is_empty());
     let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some());
     let first = found.first().and_then(|best| catalogue.tools.get(best.at));

@@ -41,7 +41,7 @@ static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
 });
 static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:all of (?:them|these|those)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
+    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
 });
 static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
 static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -134,7 +134,7 @@ fn pick(place: Option<Place>, plain: &str) -> Pick {
 /// What an earlier step of the utterance gives for a type of thing.
 fn of_earlier(catalogue: &Catalogue, earlier: &[Step], entity: &str, place: Option<Place>, plain: &str) -> Option<Target> {
     let fits = |step: &&Step| {
-        step.tool().and_then(|tool| catalogue.tool(tool)).is_some_and(|tool| tool.entity.as_deref() == Some(entity))
+        step.tool().and_then(|tool| catalogue.tool(tool)).is_some_and(|tool| tool.entity.as_deref() == Some(entity) || tool.gives.as_deref() == Some(entity))
     };
     let (at, step) = earlier.iter().enumerate().rev().find(|(_, step)| fits(step))?;
     let pick = pick(place, plain);

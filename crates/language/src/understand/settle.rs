@@ -32,9 +32,11 @@ fn givers<'a>(catalogue: &'a Catalogue, step: &Step, kind: &str) -> Vec<&'a Prep
     let alternatives: Vec<&str> = step.alternatives.iter().map(|(tool, _)| tool.as_str()).collect();
     let may = |tool: &&Prepared| {
         let entity = tool.entity.as_deref().unwrap_or_default();
+        let gives = tool.gives.as_deref() == Some(kind) && !kind.is_empty() && tool.class != Class::List;
         tool.tool.read_only
             && tool.tool.domain == step.domain
             && (entity == kind
+                || gives
                 || (kind.is_empty()
                     && step.tool().into_iter().chain(alternatives.iter().copied()).any(|name| {
                         catalogue.tool(name).and_then(|tool| tool.entity.as_deref()) == Some(entity)
@@ -130,7 +132,10 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
             let tool = step.tool().and_then(|tool| catalogue.tool(tool));
             let fitting: Vec<&Noticed> =
                 seen.iter().filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type).collect();
-            named(words, tool, &fitting, at).unwrap_or_else(|| missing(words))
+            named(words, tool, &fitting, at)
+                .or_else(|| each(words, tool, &fitting, at))
+                .or_else(|| by_attribute(words, tool, &fitting, step.read_only, at))
+                .unwrap_or_else(|| missing(words))
         }
         Target::OfStep { pick, words, .. } => picked(*pick, words, step, at, seen).unwrap_or_else(|| missing(words)),
     }
@@ -174,6 +179,35 @@ fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) ->
     let names: Vec<String> = words(said).into_iter().filter(|word| word.capital && !word.stop).map(|word| word.lower).collect();
     matching(&wanted, things, said, at)
         .or_else(|| (!names.is_empty() && names.len() < wanted.len()).then(|| matching(&names, things, said, at)).flatten())
+}
+
+/// "Emma and Gone Girl": several that are named together.
+fn each(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> Option<Settled> {
+    let parts: Vec<&str> = said.split(" and ").flat_map(|part| part.split(", ")).filter(|part| !part.trim().is_empty()).collect();
+    let mut all = Vec::new();
+    for part in parts.iter().filter(|_| parts.len() > 1) {
+        match named(part, tool, things, at)? {
+            Settled::Found { things } => all.extend(things),
+            other => return Some(other),
+        }
+    }
+    (!all.is_empty()).then_some(Settled::Found { things: all })
+}
+
+/// "The Le Guin": by what else is known of it. What would change something is asked about first, even when there is only one.
+fn by_attribute(said: &str, tool: Option<&Prepared>, things: &[&Noticed], read_only: bool, at: usize) -> Option<Settled> {
+    let wanted = telling(said, tool);
+    let holds = |thing: &&&Noticed| {
+        let texts = thing.attributes.values().filter_map(Value::as_str).filter(|text| text.len() < 60);
+        let known: Vec<String> = texts.flat_map(words).map(|word| word.lower).collect();
+        wanted.iter().all(|word| known.iter().any(|known| alike(known, word)))
+    };
+    let found: Vec<&Noticed> = things.iter().filter(holds).copied().collect();
+    match found.as_slice() {
+        [] => None,
+        [only] if read_only => Some(Settled::Found { things: vec![(*only).clone()] }),
+        several => Some(unclear(several, said, at)),
+    }
 }
 
 fn matching(wanted: &[String], things: &[&Noticed], said: &str, at: usize) -> Option<Settled> {

@@ -5,7 +5,7 @@
 
 use super::catalogue::Catalogue;
 use super::lexicon::{Class, PATTERNS, class_of, verb_groups};
-use super::text::Text;
+use super::text::{Text, Token};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -53,10 +53,10 @@ static JOINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static BEFORE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$").ok());
 static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were)\b|\?\s*$").ok()
+    Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we|you)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were|is|are|has)\b|\?\s*$").ok()
 });
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)").ok()
+    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
 });
 static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b").ok()
@@ -213,17 +213,25 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     // "Notes with the tag work": a noun in the plural at the head asks to see them.
     if tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
         push(&mut cues, "list", 3.0, Vec::new());
-    } else if let Some(head) = tokens.first().filter(|head| !head.quoted) {
+    } else if let Some(head) = tokens.first().filter(|head| !head.quoted && !names(catalogue, head, tokens.get(1).copied())) {
         push(&mut cues, &head.root, 4.0, vec![(head.start, head.end)]);
         if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
             cues.push(Cue { group: head.root.clone(), class: None, weight: 4.5, spans: vec![(head.start, head.end)] });
         }
     }
+    inner(catalogue, &tokens, &mut cues);
     if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
         && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
     {
         let span = (start + whole.start(), start + whole.end());
+        // What stands between "can" and "be" is what it is about.
+        let head = whole.as_str().split(' ').count() <= 3;
+        let span = if head { span } else { (start + verb.start(), start + verb.end()) };
         push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, vec![span]);
+    }
+    // "Crime novels": several of a type, and nothing that is to be done with them.
+    if cues.iter().all(|cue| cue.weight < OPENS) && tokens.last().is_some_and(|last| !last.quoted && listed(&last.lower)) && tokens.len() <= 4 {
+        push(&mut cues, "list", 2.6, Vec::new());
     }
     // "Todo: descale kettle".
     if let Some((before, _)) = plain.split_once(": ")
@@ -245,6 +253,27 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     }
     let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
     Clause { start: from, end: to, cues, inherits: false, earlier: false, asks }
+}
+
+/// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no verb.
+fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
+    let said_of = next.is_some_and(|next| next.lower.parse::<u64>().is_ok() || ["is", "are", "was", "has"].contains(&next.lower.as_str()));
+    said_of && !catalogue.types_of(&head.lower).is_empty()
+}
+
+/// "Jon returned it", "mark it as returned": the verb stands behind who does it.
+fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
+    let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
+    let subject = tokens.first().is_some_and(|head| head.capital || ["she", "he", "they"].contains(&head.lower.as_str()));
+    for (at, token) in tokens.iter().enumerate().skip(1).filter(|(_, token)| !token.quoted && !token.capital) {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
+        let led = marks && before == "as";
+        let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
+        if !(led || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
+            continue;
+        }
+        push(cues, &token.root, if led { 5.2 } else { 4.2 }, vec![(token.start, token.end)]);
+    }
 }
 
 fn push(cues: &mut Vec<Cue>, root: &str, weight: f32, spans: Vec<(usize, usize)>) {

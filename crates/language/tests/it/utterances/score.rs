@@ -249,7 +249,9 @@ pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, 
         let tool = step.tool().unwrap_or_default().rsplit('.').next().unwrap_or_default().to_owned();
         let arguments = step.arguments.iter().map(|(name, argument)| (name.clone(), argument.value.clone())).collect();
         let intent = step.intent.map(|intent| json!(intent).as_str().unwrap_or_default().to_owned()).unwrap_or_default();
-        out.calls.push(Call { tool, intent, arguments, ids, of });
+        // One call for each thing.
+        let each: Vec<Vec<String>> = if ids.len() > 1 { ids.iter().map(|id| vec![id.clone()]).collect() } else { vec![ids] };
+        out.calls.extend(each.into_iter().map(|ids| Call { tool: tool.clone(), intent: intent.clone(), arguments: BTreeMap::clone(&arguments), ids, of: of.clone() }));
     }
     Ok(out)
 }
