@@ -94,7 +94,9 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
         let noun = kinds.speak(tool, &filled);
         let near = around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
         let told = kinds.told(tool);
-        let mut score = told + verb + noun + 3.0 * near + filled.evidence - 0.7 * filled.left as f32 - 1.5 * filled.missing.len() as f32;
+        // What the description says, too, is not left over.
+        let left = (filled.left as f32 - told).max(0.0);
+        let mut score = 0.8 * told + verb + noun + 3.0 * near + filled.evidence - 0.7 * left - 1.5 * filled.missing.len() as f32;
         score += target(tool, &filled, &tokens, around);
         if clause.asks && !tool.tool.read_only && !changes {
             score -= 4.0;
@@ -152,6 +154,8 @@ struct Kinds {
     said: Vec<(String, Option<DomainName>, bool)>,
     several: bool,
     person: bool,
+    /// "A book called …": no particular one.
+    indefinite: bool,
     proper: bool,
     /// Roots of the telling words, with what else each verb among them may be.
     roots: Vec<(String, Vec<&'static str>)>,
@@ -182,9 +186,10 @@ impl Kinds {
         let several = tokens.iter().any(|token| !token.quoted && (is_generic(&token.lower) && plural(&token.lower) || ["everything", "all", "stuff"].contains(&token.lower.as_str())));
         let person = tokens.iter().any(|token| ["he", "she", "him", "her", "his", "hers"].contains(&token.lower.as_str()));
         let proper = tokens.windows(2).any(|pair| matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && !b.quoted && b.start - a.end == 1));
+        let indefinite = tokens.windows(2).any(|pair| matches!(pair, [a, b] if ["a", "an", "any"].contains(&a.lower.as_str()) && !catalogue.types_of(&b.lower).is_empty()));
         let telling = |token: &&&Token| !token.stop && !token.quoted && !token.capital && catalogue.types_of(&token.lower).is_empty();
         let roots = tokens.iter().filter(telling).map(|token| (token.root.clone(), verb_groups(&token.root).iter().map(|(group, _)| *group).collect())).collect();
-        Self { said, several, person, proper, roots }
+        Self { said, several, person, indefinite, proper, roots }
     }
 
     /// How much of the clause the description of a tool says, too.
@@ -194,7 +199,7 @@ impl Kinds {
             tool.telling.iter().any(|word| verb_groups(word).iter().any(|(group, _)| groups.contains(group) && !plain.contains(group)))
         };
         let said = self.roots.iter().filter(|(root, groups)| tool.telling.contains(root) || shares(groups)).count();
-        0.5 * said.min(3) as f32
+        said.min(3) as f32
     }
 
     fn speak(&self, tool: &Prepared, filled: &Filled) -> f32 {
@@ -222,6 +227,7 @@ impl Kinds {
             _ if many && lists => 1.0,
             Class::Read if many && place.is_some() => -1.5,
             Class::List if one && filled.arguments.is_empty() => -1.0,
+            Class::Read if self.indefinite => -2.0,
             Class::Read if one => 0.5,
             _ => 0.0,
         };

@@ -395,7 +395,7 @@ impl<'a> Filler<'a> {
             let denied = self.tokens.iter().position(|token| !token.quoted && field.no.contains(&token.root) && !field.yes.contains(&token.root));
             if let Some((at, value)) = spoken.map(|at| (at, true)).or(denied.map(|at| (at, false))) {
                 let span = self.tokens.get(at).map(|token| (token.start, token.end));
-                self.put(&field.name, json!(value), span, "it is said in other words", 1.2);
+                self.put(&field.name, json!(value), span, "it is said in other words", 1.5);
                 self.take(at);
                 continue;
             }
@@ -704,6 +704,9 @@ impl<'a> Filler<'a> {
     /// "at Acme", "in Hamburg", "for travel": values of open fields.
     fn prepositions(&mut self) {
         let read = self.tool.tool.read_only;
+        if self.between.is_some() || read {
+            self.subject();
+        }
         for at in 0..self.tokens.len() {
             let word = self.lower(at).to_owned();
             if !PREPOSITIONS.contains(&word.as_str()) || word == "about" || (self.is_used(at) && self.tool.class == Class::Create) {
@@ -720,6 +723,9 @@ impl<'a> Filler<'a> {
             let to = (from..=to).find(|place| ["and", "now", "called", "named", "as", "of"].contains(&self.lower(*place))).map_or(to, |stop| stop.saturating_sub(1));
             let (Some(first), true) = (self.tokens.get(from), to >= from) else { continue };
             let capital = first.capital;
+            if counted(&first.lower).is_some() || first.lower.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
             let example = |field: &&Known| field.examples.iter().any(|known| *known == first.lower);
             let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Open && !self.has(&field.name)).collect();
             let by = |field: &&Known| word == "by" && field.words.iter().any(|known| same_field(known, "by"));
@@ -774,7 +780,9 @@ impl<'a> Filler<'a> {
         };
         let verb = |filler: &Self, at: usize| filler.is_used(at) || ["is", "has", "have", "wants", "would", "needs", "got", "does", "on"].contains(&filler.lower(at));
         let target = self.tool.target().is_some();
-        let found = (0..self.tokens.len()).find(|at| single(self, *at) && (!target || verb(self, at + 1)) && (*at == 0 || self.is_used(at - 1) || ["does", "has", "did", "put", "is"].contains(&self.lower(at - 1))));
+        let follows = |filler: &Self, at: usize| at + 1 < filler.tokens.len() && verb(filler, at + 1);
+        let asked = |filler: &Self, at: usize| ["does", "did", "put", "is"].contains(&filler.lower(at)) || (filler.lower(at) == "has" && at == 0);
+        let found = (0..self.tokens.len()).find(|at| single(self, *at) && (!target || follows(self, *at)) && (*at == 0 || (self.is_used(at - 1) && target) || asked(self, at - 1)));
         if let Some(piece) = found.and_then(|at| self.piece(at, at)) {
             self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it is a name", 0.8);
         }
@@ -813,7 +821,8 @@ impl<'a> Filler<'a> {
                 continue;
             }
             let example = fields.iter().find(|field| field.examples.contains(&token.lower) || field.examples.iter().any(|known| root(known) == token.root));
-            let before_type = self.tokens.get(at + 1).is_some_and(|next| self.catalogue.types_of(&next.lower).iter().any(|kind| Some(&kind.name) == self.tool.entity.as_ref()));
+            let part = ["section", "category", "department", "selection"].contains(&self.lower(at + 1));
+            let before_type = part || self.tokens.get(at + 1).is_some_and(|next| self.catalogue.types_of(&next.lower).iter().any(|kind| Some(&kind.name) == self.tool.entity.as_ref()));
             let mine = at.checked_sub(1).is_some_and(|at| ["my", "our"].contains(&self.lower(at))) && plural(&token.lower);
             let place = |field: &&&Known| field.person || field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()));
             let field = example.or_else(|| if before_type || mine { fields.iter().find(|field| !place(field) && field.of.is_none()) } else { None });
@@ -886,6 +895,7 @@ impl<'a> Filler<'a> {
             if self.tool.class == Class::Read {
                 self.asked();
             }
+            self.bystanders();
             let open: Vec<&Known> = self.tool.fields.iter().filter(|field| field.required && matches!(field.role, Role::Open | Role::Tags | Role::Long) && !self.has(&field.name)).collect();
             if let Some(field) = open.first() {
                 self.required_open(field);
@@ -894,6 +904,30 @@ impl<'a> Filler<'a> {
                 self.out.target = self.piece(from, to);
             }
             self.is_said();
+        }
+    }
+
+    /// Who does it, and for whom, is not what it is done to: "Jon returned Persuasion", "renew Dune for Mira".
+    fn bystanders(&mut self) {
+        let capital = |filler: &Self, at: usize| filler.tokens.get(at).is_some_and(|token| token.capital && !token.quoted);
+        let telling = |filler: &Self, from: usize, to: usize| (from..to).any(|at| filler.telling(at));
+        let count = self.tokens.len();
+        let acts = ["needs", "wants", "would", "just", "has"].contains(&self.lower(1)) || self.is_used(1);
+        if capital(self, 0) && !self.is_used(0) && acts && count > 2 && telling(self, 2, count) && self.between.is_none() {
+            self.take(0);
+            if !self.is_used(1) {
+                self.take(1);
+            }
+            if self.lower(1) == "just" {
+                self.take(2);
+            }
+        }
+        for at in 1..count {
+            let led = ["for", "by"].contains(&self.lower(at)) && capital(self, at + 1) && at + 2 >= count;
+            if led && telling(self, 0, at) && self.tool.class == Class::Update {
+                self.take(at);
+                self.take(at + 1);
+            }
         }
     }
 

@@ -125,6 +125,8 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("read", 3.5, r"^(?:when|where|how|why|who) (?:is|was|are|were|did|does|do|much|long|old|far|big)\b"),
     ("read", 3.5, r"^(?P<a>what (?:did|does)) (?:i|we|it|they|the|that|this)\b|^(?P<b>what do) (?:it|they|the|that|this)\b"),
     ("read", 4.0, r"^what (?:did|have) (?:i|we) (?:write|written|note|noted|say|put)(?: down)? (?:in|on|under)\b"),
+    ("read", 3.2, r"^who (?:has|have|wrote|owns|made|got|borrowed|reserved|did)\b"),
+    ("read", 3.8, r"^(?P<a>is|are|when does|when do) .+ (?P<b>in|out|back|there|free|available|home)(?: yet| now)?$"),
     ("read", 3.5, r"^(?:what|which) \w+ (?:is|was) (?:the|my|it|this|that)\b"),
     ("read", 3.0, r"^(?P<a>what(?:'s|’s| is| was| are| were)?) (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b"),
     ("list", 3.5, r"^(?P<a>what(?:'s|’s| is| are)) (?:on|left|open|due|new|there|still|overdue)\b"),
@@ -148,7 +150,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("append", 4.6, r"(?P<a>\badd|\bput|\bwrite|\binsert|\bad) .+? (?P<b>\b(?:to|into|onto|in|at the (?:end|bottom) of)) \w"),
     ("append", 4.5, r"\b(?:one more thing|also|another thing|something else) for\b"),
     ("append", 4.0, r"\bshould be added to\b"),
-    ("tag", 5.0, r"(?P<a>\bput|\badd|\bset|\bstick) (?:the |a )?(?:tag|label)s?\b"),
+    ("tag", 5.6, r"(?P<a>\bput|\badd|\bset|\bstick) (?:the |a )?(?:tag|label)s?\b"),
     ("tag", 4.5, r"(?P<a>\bput) \S+ (?P<b>on) "),
     ("tag", 4.0, r"(?P<a>\bfile) .+? (?P<b>under)\b"),
     ("tag", 3.0, r"(?P<a>\bmark) .+? (?P<b>as)\b"),
@@ -163,7 +165,8 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("return", 5.0, r"(?P<a>\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|has been brought|took|take)) (?:.+? )?(?P<b>back\b)"),
     ("return", 5.0, r"\bcheck(?:ed|s)? in\b|\bdrop(?:ped|s)? off\b"),
     ("renew", 4.5, r"(?P<a>\b(?:keep|have)) .+? (?P<b>longer|for another)\b|\bmore time\b|\banother (?:week|month)\b"),
-    ("renew", 4.5, r"\bfor \w+ more (?:days?|weeks?|months?)\b|\b(?:be )?kept longer\b|\blonger\b"),
+    ("renew", 4.5, r"\bfor \w+ more (?:days?|weeks?|months?)\b"),
+    ("renew", 5.5, r"\bkept longer\b"),
     ("reserve", 5.2, r"(?P<a>\b(?:put|place|add|set|lay)) .+? (?P<b>(?:on hold|on the waiting list|on the list|aside)\b)"),
     ("reserve", 4.5, r"\bwaits? for\b|\bqueue (?:up )?for\b"),
     ("reserve", 4.5, r"(?P<a>\b(?:would like|wants?)) .+? (?P<b>\b(?:when|once|as soon as) .+? (?:back|free|available)\b)"),
@@ -239,7 +242,7 @@ const VALUES: &[&str] = &[
     "cancelled,canceled,called off",
     "active,enabled,live",
     "inactive,disabled",
-    "available,in stock,on the shelf,in",
+    "available,in stock,on the shelf",
     "overdue,late,past due,belated",
 ];
 
@@ -303,7 +306,7 @@ pub(super) fn is_person(entity_type: &str) -> bool {
 pub(super) fn is_generic(word: &str) -> bool {
     [
         "one", "ones", "thing", "things", "stuff", "item", "items", "everything", "anything", "something", "entry",
-        "entries", "record", "records", "section", "selection", "whole", "catalogue", "list", "details", "detail", "info", "information", "data", "somewhere",
+        "entries", "record", "records", "section", "selection", "whole", "details", "detail", "info", "information", "data", "somewhere",
     ]
     .contains(&word)
 }

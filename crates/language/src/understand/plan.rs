@@ -216,7 +216,8 @@ fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Aro
     let (start, end) = text.trimmed(clause.start, clause.end);
     let named = text.tokens.iter().any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
     let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
-    let something = best.noun > 0.5 || best.filled.evidence >= 0.8 || best.filled.id.is_some();
+    let values = best.filled.evidence;
+    let something = best.noun > 0.5 || best.filled.id.is_some() || (values >= 0.8 && best.verb >= 2.0) || (values >= 1.5 && tool.tool.read_only) || values >= 2.5;
     let asked = clause.asks && !strong(clause);
     if something && best.score > 2.0 {
         return true;
@@ -229,7 +230,7 @@ fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Aro
         let quoted = best.filled.target.as_ref().is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
         // A name, with a word that the tool's description uses or "who": "who has Dune?".
         let who = plain.starts_with("who ") && tool.tool.description.contains("who ");
-        if named && tool.class == Class::Read && best.filled.target.is_some() && (best.told > 0.0 || who) {
+        if named && tool.class == Class::Read && best.filled.target.is_some() && (best.told > 0.0 || who || best.verb >= 3.8) {
             return true;
         }
         return best.near > 0.42 || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
@@ -286,7 +287,7 @@ fn bare(
     let home = first.and_then(|tool| tool.tool.domain.clone());
     let mut fitting: Vec<&Prepared> = found.iter().filter_map(|candidate| catalogue.tools.get(candidate.at)).filter(|tool| acts(tool) && tool.tool.domain == home).collect();
     fitting.sort_by_key(|tool| order(tool.class));
-    for tool in fitting.into_iter().take(8) {
+    for tool in fitting.into_iter().take(10) {
         options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
     }
     let words = text.slice(start, end).to_owned();

@@ -132,8 +132,8 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
             let tool = step.tool().and_then(|tool| catalogue.tool(tool));
             let fitting: Vec<&Noticed> =
                 seen.iter().filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type).collect();
-            named(words, tool, &fitting, at)
-                .or_else(|| each(words, tool, &fitting, at))
+            each(words, tool, &fitting, at)
+                .or_else(|| named(words, tool, &fitting, at))
                 .or_else(|| by_attribute(words, tool, &fitting, step.read_only, at))
                 .unwrap_or_else(|| missing(words))
         }
@@ -184,6 +184,10 @@ fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) ->
 /// "Emma and Gone Girl": several that are named together.
 fn each(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> Option<Settled> {
     let parts: Vec<&str> = said.split(" and ").flat_map(|part| part.split(", ")).filter(|part| !part.trim().is_empty()).collect();
+    let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
+    if things.iter().any(|thing| thing.name.as_deref().is_some_and(|name| plain(name) == plain(said))) {
+        return None;
+    }
     let mut all = Vec::new();
     for part in parts.iter().filter(|_| parts.len() > 1) {
         match named(part, tool, things, at)? {

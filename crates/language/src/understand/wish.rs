@@ -55,6 +55,8 @@ static BEFORE: LazyLock<Option<Regex>> =
 static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we|you)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were|is|are|has)\b|\?\s*$").ok()
 });
+static WHETHER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:is|are|was|were|has|have|does|did) (?:it|that|this|they|she|he|the|my|any\w*|[\w ]+?) \w+").ok());
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
 });
@@ -97,7 +99,8 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
         let opens = opens(text, catalogue, &next);
         let had = strength(last) >= OPENS;
         let back = points_back(text.plain.get(start..end).unwrap_or_default());
-        let same = best(last).is_some() && best(last) == best(&next);
+        let strong = |cue: &&Cue| cue.weight >= 3.5;
+        let same = last.cues.iter().filter(strong).any(|cue| next.cues.iter().filter(strong).any(|other| other.group == cue.group));
         let split = match joint {
             // What comes first only says what it is about.
             Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
@@ -192,11 +195,6 @@ fn strength(clause: &Clause) -> f32 {
     clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max)
 }
 
-/// The group that most speaks for.
-fn best(clause: &Clause) -> Option<&str> {
-    clause.cues.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|cue| cue.group.as_str())
-}
-
 /// A piece with its cues.
 fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
     let (start, end) = text.trimmed(from, to);
@@ -251,6 +249,12 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
         let spans = if parts.is_empty() { whole.into_iter().collect() } else { parts };
         cues.push(Cue { group: (*group).to_owned(), class: class_of(group), weight: *weight, spans });
     }
+    // Whether something is so is asked; nothing is to be changed.
+    if is(&WHETHER, plain) {
+        for cue in cues.iter_mut().filter(|cue| matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete))) {
+            cue.weight *= 0.3;
+        }
+    }
     let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
     Clause { start: from, end: to, cues, inherits: false, earlier: false, asks }
 }
@@ -272,7 +276,12 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
         if !(led || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
             continue;
         }
-        push(cues, &token.root, if led { 5.2 } else { 4.2 }, vec![(token.start, token.end)]);
+        let mut spans = vec![(token.start, token.end)];
+        if led {
+            spans.extend(tokens.first().map(|head| (head.start, head.end)));
+            spans.extend(tokens.get(at - 1).map(|before| (before.start, before.end)));
+        }
+        push(cues, &token.root, if led { 5.2 } else { 4.2 }, spans);
     }
 }
 
