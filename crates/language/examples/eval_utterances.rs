@@ -22,9 +22,11 @@ use steward_language::Encoder;
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wrong = arguments.iter().any(|argument| argument == "--wrong");
-    let named: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+    let named: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
     if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--say=")) {
-        let bench = Bench::open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
+        let bench =
+            Bench::open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
         println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
         return Ok(());
     }
@@ -40,9 +42,17 @@ fn main() -> Result<(), Failure> {
         reports.push((name.to_owned(), report));
     }
     println!("{}", table(&reports));
+    for (name, report) in &reports {
+        report.missed().iter().for_each(|goal| println!("{name}: {goal}"));
+    }
     let mut took: Vec<_> = reports.iter().flat_map(|(_, report)| report.took.iter().copied()).collect();
     took.sort();
     let at = |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default();
-    println!("an understanding takes {:?} at p50, {:?} at p95, {:?} at most", at(0.5), at(0.95), took.last().copied().unwrap_or_default());
+    println!(
+        "an understanding takes {:?} at p50, {:?} at p95, {:?} at most",
+        at(0.5),
+        at(0.95),
+        took.last().copied().unwrap_or_default()
+    );
     Ok(())
 }
