@@ -24,6 +24,15 @@ fn main() -> Result<(), Failure> {
     let wrong = arguments.iter().any(|argument| argument == "--wrong");
     let named: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+<<<<<<< HEAD
+=======
+    if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--say=")) {
+        let bench =
+            Bench::open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
+        println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
+        return Ok(());
+    }
+>>>>>>> h-1
     let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
@@ -36,6 +45,9 @@ fn main() -> Result<(), Failure> {
         reports.push((name.to_owned(), report));
     }
     println!("{}", table(&reports));
+    for (name, report) in &reports {
+        report.missed().iter().for_each(|goal| println!("{name}: {goal}"));
+    }
     let mut took: Vec<_> = reports.iter().flat_map(|(_, report)| report.took.iter().copied()).collect();
     took.sort();
     let at = |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default();

@@ -15,6 +15,8 @@ pub(super) struct Lexicon {
     groups: Vec<Vec<&'static str>>,
     /// Which groups a phrase stands in, by its stems.
     places: HashMap<String, Vec<usize>>,
+    /// All its words, in small letters.
+    words: BTreeSet<String>,
 }
 
 static EVERYDAY: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::read(include_str!("lexicon.txt")));
@@ -50,7 +52,8 @@ impl Lexicon {
                 }
             }
         }
-        Self { groups, places }
+        let all = groups.iter().flatten().flat_map(|phrase| words(phrase)).map(|word| word.lower).collect();
+        Self { groups, places, words: all }
     }
 
     /// The groups that a text speaks of.
@@ -62,6 +65,11 @@ impl Lexicon {
             }
         }
         found
+    }
+
+    /// Whether a word stands anywhere in it.
+    pub(super) fn knows(&self, word: &str) -> bool {
+        self.words.contains(word)
     }
 
     /// The groups of one word.

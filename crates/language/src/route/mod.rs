@@ -20,6 +20,11 @@ use signal::{BY_EXAMPLE, BY_NAME, Signals, Weights, scope, shares};
 use std::sync::Arc;
 use steward_domain::{Confidence, Domain, DomainName, DomainRoutingDecision, Question};
 
+/// Whether a word, in small letters, is known as everyday English.
+pub(crate) fn everyday(word: &str) -> bool {
+    lexicon::everyday().knows(word)
+}
+
 /// How sure an understanding must be when nothing is said.
 pub const THRESHOLD: f32 = 0.75;
 /// How likely a question must be inside of some domain.

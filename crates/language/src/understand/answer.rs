@@ -29,7 +29,12 @@ fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
 }
 
 /// The old understanding, completed or turned down; nothing when this answers no question.
-pub(super) fn answer(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) -> Option<Understood> {
+pub(super) fn answer(
+    reader: &Reader,
+    text: &Text,
+    given: &Given<'_>,
+    pending: &Pending,
+) -> Option<Understood> {
     let plain = text.plain.trim();
     if plain.is_empty() {
         return None;
@@ -53,14 +58,16 @@ pub(super) fn answer(reader: &Reader, text: &Text, given: &Given<'_>, pending: &
         }
         Why::Field => with_field(reader, text, given, pending),
         Why::Meaning => {
-            let choice = chosen(text, &question.options).or_else(|| by_verb(reader, text, &question.options))?;
+            let choice =
+                chosen(text, &question.options).or_else(|| by_verb(reader, text, &question.options))?;
             with_tool(reader, given, pending, choice)
         }
         Why::Domain => {
             let choice = chosen(text, &question.options)?;
             let mut out = pending.understood.clone();
             for step in &mut out.steps {
-                step.domain = choice.value.as_str().and_then(|name| steward_domain::DomainName::new(name).ok());
+                step.domain =
+                    choice.value.as_str().and_then(|name| steward_domain::DomainName::new(name).ok());
             }
             Some(completed(reader, out))
         }
@@ -69,7 +76,11 @@ pub(super) fn answer(reader: &Reader, text: &Text, given: &Given<'_>, pending: &
 
 /// Whether it is a few words that ask for nothing by themselves.
 fn short(reader: &Reader, text: &Text) -> bool {
-    let strongest = clauses(text, &reader.catalogue).iter().flat_map(|clause| clause.cues.iter()).map(|cue| cue.weight).fold(0.0, f32::max);
+    let strongest = clauses(text, &reader.catalogue)
+        .iter()
+        .flat_map(|clause| clause.cues.iter())
+        .map(|cue| cue.weight)
+        .fold(0.0, f32::max);
     text.tokens.len() <= 6 && strongest < 2.5
 }
 
@@ -87,22 +98,28 @@ fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Option<&'a Choice> {
         Value::String(text) => lower(text) == said,
         other => said.as_slice() == [other.to_string()],
     };
-    if let Some(choice) = options.iter().find(|choice| lower(&choice.label) == said).or_else(|| options.iter().find(id)) {
+    if let Some(choice) =
+        options.iter().find(|choice| lower(&choice.label) == said).or_else(|| options.iter().find(id))
+    {
         return Some(choice);
     }
     match place(plain) {
-        Some(Place::Nth(number)) if said.len() <= 5 => return number.checked_sub(1).and_then(|at| options.get(at)),
+        Some(Place::Nth(number)) if said.len() <= 5 => {
+            return number.checked_sub(1).and_then(|at| options.get(at));
+        }
         Some(Place::Last) if said.len() <= 5 => return options.last(),
         _ => {}
     }
     // A bare number is a place when it is no id.
     if let ([only], true) = (said.as_slice(), options.len() > 1)
-        && let Some(choice) = only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).and_then(|at| options.get(at))
+        && let Some(choice) =
+            only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).and_then(|at| options.get(at))
     {
         return Some(choice);
     }
     // Words that only one option has, in a message that is little else.
-    let telling: Vec<String> = words(&text.raw).into_iter().filter(|word| !word.stop).map(|word| root(&word.lower)).collect();
+    let telling: Vec<String> =
+        words(&text.raw).into_iter().filter(|word| !word.stop).map(|word| root(&word.lower)).collect();
     let holds = |choice: &&Choice| {
         let name: Vec<String> = lower(&choice.label).iter().map(|word| root(word)).collect();
         !telling.is_empty() && telling.iter().all(|word| name.contains(word))
@@ -119,7 +136,11 @@ fn completed(reader: &Reader, mut out: Understood) -> Understood {
     out.answered = Answered::Completed;
     out.question = None;
     out.reasons = vec!["it answers what was asked".into()];
-    let next = out.steps.iter().enumerate().find_map(|(at, step)| ask_field(&reader.catalogue, step, at, &Clause::default()));
+    let next = out
+        .steps
+        .iter()
+        .enumerate()
+        .find_map(|(at, step)| ask_field(&reader.catalogue, step, at, &Clause::default()));
     out.question = next;
     finish(reader, &mut out, &BTreeMap::new());
     out
@@ -129,13 +150,21 @@ fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understoo
     let mut out = pending.understood.clone();
     if let Some(step) = out.steps.get_mut(pending.question.step) {
         let tool = step.tool().and_then(|tool| reader.catalogue.tool(tool));
-        let need = pending.question.field.as_ref().and_then(|field| step.also.iter().position(|need| need.field == *field));
+        let need = pending
+            .question
+            .field
+            .as_ref()
+            .and_then(|field| step.also.iter().position(|need| need.field == *field));
         if let (Some(need), Some(field)) = (need, pending.question.field.clone()) {
             step.also.remove(need);
             step.arguments.insert(field, argument(json!(choice.label)));
         } else {
             let entity_type = match &step.target {
-                Some(Target::Named { entity_type, .. } | Target::Id { entity_type, .. }) if !entity_type.is_empty() => entity_type.clone(),
+                Some(Target::Named { entity_type, .. } | Target::Id { entity_type, .. })
+                    if !entity_type.is_empty() =>
+                {
+                    entity_type.clone()
+                }
                 _ => tool.and_then(|tool| tool.entity.clone()).unwrap_or_default(),
             };
             let id = match &choice.value {
@@ -144,7 +173,10 @@ fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understoo
             };
             let thing = super::types::Thing { entity_type, id, name: Some(choice.label.clone()) };
             step.target = Some(Target::Known { things: vec![thing] });
-            step.target_field = step.target_field.clone().or_else(|| tool.and_then(Prepared::target).map(|field| field.name.clone()));
+            step.target_field = step
+                .target_field
+                .clone()
+                .or_else(|| tool.and_then(Prepared::target).map(|field| field.name.clone()));
         }
     }
     completed(reader, out)
@@ -161,7 +193,11 @@ fn by_words(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) 
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
     let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
     let entity_type = tool.entity.clone().unwrap_or_default();
-    let number = text.tokens.first().and_then(|token| token.lower.parse::<u64>().ok()).filter(|_| text.tokens.len() == 1);
+    let number = text
+        .tokens
+        .first()
+        .and_then(|token| token.lower.parse::<u64>().ok())
+        .filter(|_| text.tokens.len() == 1);
     step.target = Some(match (filled.id, number) {
         (Some((id, ..)), _) => Target::Id { id, entity_type },
         (None, Some(number)) => Target::Id { id: json!(number), entity_type },
@@ -218,19 +254,40 @@ fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending
 }
 
 /// What is said as a value of a field. A whole new request is none.
-fn value_of(reader: &Reader, text: &Text, given: &Given<'_>, tool: &Prepared, field: &Known, options: &[Choice]) -> Option<Value> {
+fn value_of(
+    reader: &Reader,
+    text: &Text,
+    given: &Given<'_>,
+    tool: &Prepared,
+    field: &Known,
+    options: &[Choice],
+) -> Option<Value> {
     let raw = text.raw.trim().trim_matches(['"', '\'', '“', '”']).trim_end_matches(['.', '!']).to_owned();
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
     match field.role {
         Role::Choice => {
             let tokens: Vec<_> = text.tokens.iter().collect();
-            let said = field.choices.iter().find(|choice| (0..tokens.len()).any(|at| choice_at(&tokens, at, choice).is_some()));
-            said.map(|choice| json!(choice)).filter(|_| text.tokens.len() <= 6).or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
+            let said = field
+                .choices
+                .iter()
+                .find(|choice| (0..tokens.len()).any(|at| choice_at(&tokens, at, choice).is_some()));
+            said.map(|choice| json!(choice))
+                .filter(|_| text.tokens.len() <= 6)
+                .or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
         }
         Role::Day | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
-            fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today)).arguments.remove(&field.name).map(|argument| argument.value)
+            fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today))
+                .arguments
+                .remove(&field.name)
+                .map(|argument| argument.value)
         }
-        Role::Tags => Some(json!(raw.split([',', ';']).flat_map(|part| part.split(" and ")).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>())),
+        Role::Tags => Some(json!(
+            raw.split([',', ';'])
+                .flat_map(|part| part.split(" and "))
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+        )),
         _ if text.quotes.is_empty() && asks_anew(reader, text) => None,
         _ => Some(json!(raw)),
     }
@@ -239,7 +296,10 @@ fn value_of(reader: &Reader, text: &Text, given: &Given<'_>, tool: &Prepared, fi
 /// Whether this is a request of its own: it opens with a verb and names a type of thing that tools act on.
 fn asks_anew(reader: &Reader, text: &Text) -> bool {
     let typed = text.tokens.iter().any(|token| !reader.catalogue.types_of(&token.lower).is_empty());
-    let opens = clauses(text, &reader.catalogue).iter().flat_map(|clause| clause.cues.iter()).any(|cue| cue.weight >= 4.0);
+    let opens = clauses(text, &reader.catalogue)
+        .iter()
+        .flat_map(|clause| clause.cues.iter())
+        .any(|cue| cue.weight >= 4.0);
     let asks = clauses(text, &reader.catalogue).first().is_some_and(|clause| clause.asks);
     typed && (opens || asks)
 }
@@ -249,9 +309,22 @@ fn by_verb<'a>(reader: &Reader, text: &Text, options: &'a [Choice]) -> Option<&'
     if text.tokens.len() > 5 {
         return None;
     }
-    let cues: Vec<String> = clauses(text, &reader.catalogue).into_iter().flat_map(|clause| clause.cues).map(|cue| cue.group).collect();
-    let said = |tool: &Prepared| tool.groups.iter().any(|group| cues.iter().any(|cue| cue == group)) || text.tokens.iter().any(|token| token.root == tool.verb || tool.entity.as_deref().is_some_and(|entity| root(entity) == token.root));
-    let fitting: Vec<&Choice> = options.iter().filter(|choice| choice.value.as_str().and_then(|name| reader.catalogue.tool(name)).is_some_and(said)).collect();
+    let cues: Vec<String> = clauses(text, &reader.catalogue)
+        .into_iter()
+        .flat_map(|clause| clause.cues)
+        .map(|cue| cue.group)
+        .collect();
+    let said = |tool: &Prepared| {
+        tool.groups.iter().any(|group| cues.iter().any(|cue| cue == group))
+            || text.tokens.iter().any(|token| {
+                token.root == tool.verb
+                    || tool.entity.as_deref().is_some_and(|entity| root(entity) == token.root)
+            })
+    };
+    let fitting: Vec<&Choice> = options
+        .iter()
+        .filter(|choice| choice.value.as_str().and_then(|name| reader.catalogue.tool(name)).is_some_and(said))
+        .collect();
     fitting.first().copied()
 }
 
@@ -266,7 +339,10 @@ fn with_tool(reader: &Reader, given: &Given<'_>, pending: &Pending, choice: &Cho
     let entity_type = tool.entity.clone().unwrap_or_default();
     let target = tool.target().map(|_| match filled.id {
         Some((id, ..)) => Target::Id { id, entity_type },
-        None => Target::Named { words: filled.target.map_or_else(|| said.clone(), |piece| piece.words), entity_type },
+        None => Target::Named {
+            words: filled.target.map_or_else(|| said.clone(), |piece| piece.words),
+            entity_type,
+        },
     });
     let step = Step {
         domain: tool.tool.domain.clone(),

@@ -1,10 +1,13 @@
 //! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
 //! names, descriptions and schemas, once.
 
-use super::lexicon::{Class, class_of, root, same_noun_roots, singular, verb_groups, verbs};
+use super::lexicon::{
+    Class, class_of, is_person, root, same_field, same_noun_roots, singular, verb_groups, verbs,
+};
 use super::text::{Text, slip, swapped};
 use super::types::Tool;
 use crate::Encoder;
+use crate::route::everyday;
 use crate::words::{is_stop, name_words, words};
 use regex::Regex;
 use serde_json::Value;
@@ -62,6 +65,11 @@ pub(super) struct Known {
     pub(super) of: Option<String>,
     /// Whether numbers are whole.
     pub(super) whole: bool,
+    /// Whether it names a person.
+    pub(super) person: bool,
+    /// For yes or no: roots of what its description says of each.
+    pub(super) yes: BTreeSet<String>,
+    pub(super) no: BTreeSet<String>,
 }
 
 /// A tool, prepared.
@@ -76,6 +84,10 @@ pub(super) struct Prepared {
     pub(super) class: Class,
     /// What it acts on or gives.
     pub(super) entity: Option<String>,
+    /// What its result consists of, where that is another type.
+    pub(super) gives: Option<String>,
+    /// Roots of the telling words of its description.
+    pub(super) telling: BTreeSet<String>,
     pub(super) fields: Vec<Known>,
     pub(super) vector: Option<Arc<[f32]>>,
     /// Whether all it takes is a question in plain words.
@@ -99,7 +111,11 @@ impl Prepared {
     /// The field for a thing of another type that must be there already.
     pub(super) fn refers(&self) -> Option<&Known> {
         let there = |field: &&Known| field.of.is_some() && field.role == Role::Open;
-        self.fields.iter().filter(there).find(|field| field.required).or_else(|| self.fields.iter().find(there))
+        self.fields
+            .iter()
+            .filter(there)
+            .find(|field| field.required)
+            .or_else(|| self.fields.iter().find(there))
     }
 }
 
@@ -125,7 +141,8 @@ pub(super) struct Catalogue {
 impl Catalogue {
     pub(super) fn new(encoder: &Encoder, tools: Vec<Tool>, titles: &BTreeMap<DomainName, String>) -> Self {
         let types = types(&tools);
-        let mut prepared: Vec<Prepared> = tools.into_iter().map(|tool| prepare(encoder, tool, &types)).collect();
+        let mut prepared: Vec<Prepared> =
+            tools.into_iter().map(|tool| prepare(encoder, tool, &types)).collect();
         // What a thing is called in brackets behind its name is another name of it.
         let mut types: Vec<Type> = types;
         for kind in &mut types {
@@ -142,7 +159,8 @@ impl Catalogue {
             containers.extend(words(title).iter().filter(|word| !word.stop).map(|word| root(&word.lower)));
             containers.extend(name_words(name).iter().map(|word| root(word)));
         }
-        let known: BTreeSet<String> = prepared.iter().flat_map(|tool| [tool.verb.clone(), tool.told.clone()]).collect();
+        let known: BTreeSet<String> =
+            prepared.iter().flat_map(|tool| [tool.verb.clone(), tool.told.clone()]).collect();
         prepared.sort_by(|a, b| a.tool.name.cmp(&b.tool.name));
         Self { tools: prepared, types, containers, verbs: known }
     }
@@ -170,10 +188,21 @@ impl Catalogue {
         !verb_groups(root).is_empty() || self.verbs.contains(root)
     }
 
+    /// Whether a verb is the own verb of a tool, beyond making, showing, changing and deleting.
+    pub(super) fn special(&self, root: &str) -> bool {
+        let plain = ["create", "read", "list", "search", "update", "delete"];
+        let groups: Vec<&str> = verb_groups(root).iter().map(|(group, _)| *group).collect();
+        self.tools.iter().any(|tool| {
+            tool.verb == root
+                || tool.groups.iter().any(|group| groups.contains(group) && !plain.contains(group))
+        })
+    }
+
     /// Mends what is misspelt: the verb that opens a segment, and nouns that name a type of thing.
     pub(super) fn mend(&self, text: &mut Text, heads: &[usize]) {
         let mut right: Vec<(usize, String)> = Vec::new();
-        for (at, token) in text.tokens.iter().enumerate().filter(|(_, token)| !token.quoted && !token.capital) {
+        for (at, token) in text.tokens.iter().enumerate().filter(|(_, token)| !token.quoted && !token.capital)
+        {
             if token.lower.chars().any(char::is_numeric) || is_stop(&token.lower) {
                 continue;
             }
@@ -186,10 +215,20 @@ impl Catalogue {
             };
             let known = !self.types_of(&token.lower).is_empty();
             // A wrong letter in a short word may well be another word: "flat" is no "flag".
-            let verb = || verbs().find(|verb| slip(&token.lower, verb) && (verb.len() != token.lower.len() || verb.len() > 5 || swapped(&token.lower, verb)));
+            let verb = || {
+                verbs().find(|verb| {
+                    slip(&token.lower, verb)
+                        && (verb.len() != token.lower.len() || verb.len() > 5 || swapped(&token.lower, verb))
+                })
+            };
             if head && let Some(verb) = verb() {
                 right.push((at, verb.to_owned()));
-            } else if !known && token.lower.len() >= 4 && !self.is_verb(&token.root) && let Some(noun) = noun() {
+            } else if !known
+                && token.lower.len() >= 4
+                && !verbs().any(|verb| verb == token.lower)
+                && !everyday(&token.lower)
+                && let Some(noun) = noun()
+            {
                 right.push((at, noun));
             }
         }
@@ -204,14 +243,15 @@ fn share(tools: &mut [Prepared]) {
     let mut known: BTreeMap<(Option<DomainName>, String), (Vec<String>, BTreeSet<String>)> = BTreeMap::new();
     for tool in tools.iter() {
         for field in &tool.fields {
-            let (examples, cues) = known.entry((tool.tool.domain.clone(), field.name.clone())).or_default();
+            let (examples, cues) =
+                known.entry((tool.tool.domain.clone(), singular(&field.name))).or_default();
             examples.extend(field.examples.iter().cloned());
             cues.extend(field.cues.iter().cloned());
         }
     }
     for tool in tools {
         for field in &mut tool.fields {
-            if let Some((examples, cues)) = known.get(&(tool.tool.domain.clone(), field.name.clone())) {
+            if let Some((examples, cues)) = known.get(&(tool.tool.domain.clone(), singular(&field.name))) {
                 field.examples.clone_from(examples);
                 field.cues.clone_from(cues);
             }
@@ -230,9 +270,13 @@ fn types(tools: &[Tool]) -> Vec<Type> {
     for tool in tools {
         let words = own_words(&tool.name);
         let basic = words.first().is_some_and(|verb| {
-            verb_groups(&root(verb)).iter().any(|(group, _)| ["create", "read", "list", "search", "delete", "update"].contains(group))
+            verb_groups(&root(verb))
+                .iter()
+                .any(|(group, _)| ["create", "read", "list", "search", "delete", "update"].contains(group))
         });
-        let Some(noun) = words.last().filter(|_| basic && words.len() > 1 && !is_free(&tool.input)) else { continue };
+        let Some(noun) = words.last().filter(|_| basic && words.len() > 1 && !is_free(&tool.input)) else {
+            continue;
+        };
         let (name, domain) = (singular(noun), tool.domain.clone());
         // `update_deal_stage` changes a deal: its last noun is a field.
         let fields = tool.input.get("properties").and_then(Value::as_object);
@@ -290,28 +334,61 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     let own = own_words(&tool.name);
     let verb = own.first().map(|verb| root(verb)).unwrap_or_default();
     let told = words(&tool.description).first().map(|word| root(&word.lower)).unwrap_or_default();
-    let here = |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
+    let here =
+        |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
     let noun = own.iter().skip(1).find(|noun| here(noun)).or_else(|| own.iter().skip(1).next_back());
-    let entity = noun.map(|noun| singular(noun));
+    // "The book's number": what the id belongs to is what is acted on, whatever the tool is called.
+    let owner = tool
+        .input
+        .get("properties")
+        .and_then(|fields| fields.get("id"))
+        .and_then(|id| id.get("description"))
+        .and_then(Value::as_str);
+    let owner = owner
+        .and_then(|text| words(text).into_iter().map(|word| singular(&word.lower)).find(|word| here(word)));
+    let entity = owner.or_else(|| noun.map(|noun| singular(noun)));
     let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
     // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
     let known = verb_groups(&verb);
-    let mut groups: BTreeSet<&'static str> = known.iter().filter(own_group).map(|(group, _)| *group).collect();
+    let mut groups: BTreeSet<&'static str> =
+        known.iter().filter(own_group).map(|(group, _)| *group).collect();
     if groups.is_empty() {
         groups = known.iter().take(1).map(|(group, _)| *group).collect();
     }
     let input = tool.input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    let required: BTreeSet<&str> =
-        tool.input.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: BTreeSet<&str> = tool
+        .input
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let many = input.contains_key("query") || input.contains_key("q");
     let class = groups.iter().find_map(|group| class_of(group));
     let has_id = input.keys().any(|name| is_id(name, entity.as_deref()));
     let class = match class {
-        Some(class @ (Class::Read | Class::List | Class::Search)) if tool.read_only || !tool.destructive => class,
-        Some(class) if !tool.read_only => {
-            if tool.destructive { Class::Delete } else if class == Class::Create && has_id { Class::Update } else { class }
+        Some(class @ (Class::Read | Class::List | Class::Search)) if tool.read_only || !tool.destructive => {
+            class
         }
-        _ if tool.read_only => if many { Class::Search } else if has_id { Class::Read } else { Class::List },
+        Some(class) if !tool.read_only => {
+            if tool.destructive {
+                Class::Delete
+            } else if class == Class::Create && has_id {
+                Class::Update
+            } else {
+                class
+            }
+        }
+        _ if tool.read_only => {
+            if many {
+                Class::Search
+            } else if has_id {
+                Class::Read
+            } else {
+                Class::List
+            }
+        }
         _ if tool.destructive => Class::Delete,
         _ if has_id => Class::Update,
         _ => Class::Create,
@@ -319,17 +396,45 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     let free = is_free(&tool.input);
     let mut fields: Vec<Known> = Vec::new();
     for (name, schema) in &input {
-        fields.push(field(name, schema, required.contains(name.as_str()), class, entity.as_deref(), has_id, tool.read_only, &here));
+        fields.push(field(
+            name,
+            schema,
+            required.contains(name.as_str()),
+            class,
+            entity.as_deref(),
+            has_id,
+            tool.read_only,
+            &here,
+        ));
     }
     // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
     fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
     let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
-    Prepared { verb, told, groups, class, entity, fields, vector, free, tool }
+    let gives = gives(tool.output.as_ref(), types);
+    let telling = words(&tool.description)
+        .into_iter()
+        .filter(|word| !word.stop && word.lower.len() > 2)
+        .map(|word| root(&word.lower))
+        .collect();
+    Prepared { verb, told, groups, class, entity, gives, telling, fields, vector, free, tool }
+}
+
+/// The type of the things in a result: the name of its list.
+fn gives(output: Option<&Value>, types: &[Type]) -> Option<String> {
+    let fields = output?.get("properties")?.as_object()?;
+    fields
+        .iter()
+        .filter(|(_, schema)| schema.get("items").is_some())
+        .map(|(name, _)| singular(name))
+        .find(|name| types.iter().any(|kind| kind.name == *name))
 }
 
 fn is_id(name: &str, entity: Option<&str>) -> bool {
     let words = name_words(name);
-    name == "id" || (words.len() == 2 && words.last().is_some_and(|last| last == "id") && words.first().map(String::as_str) == entity)
+    name == "id"
+        || (words.len() == 2
+            && words.last().is_some_and(|last| last == "id")
+            && words.first().map(String::as_str) == entity)
 }
 
 #[expect(clippy::too_many_arguments, reason = "all of it is read from one tool, and only here")]
@@ -346,25 +451,40 @@ fn field(
     let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
     let kind = match schema.get("type") {
         Some(Value::String(kind)) => kind.as_str(),
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("string"),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("string")
+        }
         _ => "string",
     };
     let description = text("description");
     let all = name_words(name);
-    let words: Vec<String> = all.iter().filter(|word| !["new", "the"].contains(&word.as_str())).cloned().collect();
+    let words: Vec<String> =
+        all.iter().filter(|word| !["new", "the"].contains(&word.as_str())).cloned().collect();
     let fresh = all.first().is_some_and(|first| first == "new");
     let last = words.last().map(String::as_str).unwrap_or_default();
-    let choices: Vec<String> =
-        schema.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    let is_title = ["title", "name", "subject", "label", "heading", "headline"].contains(&last) || Some(last) == entity;
-    let of_type = words.iter().find(|word| here(word) && Some(singular(word).as_str()) != entity).map(|word| singular(word));
+    let choices: Vec<String> = schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    let is_title =
+        ["title", "name", "subject", "label", "heading", "headline"].contains(&last) || Some(last) == entity;
+    let of_type = words
+        .iter()
+        .find(|word| here(word) && Some(singular(word).as_str()) != entity)
+        .map(|word| singular(word));
     let day = text("format").starts_with("date") || description.contains("YYYY-MM-DD");
     let role = match kind {
         _ if !choices.is_empty() => Role::Choice,
         _ if is_id(name, entity) => Role::Id,
         "array" => Role::Tags,
         "boolean" => Role::Flag,
-        "integer" | "number" if ["limit", "count", "top", "max", "size", "per_page"].contains(&name) => Role::Limit,
+        "integer" | "number" if ["limit", "count", "top", "max", "size", "per_page"].contains(&name) => {
+            Role::Limit
+        }
         "integer" | "number" => Role::Number,
         _ if day => Role::Day,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
@@ -373,7 +493,21 @@ fn field(
         _ if last == "email" || text("format") == "email" => Role::Email,
         _ if ["phone", "telephone", "mobile"].contains(&last) => Role::Phone,
         _ if is_question(last) && read_only => Role::Query,
-        _ if ["text", "body", "content", "summary", "description", "message", "note", "comment", "details"].contains(&last) => Role::Long,
+        _ if [
+            "text",
+            "body",
+            "content",
+            "summary",
+            "description",
+            "message",
+            "note",
+            "comment",
+            "details",
+        ]
+        .contains(&last) =>
+        {
+            Role::Long
+        }
         _ => Role::Open,
     };
     Known {
@@ -383,19 +517,40 @@ fn field(
         examples: examples(description),
         cues: crate::words::words(description)
             .into_iter()
-            .filter(|word| !word.stop && word.lower.len() > 3 && !["only", "when"].contains(&word.lower.as_str()))
+            .filter(|word| {
+                !word.stop && word.lower.len() > 3 && !["only", "when"].contains(&word.lower.as_str())
+            })
             .map(|word| root(&word.lower))
             .collect(),
         of: of_type,
         whole: kind == "integer",
+        person: is_person(last) || same_field(last, "author") || description.starts_with("Who "),
+        yes: part(description, "true:"),
+        no: part(description, "false:"),
         name: name.to_owned(),
         words,
     }
 }
 
+/// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of them.
+fn part(description: &str, which: &str) -> BTreeSet<String> {
+    let rest = description.split_once(which).map_or("", |(_, rest)| rest);
+    let end = rest.split(';').next().unwrap_or_default();
+    crate::words::words(end)
+        .into_iter()
+        .filter(|word| {
+            !word.stop && word.lower.len() > 3 && !["only", "what", "should"].contains(&word.lower.as_str())
+        })
+        .map(|word| root(&word.lower))
+        .collect()
+}
+
 /// "What it belongs to, like home or work": home, work.
 fn examples(description: &str) -> Vec<String> {
-    let Some((_, rest)) = description.split_once(", like ").or_else(|| description.split_once("such as ")) else {
+    let opens = description.strip_prefix("Like ").map(|rest| ("", rest));
+    let Some((_, rest)) =
+        opens.or_else(|| description.split_once(", like ")).or_else(|| description.split_once("such as "))
+    else {
         return Vec::new();
     };
     rest.split([',', ';', '.'])

@@ -5,7 +5,7 @@
 
 use super::catalogue::{Catalogue, Prepared};
 use super::fill::{Filled, fill, is_determiner};
-use super::lexicon::{Class, is_generic, is_person, plural};
+use super::lexicon::{Class, is_generic, is_person, plural, verb_groups};
 use super::text::{Text, Token};
 use super::values::When;
 use super::wish::{Clause, Cue};
@@ -26,6 +26,8 @@ pub(super) struct Candidate {
     pub(super) verb: f32,
     pub(super) noun: f32,
     pub(super) near: f32,
+    /// What of the clause its description says, too.
+    pub(super) told: f32,
     pub(super) filled: Filled,
 }
 
@@ -39,7 +41,10 @@ pub(super) struct Around<'a> {
     pub(super) back: bool,
 }
 
-const GENERIC: &[&str] = &["create", "remind", "read", "list", "search", "update", "delete", "move", "postpone", "rename", "reopen", "raise", "lower"];
+const GENERIC: &[&str] = &[
+    "create", "remind", "read", "list", "search", "update", "delete", "move", "postpone", "rename", "reopen",
+    "raise", "lower",
+];
 
 /// How a cue speaks for a tool.
 fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
@@ -62,15 +67,26 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
 }
 
 /// All tools that may be meant, the likeliest first.
-pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around: &Around<'_>) -> Vec<Candidate> {
+pub(super) fn choose(
+    text: &Text,
+    catalogue: &Catalogue,
+    clause: &Clause,
+    around: &Around<'_>,
+) -> Vec<Candidate> {
     let (start, end) = text.trimmed(clause.start, clause.end);
-    let tokens: Vec<&Token> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let tokens: Vec<&Token> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let head = tokens.first().filter(|token| !token.quoted);
     let kinds = Kinds::read(catalogue, &tokens);
-    let changes = clause.cues.iter().filter(|cue| cue.weight >= 4.0 && (clause.inherits || !cue.spans.is_empty())).any(|cue| {
-        matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete))
-    });
-    let shows = clause.cues.iter().any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
+    let changes = clause
+        .cues
+        .iter()
+        .filter(|cue| cue.weight >= 4.0 && (clause.inherits || !cue.spans.is_empty()))
+        .any(|cue| matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete)));
+    let shows = clause
+        .cues
+        .iter()
+        .any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
     let mut found: Vec<Candidate> = Vec::new();
     for (at, tool) in catalogue.tools.iter().enumerate().filter(|(_, tool)| !tool.free) {
         let mut verb = 0.0_f32;
@@ -85,13 +101,24 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
             let weight = if head.root == tool.verb { 4.5 } else { 3.8 };
             if weight > verb {
                 verb = weight;
-                cue = Some(Cue { group: tool.verb.clone(), class: Some(tool.class), weight, spans: vec![(head.start, head.end)] });
+                cue = Some(Cue {
+                    group: tool.verb.clone(),
+                    class: Some(tool.class),
+                    weight,
+                    spans: vec![(head.start, head.end)],
+                });
             }
         }
         let filled = fill(text, catalogue, tool, clause, cue.as_ref(), around.days);
         let noun = kinds.speak(tool, &filled);
-        let near = around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
-        let mut score = verb + noun + 3.0 * near + filled.evidence - 0.7 * filled.left as f32 - 1.5 * filled.missing.len() as f32;
+        let near =
+            around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
+        let told = kinds.told(tool);
+        // What the description says, too, is not left over.
+        let left = (filled.left as f32 - told).max(0.0);
+        let mut score = 0.8 * told + verb + noun + 3.0 * near + filled.evidence
+            - 0.7 * left
+            - 1.5 * filled.missing.len() as f32;
         score += target(tool, &filled, &tokens, around);
         if clause.asks && !tool.tool.read_only && !changes {
             score -= 4.0;
@@ -105,7 +132,7 @@ pub(super) fn choose(text: &Text, catalogue: &Catalogue, clause: &Clause, around
         if let Some(domain) = &tool.tool.domain {
             score += 2.5 * around.domains.get(domain).copied().unwrap_or(0.0);
         }
-        found.push(Candidate { at, score, verb, noun, near, filled });
+        found.push(Candidate { at, score, verb, noun, near, told, filled });
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
     found
@@ -122,7 +149,11 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'
         (Some(_), _) => score += 1.5,
         (None, Some(piece)) => {
             score += 0.8;
-            let before = tokens.iter().rev().find(|token| token.end <= piece.start).map_or("", |token| token.lower.as_str());
+            let before = tokens
+                .iter()
+                .rev()
+                .find(|token| token.end <= piece.start)
+                .map_or("", |token| token.lower.as_str());
             if ["a", "an", "some"].contains(&before) && tool.class != Class::Update {
                 score -= 3.0;
             }
@@ -133,11 +164,25 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'
     if around.back && filled.id.is_none() && !around.recent.is_empty() {
         let entity = tool.entity.as_deref().unwrap_or_default();
         let of = |recent: &&Recent| recent.entity_type == entity;
-        let newest = around.recent.iter().max_by_key(|recent| recent.last).is_some_and(|newest| newest.entity_type == entity);
-        score += if newest { 1.0 } else if around.recent.iter().any(|recent| of(&recent)) { 0.4 } else { -0.8 };
+        let newest = around
+            .recent
+            .iter()
+            .max_by_key(|recent| recent.last)
+            .is_some_and(|newest| newest.entity_type == entity);
+        score += if newest {
+            1.0
+        } else if around.recent.iter().any(|recent| of(&recent)) {
+            0.4
+        } else {
+            -0.8
+        };
     }
     // Changing something needs something that it is changed to.
-    if tool.class == Class::Update && filled.set == 0 && tool.fields.iter().any(|field| field.name != "id") && tool.groups.contains("update") {
+    if tool.class == Class::Update
+        && filled.set == 0
+        && tool.fields.iter().any(|field| field.name != "id")
+        && tool.groups.contains("update")
+    {
         score -= 1.2;
     }
     score
@@ -149,7 +194,11 @@ struct Kinds {
     said: Vec<(String, Option<DomainName>, bool)>,
     several: bool,
     person: bool,
+    /// "A book called …": no particular one.
+    indefinite: bool,
     proper: bool,
+    /// Roots of the telling words, with what else each verb among them may be.
+    roots: Vec<(String, Vec<&'static str>)>,
 }
 
 impl Kinds {
@@ -161,9 +210,14 @@ impl Kinds {
                 continue;
             }
             // "How many notes does each tag have" is about tags.
-            let each = at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|before| ["each", "every", "per"].contains(&before.lower.as_str()));
+            let each = at
+                .checked_sub(1)
+                .and_then(|at| tokens.get(at))
+                .is_some_and(|before| ["each", "every", "per"].contains(&before.lower.as_str()));
             // "Who is Ann" asks for one.
-            let many = plural(&token.lower) && !(token.lower == "who" && tokens.get(at + 1).is_some_and(|next| ["is", "was"].contains(&next.lower.as_str())));
+            let many = plural(&token.lower)
+                && !(token.lower == "who"
+                    && tokens.get(at + 1).is_some_and(|next| ["is", "was"].contains(&next.lower.as_str())));
             for kind in catalogue.types_of(&token.lower) {
                 if each {
                     said.retain(|(name, domain, _)| *name != kind.name || *domain != kind.domain);
@@ -174,20 +228,65 @@ impl Kinds {
                 }
             }
         }
-        let several = tokens.iter().any(|token| !token.quoted && (is_generic(&token.lower) && plural(&token.lower) || ["everything", "all", "stuff"].contains(&token.lower.as_str())));
-        let person = tokens.iter().any(|token| ["he", "she", "him", "her", "his", "hers"].contains(&token.lower.as_str()));
+        let several = tokens.iter().any(|token| {
+            !token.quoted
+                && (is_generic(&token.lower) && plural(&token.lower)
+                    || ["everything", "all", "stuff"].contains(&token.lower.as_str()))
+        });
+        let person = tokens
+            .iter()
+            .any(|token| ["he", "she", "him", "her", "his", "hers"].contains(&token.lower.as_str()));
         let proper = tokens.windows(2).any(|pair| matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && !b.quoted && b.start - a.end == 1));
-        Self { said, several, person, proper }
+        let indefinite = tokens.windows(2).any(|pair| matches!(pair, [a, b] if ["a", "an", "any"].contains(&a.lower.as_str()) && !catalogue.types_of(&b.lower).is_empty()));
+        let telling = |token: &&&Token| {
+            !token.stop && !token.quoted && !token.capital && catalogue.types_of(&token.lower).is_empty()
+        };
+        let roots = tokens
+            .iter()
+            .filter(telling)
+            .map(|token| {
+                (token.root.clone(), verb_groups(&token.root).iter().map(|(group, _)| *group).collect())
+            })
+            .collect();
+        Self { said, several, person, indefinite, proper, roots }
+    }
+
+    /// How much of the clause the description of a tool says, too.
+    fn told(&self, tool: &Prepared) -> f32 {
+        let plain = ["create", "read", "list", "search", "update", "delete", "move"];
+        let shares = |groups: &[&'static str]| {
+            tool.telling.iter().any(|word| {
+                verb_groups(word).iter().any(|(group, _)| groups.contains(group) && !plain.contains(group))
+            })
+        };
+        let said =
+            self.roots.iter().filter(|(root, groups)| tool.telling.contains(root) || shares(groups)).count();
+        said.min(3) as f32
     }
 
     fn speak(&self, tool: &Prepared, filled: &Filled) -> f32 {
         let entity = tool.entity.as_deref().unwrap_or_default();
-        let place = self.said.iter().position(|(name, domain, _)| name == entity && *domain == tool.tool.domain);
-        let of_field = tool.fields.iter().any(|field| field.of.as_ref().is_some_and(|of| self.said.iter().any(|(name, ..)| name == of)));
-        let named_field = tool.fields.iter().any(|field| field.words.iter().any(|word| self.said.iter().any(|(name, ..)| name == word || plural(word) && word.starts_with(name.as_str()))));
+        let is =
+            |name: &String| name == entity || (tool.gives.as_ref() == Some(name) && tool.target().is_none());
+        let place = self.said.iter().position(|(name, domain, _)| is(name) && *domain == tool.tool.domain);
+        let of_field = tool
+            .fields
+            .iter()
+            .any(|field| field.of.as_ref().is_some_and(|of| self.said.iter().any(|(name, ..)| name == of)));
+        let named_field = tool.fields.iter().any(|field| {
+            field.words.iter().any(|word| {
+                self.said
+                    .iter()
+                    .any(|(name, ..)| name == word || plural(word) && word.starts_with(name.as_str()))
+            })
+        });
         let choice = filled.arguments.iter().any(|(name, argument)| {
             let listed = tool.named(name).is_some_and(|field| !field.choices.is_empty());
-            listed && argument.value.as_str().is_some_and(|value| self.said.iter().any(|(kind, ..)| kind == value))
+            listed
+                && argument
+                    .value
+                    .as_str()
+                    .is_some_and(|value| self.said.iter().any(|(kind, ..)| kind == value))
         });
         let mut points = match place {
             Some(0) => 2.5,
@@ -197,18 +296,21 @@ impl Kinds {
             None if !self.said.is_empty() => -2.0,
             None => 0.0,
         };
-        let many = place.and_then(|place| self.said.get(place)).is_some_and(|(.., many)| *many) || (place.is_none() && self.several);
+        let many = place.and_then(|place| self.said.get(place)).is_some_and(|(.., many)| *many)
+            || (place.is_none() && self.several);
         let one = place.and_then(|place| self.said.get(place)).is_some_and(|(.., many)| !*many);
         let lists = matches!(tool.class, Class::List | Class::Search);
         points += match tool.class {
             _ if many && lists => 1.0,
             Class::Read if many && place.is_some() => -1.5,
             Class::List if one && filled.arguments.is_empty() => -1.0,
+            Class::Read if self.indefinite => -2.0,
             Class::Read if one => 0.5,
             _ => 0.0,
         };
         if is_person(entity) {
-            points += if self.person { 1.2 } else { 0.0 } + if self.proper && self.said.is_empty() && tool.target().is_some() { 0.6 } else { 0.0 };
+            points += if self.person { 1.2 } else { 0.0 }
+                + if self.proper && self.said.is_empty() && tool.target().is_some() { 0.6 } else { 0.0 };
         }
         points
     }
@@ -220,8 +322,15 @@ static SERVICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// "Call me a taxi": something that is done for a person, with a noun that nothing here knows.
 pub(super) fn service(catalogue: &Catalogue, plain: &str) -> bool {
-    let noun = SERVICE.as_ref().and_then(|service| service.captures(plain)).and_then(|found| found.name("noun").map(|noun| noun.as_str().to_owned()));
-    noun.is_some_and(|noun| catalogue.types_of(&noun).is_empty() && !is_generic(&noun) && !["new", "list", "overview", "reminder", "summary"].contains(&noun.as_str()))
+    let noun = SERVICE
+        .as_ref()
+        .and_then(|service| service.captures(plain))
+        .and_then(|found| found.name("noun").map(|noun| noun.as_str().to_owned()));
+    noun.is_some_and(|noun| {
+        catalogue.types_of(&noun).is_empty()
+            && !is_generic(&noun)
+            && !["new", "list", "overview", "reminder", "summary"].contains(&noun.as_str())
+    })
 }
 
 /// Whether words are no words: rows of the keyboard, or no vowel in them.
@@ -230,7 +339,9 @@ pub(super) fn gibberish(tokens: &[Token]) -> bool {
     let odd = |token: &Token| {
         let word = token.lower.as_str();
         let letters = word.chars().all(|c| c.is_ascii_lowercase());
-        word.len() > 2 && letters && (rows.iter().any(|row| row.contains(word)) || !word.contains(['a', 'e', 'i', 'o', 'u', 'y']))
+        word.len() > 2
+            && letters
+            && (rows.iter().any(|row| row.contains(word)) || !word.contains(['a', 'e', 'i', 'o', 'u', 'y']))
     };
     !tokens.is_empty() && tokens.iter().all(odd)
 }

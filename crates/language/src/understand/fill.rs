@@ -38,8 +38,11 @@ pub(super) struct Filled {
     pub(super) set: usize,
 }
 
-const PREPOSITIONS: &[&str] = &["at", "in", "from", "for", "with", "of", "under", "to", "on", "by", "into", "onto", "about"];
-const DETERMINERS: &[&str] = &["the", "a", "an", "my", "our", "this", "that", "its", "his", "her", "their", "your", "some", "any", "all"];
+const PREPOSITIONS: &[&str] =
+    &["at", "in", "from", "for", "with", "of", "under", "to", "on", "by", "into", "onto", "about"];
+const DETERMINERS: &[&str] = &[
+    "the", "a", "an", "my", "our", "this", "that", "its", "his", "her", "their", "your", "some", "any", "all",
+];
 
 pub(super) struct Filler<'a> {
     text: &'a Text,
@@ -56,12 +59,31 @@ pub(super) struct Filler<'a> {
 }
 
 /// Fills the fields of a tool from a clause, with the cue that the tool was chosen by.
-pub(super) fn fill(text: &Text, catalogue: &Catalogue, tool: &Prepared, clause: &Clause, cue: Option<&Cue>, days: &[When]) -> Filled {
+pub(super) fn fill(
+    text: &Text,
+    catalogue: &Catalogue,
+    tool: &Prepared,
+    clause: &Clause,
+    cue: Option<&Cue>,
+    days: &[When],
+) -> Filled {
     let (start, end) = text.trimmed(clause.start, clause.end);
-    let tokens: Vec<&Token> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let tokens: Vec<&Token> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let quotes = text.quotes.iter().filter(|quote| quote.start >= start && quote.end <= end).collect();
     let used = vec![false; tokens.len()];
-    let mut filler = Filler { text, catalogue, tool, tokens, used, quotes, start, end, between: None, out: Filled::default() };
+    let mut filler = Filler {
+        text,
+        catalogue,
+        tool,
+        tokens,
+        used,
+        quotes,
+        start,
+        end,
+        between: None,
+        out: Filled::default(),
+    };
     // What says the same as the cue that was taken is used up with it.
     let group = cue.map(|cue| cue.group.as_str());
     let same = clause.cues.iter().filter(|one| Some(one.group.as_str()) == group);
@@ -147,7 +169,8 @@ impl<'a> Filler<'a> {
     /// Takes in the sign that belongs to a word: "#4", "C++".
     fn whole(&self, start: usize, end: usize) -> (usize, usize) {
         let rest = self.text.raw.get(end..).unwrap_or_default();
-        let more = rest.chars().take_while(|c| ['+', '%', ')'].contains(c)).map(char::len_utf8).sum::<usize>();
+        let more =
+            rest.chars().take_while(|c| ['+', '%', ')'].contains(c)).map(char::len_utf8).sum::<usize>();
         (start, end + more)
     }
 
@@ -157,8 +180,14 @@ impl<'a> Filler<'a> {
 
     fn polite(&mut self) {
         for at in 0..self.tokens.len() {
-            if ["please", "pls", "plz", "thanks", "kindly", "somewhere"].contains(&self.lower(at)) {
+            let new = self.lower(at) == "new" && self.tool.class == Class::Create && at < 3;
+            if new || ["please", "pls", "plz", "thanks", "kindly", "somewhere"].contains(&self.lower(at)) {
                 self.take(at);
+            }
+            // "The milk task from before".
+            if self.lower(at) == "from" && ["before", "earlier", "above"].contains(&self.lower(at + 1)) {
+                self.take(at);
+                self.take(at + 1);
             }
         }
     }
@@ -166,15 +195,19 @@ impl<'a> Filler<'a> {
     /// "to my list", "from the crm", "in our contacts": where all of them are.
     fn containers(&mut self) {
         for at in 0..self.tokens.len() {
-            if !["to", "on", "onto", "in", "into", "from", "off", "of"].contains(&self.lower(at)) || !["my", "the", "our", "this"].contains(&self.lower(at + 1)) {
+            if !["to", "on", "onto", "in", "into", "from", "off", "of"].contains(&self.lower(at))
+                || !["my", "the", "our", "this"].contains(&self.lower(at + 1))
+            {
                 continue;
             }
             for noun in [at + 2, at + 3] {
                 let Some(token) = self.tokens.get(noun).filter(|token| !token.quoted) else { continue };
                 let kind = !self.catalogue.types_of(&token.lower).is_empty();
-                let holds = self.catalogue.containers.contains(&token.root) && (!kind || plural(&token.lower));
+                let holds =
+                    self.catalogue.containers.contains(&token.root) && (!kind || plural(&token.lower));
                 let ends = self.tokens.get(noun + 1).is_none_or(|next| {
-                    PREPOSITIONS.contains(&next.lower.as_str()) || self.text.slice(token.end, next.start).contains([',', ':', '.', '?'])
+                    PREPOSITIONS.contains(&next.lower.as_str())
+                        || self.text.slice(token.end, next.start).contains([',', ':', '.', '?'])
                         || self.used.get(noun + 1).copied().unwrap_or(true)
                 });
                 let list = token.lower == "list" || token.lower == "crm";
@@ -193,7 +226,8 @@ impl<'a> Filler<'a> {
         for at in 0..self.tokens.len() {
             let last = at + 2 == self.tokens.len();
             let Some(token) = self.tokens.get(at + 1).filter(|token| last && !token.quoted) else { continue };
-            let holds = self.catalogue.containers.contains(&token.root) && self.catalogue.types_of(&token.lower).is_empty();
+            let holds = self.catalogue.containers.contains(&token.root)
+                && self.catalogue.types_of(&token.lower).is_empty();
             if ["the", "my", "our"].contains(&self.lower(at)) && holds {
                 self.take(at);
                 self.take(at + 1);
@@ -210,10 +244,15 @@ impl<'a> Filler<'a> {
                 found.push((at, self.text.slice(token.start, token.end).to_owned()));
             }
         }
-        let Some(field) = self.open(Role::Tags).or_else(|| self.tool.fields.iter().find(|field| field.role == Role::Open && field.words.iter().any(|word| same_field(word, "tag")))) else {
+        let Some(field) = self.open(Role::Tags).or_else(|| {
+            self.tool.fields.iter().find(|field| {
+                field.role == Role::Open && field.words.iter().any(|word| same_field(word, "tag"))
+            })
+        }) else {
             return;
         };
-        let span = found.first().and_then(|(at, _)| self.tokens.get(*at)).map(|token| (token.start, token.end));
+        let span =
+            found.first().and_then(|(at, _)| self.tokens.get(*at)).map(|token| (token.start, token.end));
         let words: Vec<String> = found.iter().map(|(_, word)| word.clone()).collect();
         if let Some(first) = words.first() {
             let value = if field.role == Role::Tags { json!(words) } else { json!(first) };
@@ -239,10 +278,17 @@ impl<'a> Filler<'a> {
 
     /// Marks the words of a field, and small words, that stand right before a place.
     fn near(&mut self, start: usize, words: &[String]) {
-        let before: Vec<usize> = (0..self.tokens.len()).filter(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start)).collect();
+        let before: Vec<usize> = (0..self.tokens.len())
+            .filter(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start))
+            .collect();
         for at in before.into_iter().rev().take(4) {
             let word = self.lower(at).to_owned();
-            let small = ["is", "to", "new", "number", "by", "on", "for", "due", "at", "with", "until", "before", "after", "the", "a", "worth", "of", "over", "above", "least", "than", "more", "from", "since"].contains(&word.as_str());
+            let small = [
+                "is", "to", "new", "number", "by", "on", "for", "due", "at", "with", "until", "before",
+                "after", "the", "a", "worth", "of", "over", "above", "least", "than", "more", "from",
+                "since",
+            ]
+            .contains(&word.as_str());
             if small || words.iter().any(|known| same_field(known, &word)) {
                 self.take(at);
             } else {
@@ -259,13 +305,21 @@ impl<'a> Filler<'a> {
             let Some(token) = self.tokens.get(at).filter(|token| !token.quoted) else { continue };
             let hash = self.text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
             let before = at.checked_sub(1).map(|at| self.lower(at).to_owned()).unwrap_or_default();
-            let named = ["number", "no", "nr", "id"].contains(&before.as_str()) || !self.catalogue.types_of(&before).is_empty();
+            let named = ["number", "no", "nr", "id"].contains(&before.as_str())
+                || !self.catalogue.types_of(&before).is_empty();
             let alone = self.text.plain.get(self.start..token.start).is_some_and(|piece| {
-                piece.split_whitespace().all(|word| ["tick", "off", "check", "and", "then", "delete", "open", "show", "complete", "first"].contains(&word))
+                piece.split_whitespace().all(|word| {
+                    ["tick", "off", "check", "and", "then", "delete", "open", "show", "complete", "first"]
+                        .contains(&word)
+                })
             });
             let number = token.lower.parse::<u64>().ok();
-            let coded = whole.then_some(()).is_none() && token.lower.chars().any(|c| c.is_ascii_digit()) && named;
-            let after = self.tokens.get(at + 1).is_some_and(|next| !self.catalogue.types_of(&next.lower).is_empty() && plural(&next.lower));
+            let coded =
+                whole.then_some(()).is_none() && token.lower.chars().any(|c| c.is_ascii_digit()) && named;
+            let after = self
+                .tokens
+                .get(at + 1)
+                .is_some_and(|next| !self.catalogue.types_of(&next.lower).is_empty() && plural(&next.lower));
             if let (Some(number), true) = (number, (hash || named || alone) && !after) {
                 let id = if whole { json!(number) } else { json!(token.lower) };
                 self.out.id = Some((id, token.start, token.end));
@@ -287,10 +341,12 @@ impl<'a> Filler<'a> {
         if fields.is_empty() {
             return;
         }
-        let bound = |field: &Known, words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
+        let bound =
+            |field: &Known, words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
         let before = fields.iter().find(|field| bound(field, &["before", "until", "to", "end", "max"]));
         let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
-        let whens: Vec<When> = days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
+        let whens: Vec<When> =
+            days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
         for when in whens {
             let lead = self.text.plain.get(self.start..when.start).unwrap_or_default().trim_end();
             let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
@@ -317,7 +373,8 @@ impl<'a> Filler<'a> {
     }
 
     fn choices(&mut self) {
-        let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Choice).collect();
+        let fields: Vec<&Known> =
+            self.tool.fields.iter().filter(|field| field.role == Role::Choice).collect();
         let titled = self.tool.class == Class::Create && self.tool.field(Role::Title).is_some();
         for field in fields {
             let mut best: Option<(i32, usize, usize, String)> = None;
@@ -325,54 +382,133 @@ impl<'a> Filler<'a> {
                 for at in 0..self.tokens.len() {
                     let Some((length, own)) = choice_at(&self.tokens, at, choice) else { continue };
                     // A verb that opens the wish may say the value itself: "reopen", "note for Ann".
-                    let spoken = at == 0 && (!own || (self.tool.class == Class::Create && !titled)) && !self.tool.tool.read_only;
+                    let spoken = at == 0
+                        && (!own || (self.tool.class == Class::Create && !titled))
+                        && !self.tool.tool.read_only;
                     if !spoken && (at..at + length).any(|at| self.is_used(at)) {
                         continue;
                     }
                     let beside = |at: usize| field.words.iter().any(|word| same_field(word, self.lower(at)));
-                    let near = beside(at + length) || at.checked_sub(1).is_some_and(beside) || at.checked_sub(2).is_some_and(beside);
+                    let near = beside(at + length)
+                        || at.checked_sub(1).is_some_and(beside)
+                        || at.checked_sub(2).is_some_and(beside);
                     let before = at.checked_sub(1).map_or("", |at| self.lower(at));
-                    let set_off = ["with", "as", "at", "to", "in", "is", "are"].contains(&before) || self.follows_comma(at);
+                    let set_off = ["with", "as", "at", "to", "in", "is", "are"].contains(&before)
+                        || self.follows_comma(at);
                     let verb = at == 0 && own && !self.tool.tool.read_only && !spoken;
-                    let fits = if titled { near || (set_off && own && at > 2) } else { !verb && (own || near || self.tool.tool.read_only || length > 1 || at == 0) };
+                    let fits = if titled {
+                        near || (set_off && own && at > 2)
+                    } else {
+                        !verb && (own || near || self.tool.tool.read_only || length > 1 || at == 0)
+                    };
                     if !fits {
                         continue;
                     }
-                    let rank = 4 * i32::from(near) + 2 * i32::from(own) + i32::from(set_off) + i32::try_from(length).unwrap_or(0);
+                    let rank = 4 * i32::from(near)
+                        + 2 * i32::from(own)
+                        + i32::from(set_off)
+                        + i32::try_from(length).unwrap_or(0);
                     if best.as_ref().is_none_or(|(known, ..)| rank > *known) {
                         best = Some((rank, at, length, choice.clone()));
                     }
                 }
             }
-            let Some((rank, at, length, choice)) = best else { continue };
-            let span = self.tokens.get(at).zip(self.tokens.get(at + length - 1)).map(|(first, last)| (first.start, last.end));
+            let Some((rank, at, length, choice)) = best else {
+                self.unsaid_choice(field);
+                continue;
+            };
+            let span = self
+                .tokens
+                .get(at)
+                .zip(self.tokens.get(at + length - 1))
+                .map(|(first, last)| (first.start, last.end));
             let reason = format!("{} may be {choice}", field.name);
-            self.put(&field.name, json!(choice), span, &reason, if rank >= 4 { 2.0 } else if rank >= 2 { 1.5 } else { 0.8 });
+            self.put(
+                &field.name,
+                json!(choice),
+                span,
+                &reason,
+                if rank >= 4 {
+                    2.0
+                } else if rank >= 2 {
+                    1.5
+                } else {
+                    0.8
+                },
+            );
             for place in at..at + length {
                 self.take(place);
             }
             for place in [at + length, at.wrapping_sub(1), at.wrapping_sub(2)] {
                 let word = self.lower(place).to_owned();
-                if field.words.iter().any(|known| same_field(known, &word)) || (place != at + length && ["to", "as", "with"].contains(&word.as_str())) {
+                if field.words.iter().any(|known| same_field(known, &word))
+                    || (place != at + length && ["to", "as", "with"].contains(&word.as_str()))
+                {
                     self.take(place);
                 }
             }
         }
     }
 
+    /// "To another stage": the field is named, its value is not.
+    fn unsaid_choice(&mut self, field: &Known) {
+        let said = |filler: &Self, at: usize| {
+            filler
+                .tokens
+                .get(at)
+                .is_some_and(|token| !token.quoted && field.words.iter().any(|word| root(word) == token.root))
+        };
+        let Some(at) = (0..self.tokens.len()).find(|at| said(self, *at) && !self.is_used(*at)) else {
+            return;
+        };
+        self.out.evidence += 1.0;
+        self.take(at);
+        for before in [at.wrapping_sub(1), at.wrapping_sub(2)] {
+            if ["another", "other", "different", "new", "to", "the"].contains(&self.lower(before)) {
+                self.take(before);
+            }
+        }
+    }
+
     fn follows_comma(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|at| self.tokens.get(at));
-        before.zip(self.tokens.get(at)).is_some_and(|(before, token)| self.text.slice(before.end, token.start).contains(','))
+        before
+            .zip(self.tokens.get(at))
+            .is_some_and(|(before, token)| self.text.slice(before.end, token.start).contains(','))
     }
 
     /// A yes-or-no field whose name is said.
     fn flags(&mut self) {
         for field in self.tool.fields.iter().filter(|field| field.role == Role::Flag) {
-            let said = |filler: &Self, word: &String| filler.tokens.iter().position(|token| !token.quoted && token.root == root(word));
-            let telling: Vec<&String> = field.words.iter().filter(|word| !["only", "is", "has", "include"].contains(&word.as_str())).collect();
+            let said = |filler: &Self, word: &String| {
+                filler.tokens.iter().position(|token| !token.quoted && token.root == root(word))
+            };
+            let spoken = self.tokens.iter().position(|token| {
+                !token.quoted
+                    && (super::lexicon::said_for(&field.name).any(|other| other == token.lower)
+                        || field.yes.contains(&token.root))
+            });
+            let denied = self.tokens.iter().position(|token| {
+                !token.quoted && field.no.contains(&token.root) && !field.yes.contains(&token.root)
+            });
+            if let Some((at, value)) = spoken.map(|at| (at, true)).or(denied.map(|at| (at, false))) {
+                let span = self.tokens.get(at).map(|token| (token.start, token.end));
+                self.put(&field.name, json!(value), span, "it is said in other words", 1.5);
+                self.take(at);
+                continue;
+            }
+            let telling: Vec<&String> = field
+                .words
+                .iter()
+                .filter(|word| !["only", "is", "has", "include"].contains(&word.as_str()))
+                .collect();
             let places: Vec<usize> = telling.iter().filter_map(|word| said(self, word)).collect();
-            if places.len() == telling.len() && let Some(at) = places.first().copied() {
-                let denied = at.checked_sub(1).is_some_and(|at| ["not", "no", "without", "isn't"].contains(&self.lower(at)));
+            if places.len() == telling.len()
+                && let Some(at) = places.first().copied()
+            {
+                let denied = at
+                    .checked_sub(1)
+                    .is_some_and(|at| ["not", "no", "without", "isn't"].contains(&self.lower(at)));
                 let span = self.tokens.get(at).map(|token| (token.start, token.end));
                 self.put(&field.name, json!(!denied), span, "its name is said", 1.5);
                 places.into_iter().for_each(|at| self.take(at));
@@ -381,30 +517,67 @@ impl<'a> Filler<'a> {
     }
 
     fn counts(&mut self) {
-        let used: Vec<(usize, usize)> = self.tokens.iter().zip(&self.used).filter(|(_, used)| **used).map(|(token, _)| (token.start, token.end)).collect();
-        let taken = |at: usize| used.iter().any(|(start, end)| *start <= at && at < *end) || self.text.quotes.iter().any(|quote| quote.start <= at && at < quote.end);
-        let found: Vec<_> = numbers(self.text, &taken).into_iter().filter(|(start, end, _)| *start >= self.start && *end <= self.end).collect();
+        let used: Vec<(usize, usize)> = self
+            .tokens
+            .iter()
+            .zip(&self.used)
+            .filter(|(_, used)| **used)
+            .map(|(token, _)| (token.start, token.end))
+            .collect();
+        let taken = |at: usize| {
+            used.iter().any(|(start, end)| *start <= at && at < *end)
+                || self.text.quotes.iter().any(|quote| quote.start <= at && at < quote.end)
+        };
+        let found: Vec<_> = numbers(self.text, &taken)
+            .into_iter()
+            .filter(|(start, end, _)| *start >= self.start && *end <= self.end)
+            .collect();
         for (start, end, number) in found {
             let lead = self.text.plain.get(self.start..start).unwrap_or_default().trim_end();
             let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
-            let several = ends(&["next", "last", "latest", "first", "top", "only", "newest", "most", "recent", "past"]);
+            let several =
+                ends(&["next", "last", "latest", "first", "top", "only", "newest", "most", "recent", "past"]);
             if several {
                 if let Some(field) = self.open(Role::Limit).filter(|_| number.fract() == 0.0) {
-                    self.put(&field.name.clone(), json!(number as u64), Some((start, end)), "so many are asked for", 1.5);
+                    self.put(
+                        &field.name.clone(),
+                        json!(number as u64),
+                        Some((start, end)),
+                        "so many are asked for",
+                        1.5,
+                    );
                     self.mark(start, end);
                     self.before_number(start);
                 }
                 continue;
             }
-            let (least, most) = (ends(&["over", "above", "least", "than", "from", "exceeding"]) && !ends(&["less than", "fewer than"]), ends(&["under", "below", "most", "less than", "up to"]));
+            let (least, most) = (
+                ends(&["over", "above", "least", "than", "from", "exceeding"])
+                    && !ends(&["less than", "fewer than"]),
+                ends(&["under", "below", "most", "less than", "up to"]),
+            );
             let bounded = |field: &&Known| {
                 let is = |words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
-                if least { !is(&["max", "most"]) } else if most { !is(&["min", "least"]) } else { !is(&["min", "max"]) || self.tool.tool.read_only }
+                if least {
+                    !is(&["max", "most"])
+                } else if most {
+                    !is(&["min", "least"])
+                } else {
+                    !is(&["min", "max"]) || self.tool.tool.read_only
+                }
             };
-            let field = self.tool.fields.iter().filter(|field| field.role == Role::Number && !self.has(&field.name)).find(bounded);
+            let field = self
+                .tool
+                .fields
+                .iter()
+                .filter(|field| field.role == Role::Number && !self.has(&field.name))
+                .find(bounded);
             // A bare small number is rarely an amount.
-            if let Some(field) = field.filter(|field| counted(self.text.slice(start, end)).is_none() || field.required) {
-                let value = if field.whole || number.fract() == 0.0 { json!(number as i64) } else { json!(number) };
+            if let Some(field) =
+                field.filter(|field| counted(self.text.slice(start, end)).is_none() || field.required)
+            {
+                let value =
+                    if field.whole || number.fract() == 0.0 { json!(number as i64) } else { json!(number) };
                 self.put(&field.name.clone(), value, Some((start, end)), "it is a number", 1.0);
                 self.mark(start, end);
                 let mut near: Vec<String> = field.words.clone();
@@ -416,15 +589,20 @@ impl<'a> Filler<'a> {
     }
 
     fn before_number(&mut self, start: usize) {
-        let before = (0..self.tokens.len()).rev().find(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start));
+        let before = (0..self.tokens.len())
+            .rev()
+            .find(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start));
         if let Some(at) = before {
             self.take(at);
         }
     }
 
     fn after_number(&mut self, end: usize) {
-        let next = (0..self.tokens.len()).find(|at| self.tokens.get(*at).is_some_and(|token| token.start >= end));
-        if let Some(at) = next.filter(|at| ["euros", "euro", "dollars", "dollar", "pounds", "usd", "eur", "gbp"].contains(&self.lower(*at))) {
+        let next =
+            (0..self.tokens.len()).find(|at| self.tokens.get(*at).is_some_and(|token| token.start >= end));
+        if let Some(at) = next.filter(|at| {
+            ["euros", "euro", "dollars", "dollar", "pounds", "usd", "eur", "gbp"].contains(&self.lower(*at))
+        }) {
             self.take(at);
         }
     }
@@ -432,7 +610,10 @@ impl<'a> Filler<'a> {
     /// "title Dreams", "with the text …", "tagged recipes", "the work tag", "role to director".
     fn by_name(&mut self) {
         let order = [Role::Long, Role::Tags, Role::Open, Role::Title, Role::Email, Role::Phone];
-        let fields: Vec<&Known> = order.iter().flat_map(|role| self.tool.fields.iter().filter(move |field| field.role == *role)).collect();
+        let fields: Vec<&Known> = order
+            .iter()
+            .flat_map(|role| self.tool.fields.iter().filter(move |field| field.role == *role))
+            .collect();
         for field in fields {
             if self.has(&field.name) {
                 continue;
@@ -454,7 +635,8 @@ impl<'a> Filler<'a> {
             }
             let Some(piece) = self.piece(from, to) else { continue };
             let span = Some((piece.start, piece.end));
-            let value = if field.role == Role::Tags { json!(listed(&piece.words)) } else { Self::text_value(&piece) };
+            let value =
+                if field.role == Role::Tags { json!(listed(&piece.words)) } else { Self::text_value(&piece) };
             self.put(&field.name, value, span, "it stands at the name of the field", 1.3);
             if field.of.is_some() && field.role == Role::Open {
                 self.out.refs.push((field.name.clone(), piece));
@@ -464,10 +646,18 @@ impl<'a> Filler<'a> {
 
     /// Whether a word names a field here. A word for a type of thing that is acted on does not.
     fn names(&self, field: &Known, at: usize) -> bool {
-        let Some(token) = self.tokens.get(at).filter(|token| !token.quoted && !self.is_used(at)) else { return false };
-        let own = field.words.iter().any(|word| root(word) == token.root || (matches!(field.role, Role::Long | Role::Tags) && same_field(word, &token.lower)));
-        let single = field.words.len() == 1 || field.words.iter().all(|word| self.tokens.iter().any(|token| token.root == root(word)));
-        let title = field.role == Role::Title && ["title", "name", "subject"].contains(&token.lower.as_str()) && self.tool.class == Class::Create;
+        let Some(token) = self.tokens.get(at).filter(|token| !token.quoted && !self.is_used(at)) else {
+            return false;
+        };
+        let own = field.words.iter().any(|word| {
+            root(word) == token.root
+                || (matches!(field.role, Role::Long | Role::Tags) && same_field(word, &token.lower))
+        });
+        let single = field.words.len() == 1
+            || field.words.iter().all(|word| self.tokens.iter().any(|token| token.root == root(word)));
+        let title = field.role == Role::Title
+            && ["title", "name", "subject"].contains(&token.lower.as_str())
+            && self.tool.class == Class::Create;
         let entity = self.tool.entity.as_deref().is_some_and(|entity| root(entity) == token.root);
         if field.role == Role::Title { title } else { own && single && !entity }
     }
@@ -480,11 +670,17 @@ impl<'a> Filler<'a> {
             let token = self.tokens.get(before)?;
             let telling = !token.stop && !PREPOSITIONS.contains(&token.lower.as_str());
             let to = self.find_to(at);
-            if telling && before.checked_sub(1).is_some_and(determined) && to.is_none() && !self.catalogue.is_verb(&token.root) {
+            if telling
+                && before.checked_sub(1).is_some_and(determined)
+                && to.is_none()
+                && !self.catalogue.is_verb(&token.root)
+            {
                 return Some((before, before));
             }
         }
-        if self.tool.class == Class::Update && let Some(to) = self.find_to(at) {
+        if self.tool.class == Class::Update
+            && let Some(to) = self.find_to(at)
+        {
             return self.run(to + 1, field.role == Role::Long || field.role == Role::Open);
         }
         let mut from = at + 1;
@@ -505,7 +701,12 @@ impl<'a> Filler<'a> {
             let token = self.tokens.get(at)?;
             let before = at.checked_sub(1).filter(|_| at > from).and_then(|at| self.tokens.get(at));
             let gap = before.map_or("", |before| self.text.slice(before.end, token.start));
-            let stops = self.is_used(at) || (!long && (gap.contains([',', ':', ';']) || (at > from && ["with", "for", "from", "at", "on", "in", "off", "to", "worth"].contains(&token.lower.as_str()))));
+            let stops = self.is_used(at)
+                || (!long
+                    && (gap.contains([',', ':', ';'])
+                        || (at > from
+                            && ["with", "for", "from", "at", "on", "in", "off", "to", "worth"]
+                                .contains(&token.lower.as_str()))));
             if stops || gap.contains('"') {
                 break;
             }
@@ -521,7 +722,13 @@ impl<'a> Filler<'a> {
         for at in 0..self.tokens.len() {
             let word = self.lower(at);
             let gives = ["called", "named", "titled", "entitled"].contains(&word) && (!renames || at > 0);
-            let to = renames && word == "to" && self.tokens.first().is_some_and(|head| head.root == root("rename") || head.root == root("change")) && self.has_any_value().is_none();
+            let to = renames
+                && word == "to"
+                && self
+                    .tokens
+                    .first()
+                    .is_some_and(|head| head.root == root("rename") || head.root == root("change"))
+                && self.has_any_value().is_none();
             if (!gives && !to) || (self.is_used(at) && !renames) {
                 continue;
             }
@@ -550,11 +757,19 @@ impl<'a> Filler<'a> {
     fn quoted(&mut self) {
         let quotes: Vec<Quote> = self.quotes.iter().map(|quote| (*quote).clone()).collect();
         for quote in quotes {
-            let free = self.tokens.iter().zip(&self.used).any(|(token, used)| token.start >= quote.start && token.end <= quote.end && !used);
+            let free = self
+                .tokens
+                .iter()
+                .zip(&self.used)
+                .any(|(token, used)| token.start >= quote.start && token.end <= quote.end && !used);
             if !free {
                 continue;
             }
-            let piece = Piece { words: self.text.slice(quote.start, quote.end).to_owned(), start: quote.start, end: quote.end };
+            let piece = Piece {
+                words: self.text.slice(quote.start, quote.end).to_owned(),
+                start: quote.start,
+                end: quote.end,
+            };
             let role = match self.tool.class {
                 Class::Create => [Role::Title, Role::Long].into_iter().find_map(|role| self.open(role)),
                 Class::Search | Class::List => self.open(Role::Query),
@@ -562,7 +777,13 @@ impl<'a> Filler<'a> {
             };
             self.mark(quote.start, quote.end);
             if let Some(field) = role {
-                self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it stands between quotes", 1.2);
+                self.put(
+                    &field.name.clone(),
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it stands between quotes",
+                    1.2,
+                );
             } else if self.tool.target().is_some() && self.out.target.is_none() {
                 self.out.target = Some(piece);
             } else {
@@ -574,7 +795,11 @@ impl<'a> Filler<'a> {
     fn colon(&mut self) {
         let plain = self.text.plain.get(self.start..self.end).unwrap_or_default();
         let Some(at) = plain.find(": ").map(|at| self.start + at) else { return };
-        let Some(first) = (0..self.tokens.len()).find(|place| self.tokens.get(*place).is_some_and(|token| token.start > at)) else { return };
+        let Some(first) = (0..self.tokens.len())
+            .find(|place| self.tokens.get(*place).is_some_and(|token| token.start > at))
+        else {
+            return;
+        };
         let last = self.tokens.len().saturating_sub(1);
         let reason = "it stands after the colon";
         let title = self.open(Role::Title).filter(|_| self.tool.class == Class::Create);
@@ -584,12 +809,34 @@ impl<'a> Filler<'a> {
             if let (Some(from), Some(to), Some(_)) = (before.first(), before.last(), long)
                 && let Some(piece) = self.piece(self.with_article(*from), *to)
             {
-                self.put(&title.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it stands before the colon", 1.0);
+                self.put(
+                    &title.name.clone(),
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it stands before the colon",
+                    1.0,
+                );
             } else if before.is_empty() || long.is_none() {
                 let comma = (first..=last).find(|place| *place > first && self.follows_comma(*place));
-                let to = (first..=last).take_while(|place| !self.is_used(*place) && comma.is_none_or(|comma| *place < comma || (long.is_none() && !self.list_follows(comma)))).last();
+                let to = (first..=last)
+                    .take_while(|place| {
+                        !self.is_used(*place)
+                            && comma.is_none_or(|comma| {
+                                *place < comma || (long.is_none() && !self.list_follows(comma))
+                            })
+                    })
+                    .last();
                 if let Some(piece) = to.and_then(|to| self.piece(first, self.trim_end(first, to))) {
-                    self.put(&title.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), reason, 1.2);
+                    self.put(
+                        &title.name.clone(),
+                        Self::text_value(&piece),
+                        Some((piece.start, piece.end)),
+                        reason,
+                        1.2,
+                    );
+                }
+                if long.is_none() {
+                    self.enumerated(first);
                 }
             }
         }
@@ -603,36 +850,121 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// "Piranesi, Susanna Clarke, fantasy": what follows a title goes to the field that it suits.
+    fn enumerated(&mut self, first: usize) {
+        let mut at = first;
+        while at < self.tokens.len() {
+            if self.is_used(at) || PREPOSITIONS.contains(&self.lower(at)) || !self.follows_comma(at) {
+                at += 1;
+                continue;
+            }
+            let to = (at..self.tokens.len())
+                .take_while(|place| !self.is_used(*place) && (*place == at || !self.follows_comma(*place)))
+                .last()
+                .unwrap_or(at);
+            let capital = self.tokens.get(at).is_some_and(|token| token.capital);
+            let lower = self.lower(at).to_owned();
+            let fields: Vec<&Known> = self
+                .tool
+                .fields
+                .iter()
+                .filter(|field| field.role == Role::Open && field.of.is_none() && !self.has(&field.name))
+                .collect();
+            let place = |field: &&&Known| {
+                field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()))
+            };
+            let field = fields
+                .iter()
+                .find(|field| field.examples.contains(&lower))
+                .or_else(|| fields.iter().find(|field| field.person == capital && (capital || !place(field))))
+                .or_else(|| fields.first());
+            let Some(field) = field else { return };
+            if let Some(piece) = self.piece(at, to) {
+                self.put(
+                    &field.name,
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it stands in the list behind the name",
+                    0.5,
+                );
+            }
+            at = to + 1;
+        }
+    }
+
     /// Whether after a comma there are values for other fields rather than more of the same text.
     fn list_follows(&self, comma: usize) -> bool {
-        (comma..self.tokens.len()).any(|at| self.is_used(at)) || self.tool.fields.iter().any(|field| field.role == Role::Open && !field.required)
+        (comma..self.tokens.len()).any(|at| self.is_used(at))
+            || self.tool.fields.iter().any(|field| field.role == Role::Open && !field.required)
     }
 
     fn trim_end(&self, from: usize, to: usize) -> usize {
         let mut to = to;
-        while to > from && (PREPOSITIONS.contains(&self.lower(to)) || ["and", "the", "due"].contains(&self.lower(to))) {
+        while to > from
+            && (PREPOSITIONS.contains(&self.lower(to)) || ["and", "the", "due"].contains(&self.lower(to)))
+        {
             to -= 1;
         }
         to
     }
 
     fn with_article(&self, at: usize) -> usize {
-        at.checked_sub(1).filter(|before| ["the", "a", "an"].contains(&self.lower(*before)) && !self.is_used(*before)).unwrap_or(at)
+        at.checked_sub(1)
+            .filter(|before| ["the", "a", "an"].contains(&self.lower(*before)) && !self.is_used(*before))
+            .unwrap_or(at)
+    }
+
+    /// The name in what is left, where a person is made: "I met Ben Cole".
+    fn proper(&self, from: usize, to: usize) -> (usize, usize) {
+        let capital = |at: usize| self.tokens.get(at).is_some_and(|token| token.capital);
+        if !self.tool.entity.as_deref().is_some_and(is_person) {
+            return (from, to);
+        }
+        let first = (from..=to).find(|at| capital(*at));
+        first.map_or((from, to), |first| {
+            (first, (first..=to).take_while(|at| capital(*at)).last().unwrap_or(first))
+        })
+    }
+
+    /// With what leads a text in: "about the roof", "she needs a quote".
+    fn with_lead(&self, at: usize) -> usize {
+        let mut from = self.with_article(at);
+        while let Some(before) = from.checked_sub(1).filter(|before| {
+            ["about", "she", "he", "they", "it", "we", "that"].contains(&self.lower(*before))
+                && !self.is_used(*before)
+        }) {
+            from = before;
+        }
+        from
     }
 
     /// Whether a word is unused and says something of its own.
     fn telling(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at).filter(|_| !self.is_used(at)) else { return false };
-        let kind = || self.catalogue.types_of(&token.lower).iter().any(|kind| Some(&kind.name) == self.tool.entity.as_ref() || kind.domain == self.tool.tool.domain);
-        token.quoted || !(token.stop || is_generic(&token.lower) || PREPOSITIONS.contains(&token.lower.as_str()) || kind())
+        let kind = || {
+            self.catalogue.types_of(&token.lower).iter().any(|kind| {
+                Some(&kind.name) == self.tool.entity.as_ref() || kind.domain == self.tool.tool.domain
+            })
+        };
+        token.quoted
+            || !(token.stop
+                || is_generic(&token.lower)
+                || PREPOSITIONS.contains(&token.lower.as_str())
+                || kind())
     }
 
     /// "at Acme", "in Hamburg", "for travel": values of open fields.
     fn prepositions(&mut self) {
         let read = self.tool.tool.read_only;
+        if self.between.is_some() || read {
+            self.subject();
+        }
         for at in 0..self.tokens.len() {
             let word = self.lower(at).to_owned();
-            if !PREPOSITIONS.contains(&word.as_str()) || word == "about" || (self.is_used(at) && self.tool.class == Class::Create) {
+            if !PREPOSITIONS.contains(&word.as_str())
+                || word == "about"
+                || (self.is_used(at) && self.tool.class == Class::Create)
+            {
                 continue;
             }
             let mut from = at + 1;
@@ -640,59 +972,188 @@ impl<'a> Filler<'a> {
                 from += 1;
             }
             let Some((from, to)) = self.run(from, false) else { continue };
-            let to = (from..=to).find(|place| ["and", "now", "called", "named", "as", "of"].contains(&self.lower(*place))).map_or(to, |stop| stop.saturating_sub(1));
+            // A name ends where the capitals do.
+            let capitals = (from..=to)
+                .take_while(|place| self.tokens.get(*place).is_some_and(|token| token.capital))
+                .last();
+            let to = capitals.unwrap_or(to);
+            let to = (from..=to)
+                .find(|place| ["and", "now", "called", "named", "as", "of"].contains(&self.lower(*place)))
+                .map_or(to, |stop| stop.saturating_sub(1));
             let (Some(first), true) = (self.tokens.get(from), to >= from) else { continue };
             let capital = first.capital;
+            if counted(&first.lower).is_some() || first.lower.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
             let example = |field: &&Known| field.examples.iter().any(|known| *known == first.lower);
-            let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Open && !self.has(&field.name)).collect();
-            let place = |field: &&Known| ["where", "city", "place", "location", "town", "country"].iter().any(|word| field.cues.contains(&root(word)) || field.words.contains(&(*word).to_owned()));
+            let fields: Vec<&Known> = self
+                .tool
+                .fields
+                .iter()
+                .filter(|field| field.role == Role::Open && !self.has(&field.name))
+                .collect();
+            let by = |field: &&Known| word == "by" && field.words.iter().any(|known| same_field(known, "by"));
+            let whom = |field: &&Known| {
+                field.person
+                    && ["to", "for", "by", "with"].contains(&word.as_str())
+                    && (field.required || read)
+            };
+            let place = |field: &&Known| {
+                ["where", "city", "place", "location", "town", "country"]
+                    .iter()
+                    .any(|word| field.cues.contains(&root(word)) || field.words.contains(&(*word).to_owned()))
+            };
             // "the role of Ann" is said of what is acted on.
-            let own = self.tool.class == Class::Update && self.tool.target().is_some() && !["to", "for", "at"].contains(&word.as_str());
-            let named = |field: &&Known| field.of.is_some() && !own && ["with", "at", "from", "for", "of", "to", "by", "in"].contains(&word.as_str());
-            let fits = if word == "to" && self.tool.class != Class::Update {
+            let own = self.tool.class == Class::Update
+                && self.tool.target().is_some()
+                && !["to", "for", "at"].contains(&word.as_str());
+            let named = |field: &&Known| {
+                field.of.is_some()
+                    && !own
+                    && ["with", "at", "from", "for", "of", "to", "by", "in"].contains(&word.as_str())
+            };
+            let fits = if let Some(field) = fields.iter().copied().find(|field| capital && by(&field)) {
+                Some(field)
+            } else if let Some(field) = fields
+                .iter()
+                .copied()
+                .find(|field| whom(&field) && (capital || (to + 1 == self.tokens.len() && from == to)))
+            {
+                Some(field)
+            } else if word == "to" && self.tool.class != Class::Update {
                 None
             } else if let Some(field) = fields.iter().find(|field| example(field)) {
                 Some(*field)
             } else if capital && ["in", "from"].contains(&word.as_str()) && fields.iter().any(place) {
                 fields.iter().copied().find(|field| place(&field))
-            } else if capital || (read && fields.iter().any(named)) {
-                fields.iter().copied().find(|field| named(&field)).or_else(|| fields.first().copied().filter(|_| read))
-            } else if read && ["for", "under", "at", "in", "of"].contains(&word.as_str()) && self.tool.class == Class::List {
-                fields.iter().copied().find(|field| field.of.is_none())
-            } else if self.tool.class == Class::Update && self.tool.target().is_some() && ["to", "under"].contains(&word.as_str()) {
+            } else if capital
+                || (read
+                    && from == to
+                    && ["at", "from", "of"].contains(&word.as_str())
+                    && fields.iter().any(named))
+            {
+                fields
+                    .iter()
+                    .copied()
+                    .find(|field| named(&field))
+                    .or_else(|| fields.first().copied().filter(|_| read))
+            } else if read
+                && ["for", "under", "at", "in", "of"].contains(&word.as_str())
+                && self.tool.class == Class::List
+            {
+                fields.iter().copied().find(|field| field.of.is_none() && !field.person)
+            } else if self.tool.class == Class::Update
+                && self.tool.target().is_some()
+                && ["to", "under"].contains(&word.as_str())
+            {
                 // "belongs to home": the field says so in its description.
-                fields.iter().copied().find(|field| self.tokens.iter().take(at).any(|token| field.cues.contains(&token.root)))
+                fields
+                    .iter()
+                    .copied()
+                    .find(|field| self.tokens.iter().take(at).any(|token| field.cues.contains(&token.root)))
             } else {
                 None
             };
-            let Some(field) = fits else { continue };
-            if !(from..=to).any(|place| self.telling(place) || self.tokens.get(place).is_some_and(|token| token.capital)) {
+            let Some(field) =
+                fits.filter(|_| !["another", "other", "different", "else"].contains(&self.lower(from)))
+            else {
+                continue;
+            };
+            if !(from..=to)
+                .any(|place| self.telling(place) || self.tokens.get(place).is_some_and(|token| token.capital))
+            {
                 continue;
             }
             if let Some(piece) = self.piece(from, to) {
                 self.take(at);
-                self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it follows a word of place or belonging", 1.0);
+                self.put(
+                    &field.name,
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it follows a word of place or belonging",
+                    1.0,
+                );
                 if field.of.is_some() {
                     self.out.refs.push((field.name.clone(), piece));
                 }
             }
         }
+        self.subject();
         self.unled();
+    }
+
+    /// "Mira wants to take it", "what does Mira have", "put Ada on the list": a person who is named, where a field takes one.
+    fn subject(&mut self) {
+        let field = self.tool.fields.iter().find(|field| {
+            field.role == Role::Open
+                && field.person
+                && field.of.is_none()
+                && !self.has(&field.name)
+                && !same_field(&field.name, "author")
+        });
+        let Some(field) = field.filter(|field| field.required || self.tool.tool.read_only) else { return };
+        let single = |filler: &Self, at: usize| {
+            let capital =
+                |at: usize| filler.tokens.get(at).is_some_and(|token| token.capital && !token.quoted);
+            capital(at) && filler.telling(at) && !capital(at + 1) && (at == 0 || !capital(at - 1))
+        };
+        let verb = |filler: &Self, at: usize| {
+            filler.is_used(at)
+                || ["is", "has", "have", "wants", "would", "needs", "got", "does", "on"]
+                    .contains(&filler.lower(at))
+        };
+        let target = self.tool.target().is_some();
+        let follows = |filler: &Self, at: usize| at + 1 < filler.tokens.len() && verb(filler, at + 1);
+        let asked = |filler: &Self, at: usize| {
+            ["does", "did", "put", "is"].contains(&filler.lower(at)) || (filler.lower(at) == "has" && at == 0)
+        };
+        let found = (0..self.tokens.len()).find(|at| {
+            single(self, *at)
+                && (!target || follows(self, *at))
+                && (*at == 0 || (self.is_used(at - 1) && target) || asked(self, at - 1))
+        });
+        if let Some(piece) = found.and_then(|at| self.piece(at, at)) {
+            self.put(
+                &field.name,
+                Self::text_value(&piece),
+                Some((piece.start, piece.end)),
+                "it is a name",
+                0.8,
+            );
+        }
     }
 
     /// A name of a thing of another type that must be given, with no word before it: "I emailed Priya Shah the contract".
     fn unled(&mut self) {
-        let Some(field) = self.tool.refers().filter(|field| field.required && !self.has(&field.name)) else { return };
-        let person = field.of.as_deref().is_some_and(is_person);
-        let Some(from) = (0..self.tokens.len()).find(|at| self.telling(*at) && self.tokens.get(*at).is_some_and(|token| token.capital && !token.quoted) && (*at > 0 || person)) else {
+        let Some(field) = self
+            .tool
+            .refers()
+            .filter(|field| field.required && !self.has(&field.name) && self.tool.target().is_none())
+        else {
             return;
         };
-        let to = (from..self.tokens.len()).take_while(|at| self.telling(*at) && self.tokens.get(*at).is_some_and(|token| token.capital)).last();
+        let person = field.of.as_deref().is_some_and(is_person);
+        let Some(from) = (0..self.tokens.len()).find(|at| {
+            self.telling(*at)
+                && self.tokens.get(*at).is_some_and(|token| token.capital && !token.quoted)
+                && (*at > 0 || person)
+        }) else {
+            return;
+        };
+        let to = (from..self.tokens.len())
+            .take_while(|at| self.telling(*at) && self.tokens.get(*at).is_some_and(|token| token.capital))
+            .last();
         if self.tool.field(Role::Title).is_some() && !self.has_title() {
             return;
         }
         if let Some(piece) = to.and_then(|to| self.piece(from, to)) {
-            self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it is a name", 1.0);
+            self.put(
+                &field.name.clone(),
+                Self::text_value(&piece),
+                Some((piece.start, piece.end)),
+                "it is a name",
+                1.0,
+            );
             self.out.refs.push((field.name.clone(), piece));
         }
     }
@@ -703,24 +1164,58 @@ impl<'a> Filler<'a> {
 
     /// "my work tasks", "software companies", "my recipes".
     fn modifiers(&mut self) {
-        if !self.tool.tool.read_only || !matches!(self.tool.class, Class::List | Class::Search) || self.tool.field(Role::Query).is_some() {
+        if !self.tool.tool.read_only
+            || !matches!(self.tool.class, Class::List | Class::Search)
+            || self.tool.field(Role::Query).is_some()
+        {
             return;
         }
-        let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Open && !self.has(&field.name)).collect();
+        let fields: Vec<&Known> = self
+            .tool
+            .fields
+            .iter()
+            .filter(|field| field.role == Role::Open && !self.has(&field.name))
+            .collect();
         for at in 0..self.tokens.len() {
             let Some(token) = self.tokens.get(at).filter(|token| !token.quoted) else { continue };
             if !self.telling(at) || self.catalogue.containers.contains(&token.root) {
                 continue;
             }
-            let example = fields.iter().find(|field| field.examples.contains(&token.lower) || field.examples.iter().any(|known| root(known) == token.root));
-            let before_type = self.tokens.get(at + 1).is_some_and(|next| self.catalogue.types_of(&next.lower).iter().any(|kind| Some(&kind.name) == self.tool.entity.as_ref()));
-            let mine = at.checked_sub(1).is_some_and(|at| ["my", "our"].contains(&self.lower(at))) && plural(&token.lower);
-            let place = |field: &&&Known| field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()));
-            let field = example.or_else(|| if before_type || mine { fields.iter().find(|field| !place(field) && field.of.is_none()) } else { None });
+            let example = fields.iter().find(|field| {
+                field.examples.contains(&token.lower)
+                    || field.examples.iter().any(|known| root(known) == token.root)
+            });
+            let part = ["section", "category", "department", "selection"].contains(&self.lower(at + 1));
+            let before_type = part
+                || self.tokens.get(at + 1).is_some_and(|next| {
+                    self.catalogue
+                        .types_of(&next.lower)
+                        .iter()
+                        .any(|kind| Some(&kind.name) == self.tool.entity.as_ref())
+                });
+            let mine = at.checked_sub(1).is_some_and(|at| ["my", "our"].contains(&self.lower(at)))
+                && plural(&token.lower);
+            let place = |field: &&&Known| {
+                field.person
+                    || field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()))
+            };
+            let field = example.or_else(|| {
+                if before_type || mine {
+                    fields.iter().find(|field| !place(field) && field.of.is_none())
+                } else {
+                    None
+                }
+            });
             if let (Some(field), false) = (field, self.catalogue.is_verb(&token.root) && at == 0)
                 && let Some(piece) = self.piece(at, at)
             {
-                self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it stands before what is asked for", 0.8);
+                self.put(
+                    &field.name,
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it stands before what is asked for",
+                    if example.is_some() { 1.5 } else { 0.8 },
+                );
                 return;
             }
         }
@@ -738,18 +1233,49 @@ impl<'a> Filler<'a> {
         let create = self.tool.class == Class::Create;
         if let Some(field) = self.open(Role::Title).filter(|_| create) {
             self.first_type();
-            if let Some((from, to)) = self.longest(false)
+            let place = self.longest(false).map(|(from, to)| self.proper(from, to));
+            if let Some((from, to)) = place
                 && let Some(piece) = self.piece(self.with_article(from), to)
             {
-                self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it is what is left of the wish", 0.3);
+                self.put(
+                    &field.name.clone(),
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it is what is left of the wish",
+                    0.3,
+                );
+            }
+            return;
+        }
+        // What is left beside a title is the text.
+        if let Some(field) =
+            self.open(Role::Long).filter(|field| !field.required && create && self.has_title())
+        {
+            self.first_type();
+            if let Some((from, to)) = self.longest(true)
+                && let Some(piece) = self.piece(self.with_article(from), to)
+            {
+                self.put(
+                    &field.name.clone(),
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it is what is left of the wish",
+                    0.0,
+                );
             }
             return;
         }
         if let Some(field) = self.open(Role::Long).filter(|field| field.required && create) {
             if let Some((from, to)) = self.longest(true)
-                && let Some(piece) = self.piece(self.with_article(from), to)
+                && let Some(piece) = self.piece(self.with_lead(from), to)
             {
-                self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "it is what is left of the wish", 0.3);
+                self.put(
+                    &field.name.clone(),
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "it is what is left of the wish",
+                    0.3,
+                );
             }
             return;
         }
@@ -757,10 +1283,24 @@ impl<'a> Filler<'a> {
             if self.tool.free {
                 return;
             }
+            for at in 0..self.tokens.len() {
+                let token = self.tokens.get(at).filter(|token| !token.quoted);
+                let about =
+                    token.is_some_and(|token| field.cues.contains(&token.root) && !token.capital) && at > 0;
+                if ["called", "named", "titled"].contains(&self.lower(at)) || about {
+                    self.take(at);
+                }
+            }
             if let Some((from, to)) = self.longest(false)
                 && let Some(piece) = self.piece(from, to)
             {
-                self.put(&field.name.clone(), Self::text_value(&piece), Some((piece.start, piece.end)), "these are the words to look for", 0.5);
+                self.put(
+                    &field.name.clone(),
+                    Self::text_value(&piece),
+                    Some((piece.start, piece.end)),
+                    "these are the words to look for",
+                    0.5,
+                );
             }
             return;
         }
@@ -768,7 +1308,17 @@ impl<'a> Filler<'a> {
             if self.tool.class == Class::Read {
                 self.asked();
             }
-            let open: Vec<&Known> = self.tool.fields.iter().filter(|field| field.required && matches!(field.role, Role::Open | Role::Tags | Role::Long) && !self.has(&field.name)).collect();
+            self.bystanders();
+            let open: Vec<&Known> = self
+                .tool
+                .fields
+                .iter()
+                .filter(|field| {
+                    field.required
+                        && matches!(field.role, Role::Open | Role::Tags | Role::Long)
+                        && !self.has(&field.name)
+                })
+                .collect();
             if let Some(field) = open.first() {
                 self.required_open(field);
             }
@@ -779,32 +1329,82 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// Who does it, and for whom, is not what it is done to: "Jon returned Persuasion", "renew Dune for Mira".
+    fn bystanders(&mut self) {
+        let capital = |filler: &Self, at: usize| {
+            filler.tokens.get(at).is_some_and(|token| token.capital && !token.quoted)
+        };
+        let telling = |filler: &Self, from: usize, to: usize| (from..to).any(|at| filler.telling(at));
+        let count = self.tokens.len();
+        let acts = ["needs", "wants", "would", "just", "has"].contains(&self.lower(1)) || self.is_used(1);
+        if capital(self, 0)
+            && !self.is_used(0)
+            && acts
+            && count > 2
+            && telling(self, 2, count)
+            && self.between.is_none()
+        {
+            self.take(0);
+            if !self.is_used(1) {
+                self.take(1);
+            }
+            if self.lower(1) == "just" {
+                self.take(2);
+            }
+        }
+        for at in 1..count {
+            let led = ["for", "by"].contains(&self.lower(at)) && capital(self, at + 1) && at + 2 >= count;
+            if led && telling(self, 0, at) && self.tool.class == Class::Update {
+                self.take(at);
+                self.take(at + 1);
+            }
+        }
+    }
+
     /// A required value with no name beside it: "tag it birthday", "untag note 8 home", "put customer on it", "with spring".
     fn required_open(&mut self, field: &Known) {
-        let after = |filler: &Self, word: &str| (0..filler.tokens.len()).rev().find(|at| filler.lower(*at) == word && filler.tokens.get(at + 1).is_some());
+        let after = |filler: &Self, word: &str| {
+            (0..filler.tokens.len())
+                .rev()
+                .find(|at| filler.lower(*at) == word && filler.tokens.get(at + 1).is_some())
+        };
         // "take sales off": between the two parts of the verb.
         let inner: Vec<usize> = self.between.map_or_else(Vec::new, |(from, to)| {
-            (0..self.tokens.len()).filter(|at| self.telling(*at) && self.tokens.get(*at).is_some_and(|token| token.start >= from && token.end <= to)).collect()
+            (0..self.tokens.len())
+                .filter(|at| {
+                    self.telling(*at)
+                        && self.tokens.get(*at).is_some_and(|token| token.start >= from && token.end <= to)
+                })
+                .collect()
         });
-        let led = ["with", "as", "under", "by"].iter().find_map(|word| after(self, word).filter(|at| self.telling(at + 1)));
+        let led = ["with", "as", "under", "by"]
+            .iter()
+            .find_map(|word| after(self, word).filter(|at| self.telling(at + 1)));
         let last = self.tokens.len().saturating_sub(1);
         let place = if let ([only], true) = (inner.as_slice(), field.role != Role::Long) {
             Some((*only, *only))
         } else if let Some(at) = led {
             self.run(at + 1, field.role == Role::Tags || field.role == Role::Long)
-        } else if self.out.id.is_some() || self.points(last.saturating_sub(1)) || self.points(last.saturating_sub(2)) {
+        } else if self.out.id.is_some()
+            || self.points(last.saturating_sub(1))
+            || self.points(last.saturating_sub(2))
+        {
             // What stands behind a number or a pronoun.
             (self.telling(last)).then_some((last, last))
         } else {
             // What stands before "off" or "on" and right behind the verb.
-            (0..self.tokens.len()).find(|at| self.telling(*at)).filter(|at| self.is_used(at + 1) && *at < last).map(|at| (at, at))
+            (0..self.tokens.len())
+                .find(|at| self.telling(*at))
+                .filter(|at| self.is_used(at + 1) && *at < last)
+                .map(|at| (at, at))
         };
         let Some((from, to)) = place else { return };
         if let Some(piece) = self.piece(from, to) {
-            let value = if field.role == Role::Tags { json!(listed(&piece.words)) } else { Self::text_value(&piece) };
+            let value =
+                if field.role == Role::Tags { json!(listed(&piece.words)) } else { Self::text_value(&piece) };
             let span = Some((piece.start, piece.end));
             self.put(&field.name, value, span, "it stands where the value is expected", 0.8);
-            if let Some(at) = led {
+            if let Some(at) = led.filter(|at| at + 1 == from) {
                 self.take(at);
             }
             if field.of.is_some() && field.role == Role::Open {
@@ -815,12 +1415,22 @@ impl<'a> Filler<'a> {
 
     /// "Gift ideas is not family": what is said of it, where a value is needed and none was found.
     fn is_said(&mut self) {
-        let needed = self.tool.fields.iter().find(|field| field.required && field.role == Role::Open && !self.has(&field.name));
+        let needed = self
+            .tool
+            .fields
+            .iter()
+            .find(|field| field.required && field.role == Role::Open && !self.has(&field.name));
         let Some(field) = needed else { return };
         let be = (0..self.tokens.len()).find(|at| ["is", "are"].contains(&self.lower(*at)));
         let at = be.map(|at| if ["not", "no"].contains(&self.lower(at + 1)) { at + 2 } else { at + 1 });
         if let Some(piece) = at.filter(|at| self.telling(*at)).and_then(|at| self.piece(at, at)) {
-            self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it is said of it", 0.5);
+            self.put(
+                &field.name,
+                Self::text_value(&piece),
+                Some((piece.start, piece.end)),
+                "it is said of it",
+                0.5,
+            );
             if field.of.is_some() {
                 self.out.refs.push((field.name.clone(), piece));
             }
@@ -828,7 +1438,8 @@ impl<'a> Filler<'a> {
     }
 
     fn points(&self, at: usize) -> bool {
-        ["it", "that", "this", "one", "them", "all", "both", "first", "second", "third", "last", "him", "her"].contains(&self.lower(at))
+        ["it", "that", "this", "one", "them", "all", "both", "first", "second", "third", "last", "him", "her"]
+            .contains(&self.lower(at))
     }
 
     /// The attribute that is asked for is not part of the name: "what's the priority of …".
@@ -838,11 +1449,19 @@ impl<'a> Filler<'a> {
         for tool in self.catalogue.tools.iter().filter(|tool| tool.entity.as_deref() == entity) {
             names.extend(tool.fields.iter().flat_map(|field| field.words.iter().cloned()));
         }
-        let output = self.tool.tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
+        let output = self
+            .tool
+            .tool
+            .output
+            .as_ref()
+            .and_then(|output| output.get("properties"))
+            .and_then(Value::as_object);
         names.extend(output.into_iter().flat_map(|fields| fields.keys().cloned()));
         for at in 0..self.tokens.len() {
             let word = self.lower(at).to_owned();
-            if self.tokens.get(at).is_some_and(|token| !token.quoted && !token.capital) && names.iter().any(|name| same_field(name, &word)) {
+            if self.tokens.get(at).is_some_and(|token| !token.quoted && !token.capital)
+                && names.iter().any(|name| same_field(name, &word))
+            {
                 self.take(at);
                 self.out.evidence += 1.0;
             }
@@ -851,7 +1470,13 @@ impl<'a> Filler<'a> {
 
     /// The first word for the type, near the verb, says what is made.
     fn first_type(&mut self) {
-        let kind = |filler: &Self, at: usize| filler.catalogue.types_of(filler.lower(at)).iter().any(|kind| Some(&kind.name) == filler.tool.entity.as_ref());
+        let kind = |filler: &Self, at: usize| {
+            filler
+                .catalogue
+                .types_of(filler.lower(at))
+                .iter()
+                .any(|kind| Some(&kind.name) == filler.tool.entity.as_ref())
+        };
         if let Some(at) = (0..self.tokens.len().min(6)).find(|at| !self.is_used(*at) && kind(self, *at)) {
             self.take(at);
             // "A task to order ink": what follows is the title.
@@ -876,7 +1501,8 @@ impl<'a> Filler<'a> {
             }
             let telling: Vec<usize> = (at..=to).filter(|place| self.telling(*place)).collect();
             if let (Some(first), Some(last)) = (telling.first(), telling.last()) {
-                let better = best.is_none_or(|(.., count)| telling.len() > count || (late && telling.len() == count));
+                let better =
+                    best.is_none_or(|(.., count)| telling.len() > count || (late && telling.len() == count));
                 if better {
                     best = Some((*first, *last, telling.len()));
                 }
@@ -891,15 +1517,30 @@ impl<'a> Filler<'a> {
         let next = self.tokens.get(at).zip(self.tokens.get(at + 1));
         next.is_some_and(|(a, b)| {
             let gap = self.text.slice(a.end, b.start);
-            let verb = ["is", "are", "was", "were", "has", "have", "can", "should", "will"].contains(&b.lower.as_str());
-            gap.contains(['.', '?', '!', ';']) || ((gap.contains(',') || (verb && !b.quoted)) && self.tool.class != Class::Create)
+            let verb = ["is", "are", "was", "were", "has", "have", "can", "should", "will"]
+                .contains(&b.lower.as_str());
+            gap.contains(['.', '?', '!', ';'])
+                || ((gap.contains(',') || (verb && !b.quoted)) && self.tool.class != Class::Create)
         })
     }
 
     fn finish(mut self) -> Filled {
-        self.out.left += (0..self.tokens.len()).filter(|at| self.telling(*at)).count();
+        // A name that nothing was made of weighs twice.
+        let weight = |at: &usize| {
+            1 + usize::from(
+                *at > 0 && self.tokens.get(*at).is_some_and(|token| token.capital && !token.quoted),
+            )
+        };
+        self.out.left +=
+            (0..self.tokens.len()).filter(|at| self.telling(*at)).map(|at| weight(&at)).sum::<usize>();
         let target = |field: &Known| matches!(field.role, Role::Id | Role::Selector);
-        self.out.missing = self.tool.fields.iter().filter(|field| field.required && !target(field) && !self.has(&field.name)).map(|field| field.name.clone()).collect();
+        self.out.missing = self
+            .tool
+            .fields
+            .iter()
+            .filter(|field| field.required && !target(field) && !self.has(&field.name))
+            .map(|field| field.name.clone())
+            .collect();
         self.out
     }
 }

@@ -25,7 +25,11 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<
     let rest = found.name("rest")?;
     let piece = text.slice(rest.start(), rest.end());
     let said = words(piece);
-    let verb = text.tokens.iter().find(|token| token.start >= rest.start()).is_some_and(|token| reader.catalogue.is_verb(&token.root) && token.lower != "open");
+    let verb = text
+        .tokens
+        .iter()
+        .find(|token| token.start >= rest.start())
+        .is_some_and(|token| reader.catalogue.is_verb(&token.root) && token.lower != "open");
     if said.len() > 6 || verb {
         return None;
     }
@@ -81,22 +85,48 @@ fn changed(said: &str, part: &str) -> String {
         .filter_map(|pattern| Regex::new(pattern).ok())
         .collect()
     });
-    let plain = part.trim().trim_start_matches("for ").trim_start_matches("in ").trim_start_matches("by ").trim();
+    let plain =
+        part.trim().trim_start_matches("for ").trim_start_matches("in ").trim_start_matches("by ").trim();
     for sort in SORTS.iter() {
         if let (Some(old), true) = (sort.find(said), sort.is_match(plain)) {
-            return format!("{}{plain}{}", said.get(..old.start()).unwrap_or_default(), said.get(old.end()..).unwrap_or_default());
+            return format!(
+                "{}{plain}{}",
+                said.get(..old.start()).unwrap_or_default(),
+                said.get(old.end()..).unwrap_or_default()
+            );
         }
     }
     // A time replaces a time of another sort; a name replaces a name.
-    let time = |text: &str| SORTS.iter().take(4).find_map(|sort| sort.find(text).map(|found| (found.start(), found.end())));
+    let time = |text: &str| {
+        SORTS.iter().take(4).find_map(|sort| sort.find(text).map(|found| (found.start(), found.end())))
+    };
     if let (Some((start, end)), true) = (time(said), time(plain).is_some()) {
-        return format!("{}{plain}{}", said.get(..start).unwrap_or_default(), said.get(end..).unwrap_or_default());
+        return format!(
+            "{}{plain}{}",
+            said.get(..start).unwrap_or_default(),
+            said.get(end..).unwrap_or_default()
+        );
     }
-    let proper = |text: &str, skip: usize| words(text).into_iter().skip(skip).filter(|word| word.capital && !word.stop).map(|word| (word.start, word.end)).collect::<Vec<_>>();
+    let proper = |text: &str, skip: usize| {
+        words(text)
+            .into_iter()
+            .skip(skip)
+            .filter(|word| word.capital && !word.stop)
+            .map(|word| (word.start, word.end))
+            .collect::<Vec<_>>()
+    };
     if let ([.., (start, end)], false) = (proper(said, 1).as_slice(), proper(plain, 0).is_empty()) {
-        return format!("{}{plain}{}", said.get(..*start).unwrap_or_default(), said.get(*end..).unwrap_or_default());
+        return format!(
+            "{}{plain}{}",
+            said.get(..*start).unwrap_or_default(),
+            said.get(*end..).unwrap_or_default()
+        );
     }
     let end = said.trim_end_matches(['?', '.', '!', ' ']);
-    let joint = if ["for ", "in ", "by ", "at ", "with "].iter().any(|word| part.starts_with(word)) { "" } else { "for " };
+    let joint = if ["for ", "in ", "by ", "at ", "with "].iter().any(|word| part.starts_with(word)) {
+        ""
+    } else {
+        "for "
+    };
     format!("{end} {joint}{}", part.trim())
 }

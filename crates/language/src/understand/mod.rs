@@ -24,8 +24,8 @@ mod values;
 mod wish;
 
 pub use types::{
-    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Settled, Step,
-    Target, Thing, Tool, Understood, Why,
+    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Settled,
+    Step, Target, Thing, Tool, Understood, Why,
 };
 
 use crate::Encoder;
@@ -57,7 +57,8 @@ impl Reader {
         let titles: BTreeMap<_, _> =
             domains.iter().map(|topic| (topic.name.clone(), topic.title.clone())).collect();
         let asked = |topic: &Topic| tools.iter().all(|tool| tool.domain.as_ref() != Some(&topic.name));
-        let router = (domains.len() > 1 || domains.iter().any(asked)).then(|| Router::new(encoder.clone(), &domains));
+        let router =
+            (domains.len() > 1 || domains.iter().any(asked)).then(|| Router::new(encoder.clone(), &domains));
         let catalogue = Catalogue::new(&encoder, tools, &titles);
         Self { encoder, domains, catalogue, router }
     }

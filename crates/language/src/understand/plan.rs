@@ -43,7 +43,8 @@ pub(super) fn understand(reader: &Reader, said: &str, given: &Given<'_>) -> Unde
         out.reasons.push(format!("only the first {LONGEST} bytes were read"));
     }
     let home = |steps: &[Step]| steps.iter().find_map(|step| step.domain.clone());
-    out.changed_topic = matches!((home(given.before), home(&out.steps)), (Some(before), Some(now)) if before != now);
+    out.changed_topic =
+        matches!((home(given.before), home(&out.steps)), (Some(before), Some(now)) if before != now);
     out
 }
 
@@ -133,12 +134,19 @@ pub(super) fn finish(reader: &Reader, out: &mut Understood, shares: &BTreeMap<Do
     }
     let change = out.steps.iter().find(|step| !step.read_only).or_else(|| out.steps.first());
     out.intent = change.and_then(|step| step.intent);
-    out.confidence = out.steps.iter().map(|step| step.confidence).fold(None, |least: Option<Confidence>, one| {
-        Some(least.map_or(one, |least| if one < least { one } else { least }))
-    }).unwrap_or_default();
+    out.confidence = out
+        .steps
+        .iter()
+        .map(|step| step.confidence)
+        .fold(None, |least: Option<Confidence>, one| {
+            Some(least.map_or(one, |least| if one < least { one } else { least }))
+        })
+        .unwrap_or_default();
     let mut domains: Vec<(DomainName, Confidence)> = Vec::new();
     for step in &out.steps {
-        if let Some(domain) = step.domain.as_ref().filter(|domain| !domains.iter().any(|(known, _)| known == *domain)) {
+        if let Some(domain) =
+            step.domain.as_ref().filter(|domain| !domains.iter().any(|(known, _)| known == *domain))
+        {
             domains.push((domain.clone(), step.confidence));
         }
     }
@@ -184,9 +192,15 @@ fn clause_steps(
     };
     // "The board one, please": to point at something is to ask to see it.
     let mut clause = clause.clone();
-    let pointed = point::place(plain).is_some() || plain.ends_with(" one");
+    let says = plain.contains(" is ") || plain.contains(" are ");
+    let pointed = (point::place(plain).is_some() || plain.ends_with(" one")) && !says;
     if pointed && !given.recent.is_empty() && clause.cues.iter().all(|cue| cue.weight < 2.0) {
-        clause.cues.push(Cue { group: "read".into(), class: Some(Class::Read), weight: 3.0, spans: Vec::new() });
+        clause.cues.push(Cue {
+            group: "read".into(),
+            class: Some(Class::Read),
+            weight: 3.0,
+            spans: Vec::new(),
+        });
     }
     let clause = &clause;
     let found = choose(text, catalogue, clause, &around);
@@ -195,7 +209,9 @@ fn clause_steps(
         return Read::Ask(question, Vec::new());
     }
     let Some(best) = found.first() else { return Read::Outside("there are no tools".into()) };
-    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !inside(catalogue, best, clause, &around, text) {
+    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim())
+        || !inside(catalogue, best, clause, &around, text)
+    {
         return Read::Outside(format!("nothing here does what \"{}\" asks for", text.slice(start, end)));
     }
     let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
@@ -210,12 +226,30 @@ fn clause_steps(
 }
 
 /// Whether anything but chance speaks for the best tool.
-fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Around<'_>, text: &Text) -> bool {
+fn inside(
+    catalogue: &Catalogue,
+    best: &Candidate,
+    clause: &Clause,
+    around: &Around<'_>,
+    text: &Text,
+) -> bool {
     let Some(tool) = catalogue.tools.get(best.at) else { return false };
     let (start, end) = text.trimmed(clause.start, clause.end);
-    let named = text.tokens.iter().any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
+    let named = text
+        .tokens
+        .iter()
+        .any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
     let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
-    let something = best.noun > 0.5 || best.filled.evidence >= 0.8 || best.filled.id.is_some();
+    let values = best.filled.evidence;
+    let typed = best.filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| {
+        matches!(field.role, Role::Choice | Role::Flag | Role::Day | Role::Email | Role::Phone | Role::Number)
+    });
+    let something = (typed && values >= 1.2)
+        || best.noun > 0.5
+        || best.filled.id.is_some()
+        || (values >= 0.8 && best.verb >= 2.0)
+        || (values >= 1.5 && tool.tool.read_only)
+        || values >= 2.5;
     let asked = clause.asks && !strong(clause);
     if something && best.score > 2.0 {
         return true;
@@ -223,10 +257,29 @@ fn inside(catalogue: &Catalogue, best: &Candidate, clause: &Clause, around: &Aro
     if asked {
         // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or quotes a name.
         let plain = text.plain.get(start..end).unwrap_or_default();
-        let own = plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
-        let looks = tool.class == Class::Search && tool.fields.iter().any(|field| field.role == Role::Query && best.filled.arguments.contains_key(&field.name));
-        let quoted = best.filled.target.as_ref().is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
-        return best.near > 0.42 || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
+        let own =
+            plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
+        let looks = tool.class == Class::Search
+            && tool
+                .fields
+                .iter()
+                .any(|field| field.role == Role::Query && best.filled.arguments.contains_key(&field.name));
+        let quoted = best
+            .filled
+            .target
+            .as_ref()
+            .is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
+        // A name, with a word that the tool's description uses or "who": "who has Dune?".
+        let who = plain.starts_with("who ") && tool.tool.description.contains("who ");
+        if named
+            && tool.class == Class::Read
+            && best.filled.target.is_some()
+            && (best.told > 0.0 || who || best.verb >= 3.8)
+        {
+            return true;
+        }
+        return best.near > 0.42
+            || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
     }
     if tool.class == Class::Create && best.verb >= 3.5 {
         return true;
@@ -255,33 +308,65 @@ fn bare(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let vague = is(&VAGUE, plain);
-    let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
-    let inner_stop = tokens.iter().skip(1).any(|token| token.stop);
+    let tokens: Vec<_> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let proper = tokens.iter().all(|token| token.capital || token.lower == "and");
+    let inner_stop = !proper && tokens.iter().skip(1).any(|token| token.stop);
     let typed = tokens.iter().any(|token| !catalogue.types_of(&token.lower).is_empty());
     let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some());
     let first = found.first().and_then(|best| catalogue.tools.get(best.at));
-    let pointed = points_back(plain) || point::place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
+    let pointed = points_back(plain)
+        || point::place(plain).is_some()
+        || (!given.recent.is_empty() && plain.contains(" one"));
     let mine = tokens.first().is_some_and(|token| ["my", "our", "any"].contains(&token.lower.as_str()));
-    let words = strongest < 2.0 && tokens.len() <= 3 && !inner_stop && !typed && !valued && !pointed && !mine && !clause.asks && earlier.is_empty();
+    let words = strongest < 2.0
+        && tokens.len() <= 3
+        && !inner_stop
+        && !typed
+        && !valued
+        && !pointed
+        && !mine
+        && !clause.asks
+        && earlier.is_empty();
     if !vague && !words {
         return None;
     }
     let mut options: Vec<Choice> = Vec::new();
-    let acts = |tool: &Prepared| if vague { tool.target().is_some() && tool.class != Class::Delete } else { tool.class != Class::Delete };
-    let mut classes: Vec<(Class, Option<&str>)> = Vec::new();
-    for candidate in found {
-        let Some(tool) = catalogue.tools.get(candidate.at).filter(|tool| acts(tool) && tool.tool.domain == first.and_then(|tool| tool.tool.domain.clone())) else {
-            continue;
-        };
-        let key = (tool.class, tool.entity.as_deref());
-        let special = tool.class == Class::Update;
-        if (special || !classes.contains(&key)) && options.len() < 6 {
-            classes.push(key);
-            options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
+    let acts = |tool: &Prepared| {
+        if vague {
+            tool.target().is_some() && tool.class != Class::Delete
+        } else {
+            tool.class != Class::Delete
         }
+    };
+    // What only shows something comes first.
+    let order = |class: Class| match class {
+        Class::Search => 0,
+        Class::List => 1,
+        Class::Read => 2,
+        Class::Create => 3,
+        Class::Update | Class::Delete => 4,
+    };
+    let home = first.and_then(|tool| tool.tool.domain.clone());
+    let mut fitting: Vec<&Prepared> = found
+        .iter()
+        .filter_map(|candidate| catalogue.tools.get(candidate.at))
+        .filter(|tool| acts(tool) && tool.tool.domain == home)
+        .collect();
+    fitting.sort_by_key(|tool| order(tool.class));
+    for tool in fitting.into_iter().take(10) {
+        options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
     }
     let words = text.slice(start, end).to_owned();
-    Some(Question { options, words, ..Question::open(Why::Meaning, format!("What should I do with \"{}\"?", text.slice(start, end)), earlier.len()) })
+    Some(Question {
+        options,
+        words,
+        ..Question::open(
+            Why::Meaning,
+            format!("What should I do with \"{}\"?", text.slice(start, end)),
+            earlier.len(),
+        )
+    })
 }
 
 /// The first sentence of a description, as an option.
@@ -291,7 +376,14 @@ pub(super) fn label(description: &str) -> String {
 }
 
 /// "Add Fernway": when two sorts of things could be made and nothing says which, that is asked.
-fn which_new(catalogue: &Catalogue, found: &[Candidate], tool: &Prepared, best: &Candidate, at: usize, said: &str) -> Option<Question> {
+fn which_new(
+    catalogue: &Catalogue,
+    found: &[Candidate],
+    tool: &Prepared,
+    best: &Candidate,
+    at: usize,
+    said: &str,
+) -> Option<Question> {
     if tool.class != Class::Create || best.noun > 0.0 || best.filled.evidence > 1.0 {
         return None;
     }
@@ -304,8 +396,10 @@ fn which_new(catalogue: &Catalogue, found: &[Candidate], tool: &Prepared, best: 
     if rivals.len() < 2 {
         return None;
     }
-    let options: Vec<Choice> =
-        rivals.iter().map(|tool| Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) }).collect();
+    let options: Vec<Choice> = rivals
+        .iter()
+        .map(|tool| Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) })
+        .collect();
     let words = said.to_owned();
     Some(Question { options, words, ..Question::open(Why::Meaning, "What should it be?", at) })
 }
@@ -322,11 +416,19 @@ fn intent(class: Class) -> IntentKind {
     }
 }
 
-fn base_step(catalogue: &Catalogue, text: &Text, clause: &Clause, found: &[Candidate], best: &Candidate) -> Step {
+fn base_step(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    found: &[Candidate],
+    best: &Candidate,
+) -> Step {
     let total: f32 = found.iter().take(12).map(|other| (other.score - best.score).exp()).sum();
     let share = |score: f32| sure((score - best.score).exp() / total.max(1.0));
     let tool = catalogue.tools.get(best.at);
-    let same_class = |other: &Candidate| catalogue.tools.get(other.at).map(|tool| tool.class) == tool.map(|tool| tool.class);
+    let same_class = |other: &Candidate| {
+        catalogue.tools.get(other.at).map(|tool| tool.class) == tool.map(|tool| tool.class)
+    };
     let alternatives = found
         .iter()
         .skip(1)
@@ -381,14 +483,26 @@ fn all_of(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word));
-    let noun = text.tokens.iter().filter(|token| token.start >= start && token.end <= end && !token.quoted).any(|token| {
-        plural(&token.lower) && catalogue.types_of(&token.lower).iter().any(|kind| Some(&kind.name) == tool.entity.as_ref())
-    });
+    let noun =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end && !token.quoted).any(
+            |token| {
+                plural(&token.lower)
+                    && catalogue
+                        .types_of(&token.lower)
+                        .iter()
+                        .any(|kind| Some(&kind.name) == tool.entity.as_ref())
+            },
+        );
     if !noun || (!all && best.filled.target.is_none()) || plain.contains(" of them") {
         return None;
     }
     let lists = |candidate: &&Candidate| {
-        catalogue.tools.get(candidate.at).is_some_and(|other| other.tool.read_only && other.class == Class::List && other.entity == tool.entity && other.tool.domain == tool.tool.domain)
+        catalogue.tools.get(candidate.at).is_some_and(|other| {
+            other.tool.read_only
+                && other.class == Class::List
+                && other.entity == tool.entity
+                && other.tool.domain == tool.tool.domain
+        })
     };
     let list = found.iter().find(lists)?;
     let lister = catalogue.tools.get(list.at)?;
@@ -403,7 +517,11 @@ fn all_of(
     first.reasons = vec!["all of them must be known first".into()];
     first.confidence = base_step(catalogue, text, clause, found, best).confidence;
     let mut second = base_step(catalogue, text, clause, found, best);
-    second.target = Some(Target::OfStep { step: earlier.len(), pick: Pick::All, words: text.slice(start, end).to_owned() });
+    second.target = Some(Target::OfStep {
+        step: earlier.len(),
+        pick: Pick::All,
+        words: text.slice(start, end).to_owned(),
+    });
     second.target_field = tool.target().map(|field| field.name.clone());
     second.after = vec![earlier.len()];
     Some(vec![first, second])
@@ -441,7 +559,11 @@ fn act_on(
                     .collect();
             }
             Pointed::Unclear(text, options) => {
-                question = Some(Question { options, words: step.said.clone(), ..Question::open(Why::Entity, text, at) });
+                question = Some(Question {
+                    options,
+                    words: step.said.clone(),
+                    ..Question::open(Why::Entity, text, at)
+                });
                 steps = vec![step.clone()];
             }
         }
@@ -449,7 +571,11 @@ fn act_on(
     for step in &mut steps {
         let used = step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. }));
         // What changes something after something that was changed or made keeps its turn.
-        if !used && !earlier.is_empty() && !step.read_only && earlier.iter().any(|before| !before.read_only && before.domain == step.domain) {
+        if !used
+            && !earlier.is_empty()
+            && !step.read_only
+            && earlier.iter().any(|before| !before.read_only && before.domain == step.domain)
+        {
             step.after = vec![earlier.len() - 1];
         } else if !used && step.read_only && earlier.last().is_some_and(|before| !before.read_only) {
             step.after = vec![earlier.len() - 1];
@@ -469,7 +595,11 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
         let options: Vec<Choice> = if field.choices.is_empty() {
             vec![Choice { label: name.replace('_', " "), value: json!(name) }]
         } else {
-            field.choices.iter().map(|choice| Choice { label: choice.replace('_', " "), value: json!(choice) }).collect()
+            field
+                .choices
+                .iter()
+                .map(|choice| Choice { label: choice.replace('_', " "), value: json!(choice) })
+                .collect()
         };
         let text = format!("What should the {} be?", name.replace('_', " "));
         return Some(Question { options, field: Some(name.clone()), ..Question::open(Why::Field, text, at) });
@@ -480,9 +610,15 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
         .filter(|field| !matches!(field.role, Role::Id | Role::Selector))
         .filter(|field| !renames(clause) || field.role == Role::Title)
         .collect();
-    let set = step.arguments.keys().any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
+    let set = step
+        .arguments
+        .keys()
+        .any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
     if tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
-        let options = settable.iter().map(|field| Choice { label: field.name.replace('_', " "), value: json!(field.name) }).collect();
+        let options = settable
+            .iter()
+            .map(|field| Choice { label: field.name.replace('_', " "), value: json!(field.name) })
+            .collect();
         let field = match settable.as_slice() {
             [only] => Some(only.name.clone()),
             _ => None,

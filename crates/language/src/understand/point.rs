@@ -34,14 +34,15 @@ pub(super) enum Place {
     Both,
 }
 
-const ORDINALS: &[&str] = &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+const ORDINALS: &[&str] =
+    &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 const COUNTS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
 });
 static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:all of (?:them|these|those)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
+    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
 });
 static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
 static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -52,13 +53,20 @@ static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn place(plain: &str) -> Option<Place> {
     let number = |word: &str| {
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
-        let at = ORDINALS.iter().position(|known| *known == word).or_else(|| COUNTS.iter().position(|known| *known == word));
+        let at = ORDINALS
+            .iter()
+            .position(|known| *known == word)
+            .or_else(|| COUNTS.iter().position(|known| *known == word));
         at.map(|at| at + 1).or_else(|| digits.parse().ok())
     };
     if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
         let count = number(found.name("n")?.as_str())?;
         let end = found.name("end")?.as_str();
-        return Some(if ["last", "bottom"].contains(&end) { Place::LastOf(count) } else { Place::First(count) });
+        return Some(if ["last", "bottom"].contains(&end) {
+            Place::LastOf(count)
+        } else {
+            Place::First(count)
+        });
     }
     if ALL.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
         return Some(Place::All);
@@ -67,11 +75,19 @@ pub(super) fn place(plain: &str) -> Option<Place> {
         return Some(Place::Both);
     }
     for found in NTH.as_ref()?.captures_iter(plain) {
-        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else { continue };
+        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
+            continue;
+        };
         let counted = COUNTS.contains(&word.as_str());
-        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"].contains(&next.as_str().trim());
-        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic()) && word.as_str().starts_with(|c: char| c.is_ascii_digit());
-        let to = plain.get(..whole.start()).is_some_and(|before| before.trim_end().ends_with("to") || before.trim_end().ends_with("on") || before.trim_end().ends_with("by"));
+        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"]
+            .contains(&next.as_str().trim());
+        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic())
+            && word.as_str().starts_with(|c: char| c.is_ascii_digit());
+        let to = plain.get(..whole.start()).is_some_and(|before| {
+            before.trim_end().ends_with("to")
+                || before.trim_end().ends_with("on")
+                || before.trim_end().ends_with("by")
+        });
         if time || (dated && to) || (counted && !whole.as_str().starts_with("number ")) {
             continue;
         }
@@ -110,7 +126,9 @@ fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
     let some = |things: Vec<&Recent>| Some(Target::Known { things: things.into_iter().map(thing).collect() });
     match place {
         // Nothing at that place: there is no such thing.
-        Place::Nth(number) => some(number.checked_sub(1).and_then(|at| shown.get(at)).copied().into_iter().collect()),
+        Place::Nth(number) => {
+            some(number.checked_sub(1).and_then(|at| shown.get(at)).copied().into_iter().collect())
+        }
         Place::Last => some(shown.last().copied().into_iter().collect()),
         Place::First(count) => some(shown.into_iter().take(count).collect()),
         Place::LastOf(count) => some(shown.iter().skip(shown.len().saturating_sub(count)).copied().collect()),
@@ -120,7 +138,9 @@ fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
 }
 
 fn pick(place: Option<Place>, plain: &str) -> Pick {
-    let many = ["them", "those", "these", "they", "their"].iter().any(|word| plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == *word));
+    let many = ["them", "those", "these", "they", "their"]
+        .iter()
+        .any(|word| plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == *word));
     match place {
         Some(Place::Nth(1)) => Pick::First,
         Some(Place::Nth(number)) => Pick::Nth(number),
@@ -132,14 +152,24 @@ fn pick(place: Option<Place>, plain: &str) -> Pick {
 }
 
 /// What an earlier step of the utterance gives for a type of thing.
-fn of_earlier(catalogue: &Catalogue, earlier: &[Step], entity: &str, place: Option<Place>, plain: &str) -> Option<Target> {
+fn of_earlier(
+    catalogue: &Catalogue,
+    earlier: &[Step],
+    entity: &str,
+    place: Option<Place>,
+    plain: &str,
+) -> Option<Target> {
     let fits = |step: &&Step| {
-        step.tool().and_then(|tool| catalogue.tool(tool)).is_some_and(|tool| tool.entity.as_deref() == Some(entity))
+        step.tool().and_then(|tool| catalogue.tool(tool)).is_some_and(|tool| {
+            tool.entity.as_deref() == Some(entity) || tool.gives.as_deref() == Some(entity)
+        })
     };
     let (at, step) = earlier.iter().enumerate().rev().find(|(_, step)| fits(step))?;
     let pick = pick(place, plain);
     let same = |target: &Target| match target {
-        Target::Id { entity_type, .. } | Target::Named { entity_type, .. } => entity_type.is_empty() || entity_type == entity,
+        Target::Id { entity_type, .. } | Target::Named { entity_type, .. } => {
+            entity_type.is_empty() || entity_type == entity
+        }
         Target::Known { .. } | Target::OfStep { .. } => true,
     };
     match &step.target {
@@ -150,19 +180,29 @@ fn of_earlier(catalogue: &Catalogue, earlier: &[Step], entity: &str, place: Opti
 
 /// The one thing of the conversation that words name.
 fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> {
-    let as_noticed = |one: &Recent| Noticed { entity_type: one.entity_type.clone(), id: json!(one.id), name: one.name.clone(), attributes: BTreeMap::new() };
+    let as_noticed = |one: &Recent| Noticed {
+        entity_type: one.entity_type.clone(),
+        id: json!(one.id),
+        name: one.name.clone(),
+        attributes: BTreeMap::new(),
+    };
     let known: Vec<Noticed> = recent.iter().map(as_noticed).collect();
     match settle::among(words, tool, &known)? {
         Settled::Found { things } => {
             let ids: Vec<String> = things.iter().map(Noticed::id_text).collect();
-            Some(Target::Known { things: recent.iter().filter(|one| ids.contains(&one.id)).map(thing).collect() })
+            Some(Target::Known {
+                things: recent.iter().filter(|one| ids.contains(&one.id)).map(thing).collect(),
+            })
         }
         _ => None,
     }
 }
 
 /// The target of a step.
-#[expect(clippy::too_many_arguments, reason = "what is pointed to depends on all that is known of the clause")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what is pointed to depends on all that is known of the clause"
+)]
 pub(super) fn target(
     catalogue: &Catalogue,
     text: &Text,
@@ -177,7 +217,9 @@ pub(super) fn target(
     if let Some((id, start, end)) = &filled.id {
         let mut ids = vec![id.clone()];
         ids.extend(further(text, clause, *start, *end, tool));
-        return Pointed::To(ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect());
+        return Pointed::To(
+            ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
+        );
     }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
     let place = place(plain);
@@ -198,11 +240,20 @@ pub(super) fn target(
         if let Some(target) = spoken_of(&piece.words, &recent, tool) {
             return Pointed::To(vec![target]);
         }
-        let several = step.alternatives.iter().any(|(other, _)| catalogue.tool(other).is_some_and(|other| other.entity != tool.entity));
-        let named = catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
+        let several = step
+            .alternatives
+            .iter()
+            .any(|(other, _)| catalogue.tool(other).is_some_and(|other| other.entity != tool.entity));
+        let named =
+            catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
         let entity_type = if several && !named { String::new() } else { entity };
         let parts = coordinated(&piece.words);
-        return Pointed::To(parts.into_iter().map(|words| Target::Named { words, entity_type: entity_type.clone() }).collect());
+        return Pointed::To(
+            parts
+                .into_iter()
+                .map(|words| Target::Named { words, entity_type: entity_type.clone() })
+                .collect(),
+        );
     }
     let (from, to) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(from..to).unwrap_or_default();
@@ -221,12 +272,18 @@ pub(super) fn target(
                 return Pointed::To(vec![Target::Known { things }]);
             }
             Found::Unclear { options, question } => {
-                return Pointed::Unclear(question, options.iter().filter_map(|at| sorted.get(*at)).map(choice).collect());
+                return Pointed::Unclear(
+                    question,
+                    options.iter().filter_map(|at| sorted.get(*at)).map(choice).collect(),
+                );
             }
             Found::Nothing { .. } => {}
         }
     }
-    if let Some(target) = (earlier.len() == 1 && clause.inherits).then(|| of_earlier(catalogue, earlier, &entity, None, plain)).flatten() {
+    if let Some(target) = (earlier.len() == 1 && clause.inherits)
+        .then(|| of_earlier(catalogue, earlier, &entity, None, plain))
+        .flatten()
+    {
         return Pointed::To(vec![target]);
     }
     Pointed::Unclear(format!("Which {entity} do you mean?"), Vec::new())
@@ -234,7 +291,10 @@ pub(super) fn target(
 
 /// Whether the type itself is named.
 fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: &str) -> bool {
-    let inside = text.tokens.iter().filter(|token| token.start >= clause.start && token.end <= clause.end && !token.quoted);
+    let inside = text
+        .tokens
+        .iter()
+        .filter(|token| token.start >= clause.start && token.end <= clause.end && !token.quoted);
     inside.into_iter().any(|token| catalogue.types_of(&token.lower).iter().any(|kind| kind.name == entity))
 }
 
@@ -252,7 +312,13 @@ fn newest<'a>(plain: &str, recent: &'a [Recent]) -> Option<&'a Recent> {
 
 /// Turns that the skill of references does not read, in words that it does.
 fn normal(plain: &str) -> String {
-    plain.replace("that's", "that is").replace("it's", "it is").replace("that’s", "that is").replace("it’s", "it is").replace("she's", "she is").replace("he's", "he is")
+    plain
+        .replace("that's", "that is")
+        .replace("it's", "it is")
+        .replace("that’s", "that is")
+        .replace("it’s", "it is")
+        .replace("she's", "she is")
+        .replace("he's", "he is")
 }
 
 /// Where the first word stands that points back.
@@ -264,9 +330,15 @@ fn pronoun(plain: &str) -> Option<usize> {
         let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
         let word = plain.get(whole.start()..next.start()).unwrap_or_default();
         let next = next.as_str().trim();
-        // "that I wrote", "this week", "that important": nothing is pointed at.
-        let joins = ["that", "this"].contains(&word) && (["i", "we", "you", "mentions", "mention", "week", "month", "important", "are", "has", "have"].contains(&next));
-        if !joins {
+        // "that I wrote", "this week", "that milk task": nothing is pointed at but what is named.
+        let alone = next.is_empty()
+            || [
+                "is", "was", "one", "to", "as", "from", "for", "with", "and", "or", "please", "by", "on",
+                "in", "into", "done", "up", "off", "too", "again", "now", "under", "s", "can", "should",
+                "at", "before",
+            ]
+            .contains(&next);
+        if alone || !["that", "this", "these", "those"].contains(&word) {
             return Some(whole.start());
         }
     }
@@ -275,14 +347,23 @@ fn pronoun(plain: &str) -> Option<usize> {
 
 /// More ids behind the first: "note 6 and note 7".
 fn further(text: &Text, clause: &Clause, _start: usize, end: usize, tool: &Prepared) -> Vec<Value> {
-    static MORE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
+    static MORE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
     let whole = tool.field(Role::Id).is_some_and(|field| field.whole);
     let mut found = Vec::new();
     let mut at = end;
-    while let Some(next) = MORE.as_ref().and_then(|more| more.captures(text.plain.get(at..clause.end).unwrap_or_default())) {
+    while let Some(next) =
+        MORE.as_ref().and_then(|more| more.captures(text.plain.get(at..clause.end).unwrap_or_default()))
+    {
         let Some(digits) = next.name("n") else { break };
         at += next.get(0).map_or(usize::MAX / 2, |whole| whole.end());
-        found.extend(digits.as_str().parse::<u64>().ok().map(|number| if whole { json!(number) } else { json!(number.to_string()) }));
+        found.extend(
+            digits
+                .as_str()
+                .parse::<u64>()
+                .ok()
+                .map(|number| if whole { json!(number) } else { json!(number.to_string()) }),
+        );
     }
     found
 }
@@ -298,7 +379,10 @@ fn coordinated(words: &str) -> Vec<String> {
 }
 
 /// The things of other types that a step names or points to.
-#[expect(clippy::too_many_arguments, reason = "what is pointed to depends on all that is known of the clause")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what is pointed to depends on all that is known of the clause"
+)]
 pub(super) fn refs(
     catalogue: &Catalogue,
     text: &Text,
@@ -312,7 +396,10 @@ pub(super) fn refs(
     for (field, piece) in &filled.refs {
         let of = tool.named(field).and_then(|field| field.of.clone());
         if let Some(of) = of.filter(|_| !tool.tool.read_only) {
-            step.also.push(super::types::Need { field: field.clone(), target: Target::Named { words: piece.words.clone(), entity_type: of } });
+            step.also.push(super::types::Need {
+                field: field.clone(),
+                target: Target::Named { words: piece.words.clone(), entity_type: of },
+            });
         }
     }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
@@ -320,7 +407,10 @@ pub(super) fn refs(
     if !points_back(plain) && place.is_none() {
         return;
     }
-    let here = plain.contains(" there") || plain.contains("with them") || plain.contains("with the ") || plain.contains("for the ");
+    let here = plain.contains(" there")
+        || plain.contains("with them")
+        || plain.contains("with the ")
+        || plain.contains("for the ");
     let own = tool.target().is_some();
     for field in tool.fields.iter().filter(|field| field.role == Role::Open && field.of.is_some()) {
         if step.arguments.contains_key(&field.name) {
@@ -328,7 +418,12 @@ pub(super) fn refs(
         }
         let Some(of) = field.of.clone().filter(|_| !own && (field.required || here)) else { continue };
         // The same field of an earlier step, or what it made.
-        if let Some(argument) = earlier.iter().rev().find_map(|before| before.arguments.get(&field.name)).filter(|_| place.is_none()) {
+        if let Some(argument) = earlier
+            .iter()
+            .rev()
+            .find_map(|before| before.arguments.get(&field.name))
+            .filter(|_| place.is_none())
+        {
             step.arguments.insert(field.name.clone(), argument.clone());
             step.missing.retain(|missing| *missing != field.name);
             continue;
@@ -336,7 +431,14 @@ pub(super) fn refs(
         if let Some(target) = of_earlier(catalogue, earlier, &of, place, plain) {
             let value = named_by(catalogue, earlier, &target);
             if let Some(value) = value {
-                step.arguments.insert(field.name.clone(), super::types::Argument { value: json!(value), span: None, reason: "it was named before".into() });
+                step.arguments.insert(
+                    field.name.clone(),
+                    super::types::Argument {
+                        value: json!(value),
+                        span: None,
+                        reason: "it was named before".into(),
+                    },
+                );
                 step.missing.retain(|missing| *missing != field.name);
                 if let Target::OfStep { step: before, .. } = target {
                     step.after = vec![before];

@@ -18,15 +18,20 @@ pub(super) struct Routed {
 
 /// Routes a part of an utterance, when there are domains to tell apart.
 pub(super) fn route(reader: &Reader, part: &str) -> Routed {
-    let Some(router) = &reader.router else { return Routed { domains: BTreeMap::new(), understanding: None } };
+    let Some(router) = &reader.router else {
+        return Routed { domains: BTreeMap::new(), understanding: None };
+    };
     let understanding = router.understand(part);
-    let domains = understanding.domains.iter().map(|(name, share)| (name.clone(), share.get() as f32)).collect();
+    let domains =
+        understanding.domains.iter().map(|(name, share)| (name.clone(), share.get() as f32)).collect();
     Routed { domains, understanding: Some(understanding) }
 }
 
 /// The tool of a domain that takes a question in plain words.
 fn free<'a>(reader: &'a Reader, domain: &DomainName) -> Option<&'a Prepared> {
-    reader.catalogue.tools.iter().find(|tool| tool.free && tool.tool.domain.as_ref() == Some(domain) && tool.field(Role::Query).is_some())
+    reader.catalogue.tools.iter().find(|tool| {
+        tool.free && tool.tool.domain.as_ref() == Some(domain) && tool.field(Role::Query).is_some()
+    })
 }
 
 /// Whether a domain is asked rather than acted on.
@@ -36,22 +41,37 @@ fn is_asked(reader: &Reader, domain: &DomainName) -> bool {
 }
 
 /// The steps of a clause that goes to domains as it is.
-pub(super) fn asked(reader: &Reader, text: &Text, clause: &Clause, routed: &Routed, earlier: &[Step]) -> Option<Vec<Step>> {
+pub(super) fn asked(
+    reader: &Reader,
+    text: &Text,
+    clause: &Clause,
+    routed: &Routed,
+    earlier: &[Step],
+) -> Option<Vec<Step>> {
     let understanding = routed.understanding.as_ref()?;
     let domain = understanding.domain()?;
     if !is_asked(reader, domain) {
         return None;
     }
     let said = text.slice(clause.start, clause.end).trim();
-    let after = if points_back(text.plain.get(clause.start..clause.end)?) && !earlier.is_empty() { vec![earlier.len() - 1] } else { Vec::new() };
-    let joined: Vec<&DomainName> = understanding.joined.iter().filter(|name| is_asked(reader, name)).collect();
+    let after = if points_back(text.plain.get(clause.start..clause.end)?) && !earlier.is_empty() {
+        vec![earlier.len() - 1]
+    } else {
+        Vec::new()
+    };
+    let joined: Vec<&DomainName> =
+        understanding.joined.iter().filter(|name| is_asked(reader, name)).collect();
     if joined.len() < 2 {
         return Some(vec![step(reader, domain, said, understanding, after)]);
     }
     // Each part goes where it belongs; a part without one of its own goes with the part before.
     let mut parts: Vec<(DomainName, String)> = Vec::new();
     for part in split(said) {
-        let home = reader.router.as_ref().map(|router| router.understand(part)).and_then(|found| found.domain().cloned());
+        let home = reader
+            .router
+            .as_ref()
+            .map(|router| router.understand(part))
+            .and_then(|found| found.domain().cloned());
         match (parts.last_mut(), home) {
             (Some((last, words)), home) if home.is_none() || home.as_ref() == Some(last) => {
                 words.push_str(" and ");
@@ -61,14 +81,29 @@ pub(super) fn asked(reader: &Reader, text: &Text, clause: &Clause, routed: &Rout
             (_, None) => parts.push((domain.clone(), part.to_owned())),
         }
     }
-    Some(parts.iter().map(|(domain, words)| step(reader, domain, words, understanding, after.clone())).collect())
+    Some(
+        parts
+            .iter()
+            .map(|(domain, words)| step(reader, domain, words, understanding, after.clone()))
+            .collect(),
+    )
 }
 
 fn split(said: &str) -> Vec<&str> {
-    said.split(" and ").flat_map(|part| part.split("; ")).map(str::trim).filter(|part| !part.is_empty()).collect()
+    said.split(" and ")
+        .flat_map(|part| part.split("; "))
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
-fn step(reader: &Reader, domain: &DomainName, said: &str, understanding: &Understanding, after: Vec<usize>) -> Step {
+fn step(
+    reader: &Reader,
+    domain: &DomainName,
+    said: &str,
+    understanding: &Understanding,
+    after: Vec<usize>,
+) -> Step {
     let mut arguments = BTreeMap::new();
     let tool = free(reader, domain);
     if let Some(field) = tool.and_then(|tool| tool.field(Role::Query)) {

@@ -20,7 +20,10 @@ const OPTIONS: usize = 9;
 
 /// The type of thing that a step's target is; empty when it may be of several.
 fn target_type<'a>(catalogue: &'a Catalogue, step: &'a Step) -> &'a str {
-    let field = step.tool().and_then(|tool| catalogue.tool(tool)).and_then(|tool| tool.named(step.target_field.as_deref()?));
+    let field = step
+        .tool()
+        .and_then(|tool| catalogue.tool(tool))
+        .and_then(|tool| tool.named(step.target_field.as_deref()?));
     match &step.target {
         Some(Target::Id { entity_type, .. } | Target::Named { entity_type, .. }) => entity_type,
         _ => field.and_then(|field| field.of.as_deref()).unwrap_or_default(),
@@ -32,9 +35,11 @@ fn givers<'a>(catalogue: &'a Catalogue, step: &Step, kind: &str) -> Vec<&'a Prep
     let alternatives: Vec<&str> = step.alternatives.iter().map(|(tool, _)| tool.as_str()).collect();
     let may = |tool: &&Prepared| {
         let entity = tool.entity.as_deref().unwrap_or_default();
+        let gives = tool.gives.as_deref() == Some(kind) && !kind.is_empty() && tool.class != Class::List;
         tool.tool.read_only
             && tool.tool.domain == step.domain
             && (entity == kind
+                || gives
                 || (kind.is_empty()
                     && step.tool().into_iter().chain(alternatives.iter().copied()).any(|name| {
                         catalogue.tool(name).and_then(|tool| tool.entity.as_deref()) == Some(entity)
@@ -84,7 +89,10 @@ pub(super) fn lookups(catalogue: &Catalogue, step: &Step) -> Vec<Lookup> {
 
 /// Those that need nothing give all there is.
 fn plain(givers: &[&Prepared], add: &mut dyn FnMut(&Prepared, Map<String, Value>)) {
-    for tool in givers.iter().filter(|tool| tool.fields.iter().all(|field| !field.required) && tool.class != Class::Read) {
+    for tool in givers
+        .iter()
+        .filter(|tool| tool.fields.iter().all(|field| !field.required) && tool.class != Class::Read)
+    {
         add(tool, Map::new());
     }
 }
@@ -94,7 +102,10 @@ fn telling(text: &str, tool: Option<&Prepared>) -> Vec<String> {
     let own = |word: &str| {
         tool.is_some_and(|tool| {
             tool.entity.as_deref().is_some_and(|entity| same_noun(entity, word) && root(entity).len() > 2)
-                || tool.fields.iter().any(|field| !matches!(field.role, Role::Query | Role::Long) && field.words.iter().any(|name| name.len() > 2 && same_field(name, word)))
+                || tool.fields.iter().any(|field| {
+                    !matches!(field.role, Role::Query | Role::Long)
+                        && field.words.iter().any(|name| name.len() > 2 && same_field(name, word))
+                })
         })
     };
     let all: Vec<String> = words(text).into_iter().filter(|word| !word.stop).map(|word| word.lower).collect();
@@ -103,7 +114,8 @@ fn telling(text: &str, tool: Option<&Prepared>) -> Vec<String> {
 }
 
 pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noticed]) -> Settled {
-    let missing = |words: &str| Settled::Missing { text: format!("There is no \"{words}\"."), words: words.to_owned() };
+    let missing =
+        |words: &str| Settled::Missing { text: format!("There is no \"{words}\"."), words: words.to_owned() };
     let Some(target) = &step.target else { return Settled::Found { things: Vec::new() } };
     match target {
         Target::Known { things } if things.is_empty() => missing(&step.said),
@@ -120,19 +132,30 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
         },
         Target::Id { id, entity_type } => {
             let wanted = text(id);
-            let found = seen.iter().find(|thing| thing.id_text() == wanted && (entity_type.is_empty() || thing.entity_type == *entity_type));
+            let found = seen.iter().find(|thing| {
+                thing.id_text() == wanted && (entity_type.is_empty() || thing.entity_type == *entity_type)
+            });
             match found {
                 Some(thing) => Settled::Found { things: vec![thing.clone()] },
-                None => Settled::Missing { text: format!("There is no {entity_type} {wanted}."), words: wanted },
+                None => {
+                    Settled::Missing { text: format!("There is no {entity_type} {wanted}."), words: wanted }
+                }
             }
         }
         Target::Named { words, entity_type } => {
             let tool = step.tool().and_then(|tool| catalogue.tool(tool));
-            let fitting: Vec<&Noticed> =
-                seen.iter().filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type).collect();
-            named(words, tool, &fitting, at).unwrap_or_else(|| missing(words))
+            let fitting: Vec<&Noticed> = seen
+                .iter()
+                .filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type)
+                .collect();
+            each(words, tool, &fitting, at)
+                .or_else(|| named(words, tool, &fitting, at))
+                .or_else(|| by_attribute(words, tool, &fitting, step.read_only, at))
+                .unwrap_or_else(|| missing(words))
         }
-        Target::OfStep { pick, words, .. } => picked(*pick, words, step, at, seen).unwrap_or_else(|| missing(words)),
+        Target::OfStep { pick, words, .. } => {
+            picked(*pick, words, step, at, seen).unwrap_or_else(|| missing(words))
+        }
     }
 }
 
@@ -164,16 +187,65 @@ pub(super) fn among(said: &str, tool: &Prepared, things: &[Noticed]) -> Option<S
 
 fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> Option<Settled> {
     let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
-    let whole: Vec<&&Noticed> =
-        things.iter().filter(|thing| thing.name.as_deref().is_some_and(|name| plain(name) == plain(said))).collect();
+    let whole: Vec<&&Noticed> = things
+        .iter()
+        .filter(|thing| thing.name.as_deref().is_some_and(|name| plain(name) == plain(said)))
+        .collect();
     if let [only] = whole.as_slice() {
         return Some(Settled::Found { things: vec![(**only).clone()] });
     }
     let wanted = telling(said, tool);
     // Where the whole is found nowhere, the names in it are looked for: "when we last talked to Priya Shah".
-    let names: Vec<String> = words(said).into_iter().filter(|word| word.capital && !word.stop).map(|word| word.lower).collect();
-    matching(&wanted, things, said, at)
-        .or_else(|| (!names.is_empty() && names.len() < wanted.len()).then(|| matching(&names, things, said, at)).flatten())
+    let names: Vec<String> =
+        words(said).into_iter().filter(|word| word.capital && !word.stop).map(|word| word.lower).collect();
+    matching(&wanted, things, said, at).or_else(|| {
+        (!names.is_empty() && names.len() < wanted.len())
+            .then(|| matching(&names, things, said, at))
+            .flatten()
+    })
+}
+
+/// "Emma and Gone Girl": several that are named together.
+fn each(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> Option<Settled> {
+    let parts: Vec<&str> = said
+        .split(" and ")
+        .flat_map(|part| part.split(", "))
+        .filter(|part| !part.trim().is_empty())
+        .collect();
+    let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
+    if things.iter().any(|thing| thing.name.as_deref().is_some_and(|name| plain(name) == plain(said))) {
+        return None;
+    }
+    let mut all = Vec::new();
+    for part in parts.iter().filter(|_| parts.len() > 1) {
+        match named(part, tool, things, at)? {
+            Settled::Found { things } => all.extend(things),
+            other => return Some(other),
+        }
+    }
+    (!all.is_empty()).then_some(Settled::Found { things: all })
+}
+
+/// "The Le Guin": by what else is known of it. What would change something is asked about first, even when there is only one.
+fn by_attribute(
+    said: &str,
+    tool: Option<&Prepared>,
+    things: &[&Noticed],
+    read_only: bool,
+    at: usize,
+) -> Option<Settled> {
+    let wanted = telling(said, tool);
+    let holds = |thing: &&&Noticed| {
+        let texts = thing.attributes.values().filter_map(Value::as_str).filter(|text| text.len() < 60);
+        let known: Vec<String> = texts.flat_map(words).map(|word| word.lower).collect();
+        wanted.iter().all(|word| known.iter().any(|known| alike(known, word)))
+    };
+    let found: Vec<&Noticed> = things.iter().filter(holds).copied().collect();
+    match found.as_slice() {
+        [] => None,
+        [only] if read_only => Some(Settled::Found { things: vec![(*only).clone()] }),
+        several => Some(unclear(several, said, at)),
+    }
 }
 
 fn matching(wanted: &[String], things: &[&Noticed], said: &str, at: usize) -> Option<Settled> {
@@ -188,7 +260,8 @@ fn matching(wanted: &[String], things: &[&Noticed], said: &str, at: usize) -> Op
         }
     }
     let least = found.iter().map(|(_, missed)| *missed).min()?;
-    let best: Vec<&Noticed> = found.iter().filter(|(_, missed)| *missed == least).map(|(thing, _)| *thing).collect();
+    let best: Vec<&Noticed> =
+        found.iter().filter(|(_, missed)| *missed == least).map(|(thing, _)| *thing).collect();
     match best.as_slice() {
         [only] => Some(Settled::Found { things: vec![(*only).clone()] }),
         several => Some(unclear(several, said, at)),
@@ -204,11 +277,16 @@ fn unclear(things: &[&Noticed], said: &str, at: usize) -> Settled {
     let options: Vec<Choice> = things
         .iter()
         .take(OPTIONS)
-        .map(|thing| Choice { label: thing.name.clone().unwrap_or_else(|| thing.id_text()), value: thing.id.clone() })
+        .map(|thing| Choice {
+            label: thing.name.clone().unwrap_or_else(|| thing.id_text()),
+            value: thing.id.clone(),
+        })
         .collect();
     let names: Vec<String> = options.iter().map(|choice| format!("\"{}\"", choice.label)).collect();
     let text = format!("Which one do you mean by \"{said}\": {}?", names.join(", "));
-    Settled::Unclear { question: Question { options, words: said.to_owned(), ..Question::open(Why::Entity, text, at) } }
+    Settled::Unclear {
+        question: Question { options, words: said.to_owned(), ..Question::open(Why::Entity, text, at) },
+    }
 }
 
 fn text(value: &Value) -> String {
@@ -233,12 +311,21 @@ pub(super) fn notice(catalogue: &Catalogue, tool: &str, result: &Value) -> Vec<N
     seen
 }
 
-fn look(catalogue: &Catalogue, tool: Option<&Prepared>, kind: &str, value: &Value, depth: usize, found: &mut Vec<Noticed>) {
+fn look(
+    catalogue: &Catalogue,
+    tool: Option<&Prepared>,
+    kind: &str,
+    value: &Value,
+    depth: usize,
+    found: &mut Vec<Noticed>,
+) {
     if depth > DEEPEST || found.len() >= MOST {
         return;
     }
     match value {
-        Value::Array(items) => items.iter().for_each(|item| look(catalogue, tool, kind, item, depth + 1, found)),
+        Value::Array(items) => {
+            items.iter().for_each(|item| look(catalogue, tool, kind, item, depth + 1, found))
+        }
         Value::Object(fields) => {
             if let Some(rows) = rows(fields) {
                 rows.iter().for_each(|row| look(catalogue, tool, kind, row, depth + 1, found));
@@ -247,7 +334,10 @@ fn look(catalogue: &Catalogue, tool: Option<&Prepared>, kind: &str, value: &Valu
             found.extend(thing(kind, fields));
             for (name, inner) in fields.iter().filter(|(_, inner)| inner.is_array() || inner.is_object()) {
                 let one = singular(name);
-                let known = catalogue.types.iter().any(|kind| kind.name == one && tool.is_none_or(|tool| tool.tool.domain == kind.domain));
+                let known = catalogue
+                    .types
+                    .iter()
+                    .any(|kind| kind.name == one && tool.is_none_or(|tool| tool.tool.domain == kind.domain));
                 let listed = inner.as_array().is_some_and(|items| items.iter().any(Value::is_object));
                 let inside = if known || (listed && !general(&one)) { one.as_str() } else { kind };
                 look(catalogue, tool, inside, inner, depth + 1, found);
@@ -259,34 +349,54 @@ fn look(catalogue: &Catalogue, tool: Option<&Prepared>, kind: &str, value: &Valu
 
 /// Names of lists that say nothing of what is in them.
 fn general(name: &str) -> bool {
-    ["item", "result", "data", "row", "record", "entry", "value", "match", "hit", "list", "content"].contains(&name)
+    ["item", "result", "data", "row", "record", "entry", "value", "match", "hit", "list", "content"]
+        .contains(&name)
 }
 
 /// `columns` and `rows` as objects.
 fn rows(fields: &Map<String, Value>) -> Option<Vec<Value>> {
     let columns: Vec<&str> = fields.get("columns")?.as_array()?.iter().filter_map(Value::as_str).collect();
     let rows = fields.get("rows")?.as_array()?;
-    let object = |row: &Value| Some(Value::Object(columns.iter().map(|name| (*name).to_owned()).zip(row.as_array()?.iter().cloned()).collect()));
+    let object = |row: &Value| {
+        Some(Value::Object(
+            columns.iter().map(|name| (*name).to_owned()).zip(row.as_array()?.iter().cloned()).collect(),
+        ))
+    };
     Some(rows.iter().filter_map(object).collect())
 }
 
 fn thing(kind: &str, fields: &Map<String, Value>) -> Option<Noticed> {
     let plain = |value: &Value| value.is_string() || value.is_number();
     let own_id = format!("{kind}_id");
-    let get = |names: &[&str]| names.iter().find_map(|name| fields.get(*name).filter(|value| plain(value)).map(|value| ((*name).to_owned(), value.clone())));
+    let get = |names: &[&str]| {
+        names.iter().find_map(|name| {
+            fields.get(*name).filter(|value| plain(value)).map(|value| ((*name).to_owned(), value.clone()))
+        })
+    };
     let id = get(&["id", own_id.as_str(), "key", "uuid", "number"]);
     let name = get(&["title", "name", "label", "subject", "full_name", "display_name", kind]);
     // Without an id, what bears the name of its type, or comes first in a row, is known by that.
-    let first = || fields.iter().find(|(_, value)| value.is_string()).filter(|_| fields.len() > 1).map(|(name, value)| (name.clone(), value.clone()));
+    let first = || {
+        fields
+            .iter()
+            .find(|(_, value)| value.is_string())
+            .filter(|_| fields.len() > 1)
+            .map(|(name, value)| (name.clone(), value.clone()))
+    };
     let (kind, id, name) = match (id, name) {
         (Some((_, id)), name) => (kind.to_owned(), id, name.map(|(_, name)| name)),
         (None, Some((_, name))) => (kind.to_owned(), name.clone(), Some(name)),
         (None, None) => {
-            let (column, value) = first().filter(|_| fields.values().all(|value| !value.is_object() && !value.is_array()))?;
+            let (column, value) =
+                first().filter(|_| fields.values().all(|value| !value.is_object() && !value.is_array()))?;
             (singular(&column), value.clone(), Some(value))
         }
     };
-    let attributes = fields.iter().filter(|(_, value)| plain(value) || value.is_boolean()).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let attributes = fields
+        .iter()
+        .filter(|(_, value)| plain(value) || value.is_boolean())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     Some(Noticed { entity_type: kind, id, name: name.map(|name| text(&name)), attributes })
 }
 
@@ -294,10 +404,20 @@ fn thing(kind: &str, fields: &Map<String, Value>) -> Option<Noticed> {
 pub(super) fn fit(catalogue: &Catalogue, step: &Step, found: &[Noticed]) -> Step {
     let mut step = step.clone();
     let entity = |name: &str| catalogue.tool(name).and_then(|tool| tool.entity.clone());
-    let own_field = step.target_field.as_deref().zip(step.tool().and_then(|tool| catalogue.tool(tool))).and_then(|(field, tool)| tool.named(field)).is_some_and(|field| field.of.is_some());
-    if let (Some(kind), Some(tool), false) = (found.first().map(|thing| thing.entity_type.clone()), step.tool(), own_field)
+    let own_field = step
+        .target_field
+        .as_deref()
+        .zip(step.tool().and_then(|tool| catalogue.tool(tool)))
+        .and_then(|(field, tool)| tool.named(field))
+        .is_some_and(|field| field.of.is_some());
+    if let (Some(kind), Some(tool), false) =
+        (found.first().map(|thing| thing.entity_type.clone()), step.tool(), own_field)
         && entity(tool).as_deref() != Some(kind.as_str())
-        && let Some((other, _)) = step.alternatives.iter().find(|(other, _)| entity(other).as_deref() == Some(kind.as_str())).cloned()
+        && let Some((other, _)) = step
+            .alternatives
+            .iter()
+            .find(|(other, _)| entity(other).as_deref() == Some(kind.as_str()))
+            .cloned()
     {
         step.reasons.push(format!("what was found is a {kind}"));
         if let Some(prepared) = catalogue.tool(&other) {
@@ -312,7 +432,8 @@ pub(super) fn fit(catalogue: &Catalogue, step: &Step, found: &[Noticed]) -> Step
 
 /// The arguments of each call of a step.
 pub(super) fn calls(catalogue: &Catalogue, step: &Step, found: &[Noticed]) -> Vec<Map<String, Value>> {
-    let base: Map<String, Value> = step.arguments.iter().map(|(name, argument)| (name.clone(), argument.value.clone())).collect();
+    let base: Map<String, Value> =
+        step.arguments.iter().map(|(name, argument)| (name.clone(), argument.value.clone())).collect();
     let Some(field) = step.target_field.as_deref() else { return vec![base] };
     let prepared = step.tool().and_then(|tool| catalogue.tool(tool));
     let known = match &step.target {
@@ -321,7 +442,13 @@ pub(super) fn calls(catalogue: &Catalogue, step: &Step, found: &[Noticed]) -> Ve
     };
     let Settled::Found { things } = known else { return Vec::new() };
     let by_id = prepared.and_then(|tool| tool.named(field)).is_none_or(|field| field.role == Role::Id);
-    let value = |thing: &Noticed| if by_id { thing.id.clone() } else { thing.name.clone().map_or_else(|| thing.id.clone(), Value::String) };
+    let value = |thing: &Noticed| {
+        if by_id {
+            thing.id.clone()
+        } else {
+            thing.name.clone().map_or_else(|| thing.id.clone(), Value::String)
+        }
+    };
     let call = |thing: &Noticed| {
         let mut arguments = base.clone();
         arguments.insert(field.to_owned(), value(thing));

@@ -87,7 +87,10 @@ impl Text {
         let piece = self.plain.get(start..end).unwrap_or_default();
         let begin = FILLERS.as_ref().and_then(|fillers| fillers.find(piece)).map_or(0, |found| found.end());
         let rest = piece.get(begin..).unwrap_or_default();
-        let stop = TRAILERS.as_ref().and_then(|trailers| trailers.find(rest)).map_or(rest.len(), |found| found.start());
+        let stop = TRAILERS
+            .as_ref()
+            .and_then(|trailers| trailers.find(rest))
+            .map_or(rest.len(), |found| found.start());
         if stop == 0 { (start, end) } else { (start + begin, start + begin + stop) }
     }
 }
@@ -141,7 +144,8 @@ pub(super) fn slip(a: &str, b: &str) -> bool {
     }
     let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
     let tail = |from: usize, other: usize| a.get(from..) == b.get(other..);
-    let swapped = a.get(same) == b.get(same + 1) && a.get(same + 1) == b.get(same) && tail(same + 2, same + 2);
+    let swapped =
+        a.get(same) == b.get(same + 1) && a.get(same + 1) == b.get(same) && tail(same + 2, same + 2);
     tail(same + 1, same) || tail(same, same + 1) || tail(same + 1, same + 1) || swapped
 }
 
@@ -169,7 +173,13 @@ mod tests {
 
     #[test]
     fn one_slip_is_seen() {
-        for (a, b) in [("taks", "task"), ("lst", "list"), ("compleet", "complete"), ("nwe", "new"), ("serach", "search")] {
+        for (a, b) in [
+            ("taks", "task"),
+            ("lst", "list"),
+            ("compleet", "complete"),
+            ("nwe", "new"),
+            ("serach", "search"),
+        ] {
             assert!(slip(a, b), "{a} {b}");
         }
         assert!(!slip("ask", "task") && !slip("note", "nose list"));

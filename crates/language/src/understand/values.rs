@@ -32,8 +32,11 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
             let group = |name: &str| captures.name(name).is_some();
             let monday = today.checked_sub_days(Days::new(u64::from(today.weekday().num_days_from_monday())));
             let first = today.with_day(1);
-            let last = first.and_then(|first| first.checked_add_months(Months::new(1))).and_then(|next| next.pred_opt());
-            let later = |day: Option<NaiveDate>, days: u64| day.and_then(|day| day.checked_add_days(Days::new(days)));
+            let last = first
+                .and_then(|first| first.checked_add_months(Months::new(1)))
+                .and_then(|next| next.pred_opt());
+            let later =
+                |day: Option<NaiveDate>, days: u64| day.and_then(|day| day.checked_add_days(Days::new(days)));
             let span = if group("week") {
                 monday.map(|_| (Some(today.max(monday.unwrap_or(today))), later(monday, 6)))
             } else if group("month") {
@@ -46,11 +49,18 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
                 Some((later(monday, 6), None))
             } else if let Some(nth) = captures.name("nth").and_then(|nth| nth.as_str().parse::<u32>().ok()) {
                 let here = today.with_day(nth).filter(|day| *day >= today);
-                Some((here.or_else(|| today.checked_add_months(Months::new(1)).and_then(|next| next.with_day(nth))), None))
+                Some((
+                    here.or_else(|| {
+                        today.checked_add_months(Months::new(1)).and_then(|next| next.with_day(nth))
+                    }),
+                    None,
+                ))
             } else {
                 // Weekdays with "next" and "last" are read by the skill; a bare one is the next that comes.
                 let before = text.plain.get(..whole.start()).unwrap_or_default().trim_end();
-                let turned = ["next", "last", "this", "on", "by", "until", "coming"].iter().any(|turn| before.ends_with(turn));
+                let turned = ["next", "last", "this", "on", "by", "until", "coming"]
+                    .iter()
+                    .any(|turn| before.ends_with(turn));
                 (!turned).then(|| (weekday(whole.as_str(), today), None))
             };
             if let Some((Some(from), to)) = span {
@@ -89,15 +99,24 @@ fn weekday(name: &str, today: NaiveDate) -> Option<NaiveDate> {
 /// Numbers with their places; also those in words. Ids and days are not among them when `taken` says so.
 pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize, usize, f64)> {
     static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?").ok()
+        Regex::new(
+            r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?",
+        )
+        .ok()
     });
     let mut found = Vec::new();
     let Some(pattern) = NUMBER.as_ref() else { return found };
     for captures in pattern.captures_iter(&text.plain) {
         let (Some(whole), Some(digits)) = (captures.get(0), captures.name("n")) else { continue };
-        let before = text.plain.get(..whole.start()).and_then(|before| before.chars().next_back()).unwrap_or(' ');
-        let after = text.plain.get(whole.end()..).and_then(|after| after.chars().next()).unwrap_or(' ');
-        let glued = before.is_alphanumeric() || before == '-' || after.is_alphanumeric() || after == '-' || before == '.';
+        let before =
+            text.plain.get(..whole.start()).and_then(|before| before.chars().next_back()).unwrap_or(' ');
+        let end = whole.start() + whole.as_str().trim_end().len();
+        let after = text.plain.get(end..).and_then(|after| after.chars().next()).unwrap_or(' ');
+        let glued = before.is_alphanumeric()
+            || before == '-'
+            || after.is_alphanumeric()
+            || after == '-'
+            || before == '.';
         if glued || taken(whole.start()) {
             continue;
         }
@@ -107,7 +126,7 @@ pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize,
             Some("m" | "million") => 1e6,
             _ => 1.0,
         };
-        found.push((whole.start(), whole.start() + whole.as_str().trim_end().len(), number * times));
+        found.push((whole.start(), end, number * times));
     }
     for token in text.tokens.iter().filter(|token| !token.quoted && !taken(token.start)) {
         if let Some(number) = counted(&token.lower) {
@@ -121,7 +140,11 @@ pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize,
 /// Two to twenty in words. "One" is too often no number.
 pub(super) fn counted(word: &str) -> Option<f64> {
     let words = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    words.iter().position(|known| *known == word).and_then(|at| u32::try_from(at).ok()).map(|at| f64::from(at + 2))
+    words
+        .iter()
+        .position(|known| *known == word)
+        .and_then(|at| u32::try_from(at).ok())
+        .map(|at| f64::from(at + 2))
 }
 
 /// How a value of a list may be said: its own words, or others that mean the same. The flag says whether they are its own.
@@ -143,7 +166,8 @@ pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(u
 
 /// The pattern of an address of mail, or of a number of a telephone.
 pub(super) fn address(text: &str, phone: bool) -> Option<(usize, usize)> {
-    static EMAIL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+").ok());
+    static EMAIL: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+").ok());
     static PHONE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\+?\d[\d ()/-]{4,}\d").ok());
     let pattern = if phone { PHONE.as_ref() } else { EMAIL.as_ref() };
     pattern.and_then(|pattern| pattern.find(text)).map(|found| (found.start(), found.end()))

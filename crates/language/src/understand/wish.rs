@@ -5,7 +5,7 @@
 
 use super::catalogue::Catalogue;
 use super::lexicon::{Class, PATTERNS, class_of, verb_groups};
-use super::text::Text;
+use super::text::{Text, Token};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -53,13 +53,22 @@ static JOINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static BEFORE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$").ok());
 static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were)\b|\?\s*$").ok()
+    Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we|you)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were|is|are|has)\b|\?\s*$").ok()
+});
+static WHETHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:is|are|was|were|has|have|does|did) (?:it|that|this|they|she|he|the|my|any\w*|[\w ]+?) \w+",
+    )
+    .ok()
 });
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) be|to be|gets?) (?P<v>\w+)").ok()
+    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
 });
 static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b").ok()
+    Regex::new(
+        r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b",
+    )
+    .ok()
 });
 /// "the dentist is called", "the milk is bought": a whole sentence.
 static STATES: LazyLock<Option<Regex>> =
@@ -97,7 +106,12 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
         let opens = opens(text, catalogue, &next);
         let had = strength(last) >= OPENS;
         let back = points_back(text.plain.get(start..end).unwrap_or_default());
-        let same = best(last).is_some() && best(last) == best(&next);
+        let strong = |cue: &&Cue| cue.weight >= 3.5;
+        let same = last
+            .cues
+            .iter()
+            .filter(strong)
+            .any(|cue| next.cues.iter().filter(strong).any(|other| other.group == cue.group));
         let split = match joint {
             // What comes first only says what it is about.
             Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
@@ -112,7 +126,9 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             last.end = end;
             last.asks |= next.asks;
             // The wish that was found last counts; what stood before it said what it is about.
-            if opens || !had {
+            if strength(last) < STATED && strength(&next) > 3.5 {
+                last.cues = next.cues;
+            } else if opens || !had {
                 last.cues.extend(next.cues);
             }
         }
@@ -175,25 +191,35 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     let (start, end) = text.trimmed(piece.start, piece.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let head = text.tokens.iter().find(|token| token.start >= start && token.end <= end && !token.quoted);
-    let next = text.tokens.iter().find(|token| head.is_some_and(|head| token.start > head.start)).map_or("", |token| token.lower.as_str());
+    let next = text
+        .tokens
+        .iter()
+        .find(|token| head.is_some_and(|head| token.start > head.start))
+        .map_or("", |token| token.lower.as_str());
     // "reading" and "note 7" are no commands.
     let bent = |word: &str| word.ends_with("ing") || word.ends_with("ed");
-    let noun = |word: &str| !catalogue.types_of(word).is_empty() && !["the", "a", "an", "it", "this", "that", "them", "my"].contains(&next);
+    let noun = |word: &str| {
+        !catalogue.types_of(word).is_empty()
+            && !["the", "a", "an", "it", "this", "that", "them", "my"].contains(&next)
+    };
     let verb = head.is_some_and(|head| {
-        head.start < start + 2 && catalogue.is_verb(&head.root) && !head.capital && !bent(&head.lower) && !noun(&head.lower)
+        head.start < start + 2
+            && catalogue.is_verb(&head.root)
+            && !head.capital
+            && !bent(&head.lower)
+            && !noun(&head.lower)
     });
     let heads = |cue: &Cue| head.is_some_and(|head| cue.spans == [(head.start, head.end)]);
     let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0 && !heads(cue));
-    verb || strong || is(&ASKS, plain) || is(&STATES, plain)
+    let shown = text
+        .plain
+        .get(piece.start..start)
+        .is_some_and(|polite| ["show me", "tell me"].iter().any(|verb| polite.trim_end().ends_with(verb)));
+    verb || strong || shown || is(&ASKS, plain) || is(&STATES, plain)
 }
 
 fn strength(clause: &Clause) -> f32 {
     clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max)
-}
-
-/// The group that most speaks for.
-fn best(clause: &Clause) -> Option<&str> {
-    clause.cues.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|cue| cue.group.as_str())
 }
 
 /// A piece with its cues.
@@ -201,7 +227,8 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     let (start, end) = text.trimmed(from, to);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let mut cues: Vec<Cue> = Vec::new();
-    let tokens: Vec<_> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let tokens: Vec<_> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let polite = text.plain.get(from..start).unwrap_or_default();
     for (verb, shows) in [("show me", "show"), ("tell me", "tell")] {
         if polite.trim_end().ends_with(verb) {
@@ -212,22 +239,41 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     // "Notes with the tag work": a noun in the plural at the head asks to see them.
     if tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
         push(&mut cues, "list", 3.0, Vec::new());
-    } else if let Some(head) = tokens.first().filter(|head| !head.quoted) {
+    } else if let Some(head) =
+        tokens.first().filter(|head| !head.quoted && !names(catalogue, head, tokens.get(1).copied()))
+    {
         push(&mut cues, &head.root, 4.0, vec![(head.start, head.end)]);
         if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
-            cues.push(Cue { group: head.root.clone(), class: None, weight: 4.5, spans: vec![(head.start, head.end)] });
+            cues.push(Cue {
+                group: head.root.clone(),
+                class: None,
+                weight: 4.5,
+                spans: vec![(head.start, head.end)],
+            });
         }
     }
+    inner(catalogue, &tokens, &mut cues);
     if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
         && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
     {
         let span = (start + whole.start(), start + whole.end());
+        // What stands between "can" and "be" is what it is about.
+        let head = whole.as_str().split(' ').count() <= 3;
+        let span = if head { span } else { (start + verb.start(), start + verb.end()) };
         push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, vec![span]);
+    }
+    // "Crime novels": several of a type, and nothing that is to be done with them.
+    if cues.iter().all(|cue| cue.weight < OPENS)
+        && tokens.last().is_some_and(|last| !last.quoted && listed(&last.lower))
+        && tokens.len() <= 4
+    {
+        push(&mut cues, "list", 2.6, Vec::new());
     }
     // "Todo: descale kettle".
     if let Some((before, _)) = plain.split_once(": ")
         && before.split(' ').count() == 1
-        && (!catalogue.types_of(before).is_empty() || catalogue.containers.contains(&super::lexicon::root(before)))
+        && (!catalogue.types_of(before).is_empty()
+            || catalogue.containers.contains(&super::lexicon::root(before)))
     {
         push(&mut cues, &super::lexicon::root("create"), 5.0, vec![(start, start + before.len())]);
     }
@@ -242,8 +288,49 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
         let spans = if parts.is_empty() { whole.into_iter().collect() } else { parts };
         cues.push(Cue { group: (*group).to_owned(), class: class_of(group), weight: *weight, spans });
     }
+    // Whether something is so is asked; nothing is to be changed.
+    if is(&WHETHER, plain) {
+        for cue in cues
+            .iter_mut()
+            .filter(|cue| matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete)))
+        {
+            cue.weight *= 0.3;
+        }
+    }
     let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
     Clause { start: from, end: to, cues, inherits: false, earlier: false, asks }
+}
+
+/// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no verb.
+fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
+    let said_of = next.is_some_and(|next| {
+        next.lower.parse::<u64>().is_ok() || ["is", "are", "was", "has"].contains(&next.lower.as_str())
+    });
+    said_of && !catalogue.types_of(&head.lower).is_empty()
+}
+
+/// "Jon returned it", "mark it as returned": the verb stands behind who does it.
+fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
+    let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
+    let subject = tokens
+        .first()
+        .is_some_and(|head| head.capital || ["she", "he", "they"].contains(&head.lower.as_str()));
+    for (at, token) in tokens.iter().enumerate().skip(1).filter(|(_, token)| !token.quoted && !token.capital)
+    {
+        let before =
+            at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
+        let led = marks && before == "as";
+        let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
+        if !(led || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
+            continue;
+        }
+        let mut spans = vec![(token.start, token.end)];
+        if led {
+            spans.extend(tokens.first().map(|head| (head.start, head.end)));
+            spans.extend(tokens.get(at - 1).map(|before| (before.start, before.end)));
+        }
+        push(cues, &token.root, if led { 5.2 } else { 4.2 }, spans);
+    }
 }
 
 fn push(cues: &mut Vec<Cue>, root: &str, weight: f32, spans: Vec<(usize, usize)>) {

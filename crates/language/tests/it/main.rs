@@ -1,4 +1,4 @@
-//! Models from outside, over real sockets.
+//! Models from outside, over real sockets, and what people say, with the example applications behind it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,6 +6,8 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::disallowed_methods,
+    clippy::print_stdout,
+    unreachable_pub,
     reason = "a test may fail loudly, and measures real time"
 )]
 
@@ -14,3 +16,5 @@ mod fake;
 mod model;
 mod others;
 mod providers;
+mod understand;
+mod utterances;

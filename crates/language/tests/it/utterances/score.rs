@@ -56,7 +56,11 @@ impl App {
 
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
         self.number += 1;
-        writeln!(self.input, "{}", json!({ "jsonrpc": "2.0", "id": self.number, "method": method, "params": params }))?;
+        writeln!(
+            self.input,
+            "{}",
+            json!({ "jsonrpc": "2.0", "id": self.number, "method": method, "params": params })
+        )?;
         self.input.flush()?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
@@ -95,7 +99,6 @@ impl App {
 
 /// A file of rows with its application and a reader over it alone.
 pub struct Bench {
-    pub name: String,
     file: Value,
     pub reader: Reader,
     app: App,
@@ -104,10 +107,18 @@ pub struct Bench {
 
 impl Bench {
     pub fn open(name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances").join(format!("{name}.yaml"));
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances").join(format!("{name}.yaml"));
         let file: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
-        let domains: Value = serde_saphyr::from_str(&std::fs::read_to_string(folder().join("config/domains.yaml"))?)?;
-        let known = domains["domains"].as_array().ok_or("no domains")?.iter().find(|domain| domain["name"] == name).ok_or("no such domain")?.clone();
+        let domains: Value =
+            serde_saphyr::from_str(&std::fs::read_to_string(folder().join("config/domains.yaml"))?)?;
+        let known = domains["domains"]
+            .as_array()
+            .ok_or("no domains")?
+            .iter()
+            .find(|domain| domain["name"] == name)
+            .ok_or("no such domain")?
+            .clone();
         let domain = DomainName::new(name).map_err(|problem| format!("{problem:?}"))?;
         let topic = Topic {
             name: domain.clone(),
@@ -118,8 +129,13 @@ impl Bench {
         let mut app = App::start(name)?;
         let tools = app.tools(&domain)?;
         let reader = Reader::new(encoder.clone(), vec![topic], tools);
-        let contexts = file["contexts"].as_object().ok_or("no contexts")?.iter().map(|(name, things)| (name.clone(), recents(things))).collect();
-        Ok(Self { name: name.to_owned(), file, reader, app, contexts })
+        let contexts = file["contexts"]
+            .as_object()
+            .ok_or("no contexts")?
+            .iter()
+            .map(|(name, things)| (name.clone(), recents(things)))
+            .collect();
+        Ok(Self { file, reader, app, contexts })
     }
 
     pub fn rows(&self, group: &str) -> Vec<Value> {
@@ -188,7 +204,9 @@ fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
     for lookup in bench.reader.lookups(step) {
         let short = lookup.tool.rsplit('.').next().unwrap_or_default().to_owned();
         let given = bench.app.call(&short, &lookup.arguments)?;
-        let seen = given.map(|given| bench.reader.notice(&lookup.tool, &lookup.arguments, &given)).unwrap_or_default();
+        let seen = given
+            .map(|given| bench.reader.notice(&lookup.tool, &lookup.arguments, &given))
+            .unwrap_or_default();
         last = bench.reader.settle(step, &seen);
         if !matches!(last, Settled::Missing { .. }) {
             break;
@@ -203,11 +221,14 @@ fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
 
 /// Does what a runtime would: looks up what is named, stops at a question or at what is not there.
 pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, Failure> {
-    let mut out = Outcome { kind: Some(understood.kind), question: understood.question.clone(), ..Outcome::default() };
+    let mut out =
+        Outcome { kind: Some(understood.kind), question: understood.question.clone(), ..Outcome::default() };
     if out.question.is_some() {
         // What is not there is said before anything is asked about it.
         for step in &understood.steps {
-            if matches!(step.target, Some(Target::Named { .. } | Target::Id { .. })) && let Looked::Missing(words) = look(bench, step)? {
+            if matches!(step.target, Some(Target::Named { .. } | Target::Id { .. }))
+                && let Looked::Missing(words) = look(bench, step)?
+            {
                 (out.missing, out.question) = (Some(words), None);
             }
         }
@@ -248,9 +269,22 @@ pub fn carry_out(bench: &mut Bench, understood: &Understood) -> Result<Outcome, 
             return Ok(out);
         }
         let tool = step.tool().unwrap_or_default().rsplit('.').next().unwrap_or_default().to_owned();
-        let arguments = step.arguments.iter().map(|(name, argument)| (name.clone(), argument.value.clone())).collect();
-        let intent = step.intent.map(|intent| json!(intent).as_str().unwrap_or_default().to_owned()).unwrap_or_default();
-        out.calls.push(Call { tool, intent, arguments, ids, of });
+        let arguments =
+            step.arguments.iter().map(|(name, argument)| (name.clone(), argument.value.clone())).collect();
+        let intent = step
+            .intent
+            .map(|intent| json!(intent).as_str().unwrap_or_default().to_owned())
+            .unwrap_or_default();
+        // One call for each thing.
+        let each: Vec<Vec<String>> =
+            if ids.len() > 1 { ids.iter().map(|id| vec![id.clone()]).collect() } else { vec![ids] };
+        out.calls.extend(each.into_iter().map(|ids| Call {
+            tool: tool.clone(),
+            intent: intent.clone(),
+            arguments: BTreeMap::clone(&arguments),
+            ids,
+            of: of.clone(),
+        }));
     }
     Ok(out)
 }
@@ -260,7 +294,11 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => {
             let text = text.trim().trim_matches(['"', '\'', '.']).to_lowercase();
-            let text = ["the ", "a ", "an "].iter().find_map(|article| text.strip_prefix(article)).unwrap_or(&text).to_owned();
+            let text = ["the ", "a ", "an "]
+                .iter()
+                .find_map(|article| text.strip_prefix(article))
+                .unwrap_or(&text)
+                .to_owned();
             text.strip_suffix('s').unwrap_or(&text).to_owned()
         }
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
@@ -272,7 +310,8 @@ fn plain(value: &Value) -> String {
 fn same_arguments(expected: &Value, got: &BTreeMap<String, Value>) -> bool {
     let none = Map::new();
     let expected = expected.as_object().unwrap_or(&none);
-    expected.len() == got.len() && expected.iter().all(|(name, value)| got.get(name).is_some_and(|got| plain(got) == plain(value)))
+    expected.len() == got.len()
+        && expected.iter().all(|(name, value)| got.get(name).is_some_and(|got| plain(got) == plain(value)))
 }
 
 fn ids(value: &Value) -> Vec<String> {
@@ -298,7 +337,9 @@ pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, b
             let [call] = out.calls.as_slice() else { return (false, false) };
             let also = row["also"].as_array().is_some_and(|also| also.iter().any(|tool| *tool == call.tool));
             let main = row["tool"] == call.tool && bench.file["tools"][&call.tool] == call.intent;
-            let full = main && same_arguments(&row["args"], &call.arguments) && ids(&row["target"]) == sorted(call.ids.clone());
+            let full = main
+                && same_arguments(&row["args"], &call.arguments)
+                && ids(&row["target"]) == sorted(call.ids.clone());
             (main || also, full || also)
         }
         "references" => {
@@ -316,16 +357,34 @@ pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, b
                 Some("field") => Why::Field,
                 _ => Why::Meaning,
             };
-            let offered: Vec<String> = question.options.iter().map(|choice| choice.value.to_string().trim_matches('"').rsplit('.').next().unwrap_or_default().to_owned()).collect();
+            let offered: Vec<String> = question
+                .options
+                .iter()
+                .map(|choice| {
+                    choice
+                        .value
+                        .to_string()
+                        .trim_matches('"')
+                        .rsplit('.')
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned()
+                })
+                .collect();
             let wanted = ids(&row["options"]);
             let found = wanted.iter().filter(|option| offered.contains(option)).count();
-            let enough = if why == Why::Meaning { found >= 2.min(wanted.len()) } else { found == wanted.len() };
+            let enough =
+                if why == Why::Meaning { found >= 2.min(wanted.len()) } else { found == wanted.len() };
             (quiet, quiet && question.why == why && enough)
         }
         "missing" => {
-            let refused = out.missing.is_some() && out.calls.iter().all(|call| bench_reads(bench, &call.tool));
+            let refused =
+                out.missing.is_some() && out.calls.iter().all(|call| bench_reads(bench, &call.tool));
             let entity = row["entity"].to_string().trim_matches('"').to_lowercase();
-            (refused, refused && out.missing.as_ref().is_some_and(|words| words.to_lowercase().contains(&entity)))
+            (
+                refused,
+                refused && out.missing.as_ref().is_some_and(|words| words.to_lowercase().contains(&entity)),
+            )
         }
         "steps" => {
             let none = Vec::new();
@@ -334,8 +393,12 @@ pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, b
                 wanted.len() == out.calls.len()
                     && wanted.iter().zip(&out.calls).all(|(wanted, call)| {
                         let refers = wanted["refers"].as_str();
-                        let ids_right = wanted["target"].is_null() || ids(&wanted["target"]) == sorted(call.ids.clone());
-                        wanted["tool"] == call.tool && ids_right && refers == call.of.as_deref() && (!full || same_arguments(&wanted["args"], &call.arguments))
+                        let ids_right =
+                            wanted["target"].is_null() || ids(&wanted["target"]) == sorted(call.ids.clone());
+                        wanted["tool"] == call.tool
+                            && ids_right
+                            && refers == call.of.as_deref()
+                            && (!full || same_arguments(&wanted["args"], &call.arguments))
                     })
             };
             (right(false), right(true))
@@ -367,9 +430,27 @@ pub struct Report {
 }
 
 impl Report {
-    /// The share that came out right.
-    pub fn share(&self, group: &str) -> f64 {
-        self.counts.get(group).map_or(1.0, |(right, _, all)| *right as f64 / (*all).max(1) as f64)
+    /// The share that came out right, or right with all arguments.
+    fn share(&self, group: &str, full: bool) -> f64 {
+        let (right, whole, all) = self.counts.get(group).copied().unwrap_or_default();
+        (if full { whole } else { right }) as f64 / all.max(1) as f64
+    }
+
+    /// The goals that were missed, in words.
+    pub fn missed(&self) -> Vec<String> {
+        let goals = [
+            ("intent", false, 0.90),
+            ("references", false, 0.85),
+            ("ambiguous", true, 0.95),
+            ("missing", false, 1.0),
+            ("steps", false, 0.80),
+        ];
+        let low = goals.iter().filter(|(group, full, goal)| self.share(group, *full) < *goal);
+        let mut missed: Vec<String> = low
+            .map(|(group, full, goal)| format!("{group}: {:.2} is below {goal}", self.share(group, *full)))
+            .collect();
+        missed.extend(self.unequal.iter().map(|row| format!("{row} is not understood the same way twice")));
+        missed
     }
 }
 
@@ -391,7 +472,12 @@ pub fn run(bench: &mut Bench) -> Result<Report, Failure> {
             *count = (count.0 + usize::from(right), count.1 + usize::from(full), count.2 + 1);
             if !full {
                 let mark = if right { "args" } else { "WRONG" };
-                report.wrong.push(format!("{mark} {} {} -> {}", row["id"].as_str().unwrap_or_default(), row["say"], shown(&out, &understood)));
+                report.wrong.push(format!(
+                    "{mark} {} {} -> {}",
+                    row["id"].as_str().unwrap_or_default(),
+                    row["say"],
+                    shown(&out, &understood)
+                ));
             }
         }
     }
@@ -402,23 +488,42 @@ fn shown(out: &Outcome, understood: &Understood) -> String {
     let calls: Vec<String> = out
         .calls
         .iter()
-        .map(|call| format!("{}({}{}{})", call.tool, call.ids.join(","), call.of.clone().unwrap_or_default(), call.arguments.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()))
+        .map(|call| {
+            format!(
+                "{}({}{}{})",
+                call.tool,
+                call.ids.join(","),
+                call.of.clone().unwrap_or_default(),
+                call.arguments.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()
+            )
+        })
         .collect();
     let question = out.question.as_ref().map(|question| {
         let options: Vec<String> = question.options.iter().map(|choice| choice.value.to_string()).collect();
         format!(" ask {:?} [{}]", question.why, options.join(" "))
     });
     let tools: Vec<&str> = understood.steps.iter().filter_map(Step::tool).collect();
-    format!("{:?} {}{}{} | {:?}", understood.kind, calls.join("; "), question.unwrap_or_default(), out.missing.as_ref().map(|words| format!(" missing {words:?}")).unwrap_or_default(), tools)
+    format!(
+        "{:?} {}{}{} | {:?}",
+        understood.kind,
+        calls.join("; "),
+        question.unwrap_or_default(),
+        out.missing.as_ref().map(|words| format!(" missing {words:?}")).unwrap_or_default(),
+        tools
+    )
 }
 
 /// The table of all applications.
 pub fn table(reports: &[(String, Report)]) -> String {
-    let mut lines = vec![format!("{:<12}{}", "", GROUPS.iter().map(|group| format!("{group:>22}")).collect::<String>())];
+    let mut lines =
+        vec![format!("{:<12}{}", "", GROUPS.iter().map(|group| format!("{group:>22}")).collect::<String>())];
     for (name, report) in reports {
         let cell = |group: &&str| {
             let (right, full, all) = report.counts.get(*group).copied().unwrap_or_default();
-            format!("{:>22}", format!("{right}/{all} {:.0}% ({full})", 100.0 * right as f64 / all.max(1) as f64))
+            format!(
+                "{:>22}",
+                format!("{right}/{all} {:.0}% ({full})", 100.0 * right as f64 / all.max(1) as f64)
+            )
         };
         lines.push(format!("{name:<12}{}", GROUPS.iter().map(cell).collect::<String>()));
     }

@@ -1,0 +1,22 @@
+//! What people say to four applications becomes the calls that they meant, as the rows beside this file have it.
+
+mod score;
+
+use score::{Bench, run, table};
+use std::sync::Arc;
+use steward_language::Encoder;
+
+#[test]
+fn what_people_say_becomes_what_they_meant() {
+    let encoder = Arc::new(Encoder::default());
+    let mut reports = Vec::new();
+    for name in ["todo", "crm", "notes", "library"] {
+        let mut bench = Bench::open(name, &encoder).unwrap();
+        reports.push((name.to_owned(), run(&mut bench).unwrap()));
+    }
+    println!("{}", table(&reports));
+    for (name, report) in &reports {
+        let missed = report.missed();
+        assert!(missed.is_empty(), "{name}: {missed:#?}\n{}", report.wrong.join("\n"));
+    }
+}
