@@ -1,6 +1,11 @@
 //! What a call's two commits cost: an intent and then its receipt, each waited for. `commit_pairs synced` syncs both,
 //! `commit_pairs with_next` lets the intent go to the disk with its receipt. The folder to write in is the second argument.
-#![allow(clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "a measurement may fail loudly")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a measurement may fail loudly"
+)]
 
 use serde_json::json;
 use std::sync::Arc;
