@@ -24,15 +24,12 @@ fn main() -> Result<(), Failure> {
     let wrong = arguments.iter().any(|argument| argument == "--wrong");
     let named: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
-<<<<<<< HEAD
-=======
     if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--say=")) {
         let bench =
             Bench::open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
         println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
         return Ok(());
     }
->>>>>>> h-1
     let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();

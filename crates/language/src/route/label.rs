@@ -9,8 +9,9 @@ use crate::Encoder;
 use crate::words::{is_stop, name_words, stem, words};
 use std::collections::{BTreeSet, HashMap};
 
-/// The most ways in which a name is said.
+/// The most ways in which a name is said, and one that is described as well.
 const VARIANTS: usize = 10;
+const DESCRIBED: usize = 2;
 /// What a word such as "how" in a name counts, beside a telling one.
 const STOP: f32 = 0.2;
 
@@ -67,6 +68,36 @@ impl Asked {
     }
 }
 
+/// The ways in which an intent is said. A name is no sentence; in a plain one the encoder places it nearer to what people ask.
+fn phrasings(label: &Label, lexicon: &Lexicon) -> Vec<String> {
+    let name = name_words(&label.name);
+    let plain = name.join(" ");
+    let mut said: Vec<String> = vec![format!("tell me about {plain}")];
+    let described = !label.description.trim().is_empty();
+    // A description says more than other words for the name.
+    let variants = lexicon.variants(&name, if described { DESCRIBED } else { VARIANTS });
+    said.extend(variants.iter().map(|variant| format!("tell me about {variant}")));
+    if described {
+        said.push(label.description.clone());
+        said.push(format!("{plain}: {}", label.description));
+    }
+    said
+}
+
+/// An intent's name beside its domain's.
+fn in_context(topic: &Topic, label: &Label) -> String {
+    format!("{} {}", name_words(&topic.name).join(" "), name_words(&label.name).join(" "))
+}
+
+/// Every text whose vector [`Known::of`] will ask for.
+pub(super) fn texts(topic: &Topic, label: &Label, lexicon: &Lexicon) -> Vec<String> {
+    let mut all = phrasings(label, lexicon);
+    all.push(in_context(topic, label));
+    all.push(name_words(&label.name).join(" "));
+    all.extend(label.examples.iter().cloned());
+    all
+}
+
 impl Known {
     pub(super) fn of(
         place: (usize, usize),
@@ -77,17 +108,7 @@ impl Known {
     ) -> Self {
         let vector = |text: &str| encoder.embed(text).map(|vector| unit(vector.to_vec()));
         let name = name_words(&label.name);
-        let plain = name.join(" ");
-        let domain = name_words(&topic.name).join(" ");
-        // A name is no sentence; in a plain one the encoder places it nearer to what people ask.
-        let mut said: Vec<String> = vec![format!("tell me about {plain}")];
-        said.extend(
-            lexicon.variants(&name, VARIANTS).iter().map(|variant| format!("tell me about {variant}")),
-        );
-        if !label.description.trim().is_empty() {
-            said.push(label.description.clone());
-            said.push(format!("{plain}: {}", label.description));
-        }
+        let (plain, said) = (name.join(" "), phrasings(label, lexicon));
         let part = |word: &String| Part {
             word: word.clone(),
             stem: stem(word),
@@ -106,7 +127,7 @@ impl Known {
             name: name.iter().map(part).collect(),
             spoken,
             phrasings: said.iter().filter_map(|text| vector(text)).collect(),
-            context: vector(&format!("{domain} {plain}")).unwrap_or_default(),
+            context: vector(&in_context(topic, label)).unwrap_or_default(),
             centre: middle(&examples, vector(&plain).as_deref()),
             examples,
             wording,

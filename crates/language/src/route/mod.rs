@@ -172,11 +172,10 @@ impl Router {
     }
 
     fn with(encoder: Arc<Encoder>, topics: &[Topic], lexicon: &'static Lexicon) -> Self {
-        let mut known = Vec::new();
+        let mut labels: Vec<((usize, usize), &Topic, Label)> = Vec::new();
         for (at, topic) in topics.iter().enumerate() {
-            for (intent, label) in topic.intents.iter().enumerate() {
-                known.push(Known::of((at, intent), topic, label, &encoder, lexicon));
-            }
+            let intents = topic.intents.iter().enumerate();
+            labels.extend(intents.map(|(intent, label)| ((at, intent), topic, label.clone())));
             // What is said of the domain itself stands beside its intents, as one that has no name.
             if topic.intents.is_empty() || !topic.description.trim().is_empty() {
                 let whole = Label {
@@ -184,9 +183,16 @@ impl Router {
                     description: topic.description.clone(),
                     examples: Vec::new(),
                 };
-                known.push(Known::of((at, usize::MAX), topic, &whole, &encoder, lexicon));
+                labels.push(((at, usize::MAX), topic, whole));
             }
         }
+        let texts: Vec<String> =
+            labels.iter().flat_map(|(_, topic, label)| label::texts(topic, label, lexicon)).collect();
+        encoder.prepare(&texts);
+        let known: Vec<Known> = labels
+            .iter()
+            .map(|(place, topic, label)| Known::of(*place, topic, label, &encoder, lexicon))
+            .collect();
         let weights = if known.iter().any(Known::has_examples) { BY_EXAMPLE } else { BY_NAME };
         Self {
             rarity: Rarity::over(&known),

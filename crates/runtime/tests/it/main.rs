@@ -19,7 +19,7 @@ mod workers;
 
 use async_trait::async_trait;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use steward_analysis::session::Options;
 use steward_domain::{ChainId, Constraints, RequestPolicy, TaskId, UserId};
 use steward_journal::clock::SystemClock;
@@ -31,6 +31,9 @@ use steward_language::model::{Model, ModelError, Reply, Request};
 use steward_runtime::ask::{Answer, Ask, House, Planner};
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Scope, Store, StoreOptions};
+
+/// One for all tests: it remembers what it worked out.
+static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(Arc::default);
 
 /// A house in a folder of its own.
 pub(crate) struct Fixture {
@@ -78,7 +81,7 @@ impl Fixture {
             clock: Arc::new(SystemClock::default()),
             random: Arc::new(SystemRandom),
             artifacts: folder.path().join("artifacts"),
-            encoder: Arc::new(Encoder::default()),
+            encoder: ENCODER.clone(),
             model: None,
             samples_to_model: false,
             options: Options::default(),

@@ -161,7 +161,7 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),
         artifacts: context.home.path.join("artifacts"),
-        encoder: Arc::new(Encoder::default()),
+        encoder: Arc::new(Encoder::kept_in(context.home.path.join("cache/vectors"))),
         model,
         samples_to_model,
         options: Options { memory: settings.analysis.memory_mb.max(64) << 20, ..Options::default() },

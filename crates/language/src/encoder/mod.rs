@@ -1,7 +1,13 @@
 //! The bundled sentence encoder, loaded on first use and remembered text by text.
+//!
+//! Invariant: only texts of definitions ([`Encoder::prepare`]) are remembered on disk. What people say is forgotten with the process.
 
+mod kept;
+
+use kept::Kept;
 use pocket_encoder::Encoder as Inner;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Texts that are remembered; beyond, the memory starts anew.
@@ -12,6 +18,7 @@ const REMEMBERED: usize = 20_000;
 pub struct Encoder {
     inner: OnceLock<Option<Inner>>,
     known: Mutex<HashMap<String, Arc<[f32]>>>,
+    kept: Option<Kept>,
 }
 
 impl std::fmt::Debug for Encoder {
@@ -21,6 +28,40 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
+    /// One that remembers the vectors of definitions in a file, so that the next process need not work them out again.
+    #[must_use]
+    pub fn kept_in(path: PathBuf) -> Self {
+        Self { kept: Some(Kept::new(path)), ..Self::default() }
+    }
+
+    /// Works out the vectors of many texts of definitions, several at the same time, and remembers them.
+    pub fn prepare(&self, texts: &[String]) {
+        let mut missing: Vec<&String> = Vec::new();
+        {
+            let mut known = self.lock();
+            for text in texts.iter().filter(|text| !text.trim().is_empty()) {
+                if known.contains_key(text) || missing.contains(&text) {
+                    continue;
+                }
+                match self.kept.as_ref().and_then(|kept| kept.get(text)) {
+                    Some(vector) => drop(known.insert(text.clone(), vector)),
+                    None => missing.push(text),
+                }
+            }
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+        let share = missing.len().div_ceil(threads).max(1);
+        std::thread::scope(|scope| {
+            for part in missing.chunks(share) {
+                scope.spawn(|| part.iter().for_each(|text| drop(self.embed(text))));
+            }
+        });
+        if let Some(kept) = &self.kept {
+            let known = self.lock();
+            kept.add(missing.iter().filter_map(|text| Some((text.as_str(), known.get(*text)?.clone()))));
+        }
+    }
+
     /// Loads the weights now, which takes about a tenth of a second, so that the first text need not wait.
     pub fn warm(&self) {
         let _ = self.inner();

@@ -1,0 +1,136 @@
+//! Vectors of definitions in a file: a head that names the encoder, then one record for each text, by the text's hash.
+//!
+//! Invariant: the file is a memory and no truth. What cannot be read is left alone and worked out again; what cannot be written is
+//! not missed.
+
+use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+/// The most texts that are remembered; a file that grew beyond is begun anew.
+const MOST: usize = 50_000;
+/// A number that changes with the shape of the file.
+const SHAPE: &str = "steward vectors 1";
+
+/// The first half of a text's SHA-256.
+type Key = [u8; 16];
+
+/// The file, read when something is first looked up.
+pub(super) struct Kept {
+    path: PathBuf,
+    vectors: OnceLock<HashMap<Key, Arc<[f32]>>>,
+    /// One writer at a time.
+    writing: Mutex<()>,
+}
+
+impl Kept {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, vectors: OnceLock::new(), writing: Mutex::default() }
+    }
+
+    pub(super) fn get(&self, text: &str) -> Option<Arc<[f32]>> {
+        self.vectors.get_or_init(|| self.read().unwrap_or_default()).get(&key(text)).cloned()
+    }
+
+    /// Appends what is new. Two processes may append the same; the later record is as good as the earlier.
+    pub(super) fn add<'a>(&self, new: impl Iterator<Item = (&'a str, Arc<[f32]>)>) {
+        let mut records = Vec::new();
+        for (text, vector) in new.filter(|(_, vector)| vector.len() == width()) {
+            records.extend(key(text));
+            vector.iter().for_each(|number| records.extend(number.to_le_bytes()));
+        }
+        if records.is_empty() {
+            return;
+        }
+        let _mine = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _not_missed = self.append(&records);
+    }
+
+    fn append(&self, records: &[u8]) -> std::io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let there = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        let most = (MOST * record()) as u64;
+        let whole = there >= head().len() as u64 && (there - head().len() as u64) % record() as u64 == 0;
+        let anew = there == 0 || there > most || !whole || self.read().is_none();
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = if anew {
+            options.create(true).write(true).truncate(true).open(&self.path)?
+        } else {
+            options.append(true).open(&self.path)?
+        };
+        // One write: another process that appends at the same time comes before or after.
+        let bytes = if anew { [head(), records].concat() } else { records.to_vec() };
+        file.write_all(&bytes)
+    }
+
+    fn read(&self) -> Option<HashMap<Key, Arc<[f32]>>> {
+        let mut bytes = Vec::new();
+        let most = (MOST * record() * 2) as u64;
+        std::fs::File::open(&self.path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+        let records = bytes.strip_prefix(head())?;
+        let mut vectors = HashMap::new();
+        for bytes in records.chunks_exact(record()) {
+            let (name, numbers) = bytes.split_at_checked(16)?;
+            let numbers = numbers.chunks_exact(4).filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?)));
+            let vector: Arc<[f32]> = numbers.collect();
+            if vector.iter().all(|number| number.is_finite()) {
+                vectors.insert(name.try_into().ok()?, vector);
+            }
+        }
+        Some(vectors)
+    }
+}
+
+fn key(text: &str) -> Key {
+    let mut key = Key::default();
+    key.iter_mut().zip(Sha256::digest(text.as_bytes()).iter()).for_each(|(here, byte)| *here = *byte);
+    key
+}
+
+fn width() -> usize {
+    static WIDTH: LazyLock<usize> = LazyLock::new(|| pocket_encoder::model_info().dimensions);
+    *WIDTH
+}
+
+fn record() -> usize {
+    16 + 4 * width()
+}
+
+/// Another encoder, another head: its vectors mean something else.
+fn head() -> &'static [u8] {
+    static HEAD: LazyLock<Vec<u8>> =
+        LazyLock::new(|| format!("{SHAPE} {:?}\n", pocket_encoder::model_info()).into_bytes());
+    &HEAD
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Encoder;
+
+    #[test]
+    fn a_second_process_finds_what_the_first_worked_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("cache/vectors");
+        let texts = vec!["create a task".to_owned(), "delete a note".to_owned(), "  ".to_owned()];
+        let first = Encoder::kept_in(path.clone());
+        first.prepare(&texts);
+        let length = std::fs::metadata(&path).expect("a file").len();
+        let second = Encoder::kept_in(path.clone());
+        second.prepare(&texts);
+        assert_eq!(std::fs::metadata(&path).expect("a file").len(), length, "nothing was new");
+        assert_eq!(first.embed("create a task"), second.embed("create a task"));
+        // What people say is not written down.
+        let said = second.embed("call my doctor about the results").expect("a vector");
+        assert_eq!((said.len(), std::fs::metadata(&path).expect("a file").len()), (super::width(), length));
+        // A file that is broken is begun anew, and nobody hears of it.
+        std::fs::write(&path, b"not vectors").expect("a write");
+        let third = Encoder::kept_in(path.clone());
+        third.prepare(&texts);
+        assert_eq!(third.embed("delete a note"), first.embed("delete a note"));
+        assert_eq!(std::fs::metadata(&path).expect("a file").len(), length);
+    }
+}
