@@ -109,7 +109,7 @@ fn without_a_runtime_it_says_so_instead_of_ending_in_a_panic() {
 #[tokio::test]
 async fn a_missing_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let here = std::path::absolute("").unwrap();
+    let here = std::env::current_dir().unwrap();
     let nowhere = folder.path().join("nowhere");
     for (missing, told) in [
         (nowhere.clone(), format!("there is no folder {} to start it in", nowhere.display())),
