@@ -54,7 +54,8 @@ impl Kept {
         }
         let there = std::fs::metadata(&self.path).map_or(0, |file| file.len());
         let most = (MOST * record()) as u64;
-        let whole = there >= head().len() as u64 && (there - head().len() as u64) % record() as u64 == 0;
+        let body = there.checked_sub(head().len() as u64);
+        let whole = body.is_some_and(|body| body.is_multiple_of(record() as u64));
         let anew = there == 0 || there > most || !whole || self.read().is_none();
         let mut options = std::fs::OpenOptions::new();
         let mut file = if anew {

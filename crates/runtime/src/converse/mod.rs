@@ -13,6 +13,7 @@ mod agents;
 mod carry;
 mod compose;
 mod confirm;
+mod consult;
 mod find;
 mod memory;
 mod readers;
@@ -153,6 +154,7 @@ impl Talker {
             memory: &memory,
             data,
             steps: &understood.steps,
+            reworded: false,
             task,
             began,
             watch: &|_| {},
@@ -194,8 +196,8 @@ impl Talker {
         let mut record = Record::new(house, turn.caller.user.clone())?;
         record.begin(&turn.said, "orchestrator")?;
         let mut agents = Agents::new(house, &turn.caller.user, memory.id);
-        let understood = understand(&reader, turn, &memory, house).await?;
-        note(&mut record, turn, &understood)?;
+        let (understood, reworded) = self.read(&reader, turn, &memory).await?;
+        note(&mut record, turn, &understood, reworded)?;
         agents.understood(turn, &understood, &memory)?;
         if let Some(new) = memory.begin(house, turn, &understood)? {
             record.change(new);
@@ -209,6 +211,7 @@ impl Talker {
             memory: &memory,
             data,
             steps: &understood.steps,
+            reworded,
             task: record.task,
             began,
             watch,
@@ -293,7 +296,7 @@ async fn understand(reader: &Arc<Reader>, turn: &Turn, memory: &Memory, house: &
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))
 }
 
-fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood) -> Result<()> {
+fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood, reworded: bool) -> Result<()> {
     let mut personal = serde_json::Map::new();
     personal.insert("said".into(), turn.said.clone().into());
     personal.insert("understood".into(), json!(understood));
@@ -303,7 +306,7 @@ fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood) -> Result
         "language",
         json!({
             "kind": understood.kind, "intent": understood.intent, "confidence": understood.confidence,
-            "domains": understood.domains, "tools": tools, "asks_back": understood.question.is_some(),
+            "domains": understood.domains, "tools": tools, "asks_back": understood.question.is_some(), "reworded_by_model": reworded,
         }),
         personal,
     )
