@@ -240,7 +240,8 @@ impl Catalogue {
 
 /// What one tool says of a field holds for the field of that name in the others of its domain, too.
 fn share(tools: &mut [Prepared]) {
-    let mut known: BTreeMap<(Option<DomainName>, String), (Vec<String>, BTreeSet<String>)> = BTreeMap::new();
+    type Told = (Vec<String>, BTreeSet<String>);
+    let mut known: BTreeMap<(Option<DomainName>, String), Told> = BTreeMap::new();
     for tool in tools.iter() {
         for field in &tool.fields {
             let (examples, cues) =

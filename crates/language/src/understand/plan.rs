@@ -112,7 +112,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
 }
 
 /// "Before you delete it, show it": what is said second is done first.
-fn reorder(steps: &mut Vec<Step>, earlier: &[(usize, bool)]) {
+fn reorder(steps: &mut [Step], earlier: &[(usize, bool)]) {
     if let [(0, false), (at, true)] = earlier
         && *at == 1
         && steps.len() == 2
@@ -571,13 +571,12 @@ fn act_on(
     for step in &mut steps {
         let used = step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. }));
         // What changes something after something that was changed or made keeps its turn.
-        if !used
-            && !earlier.is_empty()
-            && !step.read_only
-            && earlier.iter().any(|before| !before.read_only && before.domain == step.domain)
-        {
-            step.after = vec![earlier.len() - 1];
-        } else if !used && step.read_only && earlier.last().is_some_and(|before| !before.read_only) {
+        let turn = if step.read_only {
+            earlier.last().is_some_and(|before| !before.read_only)
+        } else {
+            earlier.iter().any(|before| !before.read_only && before.domain == step.domain)
+        };
+        if !used && turn {
             step.after = vec![earlier.len() - 1];
         }
     }

@@ -324,7 +324,7 @@ fn look(
     }
     match value {
         Value::Array(items) => {
-            items.iter().for_each(|item| look(catalogue, tool, kind, item, depth + 1, found))
+            items.iter().for_each(|item| look(catalogue, tool, kind, item, depth + 1, found));
         }
         Value::Object(fields) => {
             if let Some(rows) = rows(fields) {

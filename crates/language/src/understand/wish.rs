@@ -126,7 +126,9 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             last.end = end;
             last.asks |= next.asks;
             // The wish that was found last counts; what stood before it said what it is about.
-            if strength(last) < STATED && strength(&next) > 3.5 {
+            if after_colon {
+                // What stands behind a colon is data.
+            } else if strength(last) < STATED && strength(&next) > 3.5 {
                 last.cues = next.cues;
             } else if opens || !had {
                 last.cues.extend(next.cues);
@@ -224,6 +226,16 @@ fn strength(clause: &Clause) -> f32 {
 
 /// A piece with its cues.
 fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
+    let whole = read_cues(text, catalogue, from, to);
+    // A wish before a colon is all of it: what follows is data.
+    let colon = text.plain.get(from..to).and_then(|plain| plain.find(": ")).map(|at| from + at);
+    match colon.map(|colon| read_cues(text, catalogue, from, colon)) {
+        Some(before) if strength(&before) >= OPENS => Clause { end: to, ..before },
+        _ => whole,
+    }
+}
+
+fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
     let (start, end) = text.trimmed(from, to);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let mut cues: Vec<Cue> = Vec::new();
@@ -232,17 +244,17 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
     let polite = text.plain.get(from..start).unwrap_or_default();
     for (verb, shows) in [("show me", "show"), ("tell me", "tell")] {
         if polite.trim_end().ends_with(verb) {
-            push(&mut cues, &super::lexicon::root(shows), 3.0, Vec::new());
+            push(&mut cues, &super::lexicon::root(shows), 3.0, &[]);
         }
     }
     let listed = |word: &str| super::lexicon::plural(word) && !catalogue.types_of(word).is_empty();
     // "Notes with the tag work": a noun in the plural at the head asks to see them.
     if tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
-        push(&mut cues, "list", 3.0, Vec::new());
+        push(&mut cues, "list", 3.0, &[]);
     } else if let Some(head) =
         tokens.first().filter(|head| !head.quoted && !names(catalogue, head, tokens.get(1).copied()))
     {
-        push(&mut cues, &head.root, 4.0, vec![(head.start, head.end)]);
+        push(&mut cues, &head.root, 4.0, &[(head.start, head.end)]);
         if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
             cues.push(Cue {
                 group: head.root.clone(),
@@ -260,14 +272,14 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
         // What stands between "can" and "be" is what it is about.
         let head = whole.as_str().split(' ').count() <= 3;
         let span = if head { span } else { (start + verb.start(), start + verb.end()) };
-        push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, vec![span]);
+        push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, &[span]);
     }
     // "Crime novels": several of a type, and nothing that is to be done with them.
     if cues.iter().all(|cue| cue.weight < OPENS)
         && tokens.last().is_some_and(|last| !last.quoted && listed(&last.lower))
         && tokens.len() <= 4
     {
-        push(&mut cues, "list", 2.6, Vec::new());
+        push(&mut cues, "list", 2.6, &[]);
     }
     // "Todo: descale kettle".
     if let Some((before, _)) = plain.split_once(": ")
@@ -275,7 +287,7 @@ fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause 
         && (!catalogue.types_of(before).is_empty()
             || catalogue.containers.contains(&super::lexicon::root(before)))
     {
-        push(&mut cues, &super::lexicon::root("create"), 5.0, vec![(start, start + before.len())]);
+        push(&mut cues, &super::lexicon::root("create"), 5.0, &[(start, start + before.len())]);
     }
     for (group, weight, pattern) in PATTERNS.iter() {
         let Some(found) = pattern.captures(plain) else { continue };
@@ -329,12 +341,12 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
             spans.extend(tokens.first().map(|head| (head.start, head.end)));
             spans.extend(tokens.get(at - 1).map(|before| (before.start, before.end)));
         }
-        push(cues, &token.root, if led { 5.2 } else { 4.2 }, spans);
+        push(cues, &token.root, if led { 5.2 } else { 4.2 }, &spans);
     }
 }
 
-fn push(cues: &mut Vec<Cue>, root: &str, weight: f32, spans: Vec<(usize, usize)>) {
+fn push(cues: &mut Vec<Cue>, root: &str, weight: f32, spans: &[(usize, usize)]) {
     for (group, class) in verb_groups(root) {
-        cues.push(Cue { group: (*group).to_owned(), class: Some(*class), weight, spans: spans.clone() });
+        cues.push(Cue { group: (*group).to_owned(), class: Some(*class), weight, spans: spans.to_vec() });
     }
 }

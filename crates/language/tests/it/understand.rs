@@ -22,7 +22,7 @@ fn domain(name: &str) -> DomainName {
 fn tool(
     name: &str,
     description: &str,
-    properties: Value,
+    properties: &Value,
     required: &[&str],
     read_only: bool,
     destructive: bool,
@@ -44,7 +44,7 @@ fn desk() -> Reader {
     let state = json!({ "type": "string", "enum": ["open", "solved"] });
     let urgency = json!({ "type": "string", "enum": ["low", "normal", "high"] });
     let which = json!({ "id": { "type": "integer", "description": "The ticket's number" }, "title": { "type": "string", "description": "Words from its title" } });
-    let with = |more: Value| {
+    let with = |more: &Value| {
         let mut all = which.as_object().unwrap().clone();
         all.extend(more.as_object().unwrap().clone());
         Value::Object(all)
@@ -53,7 +53,7 @@ fn desk() -> Reader {
         tool(
             "create_ticket",
             "Opens a new ticket at the help desk.",
-            json!({ "title": { "type": "string" }, "urgency": urgency.clone() }),
+            &json!({ "title": { "type": "string" }, "urgency": urgency }),
             &["title"],
             false,
             false,
@@ -61,21 +61,21 @@ fn desk() -> Reader {
         tool(
             "list_tickets",
             "Lists the tickets of the help desk.",
-            json!({ "state": state.clone(), "urgency": urgency.clone() }),
+            &json!({ "state": state, "urgency": urgency }),
             &[],
             true,
             false,
         ),
-        tool("get_ticket", "Shows one ticket of the help desk.", which.clone(), &[], true, false),
+        tool("get_ticket", "Shows one ticket of the help desk.", &which, &[], true, false),
         tool(
             "update_ticket",
             "Changes a ticket of the help desk.",
-            with(json!({ "urgency": urgency, "state": state })),
+            &with(&json!({ "urgency": urgency, "state": state })),
             &[],
             false,
             false,
         ),
-        tool("delete_ticket", "Deletes a ticket for good.", which.clone(), &[], false, true),
+        tool("delete_ticket", "Deletes a ticket for good.", &which, &[], false, true),
     ];
     let topic = Topic {
         name: domain("desk"),
@@ -319,9 +319,12 @@ fn things_are_noticed_in_any_shape() {
             .collect()
     };
     let one = ("ticket 3".to_owned(), "Slow".to_owned());
-    assert_eq!(names(json!({ "tickets": [{ "id": 3, "title": "Slow" }], "count": 1 })), [one.clone()]);
-    assert_eq!(names(json!([{ "id": 3, "name": "Slow" }])), [one.clone()]);
-    assert_eq!(names(json!({ "id": 3, "title": "Slow" })), [one.clone()]);
+    assert_eq!(
+        names(json!({ "tickets": [{ "id": 3, "title": "Slow" }], "count": 1 })),
+        std::slice::from_ref(&one)
+    );
+    assert_eq!(names(json!([{ "id": 3, "name": "Slow" }])), std::slice::from_ref(&one));
+    assert_eq!(names(json!({ "id": 3, "title": "Slow" })), std::slice::from_ref(&one));
     assert_eq!(names(json!({ "data": { "items": [{ "ticket_id": 3, "subject": "Slow" }] } })), [one]);
     let row = ("product Lamp".to_owned(), "Lamp".to_owned());
     assert_eq!(names(json!({ "columns": ["product", "sold"], "rows": [["Lamp", 4]] })), [row]);

@@ -1,0 +1,374 @@
+//! Values that are known by their form: ids, addresses, days, numbers, one of a list, yes or no.
+
+use super::Filler;
+use crate::understand::catalogue::{Known, Role};
+use crate::understand::lexicon::{Class, plural, root, said_for, same_field};
+use crate::understand::values::{When, address, choice_at, counted, numbers};
+use serde_json::json;
+
+impl Filler<'_> {
+    /// "#travel" is a tag.
+    pub(super) fn hashes(&mut self) {
+        let mut found: Vec<(usize, String)> = Vec::new();
+        for (at, token) in self.tokens.iter().enumerate() {
+            let before = self.text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
+            if before && token.lower.parse::<u64>().is_err() && !token.quoted {
+                found.push((at, self.text.slice(token.start, token.end).to_owned()));
+            }
+        }
+        let Some(field) = self.open(Role::Tags).or_else(|| {
+            self.tool.fields.iter().find(|field| {
+                field.role == Role::Open && field.words.iter().any(|word| same_field(word, "tag"))
+            })
+        }) else {
+            return;
+        };
+        let span =
+            found.first().and_then(|(at, _)| self.tokens.get(*at)).map(|token| (token.start, token.end));
+        let words: Vec<String> = found.iter().map(|(_, word)| word.clone()).collect();
+        if let Some(first) = words.first() {
+            let value = if field.role == Role::Tags { json!(words) } else { json!(first) };
+            self.put(&field.name.clone(), value, span, "it is written as a tag", 1.5);
+        }
+        for (at, _) in found {
+            self.take(at);
+        }
+    }
+
+    pub(super) fn addresses(&mut self) {
+        for (role, phone) in [(Role::Email, false), (Role::Phone, true)] {
+            let Some(field) = self.open(role) else { continue };
+            let plain = self.text.plain.get(self.start..self.end).unwrap_or_default();
+            let Some((from, to)) = address(plain, phone) else { continue };
+            let (from, to) = (self.start + from, self.start + to);
+            let value = self.text.slice(from, to).trim().to_owned();
+            self.mark(from, to);
+            self.near(from, &field.words.clone());
+            self.put(&field.name.clone(), json!(value), Some((from, to)), "it has the form of one", 1.5);
+        }
+    }
+
+    /// Marks the words of a field, and small words, that stand right before a place.
+    pub(super) fn near(&mut self, start: usize, words: &[String]) {
+        let before: Vec<usize> = (0..self.tokens.len())
+            .filter(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start))
+            .collect();
+        for at in before.into_iter().rev().take(4) {
+            let word = self.lower(at).to_owned();
+            let small = [
+                "is", "to", "new", "number", "by", "on", "for", "due", "at", "with", "until", "before",
+                "after", "the", "a", "worth", "of", "over", "above", "least", "than", "more", "from",
+                "since",
+            ]
+            .contains(&word.as_str());
+            if small || words.iter().any(|known| same_field(known, &word)) {
+                self.take(at);
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// "task 6", "number 11", "#5", or a bare number where something is acted on.
+    pub(super) fn id(&mut self) {
+        let Some(field) = self.tool.field(Role::Id) else { return };
+        let whole = field.whole;
+        for at in 0..self.tokens.len() {
+            let Some(token) = self.tokens.get(at).filter(|token| !token.quoted) else { continue };
+            let hash = self.text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
+            let before = at.checked_sub(1).map(|at| self.lower(at).to_owned()).unwrap_or_default();
+            let named = ["number", "no", "nr", "id"].contains(&before.as_str())
+                || !self.catalogue.types_of(&before).is_empty();
+            let alone = self.text.plain.get(self.start..token.start).is_some_and(|piece| {
+                piece.split_whitespace().all(|word| {
+                    ["tick", "off", "check", "and", "then", "delete", "open", "show", "complete", "first"]
+                        .contains(&word)
+                })
+            });
+            let number = token.lower.parse::<u64>().ok();
+            let coded =
+                whole.then_some(()).is_none() && token.lower.chars().any(|c| c.is_ascii_digit()) && named;
+            let after = self
+                .tokens
+                .get(at + 1)
+                .is_some_and(|next| !self.catalogue.types_of(&next.lower).is_empty() && plural(&next.lower));
+            if let (Some(number), true) = (number, (hash || named || alone) && !after) {
+                let id = if whole { json!(number) } else { json!(token.lower) };
+                self.out.id = Some((id, token.start, token.end));
+            } else if coded {
+                self.out.id = Some((json!(self.text.slice(token.start, token.end)), token.start, token.end));
+            } else {
+                continue;
+            }
+            self.take(at);
+            if named && let Some(at) = at.checked_sub(1) {
+                self.take(at);
+            }
+            return;
+        }
+    }
+
+    pub(super) fn days(&mut self, days: &[When]) {
+        let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Day).collect();
+        if fields.is_empty() {
+            return;
+        }
+        let bound =
+            |field: &Known, words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
+        let before = fields.iter().find(|field| bound(field, &["before", "until", "to", "end", "max"]));
+        let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
+        let whens: Vec<When> =
+            days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
+        for when in whens {
+            let lead = self.text.plain.get(self.start..when.start).unwrap_or_default().trim_end();
+            let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
+            let (early, late) = (ends(&["before", "by", "until", "till"]), ends(&["after", "since", "from"]));
+            let span = Some((when.start, when.end));
+            let text = |day: chrono::NaiveDate| json!(day.to_string());
+            let reason = "it is a day";
+            if before.is_none() && after.is_none() {
+                let Some(field) = fields.first() else { continue };
+                self.put(&field.name.clone(), text(when.to.unwrap_or(when.from)), span, reason, 1.2);
+                self.near(when.start, &field.words.clone());
+            } else {
+                if let Some(field) = after.filter(|_| !early) {
+                    self.put(&field.name.clone(), text(when.from), span, reason, 0.8);
+                    self.near(when.start, &field.words.clone());
+                }
+                if let Some(field) = before.filter(|_| !late) {
+                    self.put(&field.name.clone(), text(when.to.unwrap_or(when.from)), span, reason, 0.8);
+                    self.near(when.start, &field.words.clone());
+                }
+            }
+            self.mark(when.start, when.end);
+        }
+    }
+
+    pub(super) fn choices(&mut self) {
+        let fields: Vec<&Known> =
+            self.tool.fields.iter().filter(|field| field.role == Role::Choice).collect();
+        let titled = self.tool.class == Class::Create && self.tool.field(Role::Title).is_some();
+        for field in fields {
+            let mut best: Option<(i32, usize, usize, String)> = None;
+            for choice in &field.choices {
+                for at in 0..self.tokens.len() {
+                    let Some((length, own)) = choice_at(&self.tokens, at, choice) else { continue };
+                    // A verb that opens the wish may say the value itself: "reopen", "note for Ann".
+                    let spoken = at == 0
+                        && (!own || (self.tool.class == Class::Create && !titled))
+                        && !self.tool.tool.read_only;
+                    if !spoken && (at..at + length).any(|at| self.is_used(at)) {
+                        continue;
+                    }
+                    let beside = |at: usize| field.words.iter().any(|word| same_field(word, self.lower(at)));
+                    let near = beside(at + length)
+                        || at.checked_sub(1).is_some_and(beside)
+                        || at.checked_sub(2).is_some_and(beside);
+                    let before = at.checked_sub(1).map_or("", |at| self.lower(at));
+                    let set_off = ["with", "as", "at", "to", "in", "is", "are"].contains(&before)
+                        || self.follows_comma(at);
+                    let verb = at == 0 && own && !self.tool.tool.read_only && !spoken;
+                    let fits = if titled {
+                        near || (set_off && own && at > 2)
+                    } else {
+                        !verb && (own || near || self.tool.tool.read_only || length > 1 || at == 0)
+                    };
+                    if !fits {
+                        continue;
+                    }
+                    let rank = 4 * i32::from(near)
+                        + 2 * i32::from(own)
+                        + i32::from(set_off)
+                        + i32::try_from(length).unwrap_or(0);
+                    if best.as_ref().is_none_or(|(known, ..)| rank > *known) {
+                        best = Some((rank, at, length, choice.clone()));
+                    }
+                }
+            }
+            let Some((rank, at, length, choice)) = best else {
+                self.unsaid_choice(field);
+                continue;
+            };
+            let span = self
+                .tokens
+                .get(at)
+                .zip(self.tokens.get(at + length - 1))
+                .map(|(first, last)| (first.start, last.end));
+            let reason = format!("{} may be {choice}", field.name);
+            self.put(
+                &field.name,
+                json!(choice),
+                span,
+                &reason,
+                if rank >= 4 {
+                    2.0
+                } else if rank >= 2 {
+                    1.5
+                } else {
+                    0.8
+                },
+            );
+            for place in at..at + length {
+                self.take(place);
+            }
+            for place in [at + length, at.wrapping_sub(1), at.wrapping_sub(2)] {
+                let word = self.lower(place).to_owned();
+                if field.words.iter().any(|known| same_field(known, &word))
+                    || (place != at + length && ["to", "as", "with"].contains(&word.as_str()))
+                {
+                    self.take(place);
+                }
+            }
+        }
+    }
+
+    /// "To another stage": the field is named, its value is not.
+    pub(super) fn unsaid_choice(&mut self, field: &Known) {
+        let said = |filler: &Self, at: usize| {
+            filler
+                .tokens
+                .get(at)
+                .is_some_and(|token| !token.quoted && field.words.iter().any(|word| root(word) == token.root))
+        };
+        let Some(at) = (0..self.tokens.len()).find(|at| said(self, *at) && !self.is_used(*at)) else {
+            return;
+        };
+        self.out.evidence += 1.0;
+        self.take(at);
+        for before in [at.wrapping_sub(1), at.wrapping_sub(2)] {
+            if ["another", "other", "different", "new", "to", "the"].contains(&self.lower(before)) {
+                self.take(before);
+            }
+        }
+    }
+
+    /// A yes-or-no field whose name is said.
+    pub(super) fn flags(&mut self) {
+        for field in self.tool.fields.iter().filter(|field| field.role == Role::Flag) {
+            let said = |filler: &Self, word: &String| {
+                filler.tokens.iter().position(|token| !token.quoted && token.root == root(word))
+            };
+            let spoken = self.tokens.iter().position(|token| {
+                !token.quoted
+                    && (said_for(&field.name).any(|other| other == token.lower)
+                        || field.yes.contains(&token.root))
+            });
+            let denied = self.tokens.iter().position(|token| {
+                !token.quoted && field.no.contains(&token.root) && !field.yes.contains(&token.root)
+            });
+            if let Some((at, value)) = spoken.map(|at| (at, true)).or(denied.map(|at| (at, false))) {
+                let span = self.tokens.get(at).map(|token| (token.start, token.end));
+                self.put(&field.name, json!(value), span, "it is said in other words", 1.5);
+                self.take(at);
+                continue;
+            }
+            let telling: Vec<&String> = field
+                .words
+                .iter()
+                .filter(|word| !["only", "is", "has", "include"].contains(&word.as_str()))
+                .collect();
+            let places: Vec<usize> = telling.iter().filter_map(|word| said(self, word)).collect();
+            if places.len() == telling.len()
+                && let Some(at) = places.first().copied()
+            {
+                let denied = at
+                    .checked_sub(1)
+                    .is_some_and(|at| ["not", "no", "without", "isn't"].contains(&self.lower(at)));
+                let span = self.tokens.get(at).map(|token| (token.start, token.end));
+                self.put(&field.name, json!(!denied), span, "its name is said", 1.5);
+                places.into_iter().for_each(|at| self.take(at));
+            }
+        }
+    }
+
+    pub(super) fn counts(&mut self) {
+        let used: Vec<(usize, usize)> = self
+            .tokens
+            .iter()
+            .zip(&self.used)
+            .filter(|(_, used)| **used)
+            .map(|(token, _)| (token.start, token.end))
+            .collect();
+        let taken = |at: usize| {
+            used.iter().any(|(start, end)| *start <= at && at < *end)
+                || self.text.quotes.iter().any(|quote| quote.start <= at && at < quote.end)
+        };
+        let found: Vec<_> = numbers(self.text, &taken)
+            .into_iter()
+            .filter(|(start, end, _)| *start >= self.start && *end <= self.end)
+            .collect();
+        for (start, end, number) in found {
+            let lead = self.text.plain.get(self.start..start).unwrap_or_default().trim_end();
+            let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
+            let several =
+                ends(&["next", "last", "latest", "first", "top", "only", "newest", "most", "recent", "past"]);
+            if several {
+                if let Some(field) = self.open(Role::Limit).filter(|_| number.fract() == 0.0) {
+                    self.put(
+                        &field.name.clone(),
+                        json!(number as u64),
+                        Some((start, end)),
+                        "so many are asked for",
+                        1.5,
+                    );
+                    self.mark(start, end);
+                    self.before_number(start);
+                }
+                continue;
+            }
+            let (least, most) = (
+                ends(&["over", "above", "least", "than", "from", "exceeding"])
+                    && !ends(&["less than", "fewer than"]),
+                ends(&["under", "below", "most", "less than", "up to"]),
+            );
+            let bounded = |field: &&Known| {
+                let is = |words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
+                if least {
+                    !is(&["max", "most"])
+                } else if most {
+                    !is(&["min", "least"])
+                } else {
+                    !is(&["min", "max"]) || self.tool.tool.read_only
+                }
+            };
+            let field = self
+                .tool
+                .fields
+                .iter()
+                .filter(|field| field.role == Role::Number && !self.has(&field.name))
+                .find(bounded);
+            // A bare small number is rarely an amount.
+            if let Some(field) =
+                field.filter(|field| counted(self.text.slice(start, end)).is_none() || field.required)
+            {
+                let value =
+                    if field.whole || number.fract() == 0.0 { json!(number as i64) } else { json!(number) };
+                self.put(&field.name.clone(), value, Some((start, end)), "it is a number", 1.0);
+                self.mark(start, end);
+                let mut near: Vec<String> = field.words.clone();
+                near.push("at".into());
+                self.near(start, &near);
+                self.after_number(end);
+            }
+        }
+    }
+
+    pub(super) fn before_number(&mut self, start: usize) {
+        let before = (0..self.tokens.len())
+            .rev()
+            .find(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start));
+        if let Some(at) = before {
+            self.take(at);
+        }
+    }
+
+    pub(super) fn after_number(&mut self, end: usize) {
+        let next =
+            (0..self.tokens.len()).find(|at| self.tokens.get(*at).is_some_and(|token| token.start >= end));
+        if let Some(at) = next.filter(|at| {
+            ["euros", "euro", "dollars", "dollar", "pounds", "usd", "eur", "gbp"].contains(&self.lower(*at))
+        }) {
+            self.take(at);
+        }
+    }
+}
