@@ -3,8 +3,8 @@
 use super::*;
 use serde_json::json;
 
-fn check(intent: Option<IntentKind>, result: Value, expected: &str) {
-    let told = tell(intent, Some(&result), "");
+fn check(intent: Option<IntentKind>, result: &Value, expected: &str) {
+    let told = tell(intent, Some(result), "");
     assert_eq!(told.text, expected, "{result}");
 }
 
@@ -12,26 +12,26 @@ fn check(intent: Option<IntentKind>, result: Value, expected: &str) {
 fn results_become_sentences() {
     let tasks =
         json!({ "tasks": [{ "id": 1, "title": "Buy milk" }, { "id": 2, "title": "Call" }], "count": 2 });
-    check(None, tasks, "2 tasks: Buy milk, Call.");
-    check(None, json!({ "tasks": [], "count": 0 }), "There are no tasks.");
+    check(None, &tasks, "2 tasks: Buy milk, Call.");
+    check(None, &json!({ "tasks": [], "count": 0 }), "There are no tasks.");
     check(
         Some(IntentKind::Create),
-        json!({ "id": 13, "title": "Buy bread", "due": "", "priority": "high" }),
+        &json!({ "id": 13, "title": "Buy bread", "due": "", "priority": "high" }),
         "Added 13 “Buy bread”: priority high.",
     );
     check(
         Some(IntentKind::Delete),
-        json!({ "deleted": { "id": 7, "title": "Water" } }),
+        &json!({ "deleted": { "id": 7, "title": "Water" } }),
         "Removed 7 “Water”.",
     );
     check(
         None,
-        json!({ "status": "COMPLETED", "answer": "Desks sell best.", "columns": ["a"], "rows": [[1]] }),
+        &json!({ "status": "COMPLETED", "answer": "Desks sell best.", "columns": ["a"], "rows": [[1]] }),
         "Desks sell best.",
     );
-    check(None, json!({ "tags": ["a", "b"] }), "2 tags.");
-    check(None, json!(42), "42");
-    check(None, json!({ "open_tasks": 4, "done": true }), "Open tasks 4, done yes.");
+    check(None, &json!({ "tags": ["a", "b"] }), "2 tags.");
+    check(None, &json!(42), "42");
+    check(None, &json!({ "open_tasks": 4, "done": true }), "Open tasks 4, done yes.");
 }
 
 #[test]

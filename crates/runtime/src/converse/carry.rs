@@ -135,7 +135,7 @@ impl Work<'_> {
 
     /// All steps, each as soon as what it builds on is there.
     pub(super) async fn carry(&self, steps: &[Step]) -> Result<Done> {
-        (self.watch)(Heard::Understood { steps: steps.iter().map(|step| what(step)).collect() });
+        (self.watch)(Heard::Understood { steps: steps.iter().map(what).collect() });
         let mut ended: BTreeMap<usize, Ended> = BTreeMap::new();
         let mut started = vec![false; steps.len()];
         let mut running = FuturesUnordered::new();

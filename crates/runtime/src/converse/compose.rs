@@ -52,7 +52,7 @@ pub(super) fn reply(work: &Work<'_>, understood: &Understood, done: &Done) -> Re
         partial_results: partial
             || (sources.is_empty() && done.ended.iter().any(|ended| !ended.calls.is_empty())),
         sources,
-        tool_calls_made: done.ended.iter().flat_map(|ended| calls(ended)).collect(),
+        tool_calls_made: done.ended.iter().flat_map(calls).collect(),
         confidence: certainty(outcome, understood, done),
         total_execution_time_ms: millis(elapsed),
     };

@@ -5,7 +5,7 @@ use crate::{Fixture, user};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steward_domain::{AgentKind, Coded as _, ConversationId, ExecutionStatus, Role};
 use steward_policy::Caller;
 use steward_runtime::converse::{Limits, Outcome, Reply, Talker, Turn};
@@ -76,6 +76,10 @@ impl Office {
         let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
         let request = Request::new(Caller::owner(user()), tool, arguments);
         self.talker.toolbox().call(&request).await.unwrap().output.structured.unwrap()
+    }
+
+    fn now(&self) -> Duration {
+        self.fixture.house.clock.monotonic()
     }
 
     async fn task(&self, id: u32) -> Json {
@@ -306,11 +310,11 @@ async fn four_slow_domains_take_as_long_as_one() {
     .await;
     // The servers are there, and the encoder is.
     let first = office.say(None, "show my tasks").await;
-    let began = Instant::now();
+    let began = office.now();
     let reply = office
         .say(Some(first.conversation_id), "list my tasks, list my notes, list the deals and list the loans")
         .await;
-    let took = began.elapsed();
+    let took = office.now().saturating_sub(began);
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert_eq!(reply.steps.len(), 4, "{:?}", reply.steps);
     assert_eq!(reply.response.sources.len(), 4);
@@ -327,11 +331,11 @@ async fn a_domain_that_never_answers_costs_the_deadline_and_no_more() {
     )
     .await;
     office.say(None, "which products sell best?").await;
-    let began = Instant::now();
+    let began = office.now();
     let reply = office
         .say(None, "Which products are abandoned in carts most often, and which products sell best?")
         .await;
-    let took = began.elapsed();
+    let took = office.now().saturating_sub(began);
     assert_eq!(reply.outcome, Outcome::Partial, "{reply:#?}");
     assert!(reply.response.answer.contains("4K Monitor"), "{}", reply.response.answer);
     assert!(took < Duration::from_millis(3500), "it took {took:?}");
@@ -376,10 +380,10 @@ async fn bad_input_is_told_and_nothing_breaks() {
         "🎉🎉🎉".to_owned(),
         "'; DROP TABLE tasks; --".to_owned(),
     ] {
-        let began = Instant::now();
+        let began = office.now();
         let reply = office.say(None, &said).await;
         assert!(!reply.response.answer.is_empty());
-        assert!(began.elapsed() < Duration::from_secs(10), "{said:.30} took {:?}", began.elapsed());
+        assert!(office.now().saturating_sub(began) < Duration::from_secs(10), "{said:.30} took {:?}", office.now().saturating_sub(began));
     }
     assert_eq!(office.look("todo.list_tasks", json!({})).await["count"], 12);
 }
@@ -469,4 +473,39 @@ async fn a_model_may_say_it_in_other_words_and_nothing_more() {
     let reply = office.say(None, "the molar doctor thing is sorted").await;
     assert_ne!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert!(reply.response.tool_calls_made.iter().all(|call| !call.tool_name.as_str().contains("delete")));
+}
+
+/// A help desk that fails in its own ways, added by an entry in `mcp_servers.yaml` and nothing else.
+async fn help_desk() -> Office {
+    let fixture = Fixture::new();
+    let home = fixture.folder.path();
+    std::fs::create_dir_all(home.join("config")).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/forms_server.py");
+    let config = json!({ "servers": [{ "name": "desk", "application_domain": "help_desk", "transport": "stdio",
+        "config": { "command": "python3", "args": [script, home] } }] });
+    std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
+    let toolbox = Shop::toolbox(&fixture).await;
+    Office { talker: Talker::new(Arc::new(toolbox), Limits::default()), fixture }
+}
+
+#[tokio::test]
+async fn field_required_is_told_in_plain_words() {
+    let office = help_desk().await;
+    let reply = office.say(None, "create a ticket").await;
+    assert_eq!(reply.outcome, Outcome::Failed, "{reply:#?}");
+    assert!(reply.response.answer.contains("I still need the title"), "{}", reply.response.answer);
+    assert!(reply.response.answer.contains("Tell me the title"), "{}", reply.response.answer);
+    assert!(!reply.response.answer.contains("field_required"), "{}", reply.response.answer);
+    // The raw error is in the record.
+    let filter = ExecutionFilter { agent: Some(AgentKind::ErrorRecovery), ..Default::default() };
+    let runs = office.fixture.house.store.executions(&Scope::User(user()), filter, Page::first(5)).await.unwrap();
+    assert!(runs[0].input_data.to_string().contains("field_required"), "{:?}", runs[0].input_data);
+}
+
+#[tokio::test]
+async fn a_passing_failure_is_tried_again_and_nobody_is_bothered() {
+    let office = help_desk().await;
+    let reply = office.say(None, "list the tickets").await;
+    assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
+    assert!(reply.response.answer.contains("The printer is on fire"), "{}", reply.response.answer);
 }
