@@ -1,7 +1,7 @@
-//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [NAME…]`.
+//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together] [NAME…]`.
 //!
 //! It says every row of `tests/it/utterances` to the reader, with the real applications of `examples/apps` behind it, and prints
-//! what came out right for each application and how long an understanding took.
+//! what came out right for each application and how long an understanding took. With `--together`, one reader has the tools of all.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -33,13 +33,17 @@ fn main() -> Result<(), Failure> {
     let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
-    for name in names {
-        let mut bench = Bench::open(name, &encoder)?;
-        let report = run(&mut bench)?;
+    let mut benches: Vec<Bench> =
+        names.iter().map(|name| Bench::open(name, &encoder)).collect::<Result<_, _>>()?;
+    if arguments.iter().any(|argument| argument == "--together") {
+        Bench::together(&mut benches, &encoder);
+    }
+    for (name, bench) in names.iter().zip(&mut benches) {
+        let report = run(bench)?;
         if wrong {
             report.wrong.iter().for_each(|line| println!("{line}"));
         }
-        reports.push((name.to_owned(), report));
+        reports.push(((*name).to_owned(), report));
     }
     println!("{}", table(&reports));
     for (name, report) in &reports {

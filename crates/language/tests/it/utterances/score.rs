@@ -97,9 +97,12 @@ impl App {
     }
 }
 
+#[allow(dead_code, reason = "the measuring program joins them, the test does not")]
 /// A file of rows with its application and a reader over it alone.
 pub struct Bench {
     file: Value,
+    topic: Topic,
+    tools: Vec<Tool>,
     pub reader: Reader,
     app: App,
     contexts: BTreeMap<String, Vec<Recent>>,
@@ -128,14 +131,24 @@ impl Bench {
         };
         let mut app = App::start(name)?;
         let tools = app.tools(&domain)?;
-        let reader = Reader::new(encoder.clone(), vec![topic], tools);
+        let reader = Reader::new(encoder.clone(), vec![topic.clone()], tools.clone());
         let contexts = file["contexts"]
             .as_object()
             .ok_or("no contexts")?
             .iter()
             .map(|(name, things)| (name.clone(), recents(things)))
             .collect();
-        Ok(Self { file, reader, app, contexts })
+        Ok(Self { file, topic, tools, reader, app, contexts })
+    }
+
+    /// Gives each the reader over all of them.
+    #[allow(dead_code, reason = "the measuring program joins them, the test does not")]
+    pub fn together(benches: &mut [Self], encoder: &Arc<Encoder>) {
+        let topics: Vec<Topic> = benches.iter().map(|bench| bench.topic.clone()).collect();
+        let tools: Vec<Tool> = benches.iter().flat_map(|bench| bench.tools.clone()).collect();
+        for bench in benches {
+            bench.reader = Reader::new(encoder.clone(), topics.clone(), tools.clone());
+        }
     }
 
     pub fn rows(&self, group: &str) -> Vec<Value> {
@@ -203,7 +216,9 @@ fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
     let mut last = bench.reader.settle(step, &[]);
     for lookup in bench.reader.lookups(step) {
         let short = lookup.tool.rsplit('.').next().unwrap_or_default().to_owned();
-        let given = bench.app.call(&short, &lookup.arguments)?;
+        // Another application has nothing of this.
+        let own = lookup.tool.split('.').next() == bench.file["domain"].as_str();
+        let given = if own { bench.app.call(&short, &lookup.arguments)? } else { None };
         let seen = given
             .map(|given| bench.reader.notice(&lookup.tool, &lookup.arguments, &given))
             .unwrap_or_default();
