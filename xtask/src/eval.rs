@@ -50,6 +50,8 @@ struct Scored {
     /// An answer was given at all.
     answered: bool,
     line: String,
+    /// Its place in a dialogue, from 1.
+    turn: usize,
 }
 
 pub(crate) fn run(eval: &Eval) -> Result<()> {
@@ -178,7 +180,7 @@ fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> R
             for turn in case.get("turns").and_then(Value::as_array).into_iter().flatten() {
                 let answer = ask(steward, home, text(turn, "say"), &data, conversation.as_deref())?;
                 let right = score::same_rows(turn.get("rows").unwrap_or(&Value::Null), &answer, false);
-                turns.push(scored(right, &answer, text(turn, "say")));
+                turns.push(Scored { turn: turns.len() + 1, ..scored(right, &answer, text(turn, "say")) });
                 conversation = answer.get("conversation_id").and_then(Value::as_str).map(str::to_owned);
             }
             Ok(turns)
@@ -198,7 +200,7 @@ fn scored(right: bool, answer: &Value, question: &str) -> Scored {
     let answered = answer.get("tables").and_then(Value::as_array).is_some_and(|tables| !tables.is_empty());
     let score = answer.get("confidence_score").and_then(Value::as_f64).unwrap_or_default();
     let sql = answer.pointer("/sql/0/sql").and_then(Value::as_str).unwrap_or("nothing ran");
-    Scored { right, sure, answered, line: format!("{score:.2} {question}\n      {sql}") }
+    Scored { right, sure, answered, turn: 0, line: format!("{score:.2} {question}\n      {sql}") }
 }
 
 fn ask(
@@ -234,7 +236,25 @@ fn report(set: &str, scores: &[Scored], wrong: bool) {
         share(sure, all),
         share(right_and_sure, sure)
     );
+    by_turn(scores);
     for scored in scores.iter().filter(|scored| wrong && !scored.right) {
         println!("    {}", scored.line);
     }
+}
+
+/// How much is lost from the first turn of a dialogue to later ones, and how many dialogues are right from end to end.
+fn by_turn(scores: &[Scored]) {
+    let dialogues: Vec<&[Scored]> = scores.chunk_by(|_, next| next.turn > 1).collect();
+    if scores.iter().all(|scored| scored.turn == 0) || dialogues.is_empty() {
+        return;
+    }
+    let share = |right: usize, all: usize| 100.0 * right as f64 / all.max(1) as f64;
+    let longest = scores.iter().map(|scored| scored.turn).max().unwrap_or_default();
+    for turn in 1..=longest {
+        let here: Vec<&Scored> = scores.iter().filter(|scored| scored.turn == turn).collect();
+        let right = here.iter().filter(|scored| scored.right).count();
+        println!("    turn {turn}: {:.1} % of {}", share(right, here.len()), here.len());
+    }
+    let whole = dialogues.iter().filter(|turns| turns.iter().all(|scored| scored.right)).count();
+    println!("    whole dialogues: {:.1} % of {}", share(whole, dialogues.len()), dialogues.len());
 }

@@ -6,7 +6,7 @@ mod kept;
 
 use kept::Kept;
 use pocket_encoder::Encoder as Inner;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -37,10 +37,11 @@ impl Encoder {
     /// Works out the vectors of many texts of definitions, several at the same time, and remembers them.
     pub fn prepare(&self, texts: &[String]) {
         let mut missing: Vec<&String> = Vec::new();
+        let mut seen: HashSet<&String> = HashSet::new();
         {
             let mut known = self.lock();
             for text in texts.iter().filter(|text| !text.trim().is_empty()) {
-                if known.contains_key(text) || missing.contains(&text) {
+                if known.contains_key(text) || !seen.insert(text) {
                     continue;
                 }
                 match self.kept.as_ref().and_then(|kept| kept.get(text)) {

@@ -4,13 +4,13 @@
 use crate::error::Result;
 use serde_json::{Map, Value as Json, json};
 use steward_domain::{
-    AnalysisRequest, CallId, ChainId, Check as _, ConversationId, EventType, Label, RequestStatus, Task,
-    TaskId, TaskStatus, UserId, Valid,
+    AnalysisRequest, CallId, ChainId, Check as _, Content, ConversationId, EventType, Label, MessageId,
+    RequestStatus, Role, Task, TaskId, TaskStatus, ToolCall, UserId, Valid,
 };
 use steward_journal::Draft;
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
-use steward_store::{Change, Commit, Scope, Store};
+use steward_store::{Change, Commit, NewMessage, Scope, Store};
 use uuid::Uuid;
 
 /// The pen of one request.
@@ -153,6 +153,42 @@ impl<'a> Record<'a> {
             self.change(Change::PutTask(task));
         }
         self.flush().await
+    }
+
+    /// A question and its answer as messages, with their entries.
+    pub(crate) fn exchange(
+        &self,
+        conversation: ConversationId,
+        agent: &str,
+        said: String,
+        answer: (String, Map<String, Json>, Vec<ToolCall>),
+    ) -> Result<(Vec<Draft>, Vec<Change>)> {
+        let now = self.now();
+        let (content, metadata, tool_calls) = answer;
+        let mut messages = Vec::new();
+        for (role, content, metadata, tool_calls) in
+            [(Role::User, said, Map::new(), Vec::new()), (Role::Agent, content, metadata, tool_calls)]
+        {
+            messages.push(NewMessage {
+                id: MessageId(self.id()?),
+                conversation_id: conversation,
+                role,
+                content: Content::new(content)?,
+                timestamp: now,
+                agent_type: if role == Role::Agent { Some(Label::new(agent)?) } else { None },
+                tool_calls,
+                metadata,
+            });
+        }
+        let entry = |message: &NewMessage| -> Result<Draft> {
+            let mut data = Map::new();
+            data.insert("message_id".into(), json!(message.id));
+            data.insert("role".into(), json!(message.role));
+            data.insert("request_id".into(), json!(self.task));
+            Ok(Draft::new(EventType::MessageAppended, Label::new("runtime")?, data))
+        };
+        let entries = messages.iter().map(entry).collect::<Result<_>>()?;
+        Ok((entries, messages.into_iter().map(Change::AppendMessage).collect()))
     }
 
     /// Writes a commit on the conversation's own chain.

@@ -5,12 +5,8 @@ use crate::ask::record::Record;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use steward_analysis::planner::Reading;
-use steward_domain::{
-    Check as _, Content, Conversation, ConversationId, ConversationStatus, DomainName, EventType, Label,
-    MessageId, Role,
-};
-use steward_journal::Draft;
-use steward_store::{Change, NewMessage, Scope};
+use steward_domain::{Check as _, Conversation, ConversationId, ConversationStatus, DomainName, Role};
+use steward_store::{Change, Scope};
 
 /// Messages that are looked at: S0's window.
 const WINDOW: u32 = 10;
@@ -65,7 +61,6 @@ impl Talk {
     ) -> Result<()> {
         let now = house.clock.now();
         let mut changes = Vec::new();
-        let mut entries = Vec::new();
         if !self.known {
             let conversation = Conversation {
                 id: self.id,
@@ -85,28 +80,11 @@ impl Talk {
             "confidence": answer.score,
             "planner": answer.planner,
         });
-        let said = [
-            (Role::User, ask.question.trim().to_owned(), json!({})),
-            (Role::Agent, answer.answer.clone(), metadata),
-        ];
-        for (role, content, metadata) in said {
-            let id = MessageId(record.id()?);
-            let Json::Object(metadata) = metadata else { continue };
-            let agent = if role == Role::Agent { Some(Label::new("analyst")?) } else { None };
-            let entry = json!({ "message_id": id, "role": role, "request_id": record.task });
-            let Json::Object(entry) = entry else { continue };
-            entries.push(Draft::new(EventType::MessageAppended, Label::new("runtime")?, entry));
-            changes.push(Change::AppendMessage(NewMessage {
-                id,
-                conversation_id: self.id,
-                role,
-                content: Content::new(content)?,
-                timestamp: now,
-                agent_type: agent,
-                tool_calls: Vec::new(),
-                metadata,
-            }));
-        }
+        let Json::Object(metadata) = metadata else { return Ok(()) };
+        let answered = (answer.answer.clone(), metadata, Vec::new());
+        let (entries, messages) =
+            record.exchange(self.id, "analyst", ask.question.trim().to_owned(), answered)?;
+        changes.extend(messages);
         record.converse(self.id, entries, changes).await
     }
 }

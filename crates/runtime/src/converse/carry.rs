@@ -238,7 +238,11 @@ impl Work<'_> {
         let mut ended = bare(step, Came::Done);
         for need in &step.also {
             if let Some(came) = self.settle(&step.about(need), given, &mut ended).await.err() {
-                ended.came = came;
+                // The answer to a question about it is a value of its own field.
+                ended.came = match came {
+                    Came::Ask(question) => Came::Ask(Question { field: Some(need.field.clone()), ..question }),
+                    other => other,
+                };
                 return ended;
             }
         }
@@ -310,6 +314,9 @@ impl Work<'_> {
         let looked = match &step.target {
             None => return Ok(Vec::new()),
             Some(Target::Known { things }) => {
+                if let Settled::Missing { text, .. } = self.reader.settle(step, &[]) {
+                    return Err(Came::NotFound(text));
+                }
                 return Ok(things
                     .iter()
                     .map(|thing| Noticed {
@@ -354,8 +361,13 @@ impl Work<'_> {
         given: &BTreeMap<usize, Found>,
         arguments: &mut Map<String, Json>,
     ) {
-        let names: Vec<&str> =
-            step.after.iter().filter_map(|before| given.get(before)).flat_map(Found::names).take(NAMED).collect();
+        let names: Vec<&str> = step
+            .after
+            .iter()
+            .filter_map(|before| given.get(before))
+            .flat_map(Found::names)
+            .take(NAMED)
+            .collect();
         let free = step.target_field.is_none() && points_back(&step.said);
         if let (Some(words), true, false) = (free_text(arguments), free, names.is_empty()) {
             *words = format!("{} ({})", step.said.trim(), names.join(", ")).into();
@@ -460,7 +472,8 @@ fn free_text(arguments: &mut Map<String, Json>) -> Option<&mut Json> {
 /// Whether words stand for something that was said before.
 fn points_back(said: &str) -> bool {
     let back = ["their", "them", "they", "these", "those", "it", "its", "that"];
-    said.split(|letter: char| !letter.is_alphabetic()).any(|word| back.contains(&word.to_lowercase().as_str()))
+    said.split(|letter: char| !letter.is_alphabetic())
+        .any(|word| back.contains(&word.to_lowercase().as_str()))
 }
 
 /// The field by which a tool keeps a talk of its own (S0's spaces).
@@ -493,7 +506,9 @@ fn provenance(
         Some(Target::OfStep { step: before, .. }) => {
             work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)
         }
-        None => step.after.iter().any(|before| work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)),
+        None => {
+            step.after.iter().any(|before| work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home))
+        }
         _ => false,
     };
     let named = |value: &Json| {
@@ -507,10 +522,12 @@ fn provenance(
     };
     let origin = |name: &String, value: &Json| {
         // Words that an earlier result was put into are that result's as well.
-        let filled = step.target.is_none() && value.as_str().is_some_and(|text| text != step.said && text.starts_with(step.said.trim()));
+        let filled = step.target.is_none()
+            && value.as_str().is_some_and(|text| text != step.said && text.starts_with(step.said.trim()));
         let target = step.target_field.as_ref() == Some(name) || named(value) || filled;
         // What a model added to the person's words is not theirs. An id that a lookup found stands for words that were.
-        let added = work.reworded && step.target_field.as_ref() != Some(name) && !spoken(&work.turn.said, value);
+        let added =
+            work.reworded && step.target_field.as_ref() != Some(name) && !spoken(&work.turn.said, value);
         if (foreign && target) || added { Provenance::Untrusted } else { Provenance::User }
     };
     arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()

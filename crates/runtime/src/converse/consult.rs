@@ -33,7 +33,9 @@ impl Talker {
         if sure(&first) {
             return Ok((first, false));
         }
-        let Some(other_words) = self.in_other_words(reader, turn, memory).await else { return Ok((first, false)) };
+        let Some(other_words) = self.in_other_words(reader, turn, memory).await else {
+            return Ok((first, false));
+        };
         let said = Turn { said: other_words.clone(), ..turn.clone() };
         let mut second = understand(reader, &said, memory, self.house()).await?;
         if second.kind != Kind::Act || second.question.is_some() || second.steps.is_empty() {
@@ -57,12 +59,21 @@ impl Talker {
         }
         let _infallible = writeln!(user, "Spoken of lately:");
         for entity in memory.recent.iter().take(ENTITIES) {
-            let _infallible = writeln!(user, "- {} {} {}", entity.entity_type, entity.id, entity.name.as_deref().unwrap_or_default());
+            let _infallible = writeln!(
+                user,
+                "- {} {} {}",
+                entity.entity_type,
+                entity.id,
+                entity.name.as_deref().unwrap_or_default()
+            );
         }
         let _infallible = writeln!(user, "Message: {}", turn.said.chars().take(2000).collect::<String>());
         let schema = json!({ "type": "object", "properties": { "request": { "type": ["string", "null"] } }, "required": ["request"], "additionalProperties": false });
         let request = Request {
-            messages: vec![Message { role: Role::System, content: system.into() }, Message { role: Role::User, content: user }],
+            messages: vec![
+                Message { role: Role::System, content: system.into() },
+                Message { role: Role::User, content: user },
+            ],
             schema: Some(("in_other_words".into(), schema)),
             max_tokens: 200,
             temperature: 0.0,

@@ -8,14 +8,12 @@ use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use steward_domain::{
-    Check as _, Content, Conversation, ConversationEntity, ConversationId, ConversationStatus, DomainName,
-    EntityId, EntityName, EntityRef, EntityType, EventType, IntentKind, Label, MessageId, Role, Timestamp,
-    Valid,
+    Check as _, Conversation, ConversationEntity, ConversationId, ConversationStatus, DomainName, EntityId,
+    EntityName, EntityRef, EntityType, IntentKind, Role, Timestamp, Valid,
 };
-use steward_journal::Draft;
 use steward_language::skill::Recent;
 use steward_language::understand::{Noticed, Pending, Step, Understood};
-use steward_store::{Change, EntitySearch, Mention, NewMessage, Scope};
+use steward_store::{Change, EntitySearch, Mention, Scope};
 
 /// Messages that are looked at: S0's window.
 const WINDOW: u32 = 10;
@@ -136,7 +134,6 @@ impl Memory {
         record: &Record<'_>,
     ) -> Result<()> {
         let now = house.clock.now();
-        let mut changes = Vec::new();
         let data = if turn.data.is_empty() { &self.data } else { &turn.data };
         let data: Vec<String> =
             data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
@@ -152,31 +149,9 @@ impl Memory {
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
             "tables": reply.tables, "missing": reply.missing,
         });
-        let said = [
-            (Role::User, turn.said.clone(), json!({}), Vec::new()),
-            (Role::Agent, reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone()),
-        ];
-        let mut entries = Vec::new();
-        for (role, content, metadata, tool_calls) in said {
-            let id = MessageId(record.id()?);
-            let Json::Object(metadata) = metadata else { continue };
-            let agent_type = if role == Role::Agent { Some(Label::new("orchestrator")?) } else { None };
-            let Json::Object(entry) = json!({ "message_id": id, "role": role, "request_id": record.task })
-            else {
-                continue;
-            };
-            entries.push(Draft::new(EventType::MessageAppended, Label::new("runtime")?, entry));
-            changes.push(Change::AppendMessage(NewMessage {
-                id,
-                conversation_id: self.id,
-                role,
-                content: Content::new(content)?,
-                timestamp: now,
-                agent_type,
-                tool_calls,
-                metadata,
-            }));
-        }
+        let Json::Object(metadata) = metadata else { return Ok(()) };
+        let answered = (reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone());
+        let (entries, mut changes) = record.exchange(self.id, "orchestrator", turn.said.clone(), answered)?;
         for (noticed, gone, place, server) in mentioned(done) {
             if let Some(mention) = self.mention(record, noticed, gone, place, server, now)? {
                 changes.push(Change::MentionEntity(mention));

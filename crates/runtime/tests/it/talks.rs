@@ -383,7 +383,11 @@ async fn bad_input_is_told_and_nothing_breaks() {
         let began = office.now();
         let reply = office.say(None, &said).await;
         assert!(!reply.response.answer.is_empty());
-        assert!(office.now().saturating_sub(began) < Duration::from_secs(10), "{said:.30} took {:?}", office.now().saturating_sub(began));
+        assert!(
+            office.now().saturating_sub(began) < Duration::from_secs(10),
+            "{said:.30} took {:?}",
+            office.now().saturating_sub(began)
+        );
     }
     assert_eq!(office.look("todo.list_tasks", json!({})).await["count"], 12);
 }
@@ -498,7 +502,8 @@ async fn field_required_is_told_in_plain_words() {
     assert!(!reply.response.answer.contains("field_required"), "{}", reply.response.answer);
     // The raw error is in the record.
     let filter = ExecutionFilter { agent: Some(AgentKind::ErrorRecovery), ..Default::default() };
-    let runs = office.fixture.house.store.executions(&Scope::User(user()), filter, Page::first(5)).await.unwrap();
+    let runs =
+        office.fixture.house.store.executions(&Scope::User(user()), filter, Page::first(5)).await.unwrap();
     assert!(runs[0].input_data.to_string().contains("field_required"), "{:?}", runs[0].input_data);
 }
 

@@ -215,6 +215,7 @@ impl Index {
             .filter(|text| !self.vectors.contains_key(**text))
             .map(|text| text.as_str())
             .collect();
+        self.embed.prepare(&fresh);
         let made = if fresh.is_empty() { Vec::new() } else { self.embed.embed(&fresh)? };
         let made: BTreeMap<String, Packed> = fresh
             .iter()

@@ -10,9 +10,17 @@ use std::sync::Arc;
 pub trait Embed: Send + Sync {
     /// One vector for each text, in order.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+
+    /// Told of texts of definitions before their vectors are asked for: they may be worked out together and remembered.
+    fn prepare(&self, _texts: &[&str]) {}
 }
 
 impl Embed for steward_language::Encoder {
+    fn prepare(&self, texts: &[&str]) {
+        let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+        steward_language::Encoder::prepare(self, &texts);
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let vector = |text: &&str| steward_language::Encoder::embed(self, text).map(|vector| vector.to_vec());
         let vectors: Option<Vec<_>> = texts.iter().map(vector).collect();
