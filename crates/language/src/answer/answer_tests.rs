@@ -31,7 +31,7 @@ fn results_become_sentences() {
     );
     check(None, &json!({ "tags": ["a", "b"] }), "2 tags.");
     check(None, &json!(42), "42");
-    check(None, &json!({ "open_tasks": 4, "done": true }), "Open tasks 4, done yes.");
+    check(None, &json!({ "done": true, "open_tasks": 4 }), "Done yes, open tasks 4.");
 }
 
 #[test]

@@ -452,7 +452,7 @@ async fn a_permission_that_is_not_held_hides_the_domain() {
 async fn a_model_may_say_it_in_other_words_and_nothing_more() {
     let mut office = Office::todo().await;
     // Without a model it is asked back, or said to be outside.
-    let alone = office.say(None, "the molar doctor thing is sorted").await;
+    let alone = office.say(None, "der Zahnarzt ist angerufen").await;
     assert_ne!(alone.outcome, Outcome::Answered, "{alone:#?}");
     let with = |reply: Json| {
         let mut house = office.fixture.house.clone();
@@ -466,7 +466,7 @@ async fn a_model_may_say_it_in_other_words_and_nothing_more() {
     office.fixture.house = helps;
     let toolbox = Shop::toolbox(&office.fixture).await;
     office.talker = Talker::new(Arc::new(toolbox), Limits::default());
-    let reply = office.say(None, "the molar doctor thing is sorted").await;
+    let reply = office.say(None, "der Zahnarzt ist angerufen").await;
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert!(reply.reasons[0].contains("the model put it as"), "{:?}", reply.reasons);
     assert_eq!(office.task(2).await["status"], "done");
@@ -474,7 +474,7 @@ async fn a_model_may_say_it_in_other_words_and_nothing_more() {
     office.fixture.house = lies;
     let toolbox = Shop::toolbox(&office.fixture).await;
     office.talker = Talker::new(Arc::new(toolbox), Limits::default());
-    let reply = office.say(None, "the molar doctor thing is sorted").await;
+    let reply = office.say(None, "der Zahnarzt ist angerufen").await;
     assert_ne!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert!(reply.response.tool_calls_made.iter().all(|call| !call.tool_name.as_str().contains("delete")));
 }
