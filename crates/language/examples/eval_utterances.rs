@@ -30,7 +30,7 @@ fn main() -> Result<(), Failure> {
         println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
         return Ok(());
     }
-    let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
+    let names = if named.is_empty() { vec!["todo", "crm", "notes", "library", "fleet"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
     let mut benches: Vec<Bench> =

@@ -39,6 +39,8 @@ pub(super) struct Around<'a> {
     pub(super) domains: &'a BTreeMap<DomainName, f32>,
     /// Whether something points back.
     pub(super) back: bool,
+    /// The tool of the clause before, where this one goes on with its wish.
+    pub(super) before: Option<&'a str>,
 }
 
 const GENERIC: &[&str] = &[
@@ -127,7 +129,13 @@ pub(super) fn choose(
             - 0.7 * left
             - 1.5 * filled.missing.len() as f32;
         score += target(tool, &filled, &tokens, around);
-        score += called(catalogue, tool, &tokens) + rare(catalogue, tool, &kinds);
+        score += called(catalogue, tool, &tokens);
+        if strongest < 4.0 {
+            score += rare(catalogue, tool, &kinds);
+        }
+        if around.before == Some(tool.tool.name.as_str()) {
+            score += 1.5;
+        }
         if clause.asks && !tool.tool.read_only && !changes {
             score -= 4.0;
         }
@@ -157,14 +165,14 @@ fn called(catalogue: &Catalogue, tool: &Prepared, tokens: &[&Token]) -> f32 {
     tool.nouns.iter().filter(|noun| said(noun)).map(|noun| 2.0 / shared(noun)).fold(0.0, f32::max)
 }
 
-/// A word that only one tool's description uses speaks for that tool.
+/// A word that only one tool's description uses speaks for that tool, where no verb decides.
 fn rare(catalogue: &Catalogue, tool: &Prepared, kinds: &Kinds) -> f32 {
     let only = |word: &String| {
         let too = |other: &&Prepared| other.tool.domain == tool.tool.domain && other.telling.contains(word);
         tool.telling.contains(word) && catalogue.tools.iter().filter(too).count() == 1
     };
     let count = kinds.roots.iter().filter(|(word, _)| only(word)).count();
-    if tool.tool.read_only { 0.0 } else { 0.7 * count.min(2) as f32 }
+    if tool.tool.read_only { 0.0 } else { count.min(2) as f32 }
 }
 
 /// Whether a tool that acts on something is told on what.

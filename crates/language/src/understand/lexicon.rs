@@ -289,6 +289,12 @@ const PHRASES: &[(&str, f32, &str)] = &[
         3.0,
         r"^(?P<a>what(?:'s|’s| is| was| are| were)?) (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b",
     ),
+    ("read", 3.3, r"^the (?:\w+ ){1,2}of (?:the|my|our|his|her) \w+$"),
+    (
+        "delete",
+        3.3,
+        r"\b(?P<a>(?:has|have) been|was|were|is|are|got) (?:scrapped|discontinued|thrown away|destroyed|written off|called off)\b",
+    ),
     ("list", 3.5, r"^(?P<a>what(?:'s|’s| is| are)) (?:on|left|open|due|new|there|still|overdue)\b"),
     ("list", 3.0, r"\b(?P<a>what) (?:do|have|did) (?:i|we)\b"),
     ("list", 3.5, r"^(?P<a>which|what) \w+(?: \w+)? (?:are|do|did|have|were|need|does)\b"),
@@ -356,7 +362,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("reserve", 4.5, r"\bwaits? for\b|\bqueue (?:up )?for\b"),
     (
         "reserve",
-        4.5,
+        5.4,
         r"(?P<a>\b(?:would like|wants?)) .+? (?P<b>\b(?:when|once|as soon as) .+? (?:back|free|available)\b)",
     ),
 ];

@@ -189,6 +189,7 @@ fn clause_steps(
         vector: reader.encoder.embed(text.slice(start, end)),
         domains,
         back: points_back(plain) || point::place(plain).is_some(),
+        before: earlier.last().filter(|_| clause.inherits).and_then(Step::tool),
     };
     // "The board one, please": to point at something is to ask to see it.
     let mut clause = clause.clone();

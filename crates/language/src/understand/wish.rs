@@ -283,7 +283,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
             });
         }
     }
-    inner(catalogue, &tokens, &mut cues);
+    inner(catalogue, &tokens, is(&ASKS, plain), &mut cues);
     phrases(catalogue, &tokens, &mut cues);
     // "Repair list", "vehicle overview".
     if let [.., kind, last] = tokens.as_slice()
@@ -370,7 +370,7 @@ fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
 }
 
 /// "Jon returned it", "mark it as returned": the verb stands behind who does it.
-fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
+fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cue>) {
     let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
     let subject = tokens
         .first()
@@ -381,7 +381,12 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
             at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
         let led = marks && before == "as";
         let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
-        if !(led || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
+        // "Invoice 12 has been paid": what is so is to be noted so.
+        let stated = !asks
+            && at > 1
+            && token.root != token.lower
+            && ["is", "are", "was", "were", "been", "got"].contains(&before);
+        if !(led || stated || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
             continue;
         }
         let mut spans = vec![(token.start, token.end)];
@@ -389,7 +394,11 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
             spans.extend(tokens.first().map(|head| (head.start, head.end)));
             spans.extend(tokens.get(at - 1).map(|before| (before.start, before.end)));
         }
-        push(cues, &token.root, if led { 5.2 } else { 4.2 }, &spans);
+        let weight = if led { 5.2 } else { 4.2 };
+        push(cues, &token.root, weight, &spans);
+        if verb_groups(&token.root).is_empty() {
+            cues.push(Cue { group: token.root.clone(), class: None, weight, spans });
+        }
     }
 }
 

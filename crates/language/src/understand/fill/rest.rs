@@ -151,7 +151,12 @@ impl Filler<'_> {
             && acts
             && count > 2
             && telling(self, 2, count)
-            && self.between.is_none()
+            && self.between.is_none_or(|(from, to)| {
+                let within = |at: usize| {
+                    self.tokens.get(at).is_some_and(|token| token.start >= from && token.end <= to)
+                };
+                (2..count).any(|at| within(at) && self.telling(at))
+            })
         {
             self.take(0);
             if !self.is_used(1) {

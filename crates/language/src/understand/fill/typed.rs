@@ -85,6 +85,8 @@ impl Filler<'_> {
                         .contains(&word)
                 })
             });
+            // "9400 km" is an amount.
+            let alone = alone && unit(self.lower(at + 1)).is_none();
             let number = token.lower.parse::<u64>().ok();
             let coded =
                 whole.then_some(()).is_none() && token.lower.chars().any(|c| c.is_ascii_digit()) && named;
