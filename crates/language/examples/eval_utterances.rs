@@ -47,7 +47,7 @@ fn main() -> Result<(), Failure> {
     }
     println!("{}", table(&reports));
     for (name, report) in &reports {
-        report.missed().iter().for_each(|goal| println!("{name}: {goal}"));
+        report.missed(name).iter().for_each(|goal| println!("{name}: {goal}"));
     }
     let mut took: Vec<_> = reports.iter().flat_map(|(_, report)| report.took.iter().copied()).collect();
     took.sort();

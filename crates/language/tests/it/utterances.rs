@@ -16,7 +16,7 @@ fn what_people_say_becomes_what_they_meant() {
     }
     println!("{}", table(&reports));
     for (name, report) in &reports {
-        let missed = report.missed();
+        let missed = report.missed(name);
         assert!(missed.is_empty(), "{name}: {missed:#?}\n{}", report.wrong.join("\n"));
     }
 }
