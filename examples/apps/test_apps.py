@@ -15,7 +15,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RETAIL = HERE.parent / "retail"
-SCRIPTS = {name: HERE / f"{name}.py" for name in ("todo", "crm", "notes", "library")}
+SCRIPTS = {name: HERE / f"{name}.py" for name in ("todo", "crm", "notes", "library", "fleet")}
 SCRIPTS |= {name: RETAIL / f"{name}.py" for name in ("sales", "web_analytics")}
 PATIENCE = 20
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
@@ -388,6 +388,36 @@ class Library(unittest.TestCase):
             self.assertEqual(client.call("lend_book", title="Persuasion", member="Jon"), "reserved: book 4 'Persuasion' is kept for Ada")
             for tool, more in [("get_book", {}), ("remove_book", {}), ("return_book", {}), ("renew_loan", {}), ("lend_book", {"member": "Jon"}), ("reserve_book", {"member": "Jon"})]:
                 shared_errors(self, client, tool, "title", "book", **more)
+
+
+class Fleet(unittest.TestCase):
+    def test_every_tool(self):
+        with Client("fleet", "--today", "2026-05-13") as client:
+            self.assertEqual(client.call("check_out_vehicle", name="kangoo", driver="Lena", until="2026-05-15")["driver"], "Lena")
+            self.assertEqual(client.call("check_in_vehicle", name="kangoo", mileage=18700)["status"], "available")
+            self.assertEqual(client.call("record_mileage", id=8, mileage=9400)["mileage"], 9400)
+            self.assertEqual(client.call("report_damage", id=8, what="Flat tyre")["state"], "open")
+            self.assertEqual(client.call("get_vehicle", id=8)["vehicle"]["status"], "in_repair")
+            self.assertEqual(client.call("close_repair", what="flat", cost=40)["state"], "done")
+            self.assertEqual(client.call("get_vehicle", id=8)["vehicle"]["status"], "available")
+            self.assertEqual(client.call("add_vehicle", name="Ford Ranger", plate="RG-5120")["id"], 9)
+            self.assertEqual(client.call("remove_vehicle", name="ranger")["removed"]["id"], 9)
+            rows = [("list_vehicles", {}, 8), ("list_vehicles", {"status": "in_use"}, 3), ("list_vehicles", {"driver": "petra"}, 1), ("list_vehicles", {"min_mileage": 100000}, 3),
+                    ("search_vehicles", {"query": "transit"}, 2), ("search_vehicles", {"query": "LR-1987"}, 1), ("list_repairs", {"state": "open"}, 3), ("list_repairs", {"vehicle": "panda"}, 1)]
+            for tool, arguments, count in rows:
+                with self.subTest(tool=tool, arguments=arguments):
+                    self.assertEqual(client.call(tool, **arguments)["count"], count)
+
+    def test_every_error(self):
+        with Client("fleet") as client:
+            for tool, arguments, said in [
+                ("check_out_vehicle", {"id": 5}, "field_required: driver"), ("check_out_vehicle", {"id": 1, "driver": "Lena"}, "not_available: vehicle 1 is in_use"),
+                ("check_in_vehicle", {"id": 5}, "not_in_use: vehicle 5 is available"), ("record_mileage", {"id": 5}, "field_required: mileage"),
+                ("report_damage", {"id": 5}, "field_required: what"), ("add_vehicle", {"name": "vespa SCOOTER"}, "already_exists: vehicle 'vespa SCOOTER'"),
+                ("get_vehicle", {"name": "transit"}, 'ambiguous: vehicle "transit" may be 1 "Blue Transit van", 2 "White Transit van"'),
+            ]:
+                with self.subTest(tool=tool, arguments=arguments):
+                    self.assertEqual(client.call(tool, **arguments), said)
 
 
 class Retail(unittest.TestCase):

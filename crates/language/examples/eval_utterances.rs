@@ -30,7 +30,7 @@ fn main() -> Result<(), Failure> {
         println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
         return Ok(());
     }
-    let names = if named.is_empty() { vec!["todo", "crm", "notes", "library"] } else { named };
+    let names = if named.is_empty() { vec!["todo", "crm", "notes", "library", "fleet"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
     let mut benches: Vec<Bench> =
@@ -47,7 +47,7 @@ fn main() -> Result<(), Failure> {
     }
     println!("{}", table(&reports));
     for (name, report) in &reports {
-        report.missed().iter().for_each(|goal| println!("{name}: {goal}"));
+        report.missed(name).iter().for_each(|goal| println!("{name}: {goal}"));
     }
     let mut took: Vec<_> = reports.iter().flat_map(|(_, report)| report.took.iter().copied()).collect();
     took.sort();

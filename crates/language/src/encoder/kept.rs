@@ -76,7 +76,8 @@ impl Kept {
         let mut vectors = HashMap::new();
         for bytes in records.chunks_exact(record()) {
             let (name, numbers) = bytes.split_at_checked(16)?;
-            let numbers = numbers.chunks_exact(4).filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?)));
+            let numbers =
+                numbers.chunks_exact(4).filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?)));
             let vector: Arc<[f32]> = numbers.collect();
             if vector.iter().all(|number| number.is_finite()) {
                 vectors.insert(name.try_into().ok()?, vector);

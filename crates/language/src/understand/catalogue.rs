@@ -2,7 +2,8 @@
 //! names, descriptions and schemas, once.
 
 use super::lexicon::{
-    Class, class_of, is_person, root, same_field, same_noun_roots, singular, verb_groups, verbs,
+    Class, PARTICLES, class_of, hints, is_person, phrasal, root, same_field, same_noun_roots, singular,
+    verb_groups, verbs,
 };
 use super::text::{Text, slip, swapped};
 use super::types::Tool;
@@ -76,8 +77,14 @@ pub(super) struct Known {
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) tool: Tool,
-    /// The root of the verb in its name.
+    /// The root of the verb in its name, with the small word that belongs to it: "check out".
     pub(super) verb: String,
+    /// The two parts of a verb of two words.
+    pub(super) phrase: Option<(String, String)>,
+    /// Groups of verbs that only its description speaks for.
+    pub(super) hinted: BTreeSet<&'static str>,
+    /// Roots of the nouns of its name that are no type of thing: `record_mileage`.
+    pub(super) nouns: BTreeSet<String>,
     /// The root of the verb that its description opens with.
     pub(super) told: String,
     pub(super) groups: BTreeSet<&'static str>,
@@ -151,6 +158,7 @@ impl Catalogue {
             }
         }
         share(&mut prepared);
+        own_before_hints(&mut prepared);
         let mut containers: BTreeSet<String> = types.iter().map(|kind| root(&kind.name)).collect();
         for tool in &prepared {
             containers.extend(held(&tool.tool.description));
@@ -159,8 +167,9 @@ impl Catalogue {
             containers.extend(words(title).iter().filter(|word| !word.stop).map(|word| root(&word.lower)));
             containers.extend(name_words(name).iter().map(|word| root(word)));
         }
-        let known: BTreeSet<String> =
+        let mut known: BTreeSet<String> =
             prepared.iter().flat_map(|tool| [tool.verb.clone(), tool.told.clone()]).collect();
+        known.extend(prepared.iter().filter_map(|tool| tool.phrase.as_ref().map(|(verb, _)| verb.clone())));
         prepared.sort_by(|a, b| a.tool.name.cmp(&b.tool.name));
         Self { tools: prepared, types, containers, verbs: known }
     }
@@ -194,7 +203,11 @@ impl Catalogue {
         let groups: Vec<&str> = verb_groups(root).iter().map(|(group, _)| *group).collect();
         self.tools.iter().any(|tool| {
             tool.verb == root
-                || tool.groups.iter().any(|group| groups.contains(group) && !plain.contains(group))
+                || tool
+                    .groups
+                    .iter()
+                    .chain(&tool.hinted)
+                    .any(|group| groups.contains(group) && !plain.contains(group))
         })
     }
 
@@ -235,6 +248,18 @@ impl Catalogue {
         for (at, word) in right {
             text.mend(at, &word);
         }
+    }
+}
+
+/// A group that is the own one of a tool is no hint for the others of its domain.
+fn own_before_hints(tools: &mut [Prepared]) {
+    let own: BTreeSet<(Option<DomainName>, &'static str)> = tools
+        .iter()
+        .flat_map(|tool| tool.groups.iter().map(|group| (tool.tool.domain.clone(), *group)))
+        .collect();
+    for tool in tools {
+        let domain = tool.tool.domain.clone();
+        tool.hinted.retain(|group| !own.contains(&(domain.clone(), *group)));
     }
 }
 
@@ -334,6 +359,10 @@ fn is_free(input: &Value) -> bool {
 fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     let own = own_words(&tool.name);
     let verb = own.first().map(|verb| root(verb)).unwrap_or_default();
+    let phrase = own
+        .get(1)
+        .filter(|word| PARTICLES.contains(&word.as_str()) && own.len() > 2)
+        .map(|particle| (verb.clone(), particle.clone()));
     let told = words(&tool.description).first().map(|word| root(&word.lower)).unwrap_or_default();
     let here =
         |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
@@ -353,7 +382,11 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     let known = verb_groups(&verb);
     let mut groups: BTreeSet<&'static str> =
         known.iter().filter(own_group).map(|(group, _)| *group).collect();
-    if groups.is_empty() {
+    // A verb of two words is another verb: "check out" is no checking.
+    let said = phrase.as_ref().map(|(verb, particle)| format!("{verb} {particle}"));
+    if let Some(said) = &said {
+        groups = phrasal(said).into_iter().collect();
+    } else if groups.is_empty() {
         groups = known.iter().take(1).map(|(group, _)| *group).collect();
     }
     let input = tool.input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -368,10 +401,17 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
     let many = input.contains_key("query") || input.contains_key("q");
     let class = groups.iter().find_map(|group| class_of(group));
     let has_id = input.keys().any(|name| is_id(name, entity.as_deref()));
+    // What changes something is no reading, whatever its verb; only a plain verb of reading speaks where nothing is declared.
+    let plainly =
+        ["get", "read", "list", "search", "find", "show", "view", "fetch", "query", "describ", "count"]
+            .iter()
+            .any(|reads| root(reads) == verb || *reads == verb);
+    let reads = |class: Class| matches!(class, Class::Read | Class::List | Class::Search);
+    let class = class.filter(|class| {
+        !reads(*class) || tool.read_only || (!tool.destructive && plainly && phrase.is_none())
+    });
     let class = match class {
-        Some(class @ (Class::Read | Class::List | Class::Search)) if tool.read_only || !tool.destructive => {
-            class
-        }
+        Some(class) if reads(class) => class,
         Some(class) if !tool.read_only => {
             if tool.destructive {
                 Class::Delete
@@ -417,7 +457,32 @@ fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
         .filter(|word| !word.stop && word.lower.len() > 2)
         .map(|word| root(&word.lower))
         .collect();
-    Prepared { verb, told, groups, class, entity, gives, telling, fields, vector, free, tool }
+    let hinted =
+        if tool.read_only { BTreeSet::new() } else { hints(&tool.description).into_iter().collect() };
+    let nouns = own
+        .iter()
+        .skip(1 + usize::from(phrase.is_some()))
+        .filter(|word| !here(word) && Some(singular(word)) != entity && word.len() > 2 && !is_stop(word))
+        .map(|word| root(word))
+        .collect();
+    let told = if phrase.is_some() { String::new() } else { told };
+    let verb = said.unwrap_or(verb);
+    Prepared {
+        verb,
+        phrase,
+        hinted,
+        nouns,
+        told,
+        groups,
+        class,
+        entity,
+        gives,
+        telling,
+        fields,
+        vector,
+        free,
+        tool,
+    }
 }
 
 /// The type of the things in a result: the name of its list.
@@ -489,6 +554,8 @@ fn field(
         "integer" | "number" => Role::Number,
         _ if day => Role::Day,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
+        // "What is repaired, when the number is not known": it says which one.
+        _ if has_id && !required && description.contains(" not known") => Role::Selector,
         _ if is_title && read_only && !has_id && class == Class::Read => Role::Selector,
         _ if is_title => Role::Title,
         _ if last == "email" || text("format") == "email" => Role::Email,

@@ -39,6 +39,8 @@ pub(super) struct Around<'a> {
     pub(super) domains: &'a BTreeMap<DomainName, f32>,
     /// Whether something points back.
     pub(super) back: bool,
+    /// The tool of the clause before, where this one goes on with its wish.
+    pub(super) before: Option<&'a str>,
 }
 
 const GENERIC: &[&str] = &[
@@ -52,8 +54,12 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
     if direct {
         return cue.weight;
     }
+    if tool.hinted.contains(cue.group.as_str()) {
+        return 0.8 * cue.weight;
+    }
     let generic = GENERIC.contains(&cue.group.as_str());
-    let plain = tool.groups.iter().any(|group| GENERIC.contains(group)) || tool.groups.is_empty();
+    let plain = tool.groups.iter().any(|group| GENERIC.contains(group))
+        || (tool.groups.is_empty() && tool.phrase.is_none());
     let same = cue.class == Some(tool.class);
     let reads = |class: Class| matches!(class, Class::Read | Class::List | Class::Search);
     let share = match (same, generic, plain) {
@@ -87,6 +93,7 @@ pub(super) fn choose(
         .cues
         .iter()
         .any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
+    let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
     let mut found: Vec<Candidate> = Vec::new();
     for (at, tool) in catalogue.tools.iter().enumerate().filter(|(_, tool)| !tool.free) {
         let mut verb = 0.0_f32;
@@ -114,12 +121,21 @@ pub(super) fn choose(
         let near =
             around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
         let told = kinds.told(tool);
+        // Without a verb, what is meant counts for more.
+        let meant = if strongest < 2.5 { 5.0 } else { 3.0 };
         // What the description says, too, is not left over.
         let left = (filled.left as f32 - told).max(0.0);
-        let mut score = 0.8 * told + verb + noun + 3.0 * near + filled.evidence
+        let mut score = 0.8 * told + verb + noun + meant * near + filled.evidence
             - 0.7 * left
             - 1.5 * filled.missing.len() as f32;
         score += target(tool, &filled, &tokens, around);
+        score += called(catalogue, tool, &tokens);
+        if strongest < 4.0 {
+            score += rare(catalogue, tool, &kinds);
+        }
+        if around.before == Some(tool.tool.name.as_str()) {
+            score += 1.5;
+        }
         if clause.asks && !tool.tool.read_only && !changes {
             score -= 4.0;
         }
@@ -136,6 +152,27 @@ pub(super) fn choose(
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
     found
+}
+
+/// A noun that stands in the name of few tools speaks for them: "mileage" for `record_mileage`.
+fn called(catalogue: &Catalogue, tool: &Prepared, tokens: &[&Token]) -> f32 {
+    let said =
+        |noun: &String| tokens.iter().any(|token| token.root == *noun && !token.quoted && !token.capital);
+    let shared = |noun: &String| {
+        let same = |other: &&Prepared| other.tool.domain == tool.tool.domain && other.nouns.contains(noun);
+        catalogue.tools.iter().filter(same).count().max(1) as f32
+    };
+    tool.nouns.iter().filter(|noun| said(noun)).map(|noun| 2.0 / shared(noun)).fold(0.0, f32::max)
+}
+
+/// A word that only one tool's description uses speaks for that tool, where no verb decides.
+fn rare(catalogue: &Catalogue, tool: &Prepared, kinds: &Kinds) -> f32 {
+    let only = |word: &String| {
+        let too = |other: &&Prepared| other.tool.domain == tool.tool.domain && other.telling.contains(word);
+        tool.telling.contains(word) && catalogue.tools.iter().filter(too).count() == 1
+    };
+    let count = kinds.roots.iter().filter(|(word, _)| only(word)).count();
+    if tool.tool.read_only { 0.0 } else { count.min(2) as f32 }
 }
 
 /// Whether a tool that acts on something is told on what.
@@ -322,6 +359,12 @@ static SERVICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// "Call me a taxi": something that is done for a person, with a noun that nothing here knows.
 pub(super) fn service(catalogue: &Catalogue, plain: &str) -> bool {
+    static ART: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^(?:write|make|tell|sing|compose|draft|generate|draw|read|give)(?: me| us)? (?:an?|some|the) (?:\w+ )?(?:poem|song|story|joke|essay|haiku|limerick|riddle|picture|painting|fairy tale)\b").ok()
+    });
+    if ART.as_ref().is_some_and(|art| art.is_match(plain)) {
+        return true;
+    }
     let noun = SERVICE
         .as_ref()
         .and_then(|service| service.captures(plain))

@@ -50,7 +50,8 @@ const GROUPS: &[(&str, Class, &str)] = &[
         "delete remove erase discard drop scrap trash bin purge wipe clear cancel ditch kill strike",
     ),
     ("log", Create, "log record note register track document"),
-    ("lend", Update, "lend loan borrow issue"),
+    ("lend", Update, "lend loan borrow issue hand"),
+    ("report", Create, "report"),
     ("return", Update, "return"),
     ("renew", Update, "renew prolong extend"),
     ("reserve", Update, "reserve hold book queue keep"),
@@ -69,6 +70,76 @@ const GROUPS: &[(&str, Class, &str)] = &[
     ("merge", Update, "merge combine join"),
     ("count", Read, "count calculate compute sum total average analyze analyse compare"),
 ];
+
+/// Small words that make another verb of a verb: "check out", "sign up".
+pub(super) const PARTICLES: &[&str] = &["out", "in", "up", "over", "off", "back", "on", "down", "away"];
+
+/// Verbs of two words and the groups that they belong to.
+const PHRASAL: &[(&str, &str)] = &[
+    ("check out", "lend"),
+    ("hand out", "lend"),
+    ("hand over", "lend"),
+    ("give out", "lend"),
+    ("take out", "lend"),
+    ("give back", "return"),
+    ("bring back", "return"),
+    ("send back", "return"),
+    ("hand back", "return"),
+    ("hand in", "return"),
+    ("write off", "delete"),
+    ("call off", "delete"),
+    ("throw away", "delete"),
+    ("put off", "postpone"),
+    ("push back", "postpone"),
+    ("set up", "create"),
+    ("sign off", "approve"),
+    ("look up", "search"),
+];
+
+/// The group of a verb of two words.
+pub(super) fn phrasal(phrase: &str) -> Option<&'static str> {
+    PHRASAL.iter().find(|(known, _)| *known == phrase).map(|(_, group)| *group)
+}
+
+/// The groups, beyond the plain ones, that a description speaks for in its own words.
+pub(super) fn hints(description: &str) -> Vec<&'static str> {
+    let plain =
+        ["create", "remind", "read", "list", "search", "update", "delete", "move", "rename", "append"];
+    let lower = description.to_lowercase();
+    let by_phrase =
+        PATTERNS.iter().filter(|(.., pattern)| pattern.is_match(&lower)).map(|(group, ..)| *group);
+    // "Hands it to a driver": only what is told of the tool, in the third person.
+    let told = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.ends_with('s'));
+    let by_verb = told.flat_map(|word| verb_groups(&root(word))).map(|(group, _)| *group);
+    by_phrase.chain(by_verb).filter(|group| !plain.contains(group)).collect()
+}
+
+/// Units behind a number, by what they measure.
+const UNITS: &[&str] = &[
+    "km kilometre kilometres kilometer kilometers",
+    "mi mile miles",
+    "kg kilo kilos kilogram kilograms",
+    "g gram grams",
+    "mg milligram milligrams",
+    "l litre litres liter liters",
+    "ml millilitre millilitres",
+    "m metre metres meter meters",
+    "cm centimetre centimetres",
+    "h hr hrs hour hours",
+    "min mins minute minutes",
+    "percent",
+    "euro euros eur",
+    "dollar dollars usd",
+    "pound pounds gbp",
+    "piece pieces pcs",
+    "night nights",
+    "tablet tablets",
+];
+
+/// What a unit may be called, when a word is one.
+pub(super) fn unit(word: &str) -> Option<impl Iterator<Item = &'static str>> {
+    UNITS.iter().find(|unit| unit.split(' ').any(|known| known == word)).map(|unit| unit.split(' '))
+}
 
 /// Verb groups by the root of each verb.
 static VERBS: LazyLock<HashMap<String, Vec<(&'static str, Class)>>> = LazyLock::new(|| {
@@ -189,6 +260,23 @@ const PHRASES: &[(&str, f32, &str)] = &[
         4.0,
         r"^what (?:did|have) (?:i|we) (?:write|written|note|noted|say|put)(?: down)? (?:in|on|under)\b",
     ),
+    ("read", 3.4, r"^who(?:'s|’s) (?:got|\w+ing)\b"),
+    (
+        "report",
+        3.4,
+        r"(?P<a>\b(?:has|have|got|with)) (?:an? |its )?(?:flat|broken|cracked|dented|damaged|torn|faulty|defective|dead|leaking|worn)\b",
+    ),
+    (
+        "report",
+        3.4,
+        r"(?P<a>\b(?:is|are)) (?:broken|damaged|leaking|dead|stuck|jammed|cracked|torn|faulty|defective)\b|\b(?:won't|won’t|will not|doesn't|doesn’t|does not) (?:work|start|open|close|load)\b",
+    ),
+    (
+        "complete",
+        4.4,
+        r"(?P<a>\b(?:is|are|'s|’s|was|were|has been|have been) (?:now |all |already |finally )?(?:fixed|repaired|resolved|solved|sorted))(?: out)?$",
+    ),
+    ("complete", 3.4, r"^(?:the )?\w+ (?P<a>finished|completed|fixed|resolved|solved) (?:the|my|our) "),
     ("read", 3.2, r"^who (?:has|have|wrote|owns|made|got|borrowed|reserved|did)\b"),
     (
         "read",
@@ -200,6 +288,12 @@ const PHRASES: &[(&str, f32, &str)] = &[
         "read",
         3.0,
         r"^(?P<a>what(?:'s|’s| is| was| are| were)?) (?:in|the|its|his|her|their|that|my|our|[a-z]+'s|[a-z]+ [a-z]+(?:'s|’s))\b",
+    ),
+    ("read", 3.3, r"^the (?:\w+ ){1,2}of (?:the|my|our|his|her) \w+$"),
+    (
+        "delete",
+        3.3,
+        r"\b(?P<a>(?:has|have) been|was|were|is|are|got) (?:scrapped|discontinued|thrown away|destroyed|written off|called off)\b",
     ),
     ("list", 3.5, r"^(?P<a>what(?:'s|’s| is| are)) (?:on|left|open|due|new|there|still|overdue)\b"),
     ("list", 3.0, r"\b(?P<a>what) (?:do|have|did) (?:i|we)\b"),
@@ -245,11 +339,12 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("lend", 5.0, r"\bche?c?k ?-?out\b|\bloan out\b|\b(?:wants?|would like) to (?:borrow|take)\b"),
     ("lend", 5.0, r"(?P<a>\bcheck|\btakes?) .+? (?P<b>\b(?:out|home)\b)$"),
     ("lend", 3.6, r"(?P<a>\b(?:give|hand|pass)) .+? to \w+$|\bgoes to\b"),
+    ("lend", 3.8, r"^(?P<a>give|hand|lend|pass) [a-z]{3,} (?:the|my|our|an?) "),
     ("lend", 2.6, r"^(?:\w+ )?(?P<a>wants|takes|gets|borrows) "),
     (
         "return",
         5.0,
-        r"(?P<a>\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes|is|are|has been brought|took|take)) (?:.+? )?(?P<b>back\b)",
+        r"(?P<a>\b(?:brought|bring|brings|gave|give|gives|hand|handed|came|comes?|is|are|'s|’s|has been brought|took|take)) (?:.+? )?(?P<b>back\b)",
     ),
     ("return", 5.0, r"\bcheck(?:ed|s)? in\b|\bdrop(?:ped|s)? off\b"),
     (
@@ -267,7 +362,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("reserve", 4.5, r"\bwaits? for\b|\bqueue (?:up )?for\b"),
     (
         "reserve",
-        4.5,
+        5.4,
         r"(?P<a>\b(?:would like|wants?)) .+? (?P<b>\b(?:when|once|as soon as) .+? (?:back|free|available)\b)",
     ),
 ];
@@ -305,6 +400,13 @@ const NOUNS: &[&str] = &[
     "product article goods item",
     "employee staff worker colleague",
     "project undertaking",
+    "vehicle car automobile",
+    "booking reservation",
+    "guest visitor",
+    "medicine drug medication",
+    "class course lesson",
+    "trainer coach instructor",
+    "payment instalment",
 ];
 
 /// Names of fields that mean the same.
@@ -396,9 +498,29 @@ pub(super) fn said_for(choice: &str) -> impl Iterator<Item = &'static str> {
 
 /// Whether a type of thing is a person.
 pub(super) fn is_person(entity_type: &str) -> bool {
-    ["contact", "person", "member", "user", "employee", "patient", "student", "candidate", "author", "lead"]
-        .iter()
-        .any(|person| root(person) == root(entity_type))
+    [
+        "contact",
+        "person",
+        "member",
+        "user",
+        "employee",
+        "patient",
+        "student",
+        "candidate",
+        "author",
+        "lead",
+        "driver",
+        "guest",
+        "visitor",
+        "assignee",
+        "agent",
+        "trainer",
+        "coach",
+        "doctor",
+        "tenant",
+    ]
+    .iter()
+    .any(|person| root(person) == root(entity_type))
         || together(&NOUN_GROUPS, &root(entity_type), &root("person"))
 }
 
@@ -525,15 +647,15 @@ pub(super) static FILLERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Politeness at the end of a wish.
 pub(super) static TRAILERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:[\s,.!?;]*\b(?:please|pls|plz|thanks|thank you|thx|for me|to me|right now|now|asap|would you|will you|could you|again|so far|from (?:before|earlier)|out loud)\b)*[\s,.!?;]*$").ok()
+    Regex::new(r"(?:[\s,.!?;]*\b(?:please|pls|plz|thanks|thank you|thx|for me|to me|right now|now|at the moment|at present|these days|asap|would you|will you|could you|again|so far|from (?:before|earlier)|out loud)\b)*[\s,.!?;]*$").ok()
 });
 
 /// Small talk: a message that is one of these and little else.
 pub(super) static CHAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
+    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
 });
 
 /// Asking what can be done.
 pub(super) static HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|you|i use (?:this|it)).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?)\W*$").ok()
+    Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|you|i use (?:this|it)).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$").ok()
 });

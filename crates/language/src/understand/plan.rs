@@ -189,6 +189,7 @@ fn clause_steps(
         vector: reader.encoder.embed(text.slice(start, end)),
         domains,
         back: points_back(plain) || point::place(plain).is_some(),
+        before: earlier.last().filter(|_| clause.inherits).and_then(Step::tool),
     };
     // "The board one, please": to point at something is to ask to see it.
     let mut clause = clause.clone();
@@ -282,6 +283,10 @@ fn inside(
             || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
     }
     if tool.class == Class::Create && best.verb >= 3.5 {
+        return true;
+    }
+    // A statement with no verb that is known: what it means and what is named speak for the tool.
+    if best.near > 0.35 && (best.told >= 1.0 || best.filled.target.is_some()) {
         return true;
     }
     best.verb >= 2.5 && (tool.target().is_some() || best.near > 0.12 || points || tool.class == Class::Search)
@@ -451,7 +456,10 @@ fn base_step(
         domain: tool.and_then(|tool| tool.tool.domain.clone()),
         act: Act::Call { tool: tool.map(|tool| tool.tool.name.clone()).unwrap_or_default() },
         said: text.slice(start, end).to_owned(),
-        intent: tool.map(|tool| intent(tool.class)),
+        intent: tool.map(|tool| {
+            // To report something of a thing makes the report.
+            if tool.groups.contains("report") { IntentKind::Create } else { intent(tool.class) }
+        }),
         confidence: share(best.score),
         arguments: best.filled.arguments.clone(),
         target: None,
@@ -613,7 +621,9 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
         .arguments
         .keys()
         .any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
-    if tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
+    // Only a tool that changes whatever is said must be told what; "close" and "check in" say it themselves.
+    let changes = tool.groups.iter().any(|group| ["update", "rename", "move", "postpone"].contains(group));
+    if changes && tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
         let options = settable
             .iter()
             .map(|field| Choice { label: field.name.replace('_', " "), value: json!(field.name) })

@@ -150,7 +150,14 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
                 .collect();
             each(words, tool, &fitting, at)
                 .or_else(|| named(words, tool, &fitting, at))
-                .or_else(|| by_attribute(words, tool, &fitting, step.read_only, at))
+                .or_else(|| {
+                    let own = |thing: &&&Noticed| {
+                        step.read_only
+                            || tool.is_none_or(|tool| tool.entity.as_ref() == Some(&thing.entity_type))
+                    };
+                    let own: Vec<&Noticed> = fitting.iter().filter(own).copied().collect();
+                    by_attribute(words, tool, &own, step.read_only, at)
+                })
                 .unwrap_or_else(|| missing(words))
         }
         Target::OfStep { pick, words, .. } => {
@@ -331,7 +338,18 @@ fn look(
                 rows.iter().for_each(|row| look(catalogue, tool, kind, row, depth + 1, found));
                 return;
             }
-            found.extend(thing(kind, fields));
+            let mut own = thing(kind, fields);
+            // What has no name is known by what its tools find it by.
+            if let Some(own) = own.as_mut().filter(|own| own.name.is_none()) {
+                own.name = catalogue
+                    .tools
+                    .iter()
+                    .filter(|other| other.entity.as_deref() == Some(kind))
+                    .filter_map(|other| fields.get(&other.field(Role::Selector)?.name)?.as_str())
+                    .map(str::to_owned)
+                    .next();
+            }
+            found.extend(own);
             for (name, inner) in fields.iter().filter(|(_, inner)| inner.is_array() || inner.is_object()) {
                 let one = singular(name);
                 let known = catalogue

@@ -61,6 +61,13 @@ static WHETHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
+/// "When is it due back": a question about what is, whatever verb stands in it.
+static WONDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:when|where|who|how (?:many|much|long|far|old)) (?:is|are|was|were|has|have|does|did|do)\b",
+    )
+    .ok()
+});
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
 });
@@ -117,6 +124,10 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
             Joint::Hard | Joint::Then => true,
             Joint::And if after_colon && !spoken.trim_end().ends_with(", and") => false,
+            // "Record 5 for the one and 7 for the other".
+            Joint::And if had && counts(spoken) && counts(text.plain.get(start..end).unwrap_or_default()) => {
+                true
+            }
             Joint::And => opens && had,
             Joint::Comma => opens && had && !after_colon && !(same && back),
         };
@@ -148,6 +159,14 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     }
     clauses.retain(|clause| !text.plain.get(clause.start..clause.end).unwrap_or_default().trim().is_empty());
     clauses
+}
+
+/// Whether a value stands before what it is for: "7 km for the scooter".
+fn counts(plain: &str) -> bool {
+    static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^(?:\w+ )?[\d.,]+(?: [a-z]+)? (?:for|to|on|from) (?:the |my |our )?[a-z]\w+").ok()
+    });
+    is(&COUNTS, plain.trim())
 }
 
 /// Where each piece begins, without politeness: there a verb may be misspelt.
@@ -264,7 +283,17 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
             });
         }
     }
-    inner(catalogue, &tokens, &mut cues);
+    inner(catalogue, &tokens, is(&ASKS, plain), &mut cues);
+    phrases(catalogue, &tokens, &mut cues);
+    // "Repair list", "vehicle overview".
+    if let [.., kind, last] = tokens.as_slice()
+        && tokens.len() <= 3
+        && ["list", "overview", "summary"].contains(&last.lower.as_str())
+        && !last.quoted
+        && !catalogue.types_of(&kind.lower).is_empty()
+    {
+        push(&mut cues, "list", 4.5, &[(last.start, last.end)]);
+    }
     if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
         && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
     {
@@ -301,7 +330,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         cues.push(Cue { group: (*group).to_owned(), class: class_of(group), weight: *weight, spans });
     }
     // Whether something is so is asked; nothing is to be changed.
-    if is(&WHETHER, plain) {
+    if is(&WHETHER, plain) || is(&WONDERS, plain) {
         for cue in cues
             .iter_mut()
             .filter(|cue| matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete)))
@@ -321,8 +350,27 @@ fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
     said_of && !catalogue.types_of(&head.lower).is_empty()
 }
 
+/// Verbs of two words that tools are called by, together or apart: "check out the van", "check the van out".
+fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
+    for tool in &catalogue.tools {
+        let Some((verb, particle)) = &tool.phrase else { continue };
+        let is = |token: &&&Token| !token.quoted && !token.capital;
+        let first = tokens.iter().filter(is).find(|token| token.root == *verb);
+        let Some(first) = first else { continue };
+        let behind = |token: &&&Token| token.start > first.start && token.lower == *particle;
+        if let Some(second) = tokens.iter().filter(is).find(behind) {
+            cues.push(Cue {
+                group: tool.verb.clone(),
+                class: Some(tool.class),
+                weight: 5.5,
+                spans: vec![(first.start, first.end), (second.start, second.end)],
+            });
+        }
+    }
+}
+
 /// "Jon returned it", "mark it as returned": the verb stands behind who does it.
-fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
+fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cue>) {
     let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
     let subject = tokens
         .first()
@@ -333,7 +381,12 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
             at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
         let led = marks && before == "as";
         let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
-        if !(led || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
+        // "Invoice 12 has been paid": what is so is to be noted so.
+        let stated = !asks
+            && at > 1
+            && token.root != token.lower
+            && ["is", "are", "was", "were", "been", "got"].contains(&before);
+        if !(led || stated || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
             continue;
         }
         let mut spans = vec![(token.start, token.end)];
@@ -341,7 +394,11 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
             spans.extend(tokens.first().map(|head| (head.start, head.end)));
             spans.extend(tokens.get(at - 1).map(|before| (before.start, before.end)));
         }
-        push(cues, &token.root, if led { 5.2 } else { 4.2 }, &spans);
+        let weight = if led { 5.2 } else { 4.2 };
+        push(cues, &token.root, weight, &spans);
+        if verb_groups(&token.root).is_empty() {
+            cues.push(Cue { group: token.root.clone(), class: None, weight, spans });
+        }
     }
 }
 

@@ -156,7 +156,13 @@ impl Filler<'_> {
                     .contains(&filler.lower(at))
         };
         let target = self.tool.target().is_some();
-        let follows = |filler: &Self, at: usize| at + 1 < filler.tokens.len() && verb(filler, at + 1);
+        // "Give Lena the van": whom, then what.
+        let whom = |filler: &Self, at: usize| {
+            at == 1 && filler.is_used(0) && ["the", "my", "our", "a", "an"].contains(&filler.lower(2))
+        };
+        let follows = |filler: &Self, at: usize| {
+            at + 1 < filler.tokens.len() && (verb(filler, at + 1) || whom(filler, at))
+        };
         let asked = |filler: &Self, at: usize| {
             ["does", "did", "put", "is"].contains(&filler.lower(at)) || (filler.lower(at) == "has" && at == 0)
         };

@@ -5,6 +5,7 @@
 mod around;
 mod named;
 mod rest;
+mod told;
 mod typed;
 
 use super::catalogue::{Catalogue, Known, Prepared, Role};
@@ -112,6 +113,7 @@ pub(super) fn fill(
     filler.by_name();
     filler.called();
     filler.quoted();
+    filler.told_of();
     filler.colon();
     filler.prepositions();
     filler.modifiers();

@@ -151,7 +151,12 @@ impl Filler<'_> {
             && acts
             && count > 2
             && telling(self, 2, count)
-            && self.between.is_none()
+            && self.between.is_none_or(|(from, to)| {
+                let within = |at: usize| {
+                    self.tokens.get(at).is_some_and(|token| token.start >= from && token.end <= to)
+                };
+                (2..count).any(|at| within(at) && self.telling(at))
+            })
         {
             self.take(0);
             if !self.is_used(1) {
@@ -207,7 +212,9 @@ impl Filler<'_> {
                 .filter(|at| self.is_used(at + 1) && *at < last)
                 .map(|at| (at, at))
         };
-        let Some((from, to)) = place else { return };
+        // Somebody has a name.
+        let named = |at: usize| self.tokens.get(at).is_some_and(|token| token.capital || token.quoted);
+        let Some((from, to)) = place.filter(|(from, _)| !field.person || named(*from)) else { return };
         if let Some(piece) = self.piece(from, to) {
             let value =
                 if field.role == Role::Tags { json!(listed(&piece.words)) } else { Self::text_value(&piece) };
