@@ -240,7 +240,9 @@ impl Work<'_> {
             if let Some(came) = self.settle(&step.about(need), given, &mut ended).await.err() {
                 // The answer to a question about it is a value of its own field.
                 ended.came = match came {
-                    Came::Ask(question) => Came::Ask(Question { field: Some(need.field.clone()), ..question }),
+                    Came::Ask(question) => {
+                        Came::Ask(Question { field: Some(need.field.clone()), ..question })
+                    }
                     other => other,
                 };
                 return ended;
