@@ -15,7 +15,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RETAIL = HERE.parent / "retail"
-SCRIPTS = {name: HERE / f"{name}.py" for name in ("todo", "crm", "notes", "library", "fleet")}
+SCRIPTS = {name: HERE / f"{name}.py" for name in ("todo", "crm", "notes", "library", "fleet", "hotel")}
 SCRIPTS |= {name: RETAIL / f"{name}.py" for name in ("sales", "web_analytics")}
 PATIENCE = 20
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
@@ -140,7 +140,7 @@ class Protocol(unittest.TestCase):
                         self.assertEqual(tool["inputSchema"]["type"], "object")
                         self.assertEqual(tool["outputSchema"]["type"], "object")
                         hints, reads = tool["annotations"], tool["name"].split("_")[0] in ("list", "get", "find", "search") or name in ("sales", "web_analytics")
-                        deletes = tool["name"].split("_")[0] in ("delete", "remove")
+                        deletes = tool["name"].split("_")[0] in ("delete", "remove", "cancel")
                         self.assertEqual((hints["readOnlyHint"], hints["destructiveHint"]), (reads, deletes))
 
 
@@ -388,6 +388,16 @@ class Library(unittest.TestCase):
             self.assertEqual(client.call("lend_book", title="Persuasion", member="Jon"), "reserved: book 4 'Persuasion' is kept for Ada")
             for tool, more in [("get_book", {}), ("remove_book", {}), ("return_book", {}), ("renew_loan", {}), ("lend_book", {"member": "Jon"}), ("reserve_book", {"member": "Jon"})]:
                 shared_errors(self, client, tool, "title", "book", **more)
+
+
+class Hotel(unittest.TestCase):
+    def test_a_stay(self):
+        with Client("hotel", "--today", "2026-06-10") as client:
+            made = client.call("create_booking", guest="Nina Falk", room="201", arrival="2026-07-14", departure="2026-07-16")
+            self.assertEqual(made["state"], "booked")
+            self.assertEqual(client.call("check_in_guest", id=made["id"])["state"], "checked_in")
+            self.assertEqual(client.call("check_out_guest", id=made["id"])["state"], "checked_out")
+            self.assertEqual(client.call("set_room_status", id=201, status="clean")["status"], "clean")
 
 
 class Fleet(unittest.TestCase):

@@ -108,7 +108,14 @@ fn telling(text: &str, tool: Option<&Prepared>) -> Vec<String> {
                 })
         })
     };
-    let all: Vec<String> = words(text).into_iter().filter(|word| !word.stop).map(|word| word.lower).collect();
+    // "Mr Quinn's": how somebody is addressed, and that something is theirs, is no part of a name.
+    let plain = |word: String| word.trim_end_matches("'s").trim_end_matches("’s").to_owned();
+    let addressed =
+        |word: &String| ["mr", "mrs", "ms", "miss", "dr", "sir", "madam"].contains(&word.as_str());
+    let said: Vec<String> =
+        words(text).into_iter().filter(|word| !word.stop).map(|word| plain(word.lower)).collect();
+    let bare: Vec<String> = said.iter().filter(|word| !addressed(word)).cloned().collect();
+    let all = if bare.is_empty() { said } else { bare };
     let some: Vec<String> = all.iter().filter(|word| !is_generic(word) && !own(word)).cloned().collect();
     if some.is_empty() { all } else { some }
 }
@@ -248,9 +255,18 @@ fn by_attribute(
         wanted.iter().all(|word| known.iter().any(|known| alike(known, word)))
     };
     let found: Vec<&Noticed> = things.iter().filter(holds).copied().collect();
+    // A thing without a name of its own is known by whose it is: "Marta Novak's" is as good as a name.
+    let whole = |thing: &Noticed| {
+        let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
+        let holds = |text: &str| {
+            let known = plain(text);
+            !wanted.is_empty() && wanted.iter().all(|word| known.contains(word))
+        };
+        thing.name.is_none() && thing.attributes.values().filter_map(Value::as_str).any(holds)
+    };
     match found.as_slice() {
         [] => None,
-        [only] if read_only => Some(Settled::Found { things: vec![(*only).clone()] }),
+        [only] if read_only || whole(only) => Some(Settled::Found { things: vec![(*only).clone()] }),
         several => Some(unclear(several, said, at)),
     }
 }

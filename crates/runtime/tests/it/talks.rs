@@ -46,7 +46,8 @@ impl Office {
             server
         };
         // All that the configuration names are there; those that are not named work as they come.
-        let all: &[&str] = if folder == "apps" { &["todo", "crm", "notes", "library"] } else { &[] };
+        let all: &[&str] =
+            if folder == "apps" { &["todo", "crm", "notes", "library", "fleet", "hotel"] } else { &[] };
         let mut servers: Vec<(&str, &[&str])> = servers.to_vec();
         for name in all {
             if servers.iter().all(|(known, _)| known != name) {

@@ -6,6 +6,11 @@ use crate::understand::lexicon::{Class, plural, root, said_for, same_field, unit
 use crate::understand::values::{When, address, choice_at, counted, numbers};
 use serde_json::json;
 
+/// What the beginning and the end of a span of days are called.
+const BEGINS: &[&str] = &["arrival", "arrive", "start", "begin", "pickup", "from", "opening"];
+const ENDS: &[&str] =
+    &["departure", "depart", "leave", "leaving", "end", "return", "finish", "until", "to", "closing"];
+
 impl Filler<'_> {
     /// "#travel" is a tag.
     pub(super) fn hashes(&mut self) {
@@ -121,14 +126,32 @@ impl Filler<'_> {
         let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
         let whens: Vec<When> =
             days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
-        for when in whens {
+        // "From friday to monday" fills an arrival and a departure: two fields that a stay, a loan or a rental has.
+        let pair = fields
+            .iter()
+            .find(|field| bound(field, BEGINS))
+            .zip(fields.iter().find(|field| bound(field, ENDS)));
+        let pair = pair.filter(|(first, last)| first.name != last.name);
+        for (nth, when) in whens.into_iter().enumerate() {
             let lead = self.text.plain.get(self.start..when.start).unwrap_or_default().trim_end();
             let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
             let (early, late) = (ends(&["before", "by", "until", "till"]), ends(&["after", "since", "from"]));
             let span = Some((when.start, when.end));
             let text = |day: chrono::NaiveDate| json!(day.to_string());
             let reason = "it is a day";
-            if before.is_none() && after.is_none() {
+            if let Some((first, last)) = pair {
+                let closes = ends(&[" to", "till", "until", "-", "–"])
+                    || lead
+                        .rsplit(|letter: char| !letter.is_alphabetic())
+                        .take(2)
+                        .any(|word| ENDS.iter().any(|end| word.starts_with(end)));
+                let field = if closes || (nth > 0 && !late) { last } else { first };
+                self.put(&field.name.clone(), text(when.from), span, reason, 0.8);
+                self.near(when.start, &field.words.clone());
+                if let Some(to) = when.to.filter(|_| field.name == first.name) {
+                    self.put(&last.name.clone(), text(to), span, reason, 0.8);
+                }
+            } else if before.is_none() && after.is_none() {
                 let Some(field) = fields.first() else { continue };
                 self.put(&field.name.clone(), text(when.to.unwrap_or(when.from)), span, reason, 1.2);
                 self.near(when.start, &field.words.clone());
