@@ -139,6 +139,8 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
                 work.talker.limits.answer.as_secs()
             )),
+            // It is done once the decision is there.
+            Came::Skipped(before) if decides(&done.ended, *before) => {}
             Came::Skipped(before) => {
                 let first = done.ended.get(*before).map(|ended| what(&ended.step)).unwrap_or_default();
                 lines.push(format!(
@@ -163,6 +165,11 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
         lines.push(question.text.clone());
     }
     lines
+}
+
+/// Whether a step waits for a decision.
+fn decides(ended: &[Ended], place: usize) -> bool {
+    ended.get(place).is_some_and(|ended| matches!(ended.came, Came::Confirm(_)))
 }
 
 fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
@@ -312,6 +319,7 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work<'_>) -> Option<Missing> {
             next: "Ask for it alone, or try again in a moment.".to_owned(),
             code: "TOL008".to_owned(),
         }),
+        Came::Skipped(before) if decides(all, *before) => None,
         Came::Skipped(before) => Some(Missing {
             part,
             reason: format!(

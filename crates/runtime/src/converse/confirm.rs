@@ -5,7 +5,7 @@
 //!   since, it is asked anew.
 //! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
 
-use super::carry::{Call, Came, Done, Work, bare};
+use super::carry::{Call, Came, Done, Ended, Work, bare};
 use crate::ask::Record;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use std::time::Duration;
 use steward_domain::{CallId, EventType, Label, Sha256Hex, Timestamp};
 use steward_language::answer::plain;
 use steward_language::skill::agrees;
-use steward_language::understand::{Noticed, Step, Understood};
+use steward_language::understand::{Noticed, Step, Target, Understood};
 use steward_policy::{Approval, Proposal, Provenance};
 use steward_tools::call::Request;
 
@@ -42,6 +42,9 @@ pub(super) struct Exact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Confirming {
     pub(super) calls: Vec<Exact>,
+    /// What was to be done after them.
+    #[serde(default)]
+    pub(super) rest: Vec<Step>,
     pub(super) until: Timestamp,
 }
 
@@ -193,8 +196,14 @@ impl Work<'_> {
             ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
             done.ended.push(ended);
             if !well {
-                break;
+                return Ok(done);
             }
+        }
+        let all = done.ended.iter().all(|ended| matches!(ended.came, Came::Done));
+        if all && !confirming.rest.is_empty() {
+            let rest = self.carry(&confirming.rest).await?;
+            done.ended.extend(rest.ended);
+            (done.question, done.reading, done.threads) = (rest.question, rest.reading, rest.threads);
         }
         Ok(done)
     }
@@ -251,10 +260,20 @@ impl Work<'_> {
             let micros = i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX);
             let until = Timestamp::from_micros(record.now().micros().saturating_add(micros));
             self.note(record, EventType::ApprovalRequested, &theirs, json!({ "until": until }))?;
-            done.confirming = Some(Confirming { calls: theirs, until });
+            let rest = rest(&done.ended);
+            done.confirming = Some(Confirming { calls: theirs, rest, until });
         }
         Ok(())
     }
+}
+
+/// Steps that wait for nothing but the decision. What acts on its result is left out: there is none to act on yet.
+fn rest(ended: &[Ended]) -> Vec<Step> {
+    let decided =
+        |place: &usize| ended.get(*place).is_some_and(|ended| matches!(ended.came, Came::Confirm(_)));
+    let waits = |step: &&Ended| matches!(&step.came, Came::Skipped(before) if decided(before));
+    let steps = ended.iter().filter(waits).map(|ended| Step { after: Vec::new(), ..ended.step.clone() });
+    steps.filter(|step| !matches!(step.target, Some(Target::OfStep { .. }))).collect()
 }
 
 /// What is asked before something is done.
