@@ -58,6 +58,8 @@ pub enum Error {
         "the message has {bytes} bytes; at most {most} are taken. Put long texts in a file and name it with --data"
     )]
     TooLong { bytes: usize, most: usize },
+    #[error("one wish came to {count} calls; at most {most} are made. Name fewer at once")]
+    TooMany { count: usize, most: usize },
 }
 
 impl From<Problem> for Error {
@@ -90,6 +92,7 @@ impl Coded for Error {
             Self::NoData => "RUN003",
             Self::NothingSaid => "RUN013",
             Self::TooLong { .. } => "RUN014",
+            Self::TooMany { .. } => "RUN015",
         }
     }
 

@@ -1,6 +1,7 @@
 //! The answer in one voice: what was found, from where, what is missing and why, and what to ask next.
 
-use super::carry::{Call, Came, Done, Ended, Work, what};
+use super::call::Call;
+use super::carry::{Came, Done, Ended, Work, what};
 use super::confirm;
 use super::reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 use serde_json::Value as Json;
@@ -12,7 +13,6 @@ use steward_domain::{
 use steward_language::answer::{Table, conflicts};
 use steward_language::skill::{Answered, suggest};
 use steward_language::understand::{self, Kind, Understood};
-use steward_tools::Error;
 
 /// From here on an answer is given with high confidence.
 const SURE: f64 = 0.75;
@@ -121,6 +121,10 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
             Some(domain) if named => format!("{}: ", title(work, domain)),
             _ => String::new(),
         };
+        if let Came::Done | Came::Confirm(_) = ended.came {
+            let told = ended.told.iter().filter(|told| !told.text.trim().is_empty());
+            lines.extend(told.map(|told| format!("{prefix}{}", told.text)));
+        }
         match &ended.came {
             Came::Done => {
                 if let Some(answer) = &ended.analysis {
@@ -128,13 +132,17 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
                     lines.extend(
                         answer.response.summary.key_findings.iter().map(|finding| format!("  • {finding}")),
                     );
-                }
-                for told in ended.told.iter().filter(|told| !told.text.trim().is_empty()) {
-                    lines.push(format!("{prefix}{}", told.text));
+                    // What was taken for granted is part of the answer.
+                    lines.extend(answer.assumptions.iter().map(|assumed| format!("Assumed: {assumed}")));
+                    lines.extend(
+                        answer.response.summary.warnings.iter().map(|warning| format!("Careful: {warning}")),
+                    );
                 }
             }
             Came::NotFound(text) => lines.push(text.clone()),
-            Came::Failed { humane, .. } => lines.push(format!("{prefix}{} {}", humane.message, humane.next)),
+            Came::Failed { humane, .. } => {
+                lines.push(format!("{prefix}{} {}", humane.message, humane.next).trim_end().to_owned())
+            }
             Came::Late => lines.push(format!(
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
                 work.talker.limits.answer.as_secs()
@@ -199,10 +207,10 @@ fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
 }
 
 fn chat(work: &Work<'_>, said: &str) -> String {
-    let said = said.to_lowercase();
-    let has = |cues: &[&str]| cues.iter().any(|cue| said.contains(cue));
+    let said = format!(" {} ", words_of(said).join(" "));
+    let has = |cues: &[&str]| cues.iter().any(|cue| said.contains(&format!(" {cue} ")));
     match () {
-        () if has(&["thank", "thx", "cheers", "great", "perfect", "nice", "awesome"]) => {
+        () if has(&["thank", "thanks", "thx", "cheers", "great", "perfect", "nice", "awesome"]) => {
             "You are welcome.".to_owned()
         }
         () if has(&["bye", "goodbye", "see you", "that's all", "good night"]) => "Goodbye.".to_owned(),
@@ -211,6 +219,10 @@ fn chat(work: &Work<'_>, said: &str) -> String {
         }
         () => format!("I am not sure what to do with this. {}", able(work)),
     }
+}
+
+fn words_of(said: &str) -> Vec<String> {
+    steward_language::words::words(said).into_iter().map(|word| word.lower).collect()
 }
 
 fn outside(work: &Work<'_>) -> String {
@@ -311,13 +323,13 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work<'_>) -> Option<Missing> {
             part,
             reason: humane.message.clone(),
             next: humane.next.clone(),
-            code: code.clone(),
+            code: Some(code),
         }),
         Came::Late => Some(Missing {
             part,
             reason: format!("It did not answer within {} s.", work.talker.limits.answer.as_secs()),
             next: "Ask for it alone, or try again in a moment.".to_owned(),
-            code: "TOL008".to_owned(),
+            code: Some("TOL008"),
         }),
         Came::Skipped(before) if decides(all, *before) => None,
         Came::Skipped(before) => Some(Missing {
@@ -327,7 +339,7 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work<'_>) -> Option<Missing> {
                 all.get(*before).map(|ended| what(&ended.step)).unwrap_or_default()
             ),
             next: "Settle that first.".to_owned(),
-            code: String::new(),
+            code: None,
         }),
         _ => None,
     }
@@ -373,29 +385,21 @@ fn sources(work: &Work<'_>, done: &Done) -> Vec<Label> {
     found
 }
 
+/// The calls that the answer rests on. Those that failed are in `missing`, and all of them in the journal.
 fn calls(ended: &Ended) -> impl Iterator<Item = ToolCall> + '_ {
     ended.calls.iter().filter_map(|call| {
-        let receipt = call.result.as_ref().ok();
         Some(ToolCall {
-            call_id: receipt.map_or(CallId(uuid::Uuid::nil()), |receipt| receipt.call),
+            call_id: call.result.as_ref().ok()?.call,
             task_id: None,
             server: None,
             tool_name: call.tool.parse::<ToolName>().ok()?,
             domain: ended.step.domain.clone(),
             arguments: call.arguments.clone(),
-            status: status(call),
+            status: CallStatus::Completed,
             timestamp: call.at,
             attempt_number: Attempt::default(),
         })
     })
-}
-
-fn status(call: &Call) -> CallStatus {
-    match &call.result {
-        Ok(_) => CallStatus::Completed,
-        Err(Error::Timeout { .. }) => CallStatus::Timeout,
-        Err(_) => CallStatus::Failed,
-    }
 }
 
 /// From how complete the data is, and how sure the reading.

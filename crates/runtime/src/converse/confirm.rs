@@ -5,7 +5,9 @@
 //!   since, it is asked anew.
 //! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
 
-use super::carry::{Call, Came, Done, Ended, Work, bare};
+use super::call::Call;
+use super::carry::{Came, Done, Ended, Work, bare};
+use super::memory::Memory;
 use crate::ask::Record;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -17,8 +19,6 @@ use steward_language::skill::agrees;
 use steward_language::understand::{Noticed, Step, Target, Understood};
 use steward_policy::{Approval, Proposal, Provenance};
 use steward_tools::call::Request;
-
-use super::memory::Memory;
 
 /// A yes after this is no longer one.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -208,18 +208,16 @@ impl Work<'_> {
         Ok(done)
     }
 
-    /// Writes down that somebody decided against what was shown.
-    pub(super) fn refused(&self, record: &mut Record<'_>) -> Result<Done> {
-        if let Some(confirming) = &self.memory.confirming {
-            let by = Label::new(self.turn.caller.user.as_str())?;
-            self.note(
-                record,
-                EventType::ApprovalDecided,
-                &confirming.calls,
-                json!({ "decision": "rejected", "by": by }),
-            )?;
-        }
-        Ok(Done::declined())
+    /// Writes down that what was shown will not be done: it was rejected, or something else was said instead.
+    pub(super) fn not_agreed(&self, record: &mut Record<'_>, decision: &str) -> Result<()> {
+        let Some(confirming) = &self.memory.confirming else { return Ok(()) };
+        let by = Label::new(self.turn.caller.user.as_str())?;
+        self.note(
+            record,
+            EventType::ApprovalDecided,
+            &confirming.calls,
+            json!({ "decision": decision, "by": by }),
+        )
     }
 
     fn note(&self, record: &mut Record<'_>, event: EventType, calls: &[Exact], more: Json) -> Result<()> {

@@ -1,9 +1,11 @@
 //! Whether what is meant exists, seen through tools only: S4's validation.
 
-use super::carry::{Call, Work};
+use super::call::{Call, value_of};
+use super::carry::{Came, Ended, Found, Work, failed};
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use steward_domain::{Confidence, ToolName};
-use steward_language::understand::{Lookup, Noticed, Settled, Step, Target};
+use steward_language::understand::{Lookup, Noticed, Pick, Settled, Step, Target};
 use steward_tools::Error;
 
 /// What a look came to.
@@ -30,6 +32,56 @@ pub(super) struct Checked {
 }
 
 impl Work<'_> {
+    /// The things that a step acts on, or why they are not known.
+    pub(super) async fn settle(
+        &self,
+        step: &Step,
+        given: &BTreeMap<usize, Found>,
+        ended: &mut Ended,
+    ) -> std::result::Result<Vec<Noticed>, Came> {
+        let mut seen = Vec::new();
+        let looked = match &step.target {
+            None => return Ok(Vec::new()),
+            Some(Target::Known { things }) => {
+                if let Settled::Missing { text, .. } = self.reader.settle(step, &[]) {
+                    return Err(Came::NotFound(text));
+                }
+                return Ok(things
+                    .iter()
+                    .map(|thing| Noticed {
+                        entity_type: thing.entity_type.clone(),
+                        id: thing.id.clone().into(),
+                        name: thing.name.clone(),
+                        attributes: BTreeMap::new(),
+                    })
+                    .collect());
+            }
+            Some(Target::OfStep { step: before, pick, .. }) => {
+                let seen = given.get(before).map(|found| found.noticed.as_slice()).unwrap_or_default();
+                // Words for a tool that takes free text stand for all that the step before found.
+                if step.target_field.is_none() {
+                    return Ok(picked(seen, *pick));
+                }
+                Looked::Settled(self.reader.settle(step, seen))
+            }
+            // What only reads may find nothing; the tool says so itself.
+            Some(Target::Id { .. } | Target::Named { .. }) => {
+                self.find(step, &mut ended.calls, &mut ended.checks, &mut seen).await
+            }
+        };
+        match looked {
+            Looked::Settled(Settled::Found { things }) => Ok(things),
+            Looked::Settled(Settled::Unclear { question }) => {
+                // What is offered was spoken of: "the second one" may choose it.
+                let offered = |seen: &Noticed| question.options.iter().any(|option| option.value == seen.id);
+                ended.targets = seen.into_iter().filter(offered).collect();
+                Err(Came::Ask(question))
+            }
+            Looked::Settled(Settled::Missing { text, .. }) => Err(Came::NotFound(text)),
+            Looked::Failed(error) => Err(failed(&error, step)),
+        }
+    }
+
     /// Looks up what a step acts on, by one tool after the other until one knows it.
     pub(super) async fn find(
         &self,
@@ -67,7 +119,7 @@ impl Work<'_> {
         let call = self.call(&lookup.tool, lookup.arguments.clone(), None, None).await;
         let seen = match &call.result {
             Ok(receipt) => {
-                let value = super::carry::value_of(&receipt.output);
+                let value = value_of(&receipt.output);
                 Ok(self.reader.notice(&lookup.tool, &lookup.arguments, &value))
             }
             Err(Error::Failed { message, transient: false, .. }) if says_not_found(message) => Ok(Vec::new()),
@@ -109,4 +161,13 @@ fn checked(step: &Step, tools: Vec<ToolName>, looked: &Looked) -> Checked {
     let confidence = if tools.is_empty() { Confidence::default() } else { step.confidence };
     let wanted = step.target.as_ref().map_or(Json::Object(Map::new()), |target| json!(target));
     Checked { wanted, tools, came, confidence, well }
+}
+
+fn picked(seen: &[Noticed], pick: Pick) -> Vec<Noticed> {
+    match pick {
+        Pick::First => seen.first().cloned().into_iter().collect(),
+        Pick::Last => seen.last().cloned().into_iter().collect(),
+        Pick::Nth(place) => place.checked_sub(1).and_then(|at| seen.get(at)).cloned().into_iter().collect(),
+        Pick::All | Pick::It => seen.to_vec(),
+    }
 }

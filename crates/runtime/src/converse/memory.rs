@@ -1,6 +1,7 @@
 //! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
 
-use super::carry::{Came, Done, server_of};
+use super::call::server_of;
+use super::carry::{Came, Done};
 use super::confirm::Confirming;
 use super::{Reply, Turn};
 use crate::ask::{House, Reading, Record};
@@ -23,6 +24,7 @@ const ENTITIES: u32 = 200;
 const MENTIONED: usize = 50;
 
 /// One conversation, and what of it matters to what is said next.
+#[derive(Clone)]
 pub(super) struct Memory {
     pub(super) id: ConversationId,
     known: bool,

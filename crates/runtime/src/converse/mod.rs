@@ -10,6 +10,7 @@
 //! It does not read language itself (`language::understand` does) and does not call tools past the desk.
 
 mod agents;
+mod call;
 mod carry;
 mod compose;
 mod confirm;
@@ -30,7 +31,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use steward_domain::{ConversationId, EventType};
+use steward_domain::{ConversationId, EventType, TaskId};
 use steward_language::understand::{Answered, Given, Kind, Reader, Understood};
 use steward_policy::Caller;
 
@@ -91,6 +92,18 @@ pub enum Heard {
 /// Whoever watches a turn.
 pub type Watch<'a> = &'a (dyn Fn(Heard) + Sync);
 
+/// A message with everything that it is read with.
+#[derive(Clone)]
+struct Opened {
+    turn: Turn,
+    memory: Memory,
+    /// The data that it may be about: what was brought along now, or before.
+    data: Vec<String>,
+    reader: Arc<Reader>,
+    /// When it came, on the monotonic clock.
+    began: Duration,
+}
+
 /// Holds conversations. One for each process.
 pub struct Talker {
     toolbox: Arc<Toolbox>,
@@ -128,55 +141,37 @@ impl Talker {
 
     /// What a message means, by itself or within its conversation. Nothing is done, and nothing is written down.
     pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
-        let turn = &Turn { said: clean(&turn.said)?, ..turn.clone() };
-        let memory = Memory::open(self.house(), turn).await?;
-        let data = if turn.data.is_empty() { &memory.data } else { &turn.data };
-        let reader = self.reader(&turn.caller, data).await?;
-        understand(&reader, turn, &memory, self.house()).await
+        let opened = self.open(turn).await?;
+        understand(&opened, self.house()).await
     }
 
     /// Whether what a message acts on exists: each target is looked up by tools that change nothing, and nothing else is called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
-        let turn = &Turn { said: clean(&turn.said)?, ..turn.clone() };
-        let house = self.house();
-        let memory = Memory::open(house, turn).await?;
-        let data = if turn.data.is_empty() { &memory.data } else { &turn.data };
-        let reader = self.reader(&turn.caller, data).await?;
-        let understood = understand(&reader, turn, &memory, house).await?;
-        let mut record = Record::new(house, turn.caller.user.clone())?;
-        record.begin(&turn.said, "validation")?;
+        let opened = self.open(turn).await?;
+        let understood = understand(&opened, self.house()).await?;
+        let mut record = Record::new(self.house(), turn.caller.user.clone())?;
+        record.begin(&opened.turn.said, "validation")?;
         record.flush().await?;
-        let (task, began) = (record.task, house.clock.monotonic());
-        let work = carry::Work {
-            talker: self,
-            reader: &reader,
-            turn,
-            memory: &memory,
-            data,
-            steps: &understood.steps,
-            reworded: false,
-            task,
-            began,
-            watch: &|_| {},
-        };
+        let work = self.work(&opened, &understood, false, record.task, &|_| {});
         let mut checks = Vec::new();
-        for step in &understood.steps {
+        for step in understood.steps.iter().filter(|step| step.target.is_some()) {
             let (mut calls, mut found) = (Vec::new(), Vec::new());
-            if step.target.is_some() {
-                let _told_below = work.find(step, &mut calls, &mut found, &mut Vec::new()).await;
-            }
-            checks.extend(found.into_iter().map(|check| json!({ "step": carry::what(step), "target": check.wanted, "exists": check.well, "found": check.came, "tools": check.tools })));
+            let _told_by_the_check = work.find(step, &mut calls, &mut found, &mut Vec::new()).await;
+            checks.extend(found.into_iter().map(|check| (carry::what(step), check)));
         }
         record.end(Ok(format!("{} checked", checks.len()))).await?;
-        Ok(
-            json!({ "valid": understood.question.is_none() && checks.iter().all(|check| check["exists"] == true), "question": understood.question, "checks": checks }),
-        )
+        let valid = understood.question.is_none() && checks.iter().all(|(_, check)| check.well);
+        let checks: Vec<_> = checks
+            .into_iter()
+            .map(|(step, check)| {
+                json!({ "step": step, "target": check.wanted, "exists": check.well, "found": check.came, "tools": check.tools })
+            })
+            .collect();
+        Ok(json!({ "valid": valid, "question": understood.question, "checks": checks }))
     }
 
     /// Answers what was said. What goes wrong on the way is part of the reply; an error means that the message could not be taken.
     pub async fn say(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
-        let said = clean(&turn.said)?;
-        let turn = &Turn { said, ..turn.clone() };
         let lock = turn.conversation.map(|id| self.turn_of(id));
         let _mine = match &lock {
             Some(lock) => Some(lock.lock().await),
@@ -187,44 +182,53 @@ impl Talker {
         reply
     }
 
+    /// Everything that a message is read with.
+    async fn open(&self, turn: &Turn) -> Result<Opened> {
+        let began = self.house().clock.monotonic();
+        let turn = Turn { said: clean(&turn.said)?, ..turn.clone() };
+        let memory = Memory::open(self.house(), &turn).await?;
+        let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
+        let reader = self.reader(&turn.caller, &data).await?;
+        Ok(Opened { turn, memory, data, reader, began })
+    }
+
+    fn work<'a>(
+        &'a self,
+        opened: &'a Opened,
+        understood: &'a Understood,
+        reworded: bool,
+        task: TaskId,
+        watch: Watch<'a>,
+    ) -> carry::Work<'a> {
+        let Opened { turn, memory, data, reader, began } = opened;
+        let (steps, began) = (&understood.steps, *began);
+        carry::Work { talker: self, reader, turn, memory, data, steps, reworded, task, began, watch }
+    }
+
     async fn take(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
         let house = self.house();
-        let began = house.clock.monotonic();
-        let memory = Memory::open(house, turn).await?;
-        let data = if turn.data.is_empty() { &memory.data } else { &turn.data };
-        let reader = self.reader(&turn.caller, data).await?;
+        let opened = self.open(turn).await?;
+        let Opened { turn, memory, .. } = &opened;
         let mut record = Record::new(house, turn.caller.user.clone())?;
         record.begin(&turn.said, "orchestrator")?;
         let mut agents = Agents::new(house, &turn.caller.user, memory.id);
-        let (understood, reworded) = self.read(&reader, turn, &memory).await?;
+        let (understood, reworded) = self.read(&opened).await?;
         note(&mut record, turn, &understood, reworded)?;
-        agents.understood(turn, &understood, &memory)?;
+        agents.understood(turn, &understood, memory)?;
         if let Some(new) = memory.begin(house, turn, &understood)? {
             record.change(new);
         }
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
-        let work = carry::Work {
-            talker: self,
-            reader: &reader,
-            turn,
-            memory: &memory,
-            data,
-            steps: &understood.steps,
-            reworded,
-            task: record.task,
-            began,
-            watch,
+        let work = self.work(&opened, &understood, reworded, record.task, watch);
+        let done = match act(&work, &understood, &mut record).await {
+            Ok(done) => done,
+            Err(error) => {
+                // Whatever fails, the task ends with its reason.
+                record.end(Err(error.to_string())).await?;
+                return Err(error);
+            }
         };
-        let now = house.clock.now();
-        let mut done = match confirm::decided(&memory, &turn.said, &understood, now) {
-            Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, &mut record).await?,
-            Some(confirm::Decided::No) => work.refused(&mut record)?,
-            None if understood.answered == Answered::Declined => carry::Done::declined(),
-            None if understood.question.is_some() || understood.kind != Kind::Act => carry::Done::default(),
-            None => work.carry(&understood.steps).await?,
-        };
-        work.ask_for_decisions(&mut done, &mut record).await?;
         agents.carried(&done)?;
         let reply = compose::reply(&work, &understood, &done);
         record.note(
@@ -284,14 +288,40 @@ fn clean(said: &str) -> Result<String> {
     if clean.is_empty() { Err(Error::NothingSaid) } else { Ok(clean) }
 }
 
+/// Does what was asked for, what was agreed to, or nothing.
+async fn act(
+    work: &carry::Work<'_>,
+    understood: &Understood,
+    record: &mut Record<'_>,
+) -> Result<carry::Done> {
+    let decided = confirm::decided(work.memory, &work.turn.said, understood, record.now());
+    let mut done = match decided {
+        Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, record).await?,
+        Some(confirm::Decided::No) => {
+            work.not_agreed(record, "rejected")?;
+            carry::Done::declined()
+        }
+        None => {
+            work.not_agreed(record, "dropped")?;
+            match () {
+                () if understood.answered == Answered::Declined => carry::Done::declined(),
+                () if understood.question.is_some() || understood.kind != Kind::Act => carry::Done::default(),
+                () => work.carry(&understood.steps).await?,
+            }
+        }
+    };
+    work.ask_for_decisions(&mut done, record).await?;
+    Ok(done)
+}
+
 /// The encoder takes milliseconds of one core, so it does not stand in the way of others.
-async fn understand(reader: &Arc<Reader>, turn: &Turn, memory: &Memory, house: &House) -> Result<Understood> {
-    let (reader, said) = (reader.clone(), turn.said.clone());
+async fn understand(opened: &Opened, house: &House) -> Result<Understood> {
+    let (reader, said, memory) = (opened.reader.clone(), opened.turn.said.clone(), &opened.memory);
     let (recent, pending, before) = (memory.recent.clone(), memory.pending.clone(), memory.before.clone());
     let today = house.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
-        reader
-            .understand(&said, &Given { today, recent: &recent, pending: pending.as_ref(), before: &before })
+        let given = Given { today, recent: &recent, pending: pending.as_ref(), before: &before };
+        reader.understand(&said, &given)
     });
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))
 }

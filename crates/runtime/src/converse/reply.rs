@@ -125,6 +125,7 @@ pub struct Missing {
     pub reason: String,
     /// What to do about it.
     pub next: String,
-    /// The code of the error.
-    pub code: String,
+    /// The code of the error; nothing when it only waits for another part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
 }

@@ -76,21 +76,12 @@ pub(super) async fn one(talker: &Talker, turn: &Turn, json: bool, explain: bool)
     match (reply.outcome, reply.missing.first()) {
         // Nothing at all came of it, and trying again may help.
         (Outcome::Failed, Some(missing)) => Err(Failure::of(
-            static_code(&missing.code),
+            missing.code.unwrap_or("TOL011"),
             steward_domain::ErrorClass::Transient,
             format!("{} {}", missing.reason, missing.next),
         )),
         _ => Ok(()),
     }
-}
-
-/// Codes are fixed words; the ones that a step can fail with are these.
-fn static_code(code: &str) -> &'static str {
-    const KNOWN: &[&str] = &[
-        "TOL002", "TOL004", "TOL005", "TOL007", "TOL008", "TOL010", "TOL011", "TOL012", "TOL013", "TOL014",
-        "TOL021", "TOL022", "TOL023", "TOL024", "TOL025", "TOL026",
-    ];
-    KNOWN.iter().find(|known| **known == code).copied().unwrap_or("TOL011")
 }
 
 async fn say_it(talker: &Talker, turn: &Turn, json: bool) -> Result<Reply, Failure> {

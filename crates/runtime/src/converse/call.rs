@@ -1,0 +1,186 @@
+//! One call of a conversation: what is put into it, where each value comes from, and how it goes through the desk.
+//!
+//! Invariant: what one server said and another is told is labelled untrusted. Policy decides what that means.
+
+use super::carry::{Ended, Found, Work};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use steward_domain::Timestamp;
+use steward_language::understand::{Noticed, Step, Target};
+use steward_policy::{Approval, Provenance};
+use steward_tools::call::{Receipt, Request};
+use steward_tools::{Context, Error, Output, Registered};
+
+/// What the calls leave for the answer: they end before the whole does.
+pub(super) const GRACE: Duration = Duration::from_millis(300);
+
+/// A call that was made.
+pub(super) struct Call {
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Json>,
+    pub(super) at: Timestamp,
+    pub(super) result: std::result::Result<Receipt, Error>,
+}
+
+impl Work<'_> {
+    /// Words that stand for what an earlier step found are said in full, and a talk that the tool keeps goes on.
+    pub(super) fn carry_over(
+        &self,
+        tool: &str,
+        step: &Step,
+        given: &BTreeMap<usize, Found>,
+        arguments: &mut Map<String, Json>,
+    ) {
+        let names: Vec<&str> = step
+            .after
+            .iter()
+            .filter_map(|before| given.get(before))
+            .flat_map(Found::names)
+            .take(NAMED)
+            .collect();
+        let free = step.target_field.is_none() && points_back(&step.said);
+        if let (Some(words), true, false) = (free_text(arguments), free, names.is_empty()) {
+            *words = format!("{} ({})", step.said.trim(), names.join(", ")).into();
+        }
+        let Some(registered) = self.registered(tool) else { return };
+        let fields = registered.definition.parameter_schema.get("properties");
+        // Only a space that is asked and polled keeps a talk; elsewhere the field may mean anything.
+        let takes =
+            registered.settings.poll.is_some() && fields.is_some_and(|fields| fields.get(THREAD).is_some());
+        if let (Some(thread), true) = (self.memory.threads.get(tool), takes) {
+            // Whoever keeps the talk knows best what "their" means: it hears the person's own words.
+            if let (Some(words), [_]) = (free_text(arguments), self.steps) {
+                *words = self.turn.said.clone().into();
+            }
+            arguments.entry(THREAD).or_insert_with(|| thread.clone().into());
+        }
+    }
+
+    /// The tool of another step of this turn.
+    fn tool_of(&self, place: usize) -> Option<String> {
+        self.steps.get(place)?.tool().map(str::to_owned)
+    }
+
+    pub(super) fn registered(&self, tool: &str) -> Option<Registered> {
+        self.talker.toolbox.registry().get(&tool.parse().ok()?, None)
+    }
+
+    /// One call through the desk, on the chain of this turn.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Json>,
+        of: Option<(&Step, &[Noticed])>,
+        approval: Option<Approval>,
+    ) -> Call {
+        let house = self.talker.house();
+        let mut request = Request::new(self.turn.caller.clone(), tool, arguments.clone());
+        request.chain = Some(self.task.into());
+        request.approval = approval;
+        if let Some((step, targets)) = of {
+            request.provenance = provenance(self, tool, step, targets, &arguments);
+        }
+        request.context = Context::within(self.talker.limits.call.min(self.left().saturating_sub(GRACE)));
+        let at = house.clock.now();
+        let result = match self.talker.toolbox.call(&request).await {
+            Ok(receipt) => Ok(receipt),
+            Err(crate::Error::Tools(error)) => Err(error),
+            Err(other) => {
+                Err(Error::Failed { tool: tool.to_owned(), message: other.to_string(), transient: false })
+            }
+        };
+        Call { tool: tool.to_owned(), arguments, at, result }
+    }
+}
+
+/// Names of earlier results that are said to the next tool.
+const NAMED: usize = 5;
+
+/// The one text of a call that is plain words.
+fn free_text(arguments: &mut Map<String, Json>) -> Option<&mut Json> {
+    let mut texts = arguments.iter_mut().filter(|(name, value)| *name != THREAD && value.is_string());
+    match (texts.next(), texts.next()) {
+        (Some((_, only)), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// Whether words stand for something that was said before.
+fn points_back(said: &str) -> bool {
+    let back = ["their", "them", "they", "these", "those", "it", "its", "that"];
+    said.split(|letter: char| !letter.is_alphabetic())
+        .any(|word| back.contains(&word.to_lowercase().as_str()))
+}
+
+/// The field by which a tool keeps a talk of its own (S0's spaces).
+const THREAD: &str = "conversation_id";
+
+pub(super) fn threads(ended: &[Ended]) -> BTreeMap<String, String> {
+    let calls = ended.iter().flat_map(|ended| &ended.calls);
+    calls
+        .filter_map(|call| {
+            let thread = call.result.as_ref().ok()?.output.structured.as_ref()?.get(THREAD)?.as_str()?;
+            Some((call.tool.clone(), thread.to_owned()))
+        })
+        .collect()
+}
+
+/// Where each argument comes from. What a person named and its own server looked up goes back to where it came from: that is the
+/// person's word. What one server said and another is told is that server's, and nobody's wish.
+fn provenance(
+    work: &Work<'_>,
+    tool: &str,
+    step: &Step,
+    targets: &[Noticed],
+    arguments: &Map<String, Json>,
+) -> BTreeMap<String, Provenance> {
+    let home = server_of(tool);
+    let foreign = match &step.target {
+        Some(Target::Known { things }) => {
+            things.iter().any(|thing| work.memory.server(&thing.entity_type, &thing.id) != Some(home))
+        }
+        Some(Target::OfStep { step: before, .. }) => {
+            work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)
+        }
+        None => {
+            step.after.iter().any(|before| work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home))
+        }
+        _ => false,
+    };
+    let named = |value: &Json| {
+        targets.iter().any(|target| {
+            target.id == *value
+                || target
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| value.as_str().is_some_and(|text| text.contains(name)))
+        })
+    };
+    let origin = |name: &String, value: &Json| {
+        // Words that an earlier result was put into are that result's as well.
+        let filled = step.target.is_none()
+            && value.as_str().is_some_and(|text| text != step.said && text.starts_with(step.said.trim()));
+        let target = step.target_field.as_ref() == Some(name) || named(value) || filled;
+        // What a model added to the person's words is not theirs. An id that a lookup found stands for words that were.
+        let added =
+            work.reworded && step.target_field.as_ref() != Some(name) && !spoken(&work.turn.said, value);
+        if (foreign && target) || added { Provenance::Untrusted } else { Provenance::User }
+    };
+    arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()
+}
+
+/// Whether somebody said this value.
+fn spoken(said: &str, value: &Json) -> bool {
+    said.to_lowercase().contains(&steward_language::answer::plain(value).to_lowercase())
+}
+
+/// The server that a tool belongs to.
+pub(super) fn server_of(tool: &str) -> &str {
+    tool.split('.').next().unwrap_or(tool)
+}
+
+/// A result as a value, also where a server sends JSON as text.
+pub(super) fn value_of(output: &Output) -> Json {
+    output.structured.clone().or_else(|| serde_json::from_str(output.words().trim()).ok()).unwrap_or_default()
+}
