@@ -191,7 +191,7 @@ impl Work<'_> {
             intent: first.intent,
             confidence: first.confidence,
             domains: first.domain.iter().map(|domain| (domain.clone(), first.confidence)).collect(),
-            steps: std::iter::once(first.clone()).chain(next).collect(),
+            steps: std::iter::once(first).chain(next).collect(),
             ..Understood::plain(Kind::Act, "the step that the question is about")
         };
         Some(Pending { understood, question: Question { step: 0, ..question.clone() } })

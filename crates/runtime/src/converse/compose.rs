@@ -141,7 +141,7 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
             }
             Came::NotFound(text) => lines.push(text.clone()),
             Came::Failed { humane, .. } => {
-                lines.push(format!("{prefix}{} {}", humane.message, humane.next).trim_end().to_owned())
+                lines.push(format!("{prefix}{} {}", humane.message, humane.next).trim_end().to_owned());
             }
             Came::Late => lines.push(format!(
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
