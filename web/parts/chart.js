@@ -1,0 +1,102 @@
+// Draws a Vega-Lite chart. The libraries load when the first chart comes into view; expressions are interpreted, so no eval, and
+// the colours and the words of dates and numbers follow the theme and the reader's locale.
+import { html, useEffect, useRef, useState } from '../html.js';
+import { theme, useWatched } from '../store.js';
+import { Skeleton } from './states.js';
+
+/** @type {Promise<any> | null} */
+let loaded = null;
+
+/** @param {string} file */
+const script = (file) => new Promise((resolve, reject) => {
+  const element = document.createElement('script');
+  element.src = `/page/vendor/${file}`;
+  element.onload = () => resolve(undefined);
+  element.onerror = () => reject(new Error(`${file} could not be loaded`));
+  document.head.append(element);
+});
+
+function library() {
+  // The three are plain scripts that need one another in this order.
+  loaded ??= script('vega.min.js').then(() => script('vega-lite.min.js')).then(() => script('vega-embed.min.js')).then(() => /** @type {any} */ (window).vegaEmbed);
+  loaded.catch(() => { loaded = null; });
+  return loaded;
+}
+
+/** @param {Intl.DateTimeFormatOptions} options @param {Date[]} dates */
+const names = (options, dates) => dates.map((date) => new Intl.DateTimeFormat(undefined, options).format(date));
+
+function locale() {
+  const parts = new Intl.NumberFormat().formatToParts(-1234567.8);
+  /** @param {string} type @param {string} other */
+  const of = (type, other) => parts.find((part) => part.type === type)?.value ?? other;
+  const months = Array.from({ length: 12 }, (_, at) => new Date(2021, at, 1));
+  const days = Array.from({ length: 7 }, (_, at) => new Date(2021, 7, 1 + at));
+  return {
+    formatLocale: { decimal: of('decimal', '.'), thousands: of('group', ','), grouping: [3], currency: ['', ''] },
+    timeFormatLocale: {
+      dateTime: '%x, %X', date: '%d.%m.%Y', time: '%H:%M:%S', periods: ['AM', 'PM'],
+      months: names({ month: 'long' }, months), shortMonths: names({ month: 'short' }, months), days: names({ weekday: 'long' }, days), shortDays: names({ weekday: 'short' }, days),
+    },
+  };
+}
+
+/** The chart's own marks and data with our looks. @param {any} given @param {boolean} narrow */
+function dressed(given, narrow) {
+  const style = getComputedStyle(document.documentElement);
+  /** @param {string} name */
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const spec = structuredClone(given);
+  const single = !('facet' in spec || 'hconcat' in spec || 'vconcat' in spec || 'concat' in spec || 'repeat' in spec || spec.encoding?.row || spec.encoding?.column || spec.encoding?.facet);
+  delete spec.title;
+  spec.background = 'transparent';
+  if (single) { spec.width = 'container'; spec.height = narrow ? 220 : 260; spec.autosize = { type: 'fit', contains: 'padding', resize: true }; }
+  if (single && spec.mark && typeof spec.mark === 'object' && spec.mark.type === 'bar') spec.mark = { cornerRadiusEnd: 3, ...spec.mark };
+  const text = { labelColor: colour('--muted'), titleColor: colour('--muted'), labelFont: 'system-ui, sans-serif', titleFont: 'system-ui, sans-serif', labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 };
+  spec.config = {
+    ...spec.config, font: 'system-ui, sans-serif', view: { stroke: null },
+    axis: { ...text, gridColor: colour('--line'), domainColor: colour('--line-strong'), tickColor: colour('--line-strong'), titlePadding: 8, labelPadding: 5, ticks: false },
+    axisX: { grid: false, labelAngle: 0, labelOverlap: 'greedy', labelLimit: narrow ? 70 : 110 }, axisY: { domain: false }, legend: { ...text, orient: 'bottom', symbolType: 'circle' }, header: text,
+    line: { strokeWidth: 2.5 }, point: { size: 55, filled: true }, mark: { color: colour('--chart-1') },
+    range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((at) => colour(`--chart-${at}`)) },
+  };
+  return spec;
+}
+
+/** @param {{ title: string, spec: any, onView?: (view: any) => void }} props */
+export function Chart({ title, spec, onView }) {
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const [seen, setSeen] = useState(false);
+  const [state, setState] = useState(/** @type {'loading' | 'ready' | 'failed'} */ ('loading'));
+  const dress = useWatched(theme);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const watcher = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) { setSeen(true); watcher.disconnect(); } }, { rootMargin: '300px' });
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = box.current;
+    if (!seen || !element) return;
+    /** @type {any} */
+    let drawn = null;
+    let over = false;
+    library().then((embed) => over ? null : embed(element, dressed(spec, element.clientWidth < 480), {
+      mode: 'vega-lite', actions: false, ast: true, defaultStyle: false, renderer: 'svg', hover: true, logLevel: 1, tooltip: { disableDefaultStyle: true, id: 'chart-tip' },
+      // Charts carry their data; nothing is fetched for them.
+      loader: { load: async () => { throw new Error('charts load nothing'); }, sanitize: async () => { throw new Error('charts link nowhere'); } }, ...locale(),
+    })).then((result) => {
+      if (!result) return;
+      if (over) { result.finalize(); return; }
+      drawn = result;
+      setState('ready');
+      onView?.(result.view);
+    }).catch((error) => { if (!over) { console.warn(error); setState('failed'); } });
+    return () => { over = true; drawn?.finalize(); };
+  }, [seen, spec, dress]);
+  return html`<div class="chart" role="img" aria-label=${`Chart: ${title}`}>
+    ${state === 'loading' && html`<${Skeleton} lines=${1} kind="block" label="Drawing the chart" />`}
+    ${state === 'failed' && html`<p class="muted">The chart could not be drawn. The table has its numbers.</p>`}
+    <div class="chart-canvas" ref=${box}></div></div>`;
+}

@@ -1,0 +1,43 @@
+// The shapes of the HTTP interface, for the type checker only. Names are those of the JSON.
+type Cell = string | number | boolean | null;
+interface Me { user: string; name: string; roles: string[]; administrator: boolean; signed_in_with: string; csrf: string; version: string; may: { approve: boolean; run: boolean; admin: boolean } }
+interface ProblemDocument { type?: string; title?: string; status?: number; code?: string; detail?: string; request_id?: string; retry_after?: number }
+interface Page<T> { items: T[]; next: string | null }
+interface Conversation { id: string; title: string; application_domain?: string; status: string; created_at: string; updated_at: string }
+interface Message { id: string; role: 'user' | 'agent'; content: string; sequence_number: number; timestamp: string; task_id: string | null; outcome: string | null }
+interface Option { label: string; say: string }
+interface ReplyTable { source: string; call_id: string; noun?: string; columns: string[]; rows: Cell[][]; cut?: boolean }
+interface ReplyStep { what: string; tool?: string; well: boolean; milliseconds: number; calls?: string[] }
+interface Missing { part: string; reason: string; next: string; code?: string }
+interface AnalysisTable { name: string; title: string; columns: string[]; rows: Cell[][]; truncated?: boolean }
+interface AnalysisChart { title: string; kind: string; input: string; vega_lite: any }
+interface Evidence { text: string; call_id: string; table: string; column: string; rows: number[]; operation: string }
+interface Sql { title: string; sql: string; call_id: string }
+interface Artifact { artifact_id: string; artifact_type: string; content_ref: string; content_hash: string; size_bytes: number; metadata?: any; created_at?: string }
+interface Analysis {
+  request_id: string; status: string; answer: string; confidence: string; clarification?: any; sources: { name: string; tables: string[]; location: string }[];
+  suggestions: string[]; planner: string; sql: Sql[]; tables: AnalysisTable[]; charts: AnalysisChart[]; evidence: Evidence[]; reasoning: string[];
+  assumptions: string[]; summary: { key_findings: string[]; warnings: string[] }; artifacts: Artifact[];
+}
+interface Reply {
+  conversation_id: string; task_id: string; outcome: string; answer: string; sources: string[]; confidence: string; suggestions: string[];
+  total_execution_time_ms: number; partial_results: boolean; question?: { text: string; options: Option[] }; tables?: ReplyTable[]; steps: ReplyStep[];
+  missing?: Missing[]; conflicts?: string[]; reasons: string[]; waiting?: string[]; analyses?: Analysis[];
+}
+interface Upload { id: string; name: string; bytes: number; tables: { name: string; rows: number; columns: { name: string; type: string }[] }[] }
+interface Task {
+  id: string; user_id: string; description: string; status: string; assigned_agent: string | null; result: any; error: any;
+  created_at: string; started_at: string | null; completed_at: string | null; parent_task_id: string | null;
+}
+interface TraceStep { step_name: string; agent: string; status: string; timestamp: string; duration_ms: number; message: string }
+interface GraphNode { name: string; kind: string; status?: string }
+interface GraphEdge { from: string; to: string; label?: string | null }
+interface Graph { title?: string; nodes: GraphNode[]; edges: GraphEdge[] }
+interface Approval { task: string; user: string; tool: string; arguments: any; provenance: Record<string, string>; reason: string; digest: string; since: string; until: string | null; is_run: boolean }
+interface Usage { calls: number; success_rate: number; mean_ms: number; p95_ms: number }
+interface Tool { name: string; description: string; domain: string; server: string | null; read_only: boolean; approval: string; input_schema: any; off?: string | null; usage?: Usage; score?: number }
+interface Entry {
+  entry_id: string; request_id: string; sequence_number: number; parent_hash: string; timestamp: string; event_type: string; event_data: any; actor: string;
+  hash: string; parent_digest: string; digest: string;
+}
+interface Proof { entry: Entry; digest: string; index: number; size: number; inclusion: string[]; head: string; key: string }

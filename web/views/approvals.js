@@ -1,0 +1,71 @@
+// Approvals: what waits for a person, with everything needed to decide.
+import { html, useEffect, useState } from '../html.js';
+import { part, post } from '../api.js';
+import { me, useWatched, waiting } from '../store.js';
+import { Icon } from '../parts/icons.js';
+import { Empty, Read, useRead } from '../parts/states.js';
+import { Head, Json, Time } from '../parts/bits.js';
+import { Dialog, confirm } from '../parts/dialog.js';
+import { say, sayProblem } from '../parts/toast.js';
+import * as format from '../format.js';
+
+/** @type {Record<string, [string, string, string]>} */
+const ORIGINS = {
+  user: ['good', 'from you', 'The person who asked said this.'], operator: ['off', 'set up', 'The operator set this up.'], untrusted: ['warn', 'untrusted', 'This came out of a tool or a document. Nobody here said it.'],
+};
+
+export default function Approvals() {
+  const read = useRead('/approvals', { every: 5000 });
+  const items = /** @type {Approval[]} */ (/** @type {any} */ (read.value)?.items ?? []);
+  useEffect(() => { if (read.value) waiting.set(items.length); }, [read.value]);
+  return html`<${Head} title="Approvals" text="Calls that wait for a person. A yes counts for exactly what is shown here." />
+    <${Read} read=${read} lines=${2} kind="cards">${() => items.length ? html`<ul class="approvals" aria-live="polite">${items.map((one) => html`<li key=${one.task}><${Card} one=${one} onDecided=${read.reload} /></li>`)}</ul>`
+      : html`<${Empty} icon="approvals" title="Nothing waits for you"><p>When something needs a yes, it appears here.</p></${Empty}>`}</${Read}>`;
+}
+
+/** @param {{ one: Approval, onDecided: () => void }} props */
+function Card({ one, onDecided }) {
+  const who = useWatched(me);
+  const [busy, setBusy] = useState(false);
+  const [changing, setChanging] = useState(false);
+  const may = who?.may.approve !== false;
+  const decide = async (/** @type {any} */ body, /** @type {string} */ done) => {
+    setBusy(true);
+    try { await post(`/approvals/${part(one.task)}`, body); say(done); setChanging(false); onDecided(); } catch (error) { sayProblem(error); onDecided(); }
+    setBusy(false);
+  };
+  const reject = async () => { const why = await confirm({ title: 'Reject this?', text: `${one.tool} is not called.`, action: 'Reject', danger: true, field: 'Why (optional)' }); if (why !== null) await decide({ decision: 'reject', ...(why && { why }) }, 'Rejected'); };
+  const values = one.arguments && typeof one.arguments === 'object' ? Object.entries(one.arguments) : [];
+  return html`<article class="card approval" aria-label=${`${one.tool} waits for approval`}>
+    <header><div><h2><code>${one.tool}</code></h2><p class="muted small">${one.user} · <${Time} at=${one.since} relative />${one.until ? html` · until <${Time} at=${one.until} />` : null}</p></div><span class="status pause"><span class="dot"></span>${one.is_run ? 'A run waits' : 'A call waits'}</span></header>
+    <p class="approval-reason">${one.reason}</p>
+    ${values.length ? html`<table class="arguments"><caption class="hidden">What it would be called with</caption><thead class="hidden"><tr><th>Argument</th><th>Value</th><th>Where it came from</th></tr></thead><tbody>${values.map(([name, value]) => {
+      const origin = one.provenance?.[name];
+      const [tone, label, title] = ORIGINS[origin] ?? ['off', origin, ''];
+      return html`<tr key=${name}><th scope="row">${format.words(name)}</th><td>${typeof value === 'object' && value !== null ? html`<${Json} value=${value} />` : html`<span class="pre">${String(value)}</span>`}</td><td>${origin && html`<span class="tag ${tone}" title=${title}>${label}</span>`}</td></tr>`;
+    })}</tbody></table>` : html`<p class="muted">It is called without arguments.</p>`}
+    <footer><div class="actions"><button class="button primary" type="button" disabled=${busy || !may} onClick=${() => decide({ decision: 'approve' }, 'Approved')}><${Icon} name="tick" size=${16} />Approve</button>
+      <button class="button" type="button" disabled=${busy || !may} onClick=${reject}>Reject</button>
+      ${one.is_run && html`<button class="button" type="button" disabled=${busy || !may} onClick=${() => setChanging(true)}>Change…</button>`}</div>
+      <span class="small muted approval-foot">${!may && 'You may look, but not decide. '}<a href=${`#/tasks/${one.task}`}>The task</a><span title="The decision is bound to this digest">Digest <code>${one.digest?.slice(0, 12)}</code></span></span></footer>
+    ${changing && html`<${Change} one=${one} busy=${busy} onClose=${() => setChanging(false)} onSend=${(/** @type {any} */ body) => decide({ decision: 'modify', ...body }, 'Sent')} />`}</article>`;
+}
+
+/** @param {{ one: Approval, busy: boolean, onClose: () => void, onSend: (body: any) => void }} props */
+function Change({ one, busy, onClose, onSend }) {
+  const [message, setMessage] = useState('');
+  const [updates, setUpdates] = useState('');
+  const [wrong, setWrong] = useState('');
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    let read;
+    if (updates.trim()) { try { read = JSON.parse(updates); } catch { setWrong('This is not valid JSON.'); return; } }
+    if (!message.trim() && read === undefined) { setWrong('Write a message or the values to change.'); return; }
+    onSend({ ...(message.trim() && { message: message.trim() }), ...(read !== undefined && { updates: read }) });
+  };
+  return html`<${Dialog} title="Let it go on, changed" onClose=${onClose}><form onSubmit=${submit}><p class="muted">The run <code>${one.tool}</code> goes on with what you write here.</p>
+    <label class="field"><span>Message</span><textarea rows="3" value=${message} onInput=${(/** @type {any} */ event) => setMessage(event.target.value)}></textarea></label>
+    <label class="field"><span>Values to change, as JSON</span><textarea rows="5" class="mono" value=${updates} placeholder='{ "draft": "…" }' onInput=${(/** @type {any} */ event) => setUpdates(event.target.value)}></textarea></label>
+    ${wrong && html`<p class="bad-text small" role="alert">${wrong}</p>`}
+    <div class="actions end"><button class="button" type="button" onClick=${onClose}>Cancel</button><button class="button primary" type="submit" disabled=${busy}>Send</button></div></form></${Dialog}>`;
+}

@@ -1,0 +1,27 @@
+// The sign-in page: one field for an API key.
+import { html, useState } from '../html.js';
+import { asProblem, signIn } from '../api.js';
+import { Icon } from '../parts/icons.js';
+
+/** @param {{ onDone: () => void }} props */
+export function SignIn({ onDone }) {
+  const [key, setKey] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const submit = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!key.trim()) { setProblem('Enter your API key.'); return; }
+    setBusy(true);
+    setProblem('');
+    try { await signIn(key.trim()); onDone(); } catch (error) {
+      const { status, message } = asProblem(error);
+      setProblem(status === 401 || status === 403 ? 'This key is not known, or is no longer valid.' : message);
+    }
+    setBusy(false);
+  };
+  return html`<main class="sign-in" id="main"><form onSubmit=${submit}><span class="mark"><${Icon} name="tick" size=${26} /></span><h1>Sign in to Steward</h1>
+    <label class="field"><span>API key</span><input type="password" name="key" autocomplete="current-password" value=${key} autofocus aria-invalid=${problem ? 'true' : null} aria-describedby="key-help" onInput=${(/** @type {any} */ event) => setKey(event.target.value)} /></label>
+    ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
+    <button class="button primary block" type="submit" disabled=${busy}>${busy ? 'Signing in…' : 'Sign in'}</button>
+    <p class="small muted" id="key-help">Ask an administrator for a key. It is kept by the server; this browser keeps only a session.</p></form></main>`;
+}
