@@ -47,6 +47,11 @@ pub struct Caller {
     pub permissions: Option<BTreeSet<Label>>,
     /// The only tools they may call, as names or `prefix.*`. Nothing named means: every tool that the permissions allow.
     pub tools: Option<BTreeSet<String>>,
+    /// The only domains whose data they may ask about. Nothing named means: every domain.
+    pub domains: Option<BTreeSet<String>>,
+    /// The only tables of the domains' data that they may read, each with its columns; no columns means all of them. Empty means:
+    /// every table.
+    pub tables: BTreeMap<String, BTreeSet<String>>,
     /// Whether refusals may say what exists.
     pub administrator: bool,
 }
@@ -55,13 +60,26 @@ impl Caller {
     /// The owner of the machine: everything is theirs.
     #[must_use]
     pub fn owner(user: UserId) -> Self {
-        Self { user, permissions: None, tools: None, administrator: true }
+        Self {
+            user,
+            permissions: None,
+            tools: None,
+            domains: None,
+            tables: BTreeMap::new(),
+            administrator: true,
+        }
     }
 
     /// Whether the caller may know of a tool with these needs at all.
     #[must_use]
     pub fn sees(&self, tool: &ToolName, needs: &[Label]) -> bool {
         self.lists(tool) && self.missing(needs).is_empty()
+    }
+
+    /// Whether the caller may ask about the data of a domain.
+    #[must_use]
+    pub fn asks(&self, domain: &str) -> bool {
+        self.domains.as_ref().is_none_or(|names| names.contains(domain))
     }
 
     fn lists(&self, tool: &ToolName) -> bool {

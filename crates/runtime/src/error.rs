@@ -60,6 +60,8 @@ pub enum Error {
     TooLong { bytes: usize, most: usize },
     #[error("one wish came to {count} calls; at most {most} are made. Name fewer at once")]
     TooMany { count: usize, most: usize },
+    #[error("it was called off. What had been done by then is in the task's trace")]
+    CalledOff,
 }
 
 impl From<Problem> for Error {
@@ -93,6 +95,7 @@ impl Coded for Error {
             Self::NothingSaid => "RUN013",
             Self::TooLong { .. } => "RUN014",
             Self::TooMany { .. } => "RUN015",
+            Self::CalledOff => "RUN016",
         }
     }
 

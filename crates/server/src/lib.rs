@@ -6,6 +6,8 @@
 //! - Over HTTP nobody is served whose `Host` or `Origin` was not allowed; by default that is loopback only.
 //! - Every call that was started is waited for, called off or dropped: none outlives the server.
 
+pub mod http;
+pub mod identity;
 pub mod mcp;
 pub mod mcp_house;
 pub mod metrics;

@@ -22,6 +22,13 @@ impl Program {
         mermaid::draw(self, state)
     }
 
+    /// The ways between the nodes, each with what decides on it; nothing is the start or the end.
+    #[must_use]
+    pub fn ways(&self) -> Vec<(Option<&str>, Option<&str>, String)> {
+        let name = |place: Option<Place>| Some(self.node(place?)?.name.as_str());
+        lines(self).into_iter().map(|line| (name(line.from), name(line.to), line.label)).collect()
+    }
+
     /// The graph as a picture. With a state, nodes carry the colour of theirs.
     #[must_use]
     pub fn to_svg(&self, state: Option<&State>) -> String {

@@ -223,6 +223,14 @@ impl Answer {
                 })
             })
             .collect();
+        let charts: Vec<Json> = (self.charts.iter())
+            .map(|chart| {
+                json!({
+                    "title": chart.spec.title, "kind": chart.spec.kind, "input": chart.input,
+                    "vega_lite": chart.drawn.vega_lite,
+                })
+            })
+            .collect();
         let mut document = json!(self.response);
         let more = json!({
             "conversation_id": self.conversation_id,
@@ -235,6 +243,7 @@ impl Answer {
             "planner": self.planner,
             "sql": self.sql,
             "tables": tables,
+            "charts": charts,
             "evidence": self.evidence,
             "reasoning": self.reasoning,
             "assumptions": self.assumptions,

@@ -92,6 +92,22 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Keeps one more file of a task, named and hashed in its journal.
+pub(crate) fn keep(
+    house: &House,
+    record: &mut Record<'_>,
+    kind: ArtifactKind,
+    name: &str,
+    content: &[u8],
+) -> Result<()> {
+    let path = absolute(&house.artifacts).join(name).join(record.task.to_string()).with_extension("json");
+    // An answer that cannot be kept is still an answer.
+    if save(&path, content).is_ok() {
+        artifact(record, kind, &path, content, Map::new())?;
+    }
+    Ok(())
+}
+
 fn artifact(
     record: &mut Record<'_>,
     kind: ArtifactKind,

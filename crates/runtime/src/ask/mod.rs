@@ -13,8 +13,10 @@ mod words;
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 
 use crate::error::{Error, Result};
+pub(crate) use artifacts::keep as keep_artifact;
 pub(crate) use record::Record;
 use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 pub(crate) use steward_analysis::planner::Reading;
@@ -82,6 +84,8 @@ pub struct Ask {
     pub planner: Option<Planner>,
     /// What may be read.
     pub policy: RequestPolicy,
+    /// The only tables that may be read, each with its columns; all when empty.
+    pub tables: BTreeMap<String, BTreeSet<String>>,
     /// How much it may take.
     pub constraints: Constraints,
 }
@@ -150,7 +154,7 @@ impl House {
         let access = Access {
             allowed_columns: ask.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: ask.policy.blocked_patterns.clone(),
-            ..Access::default()
+            tables: ask.tables.clone(),
         };
         let limits = Limits { rows: ask.constraints.row_limit, timeout: ask.constraints.timeout_seconds };
         let bench = Workbench::new(session, access, limits);

@@ -291,7 +291,7 @@ impl Work<'_> {
     /// A domain of data: the words go to analysis.
     async fn analyse(&self, step: &Step) -> Ended {
         let mut ended = bare(step, Came::Done);
-        let data = self.sources(step.domain.as_ref());
+        let (data, tables) = self.sources(step.domain.as_ref());
         let rules = self.talker.toolbox.rules();
         let ask = Ask {
             question: step.said.clone(),
@@ -301,6 +301,7 @@ impl Work<'_> {
             deliver: Vec::new(),
             out: None,
             planner: None,
+            tables,
             policy: rules.policy.clone(),
             constraints: rules.constraints,
         };
@@ -319,12 +320,18 @@ impl Work<'_> {
         ended
     }
 
-    fn sources(&self, domain: Option<&DomainName>) -> Vec<String> {
+    /// The data of a domain with the tables of it that are granted; what somebody brought along is all theirs.
+    fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, BTreeMap<String, BTreeSet<String>>) {
         let snapshot = self.talker.toolbox.registry().snapshot();
+        let caller = &self.turn.caller;
         let named = domain
+            .filter(|domain| caller.asks(domain.as_str()))
             .and_then(|domain| snapshot.domains.get(domain))
             .map(|field| field.domain.data_sources.iter().map(Label::to_string).collect::<Vec<_>>());
-        named.filter(|sources| !sources.is_empty()).unwrap_or_else(|| self.data.to_vec())
+        match named.filter(|sources| !sources.is_empty()) {
+            Some(sources) => (sources, caller.tables.clone()),
+            None => (self.data.to_vec(), BTreeMap::new()),
+        }
     }
 }
 

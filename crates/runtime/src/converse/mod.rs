@@ -22,7 +22,7 @@ mod reply;
 
 pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
-use crate::ask::{House, Record};
+use crate::ask::{House, Record, keep_artifact};
 use crate::error::{Error, Result};
 use crate::toolbox::Toolbox;
 use agents::Agents;
@@ -31,9 +31,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use steward_domain::{ConversationId, EventType, TaskId};
+use steward_domain::{ArtifactKind, ConversationId, EventType, TaskId};
 use steward_language::understand::{Answered, Given, Kind, Reader, Understood};
 use steward_policy::Caller;
+use tokio_util::sync::CancellationToken;
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -172,12 +173,17 @@ impl Talker {
 
     /// Answers what was said. What goes wrong on the way is part of the reply; an error means that the message could not be taken.
     pub async fn say(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
+        self.say_until(turn, watch, &CancellationToken::new()).await
+    }
+
+    /// The same, unless it is called off on the way: what was begun then ends with that reason.
+    pub async fn say_until(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
         let lock = turn.conversation.map(|id| self.turn_of(id));
         let _mine = match &lock {
             Some(lock) => Some(lock.lock().await),
             None => None,
         };
-        let reply = self.take(turn, watch).await;
+        let reply = self.take(turn, watch, stop).await;
         self.forget_turn(turn.conversation);
         reply
     }
@@ -205,7 +211,7 @@ impl Talker {
         carry::Work { talker: self, reader, turn, memory, data, steps, reworded, task, began, watch }
     }
 
-    async fn take(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
+    async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
         let house = self.house();
         let opened = self.open(turn).await?;
         let Opened { turn, memory, .. } = &opened;
@@ -221,7 +227,8 @@ impl Talker {
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
         let work = self.work(&opened, &understood, reworded, record.task, watch);
-        let done = match act(&work, &understood, &mut record).await {
+        let acted = stop.run_until_cancelled(act(&work, &understood, &mut record)).await;
+        let done = match acted.unwrap_or(Err(Error::CalledOff)) {
             Ok(done) => done,
             Err(error) => {
                 // Whatever fails, the task ends with its reason.
@@ -240,6 +247,8 @@ impl Talker {
                 "milliseconds": reply.response.total_execution_time_ms,
             }),
         )?;
+        let document = serde_json::to_vec(&reply.json()).unwrap_or_default();
+        keep_artifact(house, &mut record, ArtifactKind::Summary, "replies", &document)?;
         for change in agents.into_changes()? {
             record.change(change);
         }

@@ -35,7 +35,10 @@ impl Readers {
     ) -> Result<Arc<Reader>> {
         let snapshot = toolbox.registry().snapshot();
         // Who may use the same reads the same.
-        let key = format!("{}|{:?}|{:?}|{data:?}", snapshot.generation, caller.permissions, caller.tools);
+        let key = format!(
+            "{}|{:?}|{:?}|{:?}|{data:?}",
+            snapshot.generation, caller.permissions, caller.tools, caller.domains
+        );
         if let Some(known) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(known.clone());
         }
@@ -68,7 +71,8 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
     let mut home: BTreeMap<&ToolName, DomainName> = BTreeMap::new();
     for (name, field) in &snapshot.domains {
         let served = usable.iter().any(|entry| field.tools.contains(&entry.registered.definition.tool_name));
-        if !field.domain.enabled || (field.domain.data_sources.is_empty() && !served) {
+        let data = !field.domain.data_sources.is_empty() && caller.asks(name.as_str());
+        if !field.domain.enabled || !(data || served) {
             continue;
         }
         for tool in &field.tools {

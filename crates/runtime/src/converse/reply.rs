@@ -2,6 +2,7 @@
 
 use crate::ask::Answer;
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecision, TaskId};
 use steward_language::answer::Table;
 
@@ -68,6 +69,18 @@ pub struct Reply {
     /// What analysis said, with its charts and files.
     #[serde(skip)]
     pub analyses: Vec<Answer>,
+}
+
+impl Reply {
+    /// As one JSON document, with the tables and charts of every analysis.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let mut document = json!(self);
+        if let (Some(document), false) = (document.as_object_mut(), self.analyses.is_empty()) {
+            document.insert("analyses".into(), self.analyses.iter().map(Answer::json).collect());
+        }
+        document
+    }
 }
 
 /// A question back.

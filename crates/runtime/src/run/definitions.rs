@@ -70,7 +70,7 @@ impl Definitions<'_> {
         find(&self.home.join(folder), name).map(|path| parse(&path)).transpose()
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    pub(super) fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.home.join(folder)).into_iter().flatten().flatten();
         let stem = |path: PathBuf| Some(path.file_stem()?.to_string_lossy().into_owned());
         let mut names: Vec<String> = entries.filter_map(|entry| stem(entry.path())).collect();

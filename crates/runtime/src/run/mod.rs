@@ -187,6 +187,13 @@ impl Runner {
         Definitions { home: &self.home, registry: self.toolbox.registry(), beside }.program(name)
     }
 
+    /// The names of the workflows and of the agents of the home, in the order of the alphabet.
+    #[must_use]
+    pub fn defined(&self) -> (Vec<String>, Vec<String>) {
+        let known = Definitions { home: &self.home, registry: self.toolbox.registry(), beside: None };
+        (known.names("workflows"), known.names("agents"))
+    }
+
     /// Runs a workflow or an agent until it ends or waits for a person.
     pub async fn start(&self, user: &UserId, name: &str, input: Json, watch: Option<Watch>) -> Result<Ran> {
         let program = self.program(name).await?;

@@ -224,6 +224,7 @@ impl Tool for Analyst {
             .map_err(|error| Error::Arguments { tool: name.clone(), problems: vec![error.to_string()] })?;
         arguments.data.iter().try_for_each(|source| self.grounds.admit(source))?;
         let ask = Ask {
+            tables: Default::default(),
             question: arguments.question,
             data: arguments.data,
             conversation: arguments.conversation,

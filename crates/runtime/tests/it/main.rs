@@ -126,6 +126,7 @@ pub(crate) fn retail(file: &str) -> String {
 
 pub(crate) fn ask(question: &str, data: &[String]) -> Ask {
     Ask {
+        tables: Default::default(),
         question: question.to_owned(),
         data: data.to_vec(),
         conversation: None,

@@ -109,13 +109,15 @@ pub struct Caller {
     pub user: String,
     /// What they hold. Nothing named means: everything (one person on their own machine).
     pub grants: Option<BTreeSet<String>>,
+    /// The same in policy's words, where the door knows it.
+    pub held: Option<Arc<steward_policy::Caller>>,
 }
 
 impl Caller {
     /// The owner of the machine.
     #[must_use]
     pub fn owner() -> Self {
-        Self { user: "owner".into(), grants: None }
+        Self { user: "owner".into(), grants: None, held: None }
     }
 }
 

@@ -73,7 +73,10 @@ impl Drop for Opening<'_> {
 pub(super) async fn admit(State(door): State<Arc<Doorkeeper>>, mut request: Request, next: Next) -> Response {
     let mut user = None;
     if let Some(check) = &door.check {
-        match check(request.headers()) {
+        let (parts, body) = request.into_parts();
+        let checked = check(&parts);
+        request = Request::from_parts(parts, body);
+        match checked {
             Ok(caller) => {
                 user = Some(caller.user.clone());
                 request.extensions_mut().insert::<Caller>(caller);

@@ -9,7 +9,7 @@ use super::gateway::{Caller, Gateway};
 use super::guard::{self, Doorkeeper};
 use super::handler::{Handler, Shared};
 use axum::Router;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::serve::ListenerExt as _;
 use rmcp::RoleServer;
@@ -23,8 +23,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Finds out who asks, from a request's headers.
-pub type Check = Arc<dyn Fn(&HeaderMap) -> Result<Caller, Refused> + Send + Sync>;
+/// Finds out who asks, from a request's headers and what a door in front of it found out.
+pub type Check = Arc<dyn Fn(&axum::http::request::Parts) -> Result<Caller, Refused> + Send + Sync>;
 
 /// Why somebody is not let in.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ pub(super) fn artifacts_of(root: &Path) -> Vec<(PathBuf, u64)> {
     found
 }
 
-pub(super) fn kind_of(path: &Path) -> &'static str {
+pub(crate) fn kind_of(path: &Path) -> &'static str {
     match path.extension().and_then(|ending| ending.to_str()).unwrap_or_default() {
         "csv" => "text/csv",
         "png" => "image/png",

@@ -6,6 +6,7 @@
 //! - A hundred registered tools are not put into every prompt: they are searched, and called by name.
 
 mod files;
+pub(crate) use files::kind_of;
 mod verbs;
 
 use crate::mcp::{
@@ -13,7 +14,7 @@ use crate::mcp::{
     Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template,
 };
 use async_trait::async_trait;
-use files::{artifacts_of, kind_of};
+use files::artifacts_of;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -126,13 +127,16 @@ impl HouseGateway {
 
     /// Who asks, in policy's words.
     fn caller(&self, client: &Client) -> Caller {
+        if let Some(held) = &client.held {
+            return (**held).clone();
+        }
         match &client.grants {
             None => Caller::owner(self.user.clone()),
             Some(grants) => {
                 let permissions: BTreeSet<Label> =
                     grants.iter().filter_map(|grant| Label::new(grant).ok()).collect();
                 let user = UserId::new(&client.user).unwrap_or_else(|_| self.user.clone());
-                Caller { user, permissions: Some(permissions), tools: None, administrator: false }
+                Caller { permissions: Some(permissions), administrator: false, ..Caller::owner(user) }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod access;
 mod analytics;
 mod approvals;
 mod ask;
@@ -14,6 +15,7 @@ mod mcp_servers;
 mod profile;
 mod retention;
 mod run;
+mod serve;
 mod skill;
 mod skills;
 mod task;
@@ -39,6 +41,7 @@ use steward_telemetry::Metrics;
   steward init                          set up ~/.steward
   steward doctor                        check everything and say how to fix it
   steward tools search 'what time is it in Tokyo?'
+  steward serve                         the page and the API, at http://127.0.0.1:8088/
   steward mcp                           serve it all to an MCP client
   steward task list --status failed     what went wrong lately
   steward task trace ID                 what a task did, step by step
@@ -115,6 +118,17 @@ pub(crate) enum Command {
     /// Look at skills: folders with a SKILL.md.
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
+    /// Serve everything over HTTP: the page, the API, MCP, the protocols of others.
+    Serve(serve::Serve),
+    /// Set up who may use it over the network.
+    #[command(subcommand)]
+    Users(access::Users),
+    /// Make and revoke API keys.
+    #[command(subcommand)]
+    Keys(access::Keys),
+    /// Say what each role holds.
+    #[command(subcommand)]
+    Grants(access::Grants),
     /// Serve Steward to MCP clients, over pipes or HTTP.
     Mcp(mcp::Mcp),
     /// Purge what is older than the retention policy allows.
@@ -136,7 +150,8 @@ pub(crate) enum Command {
 impl Command {
     /// Whether somebody will ask for metrics.
     pub(crate) fn wants_metrics(&self) -> bool {
-        matches!(self, Self::Worker(worker) if worker.metrics_port.is_some())
+        matches!(self, Self::Serve(_))
+            || matches!(self, Self::Worker(worker) if worker.metrics_port.is_some())
     }
 }
 
@@ -190,6 +205,10 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         Command::Approvals(approvals) => approvals::run(&context, approvals).await,
         Command::Skill(skill) => skill::run(&context, skill).await,
         Command::Skills(skills) => skills::run(&context, &skills),
+        Command::Serve(serve) => serve::run(&context, serve).await,
+        Command::Users(users) => access::users(&context, users),
+        Command::Keys(keys) => access::keys(&context, keys),
+        Command::Grants(grants) => access::grants(&context, grants),
         Command::Mcp(mcp) => mcp::run(&context, mcp).await,
         Command::Retention(retention) => retention::run(&context, &retention).await,
         Command::Analytics(analytics) => analytics::run(&context, &analytics).await,

@@ -168,10 +168,10 @@ fn applied(generation: u64) -> impl FnMut(&Option<Change>) -> bool {
 /// Whoever may hold nothing sees the tool or not, at the very next look.
 fn visible(registry: &Registry) -> bool {
     let caller = Caller {
-        user: UserId::new("u").unwrap(),
         permissions: Some(Default::default()),
         tools: None,
         administrator: false,
+        ..Caller::owner(UserId::new("u").unwrap())
     };
     let found = registry.get(&tool("time.now"), None).unwrap();
     caller.sees(&found.definition.tool_name, &found.settings.permissions)

@@ -110,10 +110,10 @@ fn names_are_resolved_corrected_or_refused() {
 fn callers_resolve_among_what_they_may_use() {
     let registry = registry();
     let caller = Caller {
-        user: UserId::new("u").unwrap(),
         permissions: None,
         tools: Some(BTreeSet::from(["crm.*".to_owned()])),
         administrator: false,
+        ..Caller::owner(UserId::new("u").unwrap())
     };
     let resolve = |name: &str| registry.resolve_for(&caller, None, name);
     assert_eq!(&*resolve("find").unwrap().registered.definition.tool_name, "crm.find");
@@ -239,10 +239,10 @@ fn lists_follow_their_filter() {
     };
     let (sales, customers, crm) = ("sales".parse().unwrap(), "customers".parse().unwrap(), server("crm"));
     let caller = Caller {
-        user: UserId::new("u").unwrap(),
         permissions: Some(["crm", "crm-server"].map(|name| Label::new(name).unwrap()).into()),
         tools: None,
         administrator: false,
+        ..Caller::owner(UserId::new("u").unwrap())
     };
     let all = Filter::default();
     assert_eq!(names(&all), ["crm.create", "crm.find", "http.fetch", "time.now"]);

@@ -1,0 +1,159 @@
+//! Who one is, signing in and out, and what administrators look after: users, keys, settings.
+
+use super::door::COOKIE_NAME;
+use super::extract::{At, Input, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::{Listed, Shared};
+use crate::identity::{KeyRecord, NewKey, Right};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use steward_domain::UserId;
+
+/// A key to sign in with.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SignIn {
+    #[schemars(length(max = 200))]
+    key: String,
+}
+
+/// A key that is to be made.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Make {
+    user: UserId,
+    #[schemars(length(min = 1, max = 100))]
+    name: String,
+    /// What it is cut down to; everything that the user holds when empty.
+    #[serde(default)]
+    scopes: BTreeSet<Right>,
+    /// How many days it lives.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 3650))]
+    days: Option<u32>,
+}
+
+/// A key that was made. It is shown this once.
+#[derive(Serialize, JsonSchema)]
+struct Made {
+    id: String,
+    key: String,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.get("/api/v1/me", "Who you are, and what you may do")
+        .gives_object(200, "`user`, `roles`, `may`, `csrf`.")
+        .to(get(me));
+    api.post("/api/v1/session", "Sign in to the page with a key")
+        .open()
+        .takes::<SignIn>()
+        .gives_nothing("A cookie for twelve hours.")
+        .to(post(sign_in));
+    api.delete("/api/v1/session", "Sign out")
+        .open()
+        .gives_nothing("The cookie is gone.")
+        .to(delete(sign_out));
+    api.get("/api/v1/settings", "The settings, without secrets")
+        .needs(Right::Admin)
+        .gives_object(200, "`settings`, `version`.")
+        .to(get(settings));
+    api.get("/api/v1/admin/users", "Who there is")
+        .needs(Right::Admin)
+        .gives_object(200, "`items`.")
+        .to(get(users));
+    api.get("/api/v1/admin/keys", "The keys, without what opens them")
+        .needs(Right::Admin)
+        .gives_page::<KeyRecord>()
+        .to(get(keys));
+    api.post("/api/v1/admin/keys", "Make a key; it is shown this once")
+        .needs(Right::Admin)
+        .takes::<Make>()
+        .gives::<Made>(201, "The key.")
+        .to(post(make));
+    api.delete("/api/v1/admin/keys/{key}", "Revoke a key")
+        .needs(Right::Admin)
+        .gives_nothing("It opens nothing any more.")
+        .to(delete(revoke));
+}
+
+async fn me(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
+    let may: serde_json::Map<String, Value> =
+        Right::ALL.into_iter().map(|right| (right.name().to_owned(), identity.may(right).into())).collect();
+    Json(json!({
+        "user": identity.user, "name": identity.name, "roles": identity.roles, "administrator": identity.may(Right::Admin),
+        "signed_in_with": identity.by, "csrf": site.directory.csrf(&identity), "version": env!("CARGO_PKG_VERSION"), "may": may,
+    }))
+}
+
+fn cookie(site: &Shared, value: &str, seconds: u32) -> String {
+    let secure = if site.options.secure_cookies { "; Secure" } else { "" };
+    format!("{COOKIE_NAME}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+}
+
+async fn sign_in(
+    State(site): State<Shared>,
+    Input(SignIn { key }): Input<SignIn>,
+) -> Result<Response, Problem> {
+    let identity = site.directory.by_key(key.trim())?;
+    let value = site.directory.cookie(&identity).ok_or(crate::identity::Error::Key)?;
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, &value, 43_200))]).into_response())
+}
+
+async fn sign_out(State(site): State<Shared>) -> Response {
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, "", 0))]).into_response()
+}
+
+async fn settings(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
+    Json((site.shown)())
+}
+
+async fn users(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
+    let items: Vec<Value> = site
+        .directory
+        .users()
+        .into_iter()
+        .map(|(id, user)| json!({ "user": id, "name": user.name, "roles": user.roles, "disabled": user.disabled }))
+        .collect();
+    Json(json!({ "items": items, "next": null }))
+}
+
+async fn keys(State(site): State<Shared>, Who(_): Who) -> Json<Listed<KeyRecord>> {
+    Json(Listed { items: site.directory.keys().into_iter().map(KeyRecord::shown).collect(), next: None })
+}
+
+async fn make(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Input(make): Input<Make>,
+) -> Result<(StatusCode, Json<Made>), Problem> {
+    if make.name.trim().is_empty() || make.name.len() > 100 {
+        return Err(Problem::input("name must have 1 to 100 letters"));
+    }
+    if make.days.is_some_and(|days| !(1..=3650).contains(&days)) {
+        return Err(Problem::input("days must be from 1 to 3650"));
+    }
+    // Nobody makes a key that opens more than their own does.
+    let cut = identity.scopes.as_ref().filter(|held| make.scopes.is_empty() || !make.scopes.is_subset(held));
+    if cut.is_some() {
+        return Err(Problem::denied(
+            "the key that you use is cut down: make one with no more scopes than it has",
+        ));
+    }
+    let new = NewKey { user: make.user, name: make.name, scopes: make.scopes, days: make.days };
+    let (record, key) = site.directory.add_key(&new, &*site.house().random)?;
+    Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
+}
+
+async fn revoke(State(site): State<Shared>, Who(_): Who, At(id): At<String>) -> Result<StatusCode, Problem> {
+    site.directory.revoke_key(&id)?;
+    Ok(StatusCode::NO_CONTENT)
+}

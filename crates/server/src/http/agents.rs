@@ -1,0 +1,127 @@
+//! The four agents by themselves (S4): orchestrator, validation, conversation, error recovery.
+
+use super::extract::{At, Input, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::turns::Say;
+use super::{Shared, scope};
+use axum::Json;
+use axum::extract::State;
+use axum::routing::{get, post};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use steward_domain::{ConversationId, ExecutionId};
+use steward_language::skill::{Found, Recent, humanise, resolve};
+use steward_store::EntitySearch;
+
+/// Words whose references are to be resolved.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Refer {
+    #[schemars(length(min = 1, max = 100_000))]
+    message: String,
+    /// The conversation whose entities they stand for.
+    conversation_id: ConversationId,
+}
+
+/// An error that somebody got.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Trouble {
+    /// As the tool gave it.
+    #[schemars(length(max = 100_000))]
+    error: String,
+    /// What was being done, such as "create the task".
+    #[serde(default)]
+    doing: Option<String>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.post("/api/v1/agents/orchestrator/invoke", "Say something and have it done")
+        .takes::<Say>()
+        .gives_object(200, "The reply.")
+        .to(post(invoke));
+    api.post("/api/v1/agents/validation/check", "Whether what a message acts on exists; nothing is changed")
+        .takes::<Say>()
+        .gives_object(200, "`valid`, `question`, `checks`.")
+        .to(post(check));
+    api.post(
+        "/api/v1/agents/conversation/resolve-references",
+        "What words such as \"it\" and \"the first one\" stand for",
+    )
+    .takes::<Refer>()
+    .gives_object(200, "`references`.")
+    .to(post(refer));
+    api.post("/api/v1/agents/error-recovery/handle", "An error in plain words, with what to do next")
+        .takes::<Trouble>()
+        .gives_object(200, "`message`, `next`, `trouble`, `remedy`, `confidence`.")
+        .to(post(recover));
+    api.get("/api/v1/agents/executions/{id}", "One decision of an agent")
+        .gives_object(200, "The execution.")
+        .to(get(execution));
+}
+
+async fn invoke(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Input(say): Input<Say>,
+) -> Result<Json<Value>, Problem> {
+    site.answered(&identity, &say).await.map(Json)
+}
+
+async fn check(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Input(say): Input<Say>,
+) -> Result<Json<Value>, Problem> {
+    let turn = site.turn(&identity, &say)?;
+    Ok(Json(site.talker.validate(&turn).await?))
+}
+
+async fn refer(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Input(refer): Input<Refer>,
+) -> Result<Json<Value>, Problem> {
+    let (scope, id) = (scope(&identity), refer.conversation_id);
+    if site.store().conversation(&scope, id).await?.is_none() {
+        return Err(Problem::missing("conversation", id));
+    }
+    let known = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
+    let recent: Vec<Recent> = known.iter().map(|entity| Recent::from(&**entity)).collect();
+    let named = |at: &usize| {
+        let entity = recent.get(*at)?;
+        Some(json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }))
+    };
+    let references: Vec<Value> = resolve(&refer.message, &recent)
+        .iter()
+        .map(|reference| {
+            let (stands_for, question) = match &reference.found {
+                Found::One(at) => (vec![named(at)], None),
+                Found::Several(all) => (all.iter().map(named).collect(), None),
+                Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
+                Found::Nothing { question } => (Vec::new(), Some(question)),
+            };
+            json!({ "said": reference.said, "stands_for": stands_for, "question": question, "confidence": reference.confidence, "reasons": reference.reasons })
+        })
+        .collect();
+    Ok(Json(json!({ "references": references })))
+}
+
+async fn recover(State(_): State<Shared>, Who(_): Who, Input(trouble): Input<Trouble>) -> Json<Value> {
+    let humane = humanise(&trouble.error, trouble.doing.as_deref());
+    Json(json!({
+        "message": humane.message, "next": humane.next, "trouble": format!("{:?}", humane.trouble).to_lowercase(),
+        "remedy": format!("{:?}", humane.remedy).to_lowercase(), "confidence": humane.confidence, "reasons": humane.reasons,
+    }))
+}
+
+async fn execution(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<ExecutionId>,
+) -> Result<Json<Value>, Problem> {
+    let found = site.store().execution(&scope(&identity), id).await?;
+    found.map(|found| Json(json!(found))).ok_or_else(|| Problem::missing("execution", id))
+}

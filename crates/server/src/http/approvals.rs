@@ -1,0 +1,171 @@
+//! Calls and runs that wait for a person, and the decision over them.
+//!
+//! Invariant: somebody decides on what their role lets them decide on, and on nothing else; the call that is made is the one that was
+//! shown, with what its owner holds.
+
+use super::extract::{At, Input, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::{Listed, Shared, Site};
+use crate::identity::{By, Identity, Right};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use steward_domain::{HumanAction, JsonObject, Label, TaskId};
+use steward_policy::Caller;
+use steward_runtime::run::Decided;
+use steward_runtime::toolbox::Waiting;
+use steward_store::Scope;
+
+/// Something that waits.
+#[derive(Serialize, JsonSchema)]
+struct Line {
+    task: TaskId,
+    user: String,
+    tool: String,
+    arguments: Value,
+    /// Where each argument came from.
+    provenance: Value,
+    reason: String,
+    digest: String,
+    since: steward_domain::Timestamp,
+    until: steward_domain::Timestamp,
+    /// A run of a workflow or an agent; it can be modified, too.
+    is_run: bool,
+}
+
+/// A decision.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Decide {
+    decision: Decision,
+    /// Why, for the record.
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
+    why: String,
+    /// Words for the agent, with `modify`.
+    #[serde(default)]
+    #[schemars(length(max = 10000))]
+    message: String,
+    /// Changes of the state, with `modify`.
+    #[serde(default)]
+    #[schemars(with = "std::collections::BTreeMap<String, Value>")]
+    updates: JsonObject,
+    /// What was shown; a decision over something else is refused.
+    #[serde(default)]
+    digest: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    Reject,
+    Modify,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.get("/api/v1/approvals", "What waits for your decision")
+        .needs(Right::Approve)
+        .gives_page::<Line>()
+        .to(get(list));
+    api.post("/api/v1/approvals/{id}", "Decide")
+        .needs(Right::Approve)
+        .takes::<Decide>()
+        .gives_object(200, "`task_id`, `status`, and `output` of the call that was made.")
+        .to(post(decide));
+}
+
+impl Site {
+    /// What waits for somebody's decision.
+    async fn waiting(&self, identity: &Identity) -> Result<Vec<Waiting>, Problem> {
+        let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
+        waiting.retain(|one| identity.approves(&one.tool));
+        Ok(waiting)
+    }
+
+    /// For whom the call is made: with what its owner holds, not with what the one who agrees does.
+    fn owner_of(&self, waiting: &Waiting, approver: &Identity) -> Caller {
+        match self.directory.named(&waiting.user, By::Key) {
+            Some(owner) => self.caller(&owner),
+            None => Caller { user: waiting.user.clone(), ..self.caller(approver) },
+        }
+    }
+}
+
+async fn list(State(site): State<Shared>, Who(identity): Who) -> Result<Json<Listed<Line>>, Problem> {
+    let mut items = Vec::new();
+    for one in site.waiting(&identity).await? {
+        let is_run = site.toolbox().approvals().is_run(&Scope::System, one.task).await?;
+        items.push(Line {
+            task: one.task,
+            user: one.user.to_string(),
+            tool: one.tool,
+            arguments: Value::Object(one.arguments),
+            provenance: Value::Object(one.provenance),
+            reason: one.reason,
+            digest: one.digest,
+            since: one.since,
+            until: one.until,
+            is_run,
+        });
+    }
+    Ok(Json(Listed { items, next: None }))
+}
+
+async fn decide(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+    Input(decide): Input<Decide>,
+) -> Result<Json<Value>, Problem> {
+    let waiting = site.waiting(&identity).await?.into_iter().find(|one| one.task == id);
+    let waiting = waiting.ok_or_else(|| steward_runtime::Error::NotWaiting(id.to_string()))?;
+    if decide.digest.as_ref().is_some_and(|shown| *shown != waiting.digest) {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "RUN004",
+            "this is not the call that was shown: look at it again",
+        ));
+    }
+    let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
+    let approvals = site.toolbox().approvals();
+    if approvals.is_run(&Scope::System, id).await? {
+        return over_run(&site, id, decide, by).await;
+    }
+    match decide.decision {
+        Decision::Modify => {
+            Err(Problem::input("a single call cannot be modified: reject it and make another"))
+        }
+        Decision::Reject => {
+            approvals.reject(&Scope::System, id, &by, &decide.why).await?;
+            Ok(Json(json!({ "task_id": id, "status": "rejected" })))
+        }
+        Decision::Approve => {
+            let caller = site.owner_of(&waiting, &identity);
+            let receipt = approvals.approve(site.toolbox().desk(), &Scope::System, id, &by, &caller).await?;
+            Ok(Json(
+                json!({ "task_id": id, "status": "approved", "output": receipt.output, "notes": receipt.notes }),
+            ))
+        }
+    }
+}
+
+/// A run goes on beside this request.
+async fn over_run(site: &Shared, id: TaskId, decide: Decide, by: Label) -> Result<Json<Value>, Problem> {
+    let (action, message) = match decide.decision {
+        Decision::Approve => (HumanAction::Approve, decide.message),
+        Decision::Reject => (HumanAction::Reject, decide.why),
+        Decision::Modify => (HumanAction::Modify, decide.message),
+    };
+    let decided = Decided { action, message, updates: decide.updates, by, from: "http".to_owned() };
+    let runner = site.runner.clone();
+    let stands =
+        super::tasks::beside(site, id, async move { runner.decide(&Scope::System, id, decided, None).await })
+            .await?;
+    Ok(Json(json!(stands.0)))
+}

@@ -1,0 +1,208 @@
+//! Conversations: the list, one with everything that was said, its state, and all of it as a document.
+
+use super::extract::{At, Input, Queried, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::{Listed, Paging, Shared, scope};
+use crate::identity::Identity;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, patch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use steward_domain::{
+    Conversation, ConversationId, ConversationStatus, EventType, Label, Message, Role, Timestamp, Valid,
+};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, ConversationFilter, EntitySearch, Page};
+
+/// A conversation in a list.
+#[derive(Serialize, JsonSchema)]
+struct Line {
+    id: ConversationId,
+    /// What it began with.
+    title: String,
+    application_domain: String,
+    status: ConversationStatus,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    limit: Option<u32>,
+    cursor: Option<String>,
+    search: Option<String>,
+}
+
+/// A new state.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewState {
+    status: Closed,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Closed {
+    Archived,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.get("/api/v1/conversations", "Your conversations, newest first")
+        .paged()
+        .query("search", json!({ "type": "string", "maxLength": 200 }), "Only those in which this was said.")
+        .gives_page::<Line>()
+        .to(get(list));
+    api.get("/api/v1/conversations/{id}", "A conversation with its last 200 messages and what it is about")
+        .gives_object(200, "`conversation`, `messages`, `entities`.")
+        .to(get(show));
+    api.patch("/api/v1/conversations/{id}", "Archive a conversation")
+        .takes::<NewState>()
+        .gives_nothing("It takes no more messages.")
+        .to(patch(archive));
+    api.delete("/api/v1/conversations/{id}", "Delete what was said in a conversation, for good")
+        .gives_nothing("It is gone.")
+        .to(delete(remove));
+    api.get("/api/v1/conversations/{id}/export", "A conversation as a document")
+        .gives_kind(200, "Markdown.", "text/markdown")
+        .to(get(export));
+}
+
+/// How many conversations a search looks through.
+const SEARCHED: u32 = 500;
+
+async fn list(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Queried(wanted): Queried<Wanted>,
+) -> Result<Json<Listed<Line>>, Problem> {
+    let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
+    let (scope, store) = (scope(&identity), site.store());
+    let search = wanted.search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
+    let filter = ConversationFilter { status: None, application_domain: None };
+    let reach = if search.is_some() { Page::first(SEARCHED) } else { page };
+    let found = store.conversations(&scope, filter, reach).await?;
+    let mut lines = Vec::new();
+    for conversation in found.into_iter().filter(|one| one.status != ConversationStatus::Deleted) {
+        let said = store
+            .history(&scope, conversation.id, Page::first(if search.is_some() { 100 } else { 1 }))
+            .await?;
+        let fits =
+            |text: &String| said.iter().any(|message| message.content.to_lowercase().contains(text.as_str()));
+        if search.as_ref().is_none_or(fits) {
+            lines.push(line(&conversation, said.first().map(|message| &**message)));
+        }
+    }
+    if search.is_some() {
+        lines.drain(..lines.len().min(page.offset as usize));
+    }
+    Ok(Json(Paging::listed(page, lines)))
+}
+
+fn line(conversation: &Conversation, first: Option<&Message>) -> Line {
+    let title = first.map_or("", |message| message.content.as_str());
+    Line {
+        id: conversation.id,
+        title: title.chars().take(120).collect(),
+        application_domain: conversation.application_domain.to_string(),
+        status: conversation.status,
+        created_at: conversation.created_at,
+        updated_at: conversation.updated_at,
+    }
+}
+
+/// One of somebody's own; one that was deleted is not there.
+async fn own(site: &Shared, identity: &Identity, id: ConversationId) -> Result<Valid<Conversation>, Problem> {
+    let found = site.store().conversation(&scope(identity), id).await?;
+    found
+        .filter(|found| found.status != ConversationStatus::Deleted)
+        .ok_or_else(|| Problem::missing("conversation", id))
+}
+
+/// A message, as the page shows it.
+fn message(message: &Message) -> Value {
+    let of = |name: &str| message.metadata.get(name).cloned().unwrap_or_default();
+    json!({
+        "id": message.id, "role": message.role, "content": message.content, "sequence_number": message.sequence_number,
+        "timestamp": message.timestamp, "task_id": of("request_id"), "outcome": of("outcome"),
+    })
+}
+
+async fn show(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<ConversationId>,
+) -> Result<Json<Value>, Problem> {
+    let conversation = own(&site, &identity, id).await?;
+    let scope = scope(&identity);
+    let messages = site.store().window(&scope, id, 200).await?;
+    let entities = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
+    let first = messages.first().map(|message| &**message);
+    Ok(Json(json!({
+        "conversation": line(&conversation, first),
+        "messages": messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
+        "entities": entities,
+    })))
+}
+
+async fn change(
+    site: &Shared,
+    identity: &Identity,
+    id: ConversationId,
+    status: ConversationStatus,
+    word: &str,
+) -> Result<StatusCode, Problem> {
+    own(site, identity, id).await?;
+    let data = Map::from_iter([("status".to_owned(), json!(word)), ("by".to_owned(), json!(identity.user))]);
+    let actor = Label::new("server").map_err(steward_runtime::Error::from)?;
+    let commit = Commit::new(identity.user.clone(), id)
+        .entry(Draft::new(EventType::ConversationChanged, actor, data))
+        .change(Change::SetConversationStatus { id, status, at: site.now() });
+    site.store().commit(&scope(identity), commit).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn archive(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<ConversationId>,
+    Input(NewState { status: Closed::Archived }): Input<NewState>,
+) -> Result<StatusCode, Problem> {
+    change(&site, &identity, id, ConversationStatus::Archived, "archived").await
+}
+
+async fn remove(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<ConversationId>,
+) -> Result<StatusCode, Problem> {
+    change(&site, &identity, id, ConversationStatus::Deleted, "deleted").await
+}
+
+async fn export(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<ConversationId>,
+) -> Result<Response, Problem> {
+    let conversation = own(&site, &identity, id).await?;
+    let messages = site.store().window(&scope(&identity), id, 1000).await?;
+    let mut text = format!("# Conversation of {}\n\n`{id}`\n", conversation.created_at);
+    for message in &messages {
+        let who = if message.role == Role::User { "**You**" } else { "**Steward**" };
+        let sources = message.metadata.get("sources").and_then(Value::as_array);
+        text.push_str(&format!("\n{who} · {}\n\n{}\n", message.timestamp, message.content));
+        if let Some(sources) = sources.filter(|sources| !sources.is_empty()) {
+            let names: Vec<&str> = sources.iter().filter_map(Value::as_str).collect();
+            text.push_str(&format!("\n_Sources: {}_\n", names.join(", ")));
+        }
+    }
+    let disposition = format!("attachment; filename=\"conversation-{id}.md\"");
+    let headers =
+        [(CONTENT_TYPE, "text/markdown; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, disposition)];
+    Ok((headers, text).into_response())
+}

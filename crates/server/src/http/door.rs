@@ -1,0 +1,238 @@
+//! In front of every request: which request it is, for which host, from where, by whom, and how many of them.
+//!
+//! Invariants
+//! - A page of another site reaches nothing that changes something: its origin is not ours, it has no token of ours, and the cookie
+//!   does not travel with it.
+//! - Over loopback without a login only that is taken which truly comes over loopback: what a proxy hands on is not.
+
+use super::Shared;
+use super::problem::Problem;
+use crate::identity::{By, Identity};
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The page's cookie.
+pub(super) const COOKIE_NAME: &str = "steward_session";
+/// What a page sends along with whatever changes something.
+const CSRF: &str = "x-csrf-token";
+const REQUEST_ID: &str = "x-request-id";
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// The first thing that a request meets, and the last that its answer does.
+pub(super) async fn admit(State(site): State<Shared>, mut request: Request, next: Next) -> Response {
+    let began = site.clock().monotonic();
+    let id = request_id(&site, request.headers());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (parts, body) = request.into_parts();
+    let passed = passes(&site, &parts).await;
+    request = Request::from_parts(parts, body);
+    let passed = passed.map(|identity| identity.map(|identity| request.extensions_mut().insert(identity)));
+    let mut response = match passed {
+        Ok(_) => next.run(request).await,
+        Err(problem) => problem.of(&id).into_response(),
+    };
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(HeaderName::from_static(REQUEST_ID), value);
+    }
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("x-frame-options", "DENY"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("permissions-policy", "camera=(), microphone=(), geolocation=(), interest-cohort=()"),
+        ("content-security-policy", POLICY),
+        ("cache-control", "no-store"),
+    ] {
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+    }
+    let took = site.clock().monotonic().saturating_sub(began);
+    site.log(&method, &path, response.status(), took, &id);
+    response
+}
+
+/// What a page may load and where it may send.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Who it is, if it is somebody, when it may pass.
+async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
+    let headers = &request.headers;
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if !site.options.hosts.iter().any(|known| known == bare(host) || known == "*") {
+        let detail = format!("this server does not answer to {host:?}. Name it with --host-name");
+        return Err(Problem::new(axum::http::StatusCode::MISDIRECTED_REQUEST, "WEB015", detail));
+    }
+    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    let from_page = origin.is_some() || headers.contains_key("sec-fetch-site");
+    if let Some(origin) = origin
+        && !own_origin(origin, host)
+        && !site.options.origins.iter().any(|known| known == origin)
+    {
+        return Err(Problem::denied(format!("pages of {origin} may not use this server")));
+    }
+    let identity = identify(site, request).await?;
+    if let Some(identity) = &identity {
+        let safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        // A key or a token is sent on purpose; a cookie and a loopback address travel by themselves.
+        let by_itself = match identity.by {
+            By::Session => true,
+            By::Loopback => from_page,
+            By::Key | By::Token => false,
+        };
+        if by_itself && !safe {
+            let sent = headers.get(CSRF).and_then(|token| token.to_str().ok()).unwrap_or_default();
+            if !site.directory.csrf_fits(identity, sent) {
+                return Err(Problem::denied(
+                    "the token of the page is missing or old (X-CSRF-Token): load it anew",
+                ));
+            }
+        }
+        site.limiter.take(identity.user.as_str(), site.clock().monotonic(), site.options.per_minute)?;
+    }
+    Ok(identity)
+}
+
+async fn identify(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
+    let headers = &request.headers;
+    if let Some(sent) = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()) {
+        let mut words = sent.split_ascii_whitespace();
+        let bearer = match (words.next(), words.next(), words.next()) {
+            (Some(scheme), Some(bearer), None) if scheme.eq_ignore_ascii_case("bearer") => bearer,
+            _ => return Err(crate::identity::Error::Key.into()),
+        };
+        // Clients that must send some key send anything; on one's own machine it does not matter which.
+        match site.directory.by_bearer(bearer).await {
+            Ok(identity) => return Ok(Some(identity)),
+            Err(error) => {
+                return owner(site, request).map_or_else(|| Err(error.into()), |owner| Ok(Some(owner)));
+            }
+        }
+    }
+    if let Some(cookie) = cookie(headers)
+        && let Ok(identity) = site.directory.by_cookie(&cookie)
+    {
+        return Ok(Some(identity));
+    }
+    Ok(owner(site, request))
+}
+
+/// The owner of the machine, who truly sits at it.
+fn owner(site: &Shared, request: &Parts) -> Option<Identity> {
+    let peer = request.extensions.get::<Peer>()?;
+    let handed_on = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
+        .iter()
+        .any(|name| request.headers.contains_key(*name));
+    if !site.options.loopback_owner || !peer.0.ip().to_canonical().is_loopback() || handed_on {
+        return None;
+    }
+    site.directory.owner()
+}
+
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = sent.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value.to_owned())
+}
+
+/// A host without its port.
+fn bare(host: &str) -> &str {
+    match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(rest),
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+fn own_origin(origin: &str, host: &str) -> bool {
+    origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"))
+        .is_some_and(|named| named == host)
+}
+
+/// The client's own id where it is harmless, else one of ours.
+fn request_id(site: &Shared, headers: &HeaderMap) -> String {
+    let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let harmless = |id: &&str| {
+        (8..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    match sent.filter(harmless) {
+        Some(id) => id.to_owned(),
+        None => site.new_id().map(|id| id.to_string()).unwrap_or_default(),
+    }
+}
+
+/// How many requests somebody may make: a bucket for each, which fills with time.
+#[derive(Default)]
+pub(super) struct Limiter {
+    buckets: Mutex<HashMap<String, (f64, Duration)>>,
+}
+
+/// Buckets that are remembered.
+const BUCKETS: usize = 10_000;
+
+impl Limiter {
+    fn take(&self, who: &str, now: Duration, per_minute: u32) -> Result<(), Problem> {
+        let rate = f64::from(per_minute) / 60.0;
+        // As many as a quarter of a minute gives may come at once.
+        let most = (rate * 15.0).max(1.0);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= BUCKETS && !buckets.contains_key(who) {
+            buckets.retain(|_, (left, at)| *left + now.saturating_sub(*at).as_secs_f64() * rate < most);
+        }
+        let (left, at) = buckets.entry(who.to_owned()).or_insert((most, now));
+        *left = (*left + now.saturating_sub(*at).as_secs_f64() * rate).min(most);
+        *at = now;
+        if *left < 1.0 {
+            let seconds = ((1.0 - *left) / rate).ceil();
+            return Err(Problem::busy(
+                format!("more than {per_minute} requests a minute: wait {seconds} s"),
+                seconds as u64,
+            ));
+        }
+        *left -= 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_fills_with_time() {
+        let limiter = Limiter::default();
+        let at = Duration::from_secs;
+        for _ in 0..15 {
+            limiter.take("ada", at(0), 60).unwrap();
+        }
+        assert!(
+            limiter.take("ada", at(0), 60).is_err(),
+            "15 at once are as many as a quarter of a minute gives"
+        );
+        limiter.take("bob", at(0), 60).unwrap();
+        limiter.take("ada", at(1), 60).unwrap();
+        assert!(limiter.take("ada", at(1), 60).is_err());
+    }
+
+    #[test]
+    fn hosts_and_origins_are_compared_as_a_whole() {
+        assert_eq!(bare("127.0.0.1:80"), "127.0.0.1");
+        assert_eq!(bare("[::1]:80"), "::1");
+        assert!(own_origin("http://localhost:1", "localhost:1"));
+        assert!(!own_origin("http://localhost:1.evil.example", "localhost:1"));
+        assert!(!own_origin("null", "localhost:1"));
+    }
+}

@@ -1,0 +1,366 @@
+//! Steward over HTTP: the API, the page, and the protocols of others, behind one door.
+//!
+//! Invariants
+//! - Everything is somebody's: handlers read and write with the scope of whoever asks, and what is not theirs is not there.
+//! - Work outlives its connection: a question that was taken is answered and kept, whether or not somebody still listens, and what
+//!   was missed can be heard again from the last event on.
+//! - A server that stops takes nothing new, lets what runs come to its end, and loses nothing that it took.
+//!
+//! It knows HTTP shapes and nothing of how things are done: that is `runtime`.
+
+mod admin;
+mod agents;
+mod approvals;
+mod artifacts;
+mod audit;
+mod conversations;
+mod door;
+mod extract;
+mod listen;
+mod openai;
+mod openapi;
+mod page;
+mod problem;
+mod records;
+mod runs;
+mod stream;
+mod tasks;
+mod tools;
+mod turns;
+mod uploads;
+
+pub use listen::serve;
+
+use crate::identity::{Directory, Identity};
+use crate::mcp;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use openapi::Api;
+use problem::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use steward_domain::{Coded as _, Timestamp};
+use steward_journal::clock::Clock;
+use steward_journal::note::NoteSigner;
+use steward_policy::Caller;
+use steward_runtime::ask::House;
+use steward_runtime::converse::Talker;
+use steward_runtime::run::Runner;
+use steward_runtime::toolbox::Toolbox;
+use steward_store::{Page as StorePage, Scope, Store};
+use steward_telemetry::Metrics;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// What can be set.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The names that it answers to; `*` is every name.
+    pub hosts: Vec<String>,
+    /// Other origins whose pages may use it.
+    pub origins: Vec<String>,
+    /// Whether whoever comes over loopback owns the machine while no users are set up.
+    pub loopback_owner: bool,
+    /// Requests that one identity may make in a minute.
+    pub per_minute: u32,
+    /// Questions that are worked on at once; beyond, clients are asked to wait.
+    pub at_once: usize,
+    /// How long what runs may take to come to its end when the server stops.
+    pub drain: Duration,
+    /// Whether cookies are for TLS only.
+    pub secure_cookies: bool,
+    /// Whether every request is told on the error output.
+    pub log: bool,
+    /// The home: uploads go there.
+    pub home: PathBuf,
+}
+
+/// What settings look like to an administrator; secrets are not in it.
+pub type Shown = Arc<dyn Fn() -> Json + Send + Sync>;
+
+/// Everything that requests are answered with.
+pub struct Site {
+    pub(crate) talker: Arc<Talker>,
+    runner: Runner,
+    directory: Arc<Directory>,
+    signer: Arc<NoteSigner>,
+    metrics: Option<Metrics>,
+    shown: Shown,
+    options: Options,
+    turns: turns::Turns,
+    limiter: door::Limiter,
+    /// Work that outlives its request.
+    work: TaskTracker,
+    /// Nothing new is taken.
+    stopping: AtomicBool,
+    /// Whoever listens is told that it is over.
+    over: CancellationToken,
+    requests: AtomicU64,
+    page: page::Page,
+}
+
+/// The site, as handlers hold it.
+pub(crate) type Shared = Arc<Site>;
+
+/// What a site is put together from.
+pub struct Parts {
+    /// Holds conversations.
+    pub talker: Arc<Talker>,
+    /// Runs workflows and agents.
+    pub runner: Runner,
+    /// Knows who is who.
+    pub directory: Arc<Directory>,
+    /// Signs exports of the journal.
+    pub signer: Arc<NoteSigner>,
+    /// What was counted.
+    pub metrics: Option<Metrics>,
+    /// The settings, for administrators.
+    pub shown: Shown,
+    /// What can be set.
+    pub options: Options,
+}
+
+impl Site {
+    /// A site over these parts.
+    #[must_use]
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let Parts { talker, runner, directory, signer, metrics, shown, options } = parts;
+        Arc::new(Self {
+            turns: turns::Turns::new(options.at_once),
+            talker,
+            runner,
+            directory,
+            signer,
+            metrics,
+            shown,
+            options,
+            limiter: door::Limiter::default(),
+            work: TaskTracker::new(),
+            stopping: AtomicBool::new(false),
+            over: CancellationToken::new(),
+            requests: AtomicU64::new(0),
+            page: page::Page::default(),
+        })
+    }
+
+    fn toolbox(&self) -> &Arc<Toolbox> {
+        self.talker.toolbox()
+    }
+
+    fn house(&self) -> &House {
+        self.toolbox().house()
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        &self.house().store
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        &self.house().clock
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock().now()
+    }
+
+    fn new_id(&self) -> Result<Uuid, Problem> {
+        Ok(self.house().random.uuid_v7(self.now())?)
+    }
+
+    /// Whoever asks, in policy's words.
+    fn caller(&self, identity: &Identity) -> Caller {
+        let snapshot = self.toolbox().registry().snapshot();
+        identity.caller(|domain| {
+            let named = snapshot.domains.iter().filter(|(name, _)| name.as_str() == domain);
+            let named = named.flat_map(|(_, field)| field.tools.iter().map(ToString::to_string));
+            let own = snapshot.tools.keys().filter(|tool| {
+                let found = snapshot.get(tool, None);
+                found.is_some_and(|found| found.definition.application_domain.as_str() == domain)
+            });
+            named.chain(own.map(ToString::to_string)).collect()
+        })
+    }
+
+    fn log(&self, method: &Method, path: &str, status: StatusCode, took: Duration, id: &str) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        if self.options.log {
+            let at = self.now();
+            eprintln!(
+                "{}",
+                json!({ "at": at, "method": method.as_str(), "path": path, "status": status.as_u16(), "ms": took.as_millis() as u64, "request_id": id })
+            );
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Takes nothing new and waits for what runs; what is not done in time is called off and ends with that reason.
+    pub async fn drain(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.work.close();
+        if tokio::time::timeout(self.options.drain, self.work.wait()).await.is_err() {
+            self.turns.stop_all();
+            let _what_is_left_is_dropped =
+                tokio::time::timeout(Duration::from_secs(5), self.work.wait()).await;
+        }
+        self.over.cancel();
+    }
+}
+
+/// With the scope of whoever asks.
+fn scope(identity: &Identity) -> Scope {
+    Scope::User(identity.user.clone())
+}
+
+/// A page of a list.
+#[derive(Serialize, JsonSchema)]
+struct Listed<T> {
+    items: Vec<T>,
+    next: Option<String>,
+}
+
+/// Which page.
+#[derive(Debug, Deserialize)]
+struct Paging {
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+/// The most that a page holds.
+const MOST: u32 = 200;
+
+impl Paging {
+    /// As the store counts, with one more to see whether there is a next.
+    fn page(&self) -> Result<StorePage, Problem> {
+        let limit = self.limit.unwrap_or(50);
+        if !(1..=MOST).contains(&limit) {
+            return Err(Problem::input(format!("limit must be from 1 to {MOST}, found {limit}")));
+        }
+        let offset = match self.cursor.as_deref().filter(|cursor| !cursor.is_empty()) {
+            None => 0,
+            Some(cursor) => cursor
+                .strip_prefix('p')
+                .and_then(|rest| rest.parse().ok())
+                .filter(|offset| *offset < 10_000_000)
+                .ok_or_else(|| Problem::input("cursor is not one that `next` gave"))?,
+        };
+        Ok(StorePage { limit: limit + 1, offset })
+    }
+
+    fn listed<T>(page: StorePage, mut items: Vec<T>) -> Listed<T> {
+        let limit = page.limit.saturating_sub(1);
+        let more = items.len() > limit as usize;
+        items.truncate(limit as usize);
+        Listed { items, next: more.then(|| format!("p{}", page.offset + limit)) }
+    }
+}
+
+/// How large a request may be, unless a route says otherwise.
+const BODY: usize = 1024 * 1024;
+
+/// All routes behind the door.
+pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
+    let mut api = Api::new();
+    turns::routes(&mut api);
+    conversations::routes(&mut api);
+    uploads::routes(&mut api);
+    tasks::routes(&mut api);
+    runs::routes(&mut api);
+    approvals::routes(&mut api);
+    tools::routes(&mut api);
+    records::routes(&mut api);
+    audit::routes(&mut api);
+    artifacts::routes(&mut api);
+    agents::routes(&mut api);
+    admin::routes(&mut api);
+    openai::routes(&mut api);
+    api.get("/health", "Whether the process lives").open().gives_object(200, "It does.").to(get(health));
+    api.get("/ready", "Whether it takes work").open().gives_object(200, "It does.").to(get(ready));
+    let (routes, document) = api.finish(env!("CARGO_PKG_VERSION"));
+    let document = Arc::new(document.to_string());
+    let described = move || {
+        let document = document.clone();
+        async move { ([("content-type", "application/json")], document.to_string()) }
+    };
+    let routes = routes
+        .route("/openapi.json", get(described))
+        .route("/metrics", get(metrics))
+        .fallback(page::serve)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(BODY));
+    let mcp = mcp_router(site, gateway);
+    routes.with_state(site.clone()).merge(mcp).layer(from_fn_with_state(site.clone(), door::admit))
+}
+
+/// MCP over Streamable HTTP, for whoever the door let in.
+fn mcp_router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
+    let known = site.clone();
+    let options = mcp::Options {
+        hosts: vec!["localhost".into(), "127.0.0.1".into(), "[::1]".into()]
+            .into_iter()
+            .chain(site.options.hosts.clone())
+            .collect(),
+        check: Some(Arc::new(move |parts| {
+            let identity = parts.extensions.get::<Identity>().ok_or_else(|| mcp::Refused {
+                status: StatusCode::UNAUTHORIZED,
+                challenge: Some("Bearer realm=\"steward\"".to_owned()),
+                message: crate::identity::Error::Nobody.to_string(),
+            })?;
+            let held = Some(Arc::new(known.caller(identity)));
+            Ok(mcp::Caller { user: identity.user.to_string(), grants: None, held })
+        })),
+        ..mcp::Options::default()
+    };
+    mcp::router(gateway, &options, site.over.clone())
+}
+
+async fn health() -> impl IntoResponse {
+    axum::Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// Ready when it takes work and its store answers.
+async fn ready(State(site): State<Shared>) -> Result<impl IntoResponse, Problem> {
+    if site.is_stopping() {
+        return Err(Problem::stopping());
+    }
+    let version = site.store().schema_version().await.map_err(|error| {
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            error.code(),
+            format!("the store does not answer: {error}"),
+        )
+    })?;
+    Ok(axum::Json(json!({ "status": "ready", "schema": version, "running": site.turns.running() })))
+}
+
+/// For Prometheus: numbers only. Whoever may not administer gets none.
+async fn metrics(
+    State(site): State<Shared>,
+    extract::Who(identity): extract::Who,
+) -> Result<impl IntoResponse, Problem> {
+    if !identity.may(crate::identity::Right::Admin) {
+        return Err(Problem::denied("metrics are for administrators"));
+    }
+    let told = site.metrics.as_ref().map(Metrics::render).unwrap_or_default();
+    Ok(([("content-type", Metrics::CONTENT_TYPE)], told))
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "WEB010",
+        "this address does not take that method. /openapi.json says which it takes",
+    )
+}

@@ -1,0 +1,622 @@
+//! The endpoints that clients of OpenAI know: chat completions, responses, models, embeddings.
+//!
+//! Invariants
+//! - A client that sends its whole history each time talks to one conversation of ours: what was said before is recognised.
+//! - Tools that a client brings are its own: they are named to it with their arguments, and never called here.
+
+use super::extract::{Input, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::stream::{self, Frame, Next, Source};
+use super::turns::{Say, pieces, words};
+use super::{Shared, Site};
+use crate::identity::Identity;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use steward_domain::{ConversationId, SemanticVersion, ToolName};
+use steward_runtime::run::Standing;
+use steward_tools::select::{Entry, Index, Past, Request};
+
+/// The model that is Steward itself.
+const MODEL: &str = "steward";
+/// The model behind `/v1/embeddings`.
+const EMBEDDINGS: &str = "steward-embed";
+/// How sure a client's own tool must fit.
+const SURE: f32 = 0.35;
+/// Texts that are embedded at once.
+const TEXTS: usize = 256;
+/// Histories that are recognised.
+const HISTORIES: usize = 10_000;
+
+/// A request for a completion. What is not named here is taken and has no effect.
+#[derive(Deserialize, JsonSchema)]
+struct Completion {
+    model: String,
+    #[schemars(length(min = 1, max = 1000))]
+    messages: Vec<Said>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(default)]
+    tools: Option<Vec<ClientTool>>,
+    #[serde(default)]
+    stream_options: Option<Value>,
+}
+
+/// A message.
+#[derive(Clone, Deserialize, JsonSchema)]
+struct Said {
+    role: String,
+    /// Words, or parts of which the text counts.
+    #[serde(default)]
+    content: Value,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+struct ClientTool {
+    #[serde(default)]
+    function: Option<Function>,
+    /// The flat form of `/v1/responses`.
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Value>,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Value>,
+}
+
+/// A request for a response.
+#[derive(Deserialize, JsonSchema)]
+struct Responding {
+    model: String,
+    /// Words, or messages.
+    input: Value,
+    #[serde(default)]
+    previous_response_id: Option<String>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(default)]
+    tools: Option<Vec<ClientTool>>,
+}
+
+/// A request for embeddings.
+#[derive(Deserialize, JsonSchema)]
+struct Embedding {
+    #[serde(default)]
+    model: Option<String>,
+    /// A text, or several.
+    input: Value,
+    /// `float` or `base64`.
+    #[serde(default)]
+    encoding_format: Option<String>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.get("/v1/models", "What can be talked to: Steward and its agents")
+        .gives_object(200, "`data`.")
+        .to(get(models));
+    api.post("/v1/chat/completions", "Talk to Steward as to a model; streams with `stream: true`")
+        .takes::<Completion>()
+        .gives_object(200, "A completion.")
+        .to(post(completions));
+    api.post("/v1/responses", "The same in the form of responses")
+        .takes::<Responding>()
+        .gives_object(200, "A response.")
+        .to(post(responses));
+    api.post("/v1/embeddings", "Texts as numbers, by the built-in encoder")
+        .takes::<Embedding>()
+        .gives_object(200, "`data`.")
+        .to(post(embeddings));
+}
+
+/// Errors in the form that these clients read.
+struct Wrong(Problem);
+
+impl<E: Into<Problem>> From<E> for Wrong {
+    fn from(problem: E) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl IntoResponse for Wrong {
+    fn into_response(self) -> Response {
+        let status = self.0.status();
+        let kind = match status.as_u16() {
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            500.. => "server_error",
+            _ => "invalid_request_error",
+        };
+        let body = json!({ "error": { "message": self.0.detail, "type": kind, "code": self.0.code, "param": null } });
+        let mut told = self.0.into_response();
+        *told.body_mut() = axum::body::Body::from(body.to_string());
+        told.headers_mut().insert(
+            axum::http::header::CONTENT_TYPE,
+            axum::http::HeaderValue::from_static("application/json"),
+        );
+        told
+    }
+}
+
+async fn models(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
+    let model =
+        |id: String| json!({ "id": id, "object": "model", "created": 1_767_225_600, "owned_by": "steward" });
+    let (_, agents) = site.runner.defined();
+    let agents =
+        agents.into_iter().filter(|name| identity.runs(name)).map(|name| model(format!("{MODEL}/{name}")));
+    let data: Vec<Value> =
+        [model(MODEL.to_owned()), model(EMBEDDINGS.to_owned())].into_iter().chain(agents).collect();
+    Json(json!({ "object": "list", "data": data }))
+}
+
+/// The words of a message.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Which conversations belong to which histories.
+static KNOWN: LazyLock<Mutex<HashMap<[u8; 32], ConversationId>>> = LazyLock::new(Mutex::default);
+
+/// A history as one number: whose it is, and what was said so far.
+fn history<'a>(identity: &Identity, said: impl Iterator<Item = (&'a str, String)>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(identity.user.as_str());
+    for (role, text) in said {
+        hash.update([0]);
+        hash.update(role);
+        hash.update([1]);
+        hash.update(text.trim());
+    }
+    hash.finalize().into()
+}
+
+/// What came of a request.
+enum Came {
+    /// Words.
+    Words { text: String, reply: Value },
+    /// A call of one of the client's own tools.
+    Call { name: String, arguments: String },
+}
+
+impl Site {
+    /// One of the client's own tools, when the words clearly mean it.
+    async fn own_tool(&self, tools: &[ClientTool], said: &str) -> Option<(String, String)> {
+        let version = SemanticVersion::new("1.0.0").ok()?;
+        let mut names: HashMap<String, String> = HashMap::new();
+        let entries: Vec<Entry> = tools
+            .iter()
+            .take(128)
+            .filter_map(|tool| {
+                let (name, description, parameters) = match &tool.function {
+                    Some(function) => (&function.name, &function.description, &function.parameters),
+                    None => (tool.name.as_ref()?, &tool.description, &tool.parameters),
+                };
+                let plain: String = name
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+                    .collect();
+                let known: ToolName = format!("client.{plain}").parse().ok()?;
+                names.insert(known.to_string(), name.clone());
+                Some(Entry {
+                    name: known,
+                    version: version.clone(),
+                    domain: None,
+                    description: description.clone().unwrap_or_default(),
+                    parameter_schema: parameters
+                        .clone()
+                        .and_then(|schema| schema.as_object().cloned())
+                        .unwrap_or_default(),
+                    examples: Vec::new(),
+                    past: Past::default(),
+                })
+            })
+            .collect();
+        let (encoder, said) = (self.house().encoder.clone(), said.to_owned());
+        let chosen = tokio::task::spawn_blocking(move || {
+            let mut index = Index::new(encoder);
+            index.update(&entries).ok()?;
+            let found = index.select(&Request { limit: 1, ..Request::new(&said) });
+            let best = found.candidates.into_iter().next()?;
+            let fits = best.confidence >= SURE && best.arguments.missing.is_empty();
+            fits.then(|| (best.tool.to_string(), Value::Object(best.arguments.arguments).to_string()))
+        });
+        let (name, arguments) = chosen.await.ok()??;
+        Some((names.remove(&name)?, arguments))
+    }
+
+    /// Carries out what the last message wants.
+    async fn complete(
+        self: &std::sync::Arc<Self>,
+        identity: &Identity,
+        model: &str,
+        messages: &[Said],
+        tools: &[ClientTool],
+        conversation: Option<ConversationId>,
+    ) -> Result<Came, Problem> {
+        if let Some(agent) = model.strip_prefix("steward/") {
+            return self.agent(identity, agent, messages).await;
+        }
+        if model != MODEL {
+            let detail = format!("there is no model {model:?}. GET /v1/models lists what there is");
+            return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail));
+        }
+        let last = messages.last().ok_or_else(|| Problem::input("messages: at least one is needed"))?;
+        // What the client's tool gave back is data: it is told, and nothing in it is acted on.
+        if last.role == "tool" {
+            let given = text(&last.content);
+            let value: Option<Value> = serde_json::from_str(&given).ok();
+            let told = steward_language::answer::tell(None, value.as_ref(), &given);
+            return Ok(Came::Words { text: told.text, reply: Value::Null });
+        }
+        let at = messages.iter().rposition(|message| message.role == "user");
+        let at = at.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
+        let said = messages.get(at).map(|message| text(&message.content)).unwrap_or_default();
+        if !tools.is_empty()
+            && let Some((name, arguments)) = self.own_tool(tools, &said).await
+        {
+            return Ok(Came::Call { name, arguments });
+        }
+        let spoken = |upto: usize| {
+            let kept = messages
+                .iter()
+                .take(upto)
+                .filter(|message| matches!(message.role.as_str(), "user" | "assistant"));
+            kept.map(|message| (message.role.as_str(), text(&message.content))).collect::<Vec<_>>()
+        };
+        let before = spoken(at);
+        let known = (!before.is_empty()).then(|| {
+            let key = history(identity, before.iter().map(|(role, text)| (*role, text.clone())));
+            KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied()
+        });
+        let say = Say {
+            message: said.clone(),
+            conversation_id: conversation.or(known.flatten()),
+            data: Vec::new(),
+        };
+        let reply = self.answered(identity, &say).await?;
+        let text = told(&reply);
+        if let Some(id) = reply.get("conversation_id").and_then(|id| serde_json::from_value(id.clone()).ok())
+        {
+            let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
+            let key = history(identity, so_far);
+            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= HISTORIES {
+                known.clear();
+            }
+            known.insert(key, id);
+        }
+        Ok(Came::Words { text, reply })
+    }
+
+    async fn agent(&self, identity: &Identity, name: &str, messages: &[Said]) -> Result<Came, Problem> {
+        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !plain || !identity.runs(name) {
+            return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", format!("there is no agent {name}")));
+        }
+        if self.is_stopping() {
+            return Err(Problem::stopping());
+        }
+        let said =
+            messages.iter().rfind(|message| message.role == "user").map(|message| text(&message.content));
+        let said = said.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
+        let (runner, user, name) = (self.runner.clone(), identity.user.clone(), name.to_owned());
+        let running =
+            self.work.spawn(async move { runner.start(&user, &name, Value::String(said), None).await });
+        let ran = running.await.map_err(|_| Problem::stopping())??;
+        let text = match ran.standing {
+            Standing::Completed(Value::String(text)) => text,
+            Standing::Completed(result) => steward_language::answer::plain(&result),
+            Standing::Failed(why) => return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, "ENG003", why)),
+            Standing::Cancelled(by) => format!("It was called off by {by}."),
+            Standing::Waiting => format!("It waits for a person to decide: task {}.", ran.task),
+            Standing::HandedOver => return Err(Problem::stopping()),
+        };
+        Ok(Came::Words { text, reply: json!({ "task_id": ran.task }) })
+    }
+}
+
+/// The words of a reply, with what can be chosen and the first table, for clients that show text only.
+fn told(reply: &Value) -> String {
+    let mut text = words(reply);
+    let options = reply.pointer("/question/options").and_then(Value::as_array);
+    for (place, option) in options.into_iter().flatten().enumerate() {
+        let label = option.get("label").and_then(Value::as_str).unwrap_or_default();
+        if !text.contains(label) {
+            text.push_str(&format!("\n{}. {label}", place + 1));
+        }
+    }
+    text
+}
+
+/// A rough count: four letters are a token.
+fn usage(messages: usize, text: &str) -> Value {
+    let (prompt, completion) = (messages / 4 + 1, text.len() / 4 + 1);
+    json!({ "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion })
+}
+
+async fn completions(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Input(wanted): Input<Completion>,
+) -> Result<Response, Wrong> {
+    if wanted.messages.len() > 1000 {
+        return Err(Problem::input("messages: at most 1000 at once").into());
+    }
+    let id = format!("chatcmpl-{}", site.new_id()?.simple());
+    let created = site.now().micros() / 1_000_000;
+    let model = wanted.model.clone();
+    let size: usize = wanted.messages.iter().map(|message| text(&message.content).len()).sum();
+    let counted = wanted
+        .stream_options
+        .as_ref()
+        .and_then(|options| options.get("include_usage"))
+        .and_then(Value::as_bool);
+    let streams = wanted.stream == Some(true);
+    let tools = wanted.tools.unwrap_or_default();
+    let (one, called) = (site.clone(), format!("call_{}", site.new_id()?.simple()));
+    let came = async move { one.complete(&identity, &wanted.model, &wanted.messages, &tools, None).await };
+    if !streams {
+        let came = came.await?;
+        let (message, finish, size) = match &came {
+            Came::Words { text, reply } => (
+                json!({ "role": "assistant", "content": text, "refusal": null }),
+                "stop",
+                (usage(size, text), reply.clone()),
+            ),
+            Came::Call { name, arguments } => (
+                json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": called, "type": "function",
+                    "function": { "name": name, "arguments": arguments } }] }),
+                "tool_calls",
+                (usage(size, arguments), Value::Null),
+            ),
+        };
+        let mut body = json!({
+            "id": id, "object": "chat.completion", "created": created, "model": model, "usage": size.0,
+            "choices": [{ "index": 0, "message": message, "finish_reason": finish, "logprobs": null }],
+        });
+        if let (Some(body), false) = (body.as_object_mut(), size.1.is_null()) {
+            body.insert("steward".into(), size.1);
+        }
+        return Ok(Json(body).into_response());
+    }
+    let chunk = move |delta: Value, finish: Option<&str>| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish, "logprobs": null });
+        let body = json!({ "id": id, "object": "chat.completion.chunk", "created": created, "model": model, "choices": [choice] });
+        Frame::data(body.to_string())
+    };
+    let first = chunk(json!({ "role": "assistant", "content": "" }), None);
+    let rest = async move {
+        let mut frames = match came.await {
+            Ok(Came::Words { text, .. }) => {
+                let mut frames: Vec<Frame> =
+                    pieces(&text).map(|piece| chunk(json!({ "content": piece }), None)).collect();
+                frames.push(chunk(json!({}), Some("stop")));
+                if counted == Some(true) {
+                    let mut last: Value =
+                        serde_json::from_str(&chunk(json!({}), None).data).unwrap_or_default();
+                    if let Some(last) = last.as_object_mut() {
+                        last.insert("choices".into(), json!([]));
+                        last.insert("usage".into(), usage(size, &text));
+                    }
+                    frames.push(Frame::data(last.to_string()));
+                }
+                frames
+            }
+            Ok(Came::Call { name, arguments }) => vec![
+                chunk(
+                    json!({ "tool_calls": [{ "index": 0, "id": called, "type": "function", "function": { "name": name, "arguments": arguments } }] }),
+                    None,
+                ),
+                chunk(json!({}), Some("tool_calls")),
+            ],
+            Err(problem) => {
+                let error = json!({ "error": { "message": problem.detail, "type": "server_error", "code": problem.code } });
+                vec![Frame::data(error.to_string())]
+            }
+        };
+        frames.push(Frame::data("[DONE]"));
+        frames
+    };
+    Ok(stream::respond(&site, Later { first: Some(vec![first]), rest: Some(Box::pin(rest)) }))
+}
+
+type Frames = Pin<Box<dyn Future<Output = Vec<Frame>> + Send>>;
+
+/// Something at once, and the rest when it is there.
+pub(super) struct Later {
+    pub(super) first: Option<Vec<Frame>>,
+    pub(super) rest: Option<Frames>,
+}
+
+impl Source for Later {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            if let Some(first) = self.first.take() {
+                return Some(first);
+            }
+            let frames = self.rest.as_mut()?.await;
+            self.rest = None;
+            Some(frames)
+        })
+    }
+}
+
+/// The conversation that an id of ours holds.
+fn conversation_of(id: &str) -> Option<ConversationId> {
+    let simple = id.strip_prefix("resp_")?.split('_').next()?;
+    uuid::Uuid::try_parse(simple).ok().map(ConversationId)
+}
+
+async fn responses(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Input(wanted): Input<Responding>,
+) -> Result<Response, Wrong> {
+    let messages: Vec<Said> = match &wanted.input {
+        Value::String(said) => vec![Said { role: "user".into(), content: said.as_str().into() }],
+        Value::Array(items) if items.len() <= 1000 => items
+            .iter()
+            .map(|item| match item.get("type").and_then(Value::as_str) {
+                Some("function_call_output") => {
+                    Ok(Said { role: "tool".into(), content: item.get("output").cloned().unwrap_or_default() })
+                }
+                Some("function_call") => Ok(Said { role: "assistant".into(), content: Value::Null }),
+                _ => serde_json::from_value(item.clone()),
+            })
+            .collect::<Result<_, _>>()
+            .map_err(|error| Problem::input(format!("input: {error}")))?,
+        _ => return Err(Problem::input("input: words, or a list of messages").into()),
+    };
+    let conversation = match wanted.previous_response_id.as_deref() {
+        None => None,
+        Some(id) => Some(conversation_of(id).ok_or_else(|| Problem::missing("response", id))?),
+    };
+    let tools = wanted.tools.unwrap_or_default();
+    let came = site.complete(&identity, &wanted.model, &messages, &tools, conversation).await?;
+    let turn = site.new_id()?.simple();
+    let created = site.now().micros() / 1_000_000;
+    let (output, text, reply) = match came {
+        Came::Words { text, reply } => {
+            let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
+            let message = json!({ "type": "message", "id": format!("msg_{turn}"), "status": "completed", "role": "assistant", "content": content });
+            (message, text, reply)
+        }
+        Came::Call { name, arguments } => {
+            let call = json!({ "type": "function_call", "id": format!("fc_{turn}"), "call_id": format!("call_{turn}"), "status": "completed", "name": name, "arguments": arguments });
+            (call, String::new(), Value::Null)
+        }
+    };
+    let talk = reply.get("conversation_id").and_then(Value::as_str).map(|id| id.replace('-', ""));
+    let id = format!("resp_{}_{turn}", talk.unwrap_or_else(|| uuid::Uuid::nil().simple().to_string()));
+    let used = usage(messages.iter().map(|message| text_len(&message.content)).sum(), &text);
+    let response = |status: &str, output: Value| {
+        json!({
+            "id": id, "object": "response", "created_at": created, "status": status, "model": wanted.model, "output": output,
+            "error": null, "incomplete_details": null, "instructions": null, "metadata": {}, "parallel_tool_calls": false,
+            "temperature": null, "top_p": null, "tool_choice": "auto", "tools": [], "previous_response_id": wanted.previous_response_id,
+            "usage": { "input_tokens": used["prompt_tokens"], "output_tokens": used["completion_tokens"], "total_tokens": used["total_tokens"],
+                "input_tokens_details": { "cached_tokens": 0 }, "output_tokens_details": { "reasoning_tokens": 0 } },
+        })
+    };
+    let whole = response("completed", json!([output]));
+    if wanted.stream != Some(true) {
+        return Ok(Json(whole).into_response());
+    }
+    let mut number = 0;
+    let mut event = |kind: &'static str, mut data: Value| {
+        if let Some(data) = data.as_object_mut() {
+            data.insert("type".into(), kind.into());
+            data.insert("sequence_number".into(), number.into());
+        }
+        number += 1;
+        Frame { id: None, name: Some(kind), data: data.to_string() }
+    };
+    let mut frames = vec![
+        event("response.created", json!({ "response": response("in_progress", json!([])) })),
+        event("response.output_item.added", json!({ "output_index": 0, "item": output })),
+    ];
+    if !text.is_empty() {
+        let item = format!("msg_{turn}");
+        let part = json!({ "type": "output_text", "text": "", "annotations": [] });
+        frames.push(event(
+            "response.content_part.added",
+            json!({ "item_id": item, "output_index": 0, "content_index": 0, "part": part }),
+        ));
+        for piece in pieces(&text) {
+            frames.push(event("response.output_text.delta", json!({ "item_id": item, "output_index": 0, "content_index": 0, "delta": piece, "logprobs": [] })));
+        }
+        frames.push(event(
+            "response.output_text.done",
+            json!({ "item_id": item, "output_index": 0, "content_index": 0, "text": text, "logprobs": [] }),
+        ));
+    }
+    frames.push(event("response.output_item.done", json!({ "output_index": 0, "item": output })));
+    frames.push(event("response.completed", json!({ "response": whole })));
+    Ok(stream::respond(&site, Later { first: Some(frames), rest: None }))
+}
+
+fn text_len(content: &Value) -> usize {
+    text(content).len()
+}
+
+async fn embeddings(
+    State(site): State<Shared>,
+    Who(_): Who,
+    Input(wanted): Input<Embedding>,
+) -> Result<Json<Value>, Wrong> {
+    let texts: Vec<String> = match &wanted.input {
+        Value::String(one) => vec![one.clone()],
+        Value::Array(many) => {
+            let texts: Option<Vec<String>> = many.iter().map(|one| one.as_str().map(str::to_owned)).collect();
+            texts.ok_or_else(|| Problem::input("input: send texts; tokens are not taken"))?
+        }
+        _ => return Err(Problem::input("input: a text, or a list of texts").into()),
+    };
+    if texts.is_empty() || texts.len() > TEXTS || texts.iter().any(String::is_empty) {
+        return Err(Problem::input(format!("input: 1 to {TEXTS} texts, none of them empty")).into());
+    }
+    let as_text = match wanted.encoding_format.as_deref() {
+        None | Some("float") => false,
+        Some("base64") => true,
+        Some(other) => {
+            return Err(Problem::input(format!("encoding_format: float or base64, found {other:?}")).into());
+        }
+    };
+    let size: usize = texts.iter().map(String::len).sum();
+    let encoder = site.house().encoder.clone();
+    let made = tokio::task::spawn_blocking(move || {
+        texts.iter().map(|text| encoder.embed(text)).collect::<Option<Vec<_>>>()
+    });
+    let vectors = made.await.ok().flatten().ok_or_else(|| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "WEB013", "the encoder cannot be used here")
+    })?;
+    let data: Vec<Value> = vectors
+        .iter()
+        .enumerate()
+        .map(|(index, vector)| {
+            let embedding = if as_text {
+                Value::from(
+                    STANDARD
+                        .encode(vector.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()),
+                )
+            } else {
+                json!(vector.to_vec())
+            };
+            json!({ "object": "embedding", "index": index, "embedding": embedding })
+        })
+        .collect();
+    let tokens = size / 4 + 1;
+    let model = wanted.model.unwrap_or_else(|| EMBEDDINGS.to_owned());
+    Ok(Json(
+        json!({ "object": "list", "data": data, "model": model, "usage": { "prompt_tokens": tokens, "total_tokens": tokens } }),
+    ))
+}

@@ -1,0 +1,141 @@
+//! Errors as answers: `application/problem+json` with our codes, what went wrong and what to do.
+
+use axum::Json;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+use steward_domain::{Coded, ErrorClass};
+
+/// What a client is told.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(super) struct Problem {
+    /// The page that explains the code.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The status in words.
+    title: String,
+    /// The HTTP status.
+    status: u16,
+    /// The code of the error, such as `RUN007`.
+    pub(super) code: String,
+    /// What went wrong, and what to do.
+    pub(super) detail: String,
+    /// The request, as the log has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    #[serde(skip)]
+    retry_after: Option<u64>,
+}
+
+impl Problem {
+    /// With this status.
+    pub(super) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("/page/errors/{code}"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            code: code.to_owned(),
+            detail: detail.into(),
+            request_id: None,
+            retry_after: None,
+        }
+    }
+
+    /// There is no such thing, or it is somebody else's: both read the same.
+    pub(super) fn missing(what: &str, id: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "STO001", format!("there is no {what} {id}"))
+    }
+
+    /// What was sent cannot be read.
+    pub(super) fn input(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "WEB010", detail)
+    }
+
+    /// It is not granted.
+    pub(super) fn denied(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "WEB011", detail)
+    }
+
+    /// Too much at once.
+    pub(super) fn busy(detail: impl Into<String>, seconds: u64) -> Self {
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "WEB012", detail);
+        Self { retry_after: Some(seconds.max(1)), ..problem }
+    }
+
+    /// This server stops.
+    pub(super) fn stopping() -> Self {
+        let problem = Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "WEB013",
+            "this server is stopping. Ask again in a moment: another one takes over",
+        );
+        Self { retry_after: Some(2), ..problem }
+    }
+
+    /// Of this request.
+    pub(super) fn of(mut self, request: &str) -> Self {
+        self.request_id = Some(request.to_owned());
+        self
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, retry) = (self.status(), self.retry_after);
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = retry {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"steward\""));
+        }
+        response
+    }
+}
+
+impl<E: Coded> From<E> for Problem {
+    fn from(error: E) -> Self {
+        let status = status_of(error.code(), error.class());
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            // What went wrong inside is for the log; the person is told where to look.
+            eprintln!("{} {error}", error.code());
+        }
+        let problem = Self::new(status, error.code(), error.to_string());
+        let transient = error.class() == ErrorClass::Transient;
+        Self { retry_after: transient.then_some(2), ..problem }
+    }
+}
+
+fn status_of(code: &str, class: ErrorClass) -> StatusCode {
+    match (code, class) {
+        ("WEB001" | "WEB002" | "WEB003", _) => StatusCode::UNAUTHORIZED,
+        (
+            "STO001" | "RUN002" | "RUN004" | "RUN006" | "RUN007" | "RUN012" | "TOL002" | "TOL020" | "WEB006",
+            _,
+        ) => StatusCode::NOT_FOUND,
+        (
+            "STO002" | "RUN008" | "RUN011" | "RUN016" | "TOL003" | "TOL009" | "TOL012" | "TOL013" | "DOM002",
+            _,
+        ) => StatusCode::CONFLICT,
+        ("RUN014" | "TOL014", _) => StatusCode::PAYLOAD_TOO_LARGE,
+        ("TOL007", _) => StatusCode::TOO_MANY_REQUESTS,
+        // A tool that fails is not a server that fails.
+        (
+            "TOL008" | "TOL010" | "TOL011" | "TOL021" | "TOL022" | "TOL023" | "TOL024" | "TOL026" | "TOL031",
+            _,
+        ) => StatusCode::FAILED_DEPENDENCY,
+        (_, ErrorClass::Denied) => StatusCode::FORBIDDEN,
+        (_, ErrorClass::User) => StatusCode::UNPROCESSABLE_ENTITY,
+        (_, ErrorClass::Transient) => StatusCode::SERVICE_UNAVAILABLE,
+        (_, ErrorClass::Bug) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

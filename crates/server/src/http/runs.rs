@@ -1,0 +1,116 @@
+//! Workflows and agents: which there are, what they look like, and running them.
+
+use super::extract::{At, Input, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::tasks::drawn;
+use super::{Listed, Shared};
+use crate::identity::{Identity, Right};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use steward_domain::TaskId;
+
+/// A workflow or an agent in a list.
+#[derive(Serialize, JsonSchema)]
+struct Line {
+    name: String,
+    /// `workflow` or `agent`.
+    kind: &'static str,
+    /// What it is called.
+    description: String,
+    /// What is wrong with its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// What a run is given.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    /// Anything: an object for workflows, words for agents.
+    #[serde(default)]
+    input: Value,
+}
+
+/// That a run was begun.
+#[derive(Serialize, JsonSchema)]
+struct Begun {
+    task_id: TaskId,
+    /// Where it is heard.
+    events: String,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.get("/api/v1/workflows", "Workflows and agents that you may run")
+        .needs(Right::Run)
+        .gives_page::<Line>()
+        .to(get(list));
+    api.get("/api/v1/workflows/{name}", "One of them, with its graph")
+        .needs(Right::Run)
+        .gives_object(200, "`name`, `title`, `nodes`, `edges`, `mermaid`, `svg`.")
+        .to(get(show));
+    api.post("/api/v1/workflows/{name}/runs", "Run it; whoever is free takes it up")
+        .needs(Right::Run)
+        .takes::<Given>()
+        .gives::<Begun>(202, "It waits for its turn.")
+        .to(post(run));
+}
+
+/// A name of the home, never a file: what a client sends must not reach the disk.
+fn granted(identity: &Identity, name: &str) -> Result<(), Problem> {
+    let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if plain && identity.runs(name) {
+        return Ok(());
+    }
+    Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", format!("there is no workflow or agent {name}")))
+}
+
+async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Line>> {
+    let (workflows, agents) = site.runner.defined();
+    let named = workflows
+        .into_iter()
+        .map(|name| (name, "workflow"))
+        .chain(agents.into_iter().map(|name| (name, "agent")));
+    let mut items = Vec::new();
+    for (name, kind) in named.filter(|(name, _)| granted(&identity, name).is_ok()) {
+        let (description, problem) = match site.runner.program(&name).await {
+            Ok(program) => (program.definition().root.title().to_string(), None),
+            Err(error) => (String::new(), Some(error.to_string())),
+        };
+        items.push(Line { name, kind, description, problem });
+    }
+    Json(Listed { items, next: None })
+}
+
+async fn show(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(name): At<String>,
+) -> Result<Json<Value>, Problem> {
+    granted(&identity, &name)?;
+    let program = site.runner.program(&name).await?;
+    let mut document = drawn(&program, None);
+    if let Some(document) = document.as_object_mut() {
+        document.insert("name".into(), json!(name));
+    }
+    Ok(Json(document))
+}
+
+async fn run(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(name): At<String>,
+    Input(Given { input }): Input<Given>,
+) -> Result<(StatusCode, Json<Begun>), Problem> {
+    granted(&identity, &name)?;
+    if site.is_stopping() {
+        return Err(Problem::stopping());
+    }
+    let task_id = site.runner.submit(&identity.user, &name, &input).await?;
+    Ok((StatusCode::ACCEPTED, Json(Begun { task_id, events: format!("/api/v1/tasks/{task_id}/events") })))
+}

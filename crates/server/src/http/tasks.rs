@@ -1,0 +1,314 @@
+//! Tasks: what they are, what they did, how they go; and for runs their graph and their states.
+
+use super::extract::{At, Input, Queried, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::stream::{self, Frame, Next, Source};
+use super::{Listed, Paging, Shared, scope};
+use crate::identity::{Identity, Right};
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::{get, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+use steward_domain::{Label, States as _, Task, TaskId, TaskStatus, TraceLog};
+use steward_engine::{NodeStatus, NodeWork, Program, State as RunState};
+use steward_runtime::run::{Ran, Standing, history};
+use steward_store::{Scope, TaskFilter};
+
+#[derive(Deserialize)]
+struct Wanted {
+    limit: Option<u32>,
+    cursor: Option<String>,
+    status: Option<TaskStatus>,
+}
+
+/// Where a fork begins.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Fork {
+    /// How many events to take over.
+    steps: u32,
+}
+
+/// How a run stands.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Stands {
+    pub(super) task_id: TaskId,
+    pub(super) status: &'static str,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub(super) result: Value,
+}
+
+impl From<Ran> for Stands {
+    fn from(ran: Ran) -> Self {
+        let (status, result) = match ran.standing {
+            Standing::Completed(result) => ("completed", result),
+            Standing::Failed(why) => ("failed", why.into()),
+            Standing::Cancelled(by) => ("cancelled", by.into()),
+            Standing::Waiting => ("paused", Value::Null),
+            Standing::HandedOver => ("running", Value::Null),
+        };
+        Self { task_id: ran.task, status, result }
+    }
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let states = json!({ "type": "string", "enum": ["pending", "running", "paused", "completed", "failed", "cancelled"] });
+    api.get("/api/v1/tasks", "Your tasks, newest first")
+        .paged()
+        .query("status", states, "Only those in this state.")
+        .gives_page::<Task>()
+        .to(get(list));
+    api.get("/api/v1/tasks/{id}", "A task")
+        .gives_object(200, "`task`, `artifacts`, `checkpoints`, `is_run`.")
+        .to(get(show));
+    api.get("/api/v1/tasks/{id}/trace", "What a task did, step by step")
+        .gives::<TraceLog>(200, "The trace.")
+        .to(get(trace));
+    api.get("/api/v1/tasks/{id}/events", "Hear a task as it goes; Last-Event-ID goes on where somebody was")
+        .gives_kind(200, "entry, task, done.", "text/event-stream")
+        .to(get(events));
+    api.get("/api/v1/tasks/{id}/graph", "The graph of a run, with the state of its nodes")
+        .gives_object(200, "`title`, `nodes`, `edges`, `mermaid`, `svg`.")
+        .to(get(graph));
+    api.get("/api/v1/tasks/{id}/states/{n}", "The state of a run after so many of its events")
+        .gives_object(200, "`step`, `steps`, `event`, `effects`, `state`.")
+        .to(get(state));
+    api.post("/api/v1/tasks/{id}/cancel", "Call a run off")
+        .needs(Right::Run)
+        .gives::<Stands>(200, "How it stands.")
+        .to(post(cancel));
+    api.post("/api/v1/tasks/{id}/resume", "Go on with a run that was interrupted")
+        .needs(Right::Run)
+        .gives::<Stands>(200, "How it stands.")
+        .to(post(resume));
+    api.post("/api/v1/tasks/{id}/fork", "Begin another run with the first events of one")
+        .needs(Right::Run)
+        .takes::<Fork>()
+        .gives::<Stands>(200, "The new run.")
+        .to(post(fork));
+}
+
+async fn list(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Queried(wanted): Queried<Wanted>,
+) -> Result<Json<Listed<Task>>, Problem> {
+    let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
+    let found = site.store().tasks(&scope(&identity), TaskFilter { status: wanted.status }, page).await?;
+    Ok(Json(Paging::listed(page, found.into_iter().map(steward_domain::Valid::into_inner).collect())))
+}
+
+async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Problem> {
+    let found = site.store().task(&scope(identity), id).await?;
+    found.map(steward_domain::Valid::into_inner).ok_or_else(|| Problem::missing("task", id))
+}
+
+async fn show(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+) -> Result<Json<Value>, Problem> {
+    let task = own(&site, &identity, id).await?;
+    let scope = scope(&identity);
+    let artifacts = site.store().artifacts(&scope, id).await?;
+    let checkpoints = site.store().checkpoints(&scope, id).await?;
+    // A single call that waits has a checkpoint, too, but no events.
+    let is_run = checkpoints.iter().any(|one| one.position.as_str() != "approval");
+    let artifacts: Vec<Value> = artifacts.iter().map(|one| super::artifacts::shown(one)).collect();
+    Ok(Json(
+        json!({ "task": task, "artifacts": artifacts, "checkpoints": checkpoints.len(), "is_run": is_run }),
+    ))
+}
+
+async fn trace(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+) -> Result<Json<TraceLog>, Problem> {
+    let found = steward_store::trace::trace(&**site.store(), &scope(&identity), id).await?;
+    found.map(|trace| Json(trace.into_inner())).ok_or_else(|| Problem::missing("task", id))
+}
+
+async fn events(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    own(&site, &identity, id).await?;
+    let watcher = Watcher {
+        site: site.clone(),
+        scope: scope(&identity),
+        task: id,
+        heard: stream::last_event(&headers),
+        status: None,
+        over: false,
+    };
+    Ok(stream::respond(&site, watcher))
+}
+
+/// Hears a task out of its journal, wherever it runs.
+struct Watcher {
+    site: Shared,
+    scope: Scope,
+    task: TaskId,
+    heard: u64,
+    status: Option<TaskStatus>,
+    over: bool,
+}
+
+/// How often the journal is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+impl Watcher {
+    /// What is new: entries first, then the state that they led to.
+    async fn look(&mut self) -> Option<Vec<Frame>> {
+        let store = self.site.store();
+        let task = store.task(&self.scope, self.task).await.ok().flatten()?;
+        let entries = store.entries(&self.scope, self.task.into(), self.heard, 200).await.ok()?;
+        let mut frames: Vec<Frame> = entries
+            .iter()
+            .map(|one| {
+                let entry = &one.entry;
+                let data: Value = serde_json::from_str(&entry.event_data).unwrap_or_default();
+                let told = json!({
+                    "sequence_number": entry.sequence, "timestamp": entry.timestamp, "event_type": entry.event_type.name(),
+                    "actor": entry.actor, "event_data": data,
+                });
+                Frame::new(entry.sequence, "entry", &told)
+            })
+            .collect();
+        self.heard = entries.last().map_or(self.heard, |last| last.entry.sequence);
+        if self.status != Some(task.status) {
+            self.status = Some(task.status);
+            frames.push(Frame { id: None, name: Some("task"), data: json!(*task).to_string() });
+        }
+        if task.status.is_final() && entries.len() < 200 {
+            self.over = true;
+            frames.push(Frame { id: None, name: Some("done"), data: "{}".to_owned() });
+        }
+        Some(frames)
+    }
+}
+
+impl Source for Watcher {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            while !self.over {
+                let frames = self.look().await?;
+                if !frames.is_empty() {
+                    return Some(frames);
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+            None
+        })
+    }
+}
+
+/// A program as nodes and ways, with the state of each node.
+pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
+    let nodes = program.nodes().iter().map(|node| {
+        let kind = match node.work {
+            NodeWork::Agent(_) => "agent",
+            NodeWork::Tool(_) => "tool",
+            NodeWork::Condition => "condition",
+            NodeWork::Human => "human",
+            NodeWork::Parallel { .. } => "parallel",
+        };
+        let status =
+            match state.and_then(|state| state.node(program, node.name.as_str())).map(|run| run.status) {
+                Some(NodeStatus::Done) => "done",
+                Some(NodeStatus::Running) => "running",
+                Some(NodeStatus::Asking) => "waiting",
+                Some(NodeStatus::Failed | NodeStatus::Cancelled) => "failed",
+                _ => "idle",
+            };
+        json!({ "name": node.name, "kind": kind, "status": status })
+    });
+    let edges =
+        program.ways().into_iter().map(|(from, to, label)| json!({ "from": from, "to": to, "label": label }));
+    json!({
+        "title": program.definition().root.title(), "nodes": nodes.collect::<Vec<_>>(), "edges": edges.collect::<Vec<_>>(),
+        "mermaid": program.to_mermaid(state), "svg": program.to_svg(state),
+    })
+}
+
+async fn graph(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+) -> Result<Json<Value>, Problem> {
+    own(&site, &identity, id).await?;
+    let (program, events) = history(&**site.store(), &scope(&identity), id).await?;
+    let state = steward_engine::fold(&program, &events);
+    Ok(Json(drawn(&program, Some(&state))))
+}
+
+async fn state(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At((id, n)): At<(TaskId, u32)>,
+) -> Result<Json<Value>, Problem> {
+    own(&site, &identity, id).await?;
+    let at = steward_runtime::run::at(&**site.store(), &scope(&identity), id, n as usize).await?;
+    Ok(Json(
+        json!({ "step": at.step, "steps": at.steps, "event": at.event, "effects": at.effects, "state": at.state }),
+    ))
+}
+
+async fn cancel(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+) -> Result<Json<Stands>, Problem> {
+    own(&site, &identity, id).await?;
+    let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
+    let ran = site.runner.cancel(&scope(&identity), id, &by).await?;
+    Ok(Json(ran.into()))
+}
+
+/// What is taken up runs beside this request; it is told as soon as it ends, or that it runs.
+pub(super) async fn beside(
+    site: &Shared,
+    id: TaskId,
+    run: impl Future<Output = steward_runtime::Result<Ran>> + Send + 'static,
+) -> Result<Json<Stands>, Problem> {
+    if site.is_stopping() {
+        return Err(Problem::stopping());
+    }
+    let running = site.work.spawn(run);
+    match tokio::time::timeout(Duration::from_millis(500), running).await {
+        Ok(Ok(ran)) => Ok(Json(ran?.into())),
+        Ok(Err(_)) => Err(Problem::stopping()),
+        Err(_) => Ok(Json(Stands { task_id: id, status: "running", result: Value::Null })),
+    }
+}
+
+async fn resume(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+) -> Result<Json<Stands>, Problem> {
+    own(&site, &identity, id).await?;
+    let (runner, scope) = (site.runner.clone(), scope(&identity));
+    beside(&site, id, async move { runner.resume(&scope, id, None).await }).await
+}
+
+async fn fork(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<TaskId>,
+    Input(Fork { steps }): Input<Fork>,
+) -> Result<Json<Stands>, Problem> {
+    own(&site, &identity, id).await?;
+    let (runner, scope) = (site.runner.clone(), scope(&identity));
+    let ran = runner.fork(&scope, id, steps as usize, None).await?;
+    Ok(Json(ran.into()))
+}

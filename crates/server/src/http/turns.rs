@@ -1,0 +1,441 @@
+//! Something that was said, worked on: taken at once, worked on beside the connection, heard as it goes.
+//!
+//! Invariant: a turn belongs to whoever said it. It is worked on to its end whether or not somebody listens; its events are kept for a
+//! while, so that a broken stream goes on where it was.
+
+use super::extract::{At, Input, Who};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::stream::{self, Frame, Next, Source};
+use super::{Shared, Site};
+use crate::identity::Identity;
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use steward_domain::{ConversationId, UserId};
+use steward_runtime::converse::{Heard, Turn};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// How long a turn that ended can be heard again.
+const KEPT: Duration = Duration::from_secs(900);
+/// Turns that are remembered.
+const MOST: usize = 10_000;
+/// Words that are told at once.
+const PIECE: usize = 24;
+
+/// Something that somebody says.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Say {
+    /// In their words.
+    #[schemars(length(min = 1, max = 100_000))]
+    pub(super) message: String,
+    /// The conversation; a new one when there is none.
+    #[serde(default)]
+    pub(super) conversation_id: Option<ConversationId>,
+    /// Data to ask about: `upload:ID` of something that was uploaded. The owner of the machine may name files.
+    #[serde(default)]
+    #[schemars(length(max = 20))]
+    pub(super) data: Vec<String>,
+}
+
+/// That it was taken.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Taken {
+    turn_id: Uuid,
+    /// Where it is heard.
+    events: String,
+}
+
+/// How a turn stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    Running,
+    Done,
+    Failed,
+    Cancelled,
+}
+
+/// A turn, as it is heard.
+pub(super) struct Live {
+    id: Uuid,
+    user: UserId,
+    frames: Mutex<Vec<Frame>>,
+    told: watch::Sender<usize>,
+    ended: Mutex<Option<(Standing, Value, Duration)>>,
+    pub(super) stop: CancellationToken,
+}
+
+impl Live {
+    fn tell(&self, name: &'static str, data: &Value) {
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = frames.len() as u64 + 1;
+        frames.push(Frame::new(id, name, data));
+        self.told.send_replace(frames.len());
+    }
+
+    fn end(&self, standing: Standing, document: Value, now: Duration) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((standing, document, now));
+        self.tell("done", &json!({}));
+    }
+
+    fn after(&self, heard: usize) -> Vec<Frame> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).iter().skip(heard).cloned().collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+/// Somebody's key against doing things twice.
+type Once = (UserId, String);
+
+/// All turns of this process.
+pub(super) struct Turns {
+    at_once: usize,
+    running: AtomicUsize,
+    live: Mutex<HashMap<Uuid, Arc<Live>>>,
+    once: Mutex<HashMap<Once, Uuid>>,
+}
+
+/// One of the places at work.
+struct Place(Shared);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.turns.running.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Turns {
+    pub(super) fn new(at_once: usize) -> Self {
+        Self { at_once, running: AtomicUsize::new(0), live: Mutex::default(), once: Mutex::default() }
+    }
+
+    pub(super) fn running(&self) -> usize {
+        self.running.load(Ordering::Acquire)
+    }
+
+    pub(super) fn stop_all(&self) {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|live| live.stop.cancel());
+    }
+
+    fn of(&self, id: Uuid, user: &UserId) -> Result<Arc<Live>, Problem> {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        live.filter(|live| live.user == *user).ok_or_else(|| Problem::missing("turn", id))
+    }
+
+    /// What ended long ago is forgotten: it is in the store.
+    fn sweep(&self, now: Duration) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = |one: &Live| {
+            let ended = one.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.as_ref().is_some_and(|(.., at)| now.saturating_sub(*at) > KEPT)
+        };
+        live.retain(|_, one| !old(one));
+        if live.len() >= MOST {
+            live.retain(|_, one| !one.is_over());
+        }
+        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        once.retain(|_, id| live.contains_key(id));
+    }
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.post("/api/v1/turns", "Say something; it is worked on beside this request")
+        .takes::<Say>()
+        .gives::<Taken>(202, "It was taken; listen to its events.")
+        .to(post(take));
+    api.get("/api/v1/turns/{id}", "How something that was said stands")
+        .gives_object(200, "`status`, and `reply` or `problem` once it ended.")
+        .to(get(standing));
+    api.delete("/api/v1/turns/{id}", "Call it off")
+        .gives_nothing("It ends as soon as it can.")
+        .to(delete(call_off));
+    api.get("/api/v1/turns/{id}/events", "Hear it as it goes; Last-Event-ID goes on where somebody was")
+        .gives_kind(200, "understood, began, ended, text, reply, problem, done.", "text/event-stream")
+        .to(get(events));
+    api.post(
+        "/api/v1/ask",
+        "Say something and wait for the answer; as events with `Accept: text/event-stream`",
+    )
+    .takes::<Say>()
+    .gives_object(200, "The reply.")
+    .to(post(ask));
+}
+
+impl Site {
+    /// What was said, ready to be worked on.
+    pub(super) fn turn(&self, identity: &Identity, say: &Say) -> Result<Turn, Problem> {
+        if say.data.len() > 20 {
+            return Err(Problem::input("data: at most 20 sources at once"));
+        }
+        let data = say.data.iter().map(|named| self.source(identity, named)).collect::<Result<_, _>>()?;
+        Ok(Turn {
+            said: say.message.clone(),
+            conversation: say.conversation_id,
+            caller: self.caller(identity),
+            data,
+        })
+    }
+
+    /// Begins to work on it, unless there is too much to do.
+    pub(super) fn begin(self: &Arc<Self>, identity: &Identity, turn: Turn) -> Result<Arc<Live>, Problem> {
+        if self.is_stopping() {
+            return Err(Problem::stopping());
+        }
+        let running = self.turns.running.fetch_add(1, Ordering::AcqRel);
+        let place = Place(self.clone());
+        if running >= self.turns.at_once {
+            return Err(Problem::busy(
+                format!("{running} questions are being worked on. Ask again in a moment"),
+                2,
+            ));
+        }
+        self.turns.sweep(self.clock().monotonic());
+        let live = Arc::new(Live {
+            id: self.new_id()?,
+            user: identity.user.clone(),
+            frames: Mutex::default(),
+            told: watch::Sender::new(0),
+            ended: Mutex::default(),
+            stop: CancellationToken::new(),
+        });
+        self.turns.live.lock().unwrap_or_else(PoisonError::into_inner).insert(live.id, live.clone());
+        let (site, one) = (self.clone(), live.clone());
+        self.work.spawn(async move {
+            site.work_on(&turn, &one).await;
+            drop(place);
+        });
+        Ok(live)
+    }
+
+    async fn work_on(&self, turn: &Turn, live: &Live) {
+        let heard = |heard: Heard| match heard {
+            Heard::Understood { steps } => live.tell("understood", &json!({ "steps": steps })),
+            Heard::Began { step, what } => live.tell("began", &json!({ "step": step, "what": what })),
+            Heard::Ended { step, well, took } => live.tell(
+                "ended",
+                &json!({ "step": step, "well": well, "milliseconds": took.as_millis() as u64 }),
+            ),
+        };
+        let said = self.talker.say_until(turn, &heard, &live.stop).await;
+        let now = self.clock().monotonic();
+        match said {
+            Ok(reply) => {
+                pieces(&reply.response.answer)
+                    .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
+                let document = reply.json();
+                live.tell("reply", &document);
+                live.end(Standing::Done, document, now);
+            }
+            Err(error) => {
+                let called_off = matches!(error, steward_runtime::Error::CalledOff);
+                let problem = json!(Problem::from(error));
+                live.tell("problem", &problem);
+                let standing = if called_off { Standing::Cancelled } else { Standing::Failed };
+                live.end(standing, problem, now);
+            }
+        }
+    }
+
+    /// Waits for the end of a turn. Whoever stops waiting stops nothing.
+    pub(super) async fn ended(&self, live: &Live) -> Result<Value, Problem> {
+        let mut told = live.told.subscribe();
+        loop {
+            let ended = live.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match ended {
+                Some((Standing::Done, reply, _)) => return Ok(reply),
+                Some((_, problem, _)) => return Err(again(&problem)),
+                None => {}
+            }
+            if told.changed().await.is_err() {
+                return Err(Problem::stopping());
+            }
+        }
+    }
+
+    /// Says something and waits for the answer, for protocols that do.
+    pub(super) async fn answered(self: &Arc<Self>, identity: &Identity, say: &Say) -> Result<Value, Problem> {
+        let live = self.begin(identity, self.turn(identity, say)?)?;
+        self.ended(&live).await
+    }
+}
+
+/// A problem that was told before.
+fn again(told: &Value) -> Problem {
+    let text = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
+    let status = told.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+    let status = status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::CONFLICT);
+    Problem::new(status, text("code"), text("detail"))
+}
+
+/// An answer in pieces of a few words, with everything between them.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest
+            .char_indices()
+            .find(|(at, letter)| *at >= PIECE && letter.is_whitespace())
+            .map_or(rest.len(), |(at, letter)| at + letter.len_utf8());
+        let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// A client's own key against doing things twice.
+pub(super) fn once_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(sent) = headers.get("idempotency-key") else { return Ok(None) };
+    match sent.to_str() {
+        Ok(key) if (1..=200).contains(&key.len()) => Ok(Some(key.to_owned())),
+        _ => Err(Problem::input("Idempotency-Key must have 1 to 200 plain letters")),
+    }
+}
+
+async fn take(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    headers: HeaderMap,
+    Input(say): Input<Say>,
+) -> Result<Response, Problem> {
+    let once = once_key(&headers)?.map(|key| (identity.user.clone(), key));
+    if let Some(once) = &once {
+        let known = site.turns.once.lock().unwrap_or_else(PoisonError::into_inner).get(once).copied();
+        if let Some(id) = known {
+            return Ok(taken(id));
+        }
+    }
+    let live = site.begin(&identity, site.turn(&identity, &say)?)?;
+    if let Some(once) = once {
+        site.turns.once.lock().unwrap_or_else(PoisonError::into_inner).insert(once, live.id);
+    }
+    Ok(taken(live.id))
+}
+
+fn taken(id: Uuid) -> Response {
+    (StatusCode::ACCEPTED, Json(Taken { turn_id: id, events: format!("/api/v1/turns/{id}/events") }))
+        .into_response()
+}
+
+async fn standing(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<Uuid>,
+) -> Result<Json<Value>, Problem> {
+    let live = site.turns.of(id, &identity.user)?;
+    let ended = live.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(Json(match ended {
+        None => json!({ "turn_id": id, "status": Standing::Running }),
+        Some((Standing::Done, reply, _)) => {
+            json!({ "turn_id": id, "status": Standing::Done, "reply": reply })
+        }
+        Some((standing, problem, _)) => json!({ "turn_id": id, "status": standing, "problem": problem }),
+    }))
+}
+
+async fn call_off(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<Uuid>,
+) -> Result<StatusCode, Problem> {
+    site.turns.of(id, &identity.user)?.stop.cancel();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn events(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<Uuid>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let live = site.turns.of(id, &identity.user)?;
+    Ok(stream::respond(&site, Listener::new(live, stream::last_event(&headers))))
+}
+
+/// Answers in one piece, or as events for whoever wants them.
+async fn ask(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    headers: HeaderMap,
+    Input(say): Input<Say>,
+) -> Result<Response, Problem> {
+    let live = site.begin(&identity, site.turn(&identity, &say)?)?;
+    let streams = headers
+        .get(ACCEPT)
+        .and_then(|kinds| kinds.to_str().ok())
+        .is_some_and(|kinds| kinds.contains("text/event-stream"));
+    if streams {
+        return Ok(stream::respond(&site, Listener::new(live, 0)));
+    }
+    site.ended(&live).await.map(|reply| Json(reply).into_response())
+}
+
+/// Hears a turn from some event on.
+pub(super) struct Listener {
+    live: Arc<Live>,
+    told: watch::Receiver<usize>,
+    heard: usize,
+}
+
+impl Listener {
+    pub(super) fn new(live: Arc<Live>, after: u64) -> Self {
+        let told = live.told.subscribe();
+        Self { live, told, heard: usize::try_from(after).unwrap_or(usize::MAX) }
+    }
+}
+
+impl Source for Listener {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            loop {
+                self.told.borrow_and_update();
+                let frames = self.live.after(self.heard);
+                if !frames.is_empty() {
+                    self.heard += frames.len();
+                    return Some(frames);
+                }
+                if self.live.is_over() || self.told.changed().await.is_err() {
+                    return None;
+                }
+            }
+        })
+    }
+}
+
+/// A reply's own words, for protocols that know words only.
+pub(super) fn words(reply: &Value) -> String {
+    reply.get("answer").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn an_answer_in_pieces_is_the_answer() {
+        for text in
+            ["", "one", "a  b\n\nc", "ünïcödé wörds that are lönger than a pïece, and möre of them\nthere"]
+        {
+            assert_eq!(pieces(text).collect::<String>(), text);
+        }
+        assert!(pieces(&"word ".repeat(20)).count() > 3);
+    }
+}

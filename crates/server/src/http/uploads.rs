@@ -1,0 +1,220 @@
+//! Files that somebody brings along to ask about.
+//!
+//! Invariants
+//! - A file is its owner's: it lies in a folder of theirs, under an id of ours, and only they can name it.
+//! - What is taken is bounded in size and in number, and is looked over before it counts: what cannot be read as data is not kept.
+
+use super::extract::{At, Queried, Who, whole};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::{Listed, Shared, Site};
+use crate::identity::Identity;
+use axum::Json;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::StatusCode;
+use axum::routing::{delete, get, post};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+use steward_analysis::session::Session;
+use steward_domain::Coded as _;
+use uuid::Uuid;
+
+/// The largest file.
+const LARGEST: usize = 100 * 1024 * 1024;
+/// The most files that one person keeps.
+const MOST: usize = 200;
+/// How long a look at a file may take.
+const LOOK: Duration = Duration::from_secs(30);
+/// What can be read as data.
+const KINDS: [&str; 11] =
+    ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "xlsx", "xls", "ods", "sqlite", "db"];
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// A file that was brought along.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Upload {
+    id: Uuid,
+    name: String,
+    bytes: u64,
+    /// What is in it.
+    tables: Vec<Value>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.post("/api/v1/uploads", "Bring a file along to ask about")
+        .query(
+            "name",
+            json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
+            "What it is called, with its ending.",
+        )
+        .takes_bytes()
+        .gives::<Upload>(201, "It can be asked about as `upload:ID`.")
+        .to(post(take).layer(DefaultBodyLimit::max(LARGEST)));
+    api.get("/api/v1/uploads", "The files that you brought along").gives_page::<Upload>().to(get(list));
+    api.delete("/api/v1/uploads/{id}", "Delete a file that you brought along")
+        .gives_nothing("It is gone.")
+        .to(delete(remove));
+}
+
+impl Site {
+    /// The folder of somebody's files. User names have no slashes, but nothing rests on that.
+    fn uploads(&self, identity: &Identity) -> PathBuf {
+        let plain: String =
+            identity.user.as_str().bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+        self.options.home.join("uploads").join(plain)
+    }
+
+    /// What a request may read: what was brought along, or anything for the owner at their own machine.
+    pub(super) fn source(&self, identity: &Identity, named: &str) -> Result<String, Problem> {
+        if let Some(id) = named.strip_prefix("upload:") {
+            let missing = || Problem::missing("upload", id);
+            let id: Uuid = id.parse().map_err(|_| missing())?;
+            return self.file_of(identity, id).map(|path| path.display().to_string()).ok_or_else(missing);
+        }
+        if identity.grants.is_none() {
+            return Ok(named.to_owned());
+        }
+        Err(Problem::denied(format!(
+            "{named:?} is not yours to name: upload it and say `upload:ID`, or ask a domain"
+        )))
+    }
+
+    fn file_of(&self, identity: &Identity, id: Uuid) -> Option<PathBuf> {
+        let entries = std::fs::read_dir(self.uploads(identity).join(id.to_string())).ok()?;
+        let mut files = entries.flatten().map(|entry| entry.path());
+        files.find(|path| path.file_name().is_some_and(|name| name != ABOUT))
+    }
+}
+
+/// What is known of a file, beside it.
+const ABOUT: &str = "about.upload";
+
+/// A name that is a name and nothing else.
+fn plain(name: &str) -> Result<String, Problem> {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let kept: String = last
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_. ".contains(c) { c } else { '_' })
+        .take(100)
+        .collect();
+    let kept = kept.trim_matches(['.', ' ']).to_owned();
+    let ending = kept.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    if !KINDS.contains(&ending.as_str()) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "WEB016",
+            format!(
+                "{name:?} is not a kind of file that can be asked about. Bring one of: {}",
+                KINDS.join(", ")
+            ),
+        ));
+    }
+    Ok(kept)
+}
+
+async fn take(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    Queried(Named { name }): Queried<Named>,
+    request: Request,
+) -> Result<(StatusCode, Json<Upload>), Problem> {
+    let name = plain(&name)?;
+    let bytes = whole(request, &site).await?;
+    if bytes.is_empty() {
+        return Err(Problem::input("the file is empty"));
+    }
+    let folder = site.uploads(&identity);
+    let kept = std::fs::read_dir(&folder).map_or(0, Iterator::count);
+    if kept >= MOST {
+        return Err(Problem::new(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "WEB017",
+            format!("{MOST} files are kept: delete one first"),
+        ));
+    }
+    let id = site.new_id()?;
+    let here = folder.join(id.to_string());
+    let failed = |error: std::io::Error| {
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "WEB005",
+            format!("the file could not be kept: {error}"),
+        )
+    };
+    tokio::fs::create_dir_all(&here).await.map_err(failed)?;
+    let path = here.join(&name);
+    tokio::fs::write(&path, &bytes).await.map_err(failed)?;
+    let looked = tokio::time::timeout(LOOK, look(&site, &path)).await;
+    let tables = match looked {
+        Ok(Ok(tables)) => tables,
+        other => {
+            let _what_cannot_be_read_is_not_kept = tokio::fs::remove_dir_all(&here).await;
+            return Err(match other {
+                Ok(Err(problem)) => problem,
+                _ => Problem::input(format!("{name} could not be looked over within {} s", LOOK.as_secs())),
+            });
+        }
+    };
+    let upload = Upload { id, name, bytes: bytes.len() as u64, tables };
+    let about = serde_json::to_vec(&upload).unwrap_or_default();
+    tokio::fs::write(here.join(ABOUT), about).await.map_err(failed)?;
+    Ok((StatusCode::CREATED, Json(upload)))
+}
+
+/// The tables and columns of a file.
+async fn look(site: &Shared, path: &std::path::Path) -> Result<Vec<Value>, Problem> {
+    let session =
+        Session::open(&[path.display().to_string()], site.house().options).await.map_err(|error| {
+            // Where it lies here is nobody's business.
+            let told = error.to_string().replace(&path.display().to_string(), "the file");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), told)
+        })?;
+    let tables = session.catalogue().tables.iter().map(|table| {
+        let columns =
+            table.columns.iter().take(200).map(|column| json!({ "name": column.name, "type": column.kind }));
+        json!({ "name": table.name, "rows": table.rows, "columns": columns.collect::<Vec<_>>() })
+    });
+    Ok(tables.collect())
+}
+
+async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Upload>> {
+    let entries = std::fs::read_dir(site.uploads(&identity)).into_iter().flatten().flatten();
+    let mut items: Vec<Upload> = entries
+        .filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path().join(ABOUT)).ok()?).ok())
+        .collect();
+    // Ids begin with the time.
+    items.sort_by_key(|upload| std::cmp::Reverse(upload.id));
+    Json(Listed { items, next: None })
+}
+
+async fn remove(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<Uuid>,
+) -> Result<StatusCode, Problem> {
+    let removed = tokio::fs::remove_dir_all(site.uploads(&identity).join(id.to_string())).await;
+    removed.map(|()| StatusCode::NO_CONTENT).map_err(|_| Problem::missing("upload", id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_name_stays_in_its_folder() {
+        assert_eq!(plain("sales.csv").unwrap(), "sales.csv");
+        assert_eq!(plain("../../etc/x.csv").unwrap(), "x.csv");
+        assert_eq!(plain("..\\..\\x.csv").unwrap(), "x.csv");
+        assert_eq!(plain("a\u{0}b\n.csv").unwrap(), "a_b_.csv");
+        assert!(plain("run.sh").is_err());
+        assert!(plain("...").is_err());
+        assert!(plain("").is_err());
+    }
+}

@@ -1,0 +1,44 @@
+//! Documents of the identity provider over HTTPS.
+
+use super::token::Fetch;
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use std::time::Duration;
+
+/// How long a document may take.
+const TIME: Duration = Duration::from_secs(10);
+/// How large it may be.
+const LARGEST: usize = 1024 * 1024;
+
+/// Gets documents of the provider that the operator named. Redirects are not followed: keys come from where the operator said.
+#[derive(Debug, Default)]
+pub struct HttpsFetch;
+
+#[async_trait]
+impl Fetch for HttpsFetch {
+    async fn get(&self, url: &str) -> std::result::Result<Json, String> {
+        let secure = url.starts_with("https://");
+        let local = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+            .iter()
+            .any(|start| url.starts_with(start));
+        if !secure && !local {
+            return Err(format!("{url}: keys come over https only"));
+        }
+        let got = async {
+            let client = steward_language::model::connection(secure)?;
+            let mut answer = client.get(url).send().await.map_err(|error| error.to_string())?;
+            if !answer.status().is_success() {
+                return Err(format!("{url} answers {}", answer.status()));
+            }
+            let mut bytes = Vec::new();
+            while let Some(piece) = answer.chunk().await.map_err(|error| error.to_string())? {
+                bytes.extend_from_slice(&piece);
+                if bytes.len() > LARGEST {
+                    return Err(format!("{url} sends more than {LARGEST} bytes"));
+                }
+            }
+            serde_json::from_slice(&bytes).map_err(|error| format!("{url}: {error}"))
+        };
+        tokio::time::timeout(TIME, got).await.map_err(|_| format!("{url} does not answer"))?
+    }
+}

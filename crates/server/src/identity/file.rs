@@ -1,0 +1,256 @@
+//! `config/access.yaml`: users, roles and the identity provider, as people write them.
+
+use super::{Error, OWNER, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use steward_domain::UserId;
+
+/// The file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AccessFile {
+    /// Who there is.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub users: BTreeMap<UserId, User>,
+    /// What they hold, by the name of the role.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, Role>,
+    /// Who else may vouch for somebody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oidc: Option<Oidc>,
+    /// The owner's names in Slack, as `TEAM/USER`, while nobody else is set up.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub owner_slack: BTreeSet<String>,
+}
+
+/// Somebody.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct User {
+    /// For people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// What they hold.
+    pub roles: Vec<String>,
+    /// Their names at the identity provider: the `sub` or the confirmed `email` of a token.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub subjects: BTreeSet<String>,
+    /// Their names in Slack, as `TEAM/USER`.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub slack: BTreeSet<String>,
+    /// Not let in any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
+}
+
+impl User {
+    pub(super) fn owner() -> Self {
+        Self { roles: vec![OWNER.to_owned()], ..Self::default() }
+    }
+}
+
+/// What somebody holds. Patterns are names or `prefix*`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Role {
+    /// Domains that may be asked, with all their tools.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub domains: BTreeSet<String>,
+    /// Tools that may be called.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub tools: BTreeSet<String>,
+    /// The only tables of the domains' data, each with its only columns; none means all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, BTreeSet<String>>,
+    /// Permissions that tools ask for.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub permissions: BTreeSet<String>,
+    /// Workflows and agents that may be run.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub run: BTreeSet<String>,
+    /// Tools whose waiting calls may be decided on.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub approve: BTreeSet<String>,
+    /// The whole journal may be verified.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub audit: bool,
+    /// Keys, users and settings may be seen and changed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub admin: bool,
+}
+
+impl Role {
+    /// What both hold. Where either may read every table, both may.
+    fn and(mut self, other: &Self) -> Self {
+        let every_table = |role: &Self| role.tables.is_empty() && !role.domains.is_empty();
+        if every_table(&self) || every_table(other) {
+            self.tables.clear();
+        } else {
+            for (table, columns) in &other.tables {
+                match self.tables.get_mut(table) {
+                    // No columns named means all of them.
+                    Some(held) if held.is_empty() || columns.is_empty() => held.clear(),
+                    Some(held) => held.extend(columns.iter().cloned()),
+                    None => drop(self.tables.insert(table.clone(), columns.clone())),
+                }
+            }
+        }
+        self.domains.extend(other.domains.iter().cloned());
+        self.tools.extend(other.tools.iter().cloned());
+        self.permissions.extend(other.permissions.iter().cloned());
+        self.run.extend(other.run.iter().cloned());
+        self.approve.extend(other.approve.iter().cloned());
+        (self.audit, self.admin) = (self.audit || other.audit, self.admin || other.admin);
+        self
+    }
+}
+
+/// An identity provider whose tokens are taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Oidc {
+    /// What the token's `iss` must be.
+    pub issuer: String,
+    /// What the token's `aud` must hold.
+    pub audience: String,
+    /// Where its keys are; found through the issuer when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jwks_url: Option<String>,
+}
+
+const HEADER: &str = "# Who may use this Steward over the network, and what they hold. `steward users`, `steward grants` and\n\
+# `steward keys` change it, or edit it by hand: it counts from the next request on. See docs/access.md.\n";
+
+pub(super) fn path(home: &Path) -> PathBuf {
+    home.join("config/access.yaml")
+}
+
+impl AccessFile {
+    /// The file of a home; nobody when there is none.
+    pub fn load(home: &Path) -> Result<Self> {
+        let path = path(home);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => {
+                return Err(Error::Unwritten {
+                    path: path.display().to_string(),
+                    problem: error.to_string(),
+                });
+            }
+        };
+        let wrong =
+            |line: u64, problem: String| Error::File { path: path.display().to_string(), line, problem };
+        let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+        let file: Self = serde_saphyr::from_str(if empty { "{}" } else { &text }).map_err(|error| {
+            let line = error.location().map_or(1, |location| location.line());
+            wrong(line, error.to_string().lines().next().unwrap_or_default().to_owned())
+        })?;
+        for (user, found) in &file.users {
+            if let Some(unknown) =
+                found.roles.iter().find(|role| *role != OWNER && !file.roles.contains_key(*role))
+            {
+                let line = text
+                    .lines()
+                    .position(|line| line.contains(unknown.as_str()))
+                    .map_or(1, |at| at as u64 + 1);
+                return Err(wrong(
+                    line,
+                    format!("{user} has the role {unknown:?}, which is not under `roles`"),
+                ));
+            }
+        }
+        Ok(file)
+    }
+
+    /// Writes it, as a whole or not at all.
+    pub fn save(&self, home: &Path) -> Result<()> {
+        let path = path(home);
+        let failed = |problem: String| Error::Unwritten { path: path.display().to_string(), problem };
+        let text = serde_saphyr::to_string(self).map_err(|error| failed(error.to_string()))?;
+        super::keys::replace(&path, format!("{HEADER}{text}").as_bytes())
+            .map_err(|error| failed(error.to_string()))
+    }
+
+    /// What somebody holds; nothing means everything.
+    pub(super) fn grants(&self, user: &User) -> Option<Role> {
+        if user.roles.iter().any(|role| role == OWNER) {
+            return None;
+        }
+        let held = user.roles.iter().filter_map(|role| self.roles.get(role));
+        Some(
+            held.fold(None, |sum: Option<Role>, role| {
+                Some(match sum {
+                    None => role.clone(),
+                    Some(sum) => sum.and(role),
+                })
+            })
+            .unwrap_or_default(),
+        )
+    }
+
+    pub(super) fn of_subject(&self, subjects: &[String]) -> Option<UserId> {
+        let fits = |user: &User| subjects.iter().any(|subject| user.subjects.contains(subject));
+        self.users.iter().find(|(_, user)| fits(user)).map(|(id, _)| id.clone())
+    }
+
+    pub(super) fn of_slack(&self, team: &str, user: &str) -> Option<UserId> {
+        let name = format!("{team}/{user}");
+        self.users.iter().find(|(_, known)| known.slack.contains(&name)).map(|(id, _)| id.clone())
+    }
+
+    pub(super) fn slack_owner(&self, team: &str, user: &str) -> bool {
+        self.owner_slack.contains(&format!("{team}/{user}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn roles_add_up_and_never_narrow() {
+        let narrow = Role {
+            domains: set(&["sales"]),
+            tables: BTreeMap::from([("sales".into(), set(&["month"])), ("people".into(), set(&["name"]))]),
+            ..Role::default()
+        };
+        let other = Role {
+            tables: BTreeMap::from([("sales".into(), set(&["amount"])), ("people".into(), set(&[]))]),
+            approve: set(&["todo.*"]),
+            ..Role::default()
+        };
+        let both = narrow.clone().and(&other);
+        assert_eq!(both.tables["sales"], set(&["month", "amount"]));
+        assert_eq!(both.tables["people"], set(&[]), "no columns named means all of them");
+        assert_eq!(both.approve, set(&["todo.*"]));
+        let wide = Role { domains: set(&["crm"]), ..Role::default() };
+        assert!(narrow.and(&wide).tables.is_empty(), "a role that may read every table widens the other");
+    }
+
+    #[test]
+    fn a_role_that_is_not_there_is_told_with_its_line() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("config")).unwrap();
+        std::fs::write(path(home.path()), "users:\n  ada:\n    roles: [analyst]\n").unwrap();
+        let told = AccessFile::load(home.path()).unwrap_err().to_string();
+        assert!(told.contains("access.yaml:3:") && told.contains("analyst"), "{told}");
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let home = tempfile::tempdir().unwrap();
+        let mut file = AccessFile::default();
+        file.roles
+            .insert("analyst".into(), Role { domains: set(&["sales"]), admin: true, ..Role::default() });
+        let user = User { roles: vec!["analyst".into()], slack: set(&["T1/U1"]), ..User::default() };
+        file.users.insert("ada".parse().unwrap(), user);
+        file.save(home.path()).unwrap();
+        assert_eq!(AccessFile::load(home.path()).unwrap(), file);
+    }
+}

@@ -1,0 +1,171 @@
+//! API keys: made once, shown once, kept as a hash.
+
+use super::session::same;
+use super::{Error, Result, Right};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use steward_domain::{Timestamp, UserId};
+use steward_journal::random::Random;
+
+/// What every key begins with, so that it is recognised where it should not be.
+const PREFIX: &str = "stw_";
+
+/// A key, as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct KeyRecord {
+    /// Its name for machines: the first part of the key itself.
+    pub id: String,
+    /// Whose it is.
+    pub user: UserId,
+    /// Its name for people.
+    pub name: String,
+    /// What it is cut down to; everything that the user holds when empty.
+    #[serde(default)]
+    pub scopes: BTreeSet<Right>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it runs out.
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    #[serde(default)]
+    pub revoked_at: Option<Timestamp>,
+    /// The hash of the key.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(skip)]
+    sha256: String,
+}
+
+/// A key that is to be made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// For whom.
+    pub user: UserId,
+    /// Its name for people.
+    pub name: String,
+    /// What it is cut down to.
+    pub scopes: BTreeSet<Right>,
+    /// How many days it lives.
+    pub days: Option<u32>,
+}
+
+impl KeyRecord {
+    /// The same without the hash.
+    #[must_use]
+    pub fn shown(mut self) -> Self {
+        self.sha256.clear();
+        self
+    }
+
+    /// Whether it opens anything.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// All keys of a home.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Keys {
+    #[serde(default)]
+    keys: Vec<KeyRecord>,
+}
+
+pub(super) fn path(home: &Path) -> PathBuf {
+    home.join("keys/access_keys.json")
+}
+
+impl Keys {
+    pub(super) fn load(home: &Path) -> Result<Self> {
+        let path = path(home);
+        let problem =
+            |line: u64, problem: String| Error::File { path: path.display().to_string(), line, problem };
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| problem(error.line() as u64, error.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(problem(1, error.to_string())),
+        }
+    }
+
+    pub(super) fn save(&self, home: &Path) -> Result<()> {
+        let path = path(home);
+        let text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        replace(&path, &text).map_err(|error| Error::Unwritten {
+            path: path.display().to_string(),
+            problem: error.to_string(),
+        })
+    }
+
+    pub(super) fn all(&self) -> &[KeyRecord] {
+        &self.keys
+    }
+
+    pub(super) fn add(
+        &mut self,
+        new: &NewKey,
+        now: Timestamp,
+        random: &dyn Random,
+    ) -> Result<(KeyRecord, String)> {
+        let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes).replace(['-', '_'], "x");
+        let (id, secret) = (random.bytes()?, random.bytes()?);
+        let id: String = encode(&id).chars().take(10).collect();
+        let key = format!("{PREFIX}{id}_{}", encode(&secret));
+        let record = KeyRecord {
+            id,
+            user: new.user.clone(),
+            name: new.name.clone(),
+            scopes: new.scopes.clone(),
+            created_at: now,
+            expires_at: new
+                .days
+                .map(|days| Timestamp::from_micros(now.micros() + i64::from(days) * 86_400_000_000)),
+            revoked_at: None,
+            sha256: hash(&key),
+        };
+        self.keys.push(record.clone());
+        Ok((record.shown(), key))
+    }
+
+    pub(super) fn revoke(&mut self, id: &str, now: Timestamp) -> Result<()> {
+        let known = || self.keys.iter().map(|key| key.id.clone()).collect::<Vec<_>>().join(", ");
+        let missing = Error::Unknown { what: "key", name: id.to_owned(), known: known() };
+        let key = self.keys.iter_mut().find(|key| key.id == id).ok_or(missing)?;
+        key.revoked_at.get_or_insert(now);
+        Ok(())
+    }
+
+    /// The key that this opens, while it is good. How long it takes does not depend on what is wrong with it.
+    pub(super) fn open(&self, key: &str, now: Timestamp) -> Option<&KeyRecord> {
+        let given = hash(key);
+        let id = key.strip_prefix(PREFIX)?.split('_').next()?;
+        self.live(id, now).filter(|record| same(record.sha256.as_bytes(), given.as_bytes()))
+    }
+
+    pub(super) fn live(&self, id: &str, now: Timestamp) -> Option<&KeyRecord> {
+        self.keys.iter().find(|record| record.id == id).filter(|record| record.is_live(now))
+    }
+}
+
+fn hash(key: &str) -> String {
+    Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes a file aside and moves it into place; nobody but its owner reads it.
+pub(super) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let aside = path.with_extension("part");
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    std::fs::rename(aside, path)
+}

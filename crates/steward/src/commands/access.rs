@@ -1,0 +1,375 @@
+//! `steward users`, `steward keys`, `steward grants`: who may use this Steward over the network, and what they hold.
+
+use super::Context;
+use crate::error::Failure;
+use crate::output::{Tone, document, paint, say, table};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use std::collections::BTreeSet;
+use steward_domain::UserId;
+use steward_journal::random::SystemRandom;
+use steward_server::identity::{AccessFile, NewKey, OWNER, Right, Role, User};
+
+#[derive(Subcommand)]
+#[command(after_help = "Examples:
+  steward users add ada --name 'Ada Lovelace' --role analyst
+  steward users list
+  steward users remove ada")]
+pub(crate) enum Users {
+    /// Sets somebody up, or changes their name and roles.
+    Add(AddUser),
+    /// Shows who there is.
+    List,
+    /// Takes somebody out; their keys open nothing any more.
+    Remove {
+        /// Who.
+        user: UserId,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct AddUser {
+    /// Who: a short name without spaces.
+    user: UserId,
+    /// Their name for people.
+    #[arg(long, default_value = "")]
+    name: String,
+    /// What they hold: a role of `steward grants`, or `owner` for everything; repeat it for several.
+    #[arg(long)]
+    role: Vec<String>,
+    /// Their name at the identity provider: the `sub` or the confirmed `email` of a token.
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Vec<String>,
+    /// Their name in Slack, as TEAM/USER.
+    #[arg(long, value_name = "TEAM/USER")]
+    slack: Vec<String>,
+}
+
+#[derive(Subcommand)]
+#[command(after_help = "Examples:
+  steward keys add ada --name laptop --days 90
+  steward keys add ada --name dashboard --scope ask
+  steward keys list
+  steward keys revoke Xk3mPq8aTz")]
+pub(crate) enum Keys {
+    /// Makes a key and shows it this once.
+    Add {
+        /// Whose it is.
+        user: UserId,
+        /// Its name for people.
+        #[arg(long, default_value = "key")]
+        name: String,
+        /// What it is cut down to; everything that the user holds unless said.
+        #[arg(long, value_enum)]
+        scope: Vec<Scope>,
+        /// How many days it lives.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
+        days: Option<u32>,
+    },
+    /// Shows the keys, without what opens them.
+    List,
+    /// Revokes a key: it opens nothing from the next request on.
+    Revoke {
+        /// Its id, the first part of the key.
+        id: String,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Scope {
+    /// Ask questions, hold conversations.
+    Ask,
+    /// Call tools by hand.
+    Tools,
+    /// Run workflows and agents.
+    Run,
+    /// Decide on calls that wait.
+    Approve,
+    /// Verify the whole journal.
+    Audit,
+    /// Make keys, see users and settings.
+    Admin,
+}
+
+impl From<Scope> for Right {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Ask => Self::Ask,
+            Scope::Tools => Self::Tools,
+            Scope::Run => Self::Run,
+            Scope::Approve => Self::Approve,
+            Scope::Audit => Self::Audit,
+            Scope::Admin => Self::Admin,
+        }
+    }
+}
+
+#[derive(Subcommand)]
+#[command(after_help = "Examples:
+  steward grants add analyst --domain sales --tool 'todo.*'
+  steward grants add analyst --table sales=month,amount     the only columns of the only table
+  steward grants add lead --approve 'todo.*' --run '*' --audit
+  steward grants list
+  steward grants remove analyst --tool 'todo.*'")]
+pub(crate) enum Grants {
+    /// Gives a role more; makes it when there is none.
+    Add(Grant),
+    /// Takes something from a role, or the whole role when nothing is named.
+    Remove(Grant),
+    /// Shows the roles.
+    List,
+}
+
+#[derive(Args)]
+pub(crate) struct Grant {
+    /// The role.
+    role: String,
+    /// A domain that may be asked, with its tools.
+    #[arg(long)]
+    domain: Vec<String>,
+    /// A tool that may be called, or `prefix*`.
+    #[arg(long)]
+    tool: Vec<String>,
+    /// A table of the domains' data, as TABLE or TABLE=COLUMN,COLUMN. Without any, all tables.
+    #[arg(long, value_name = "TABLE[=COLUMNS]")]
+    table: Vec<String>,
+    /// A permission that tools ask for.
+    #[arg(long)]
+    permission: Vec<String>,
+    /// A workflow or an agent that may be run, or `prefix*`.
+    #[arg(long)]
+    run: Vec<String>,
+    /// A tool whose waiting calls may be decided on, or `prefix*`.
+    #[arg(long)]
+    approve: Vec<String>,
+    /// The whole journal may be verified.
+    #[arg(long)]
+    audit: bool,
+    /// Keys, users and settings may be seen and changed.
+    #[arg(long)]
+    admin: bool,
+}
+
+pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
+    context.home.create()?;
+    let home = &context.home.path;
+    let mut file = AccessFile::load(home)?;
+    match command {
+        Users::Add(add) => {
+            if let Some(role) = add.role.iter().find(|role| *role != OWNER && !file.roles.contains_key(*role))
+            {
+                return Err(Failure::user(
+                    "WEB006",
+                    format!(
+                        "there is no role {role}. Make it with `steward grants add {role} …`, or give `owner`"
+                    ),
+                ));
+            }
+            let user = file.users.entry(add.user.clone()).or_insert_with(User::default);
+            if !add.name.is_empty() {
+                user.name = add.name;
+            }
+            if !add.role.is_empty() {
+                user.roles = add.role;
+            }
+            user.subjects.extend(add.subject);
+            user.slack.extend(add.slack);
+            if user.roles.is_empty() {
+                say(paint(
+                    Tone::Warn,
+                    "they have no role yet, and so nothing to see but their own things: --role",
+                ));
+            }
+            file.save(home)?;
+            say(format!("{} {}", paint(Tone::Good, "set up"), add.user));
+            say(paint(Tone::Quiet, &format!("steward keys add {} makes a key for them", add.user)));
+        }
+        Users::Remove { user } => {
+            if file.users.remove(&user).is_none() {
+                return Err(Failure::user(
+                    "WEB006",
+                    format!("there is no user {user}. `steward users list` shows who there is"),
+                ));
+            }
+            file.save(home)?;
+            say(format!("{user} is not let in any more"));
+        }
+        Users::List if context.json => document(&file.users),
+        Users::List => {
+            let rows = file.users.iter().map(|(id, user)| {
+                let slack: Vec<&str> = user.slack.iter().map(String::as_str).collect();
+                vec![id.to_string(), user.name.clone(), user.roles.join(", "), slack.join(", ")]
+            });
+            table(
+                &["user", "name", "roles", "slack"],
+                rows.collect(),
+                "nobody is set up: this is one person's machine",
+            );
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
+    context.home.create()?;
+    let directory = super::serve::directory(context)?;
+    match command {
+        Keys::Add { user, name, scope, days } => {
+            let scopes = scope.into_iter().map(Right::from).collect();
+            let (record, key) = directory.add_key(&NewKey { user, name, scopes, days }, &SystemRandom)?;
+            if context.json {
+                document(&json!({ "id": record.id, "key": key }));
+            } else {
+                say(&key);
+                eprintln!(
+                    "{}",
+                    paint(
+                        Tone::Quiet,
+                        "keep it: it is not shown again. Send it as `Authorization: Bearer KEY`"
+                    )
+                );
+            }
+        }
+        Keys::Revoke { id } => {
+            directory.revoke_key(&id)?;
+            say(format!("{id} opens nothing any more"));
+        }
+        Keys::List => {
+            let keys: Vec<_> =
+                directory.keys().into_iter().map(steward_server::identity::KeyRecord::shown).collect();
+            if context.json {
+                document(&keys);
+                return Ok(());
+            }
+            let rows = keys.iter().map(|key| {
+                let scopes: Vec<&str> = key.scopes.iter().map(|right| right.name()).collect();
+                let state = match (key.revoked_at, key.expires_at) {
+                    (Some(at), _) => format!("revoked {at}"),
+                    (None, Some(at)) => format!("until {at}"),
+                    (None, None) => "good".to_owned(),
+                };
+                let scopes =
+                    if scopes.is_empty() { "everything of theirs".to_owned() } else { scopes.join(", ") };
+                vec![key.id.clone(), key.user.to_string(), key.name.clone(), scopes, state]
+            });
+            table(&["key", "user", "name", "opens", "state"], rows.collect(), "no keys");
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn grants(context: &Context, command: Grants) -> Result<(), Failure> {
+    context.home.create()?;
+    let home = &context.home.path;
+    let mut file = AccessFile::load(home)?;
+    match command {
+        Grants::Add(grant) => {
+            if grant.role == OWNER {
+                return Err(Failure::user("CLI004", "`owner` holds everything already"));
+            }
+            let tables = grant.table.iter().map(|text| columns(text));
+            let role = file.roles.entry(grant.role.clone()).or_insert_with(Role::default);
+            role.tables.extend(tables);
+            for (held, more) in lists(role, &grant) {
+                held.extend(more.iter().cloned());
+            }
+            role.audit |= grant.audit;
+            role.admin |= grant.admin;
+            file.save(home)?;
+            say(format!("{} {}", paint(Tone::Good, "granted to"), grant.role));
+        }
+        Grants::Remove(grant) => remove(&mut file, &grant, home)?,
+        Grants::List if context.json => document(&file.roles),
+        Grants::List => {
+            let rows = file.roles.iter().map(|(name, role)| vec![name.clone(), told(role)]);
+            table(
+                &["role", "holds"],
+                rows.collect(),
+                "no roles: `steward grants add ROLE --domain …` makes one",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn remove(file: &mut AccessFile, grant: &Grant, home: &std::path::Path) -> Result<(), Failure> {
+    let unknown = || {
+        Failure::user("WEB006", format!("there is no role {}. `steward grants list` shows them", grant.role))
+    };
+    let role = file.roles.get_mut(&grant.role).ok_or_else(unknown)?;
+    let mut whole = grant.table.is_empty() && !grant.audit && !grant.admin;
+    for (held, less) in lists(role, grant) {
+        whole &= less.is_empty();
+        held.retain(|name| !less.contains(name));
+    }
+    for text in &grant.table {
+        role.tables.remove(&columns(text).0);
+    }
+    role.audit &= !grant.audit;
+    role.admin &= !grant.admin;
+    if whole {
+        if let Some((user, _)) = file.users.iter().find(|(_, user)| user.roles.contains(&grant.role)) {
+            return Err(Failure::user(
+                "WEB006",
+                format!(
+                    "{user} still has the role {}: change that first with `steward users add {user} --role …`",
+                    grant.role
+                ),
+            ));
+        }
+        file.roles.remove(&grant.role);
+    }
+    file.save(home)?;
+    say(format!("taken from {}", grant.role));
+    Ok(())
+}
+
+/// What a role holds in lists, each beside what the command names for it.
+fn lists<'a>(role: &'a mut Role, grant: &'a Grant) -> [(&'a mut BTreeSet<String>, &'a [String]); 5] {
+    [
+        (&mut role.domains, &grant.domain),
+        (&mut role.tools, &grant.tool),
+        (&mut role.permissions, &grant.permission),
+        (&mut role.run, &grant.run),
+        (&mut role.approve, &grant.approve),
+    ]
+}
+
+/// `TABLE` or `TABLE=COLUMN,COLUMN`.
+fn columns(text: &str) -> (String, BTreeSet<String>) {
+    match text.split_once('=') {
+        Some((table, columns)) => {
+            (table.to_owned(), columns.split(',').map(|name| name.trim().to_owned()).collect())
+        }
+        None => (text.to_owned(), BTreeSet::new()),
+    }
+}
+
+fn told(role: &Role) -> String {
+    let mut parts = Vec::new();
+    for (what, names) in [
+        ("domains", &role.domains),
+        ("tools", &role.tools),
+        ("permissions", &role.permissions),
+        ("may run", &role.run),
+        ("decides on", &role.approve),
+    ] {
+        if !names.is_empty() {
+            parts.push(format!("{what} {}", names.iter().cloned().collect::<Vec<_>>().join(", ")));
+        }
+    }
+    let tables = role.tables.iter().map(|(table, columns)| match columns.is_empty() {
+        true => table.clone(),
+        false => format!("{table} ({})", columns.iter().cloned().collect::<Vec<_>>().join(", ")),
+    });
+    let tables: Vec<String> = tables.collect();
+    if !tables.is_empty() {
+        parts.push(format!("tables {}", tables.join(", ")));
+    }
+    for (held, what) in [(role.audit, "verifies the journal"), (role.admin, "administers")] {
+        if held {
+            parts.push(what.to_owned());
+        }
+    }
+    parts.join("; ")
+}
