@@ -40,8 +40,8 @@ function Routed({ route }) {
   const [name, id] = route.path;
   useEffect(() => { if (failed) reset(); }, [route.whole]);
   if (failed) return html`<div class="view"><h1 tabindex="-1">This view broke</h1><${Trouble} problem=${asProblem({ title: 'The page made a mistake', detail: String(failed?.message ?? failed) })} retry=${reset} /></div>`;
-  if (!name) return html`<${Ask} id=${null} anew=${route.query.get('new')} />`;
-  if (name === 'c' && id) return html`<${Ask} key=${'ask'} id=${id} />`;
+  if (!name) return html`<${Ask} key="ask" id=${null} anew=${route.query.get('new')} />`;
+  if (name === 'c' && id) return html`<${Ask} key="ask" id=${id} />`;
   if (VIEWS[name]) return html`<${Later} key=${name} name=${name} route=${route} />`;
   return html`<div class="view"><h1 tabindex="-1">Nothing here</h1><p>There is no page at this address. <a href="#/">Go to the start</a></p></div>`;
 }

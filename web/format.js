@@ -9,6 +9,7 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
+const even = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const fine = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4 });
 const bare = new Intl.NumberFormat(undefined, { useGrouping: false, maximumFractionDigits: 4 });
 const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
@@ -19,6 +20,8 @@ export function number(value) {
   if (Number.isInteger(value)) return whole.format(value);
   return Math.abs(value) >= 1 ? plain.format(value) : fine.format(value);
 }
+/** With two decimals, always. @param {number} value */
+export const decimals = (value) => Number.isFinite(value) ? even.format(value) : '–';
 /** A number that names something rather than counts it. @param {number} value */
 export const name = (value) => bare.format(value);
 /** @param {number} value between 0 and 1 */

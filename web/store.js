@@ -26,13 +26,14 @@ export class Watched {
 /** Renders again when the value changes. @template T @param {Watched<T>} watched @returns {T} */
 export function useWatched(watched) {
   const [, again] = useState(0);
+  const seen = watched.value;
   useEffect(() => {
-    const seen = watched.value;
     const stop = watched.watch(() => again((n) => n + 1));
+    // It may have changed between drawing and now.
     if (watched.value !== seen) again((n) => n + 1);
     return stop;
   }, [watched]);
-  return watched.value;
+  return seen;
 }
 
 /** Who is signed in. @type {Watched<Me | null>} */

@@ -41,6 +41,25 @@ function locale() {
   };
 }
 
+/** Every encoding of a chart, those of its layers too. @param {any} spec @returns {any[]} */
+const encodings = (spec) => [spec.encoding, ...(spec.layer ?? []).flatMap(encodings)].filter(Boolean);
+
+/** Says months as months and zero as zero. @param {any} spec */
+function plainAxes(spec) {
+  const rows = spec.data?.values ?? [];
+  for (const encoding of encodings(spec)) {
+    for (const channel of [encoding.x, encoding.y]) {
+      if (!channel || channel.axis === null) continue;
+      if (channel.type === 'quantitative' && channel.axis?.format === '~s') channel.axis = { ...channel.axis, labelExpr: "datum.value === 0 ? '0' : format(datum.value, '~s')" };
+      if (channel.type !== 'temporal' || channel.axis?.format || channel.timeUnit) continue;
+      const times = [...new Set(rows.map((/** @type {any} */ row) => row[channel.field]).filter(Boolean))].map(String);
+      if (!times.length || !times.every((time) => /^\d{4}-\d\d-01/.test(time))) continue;
+      const years = times.every((time) => time.slice(5, 7) === '01') && times.length > 1;
+      channel.axis = { ...channel.axis, format: years ? '%Y' : '%b %Y', ...(times.length <= 12 ? { values: times.map((time) => ({ year: Number(time.slice(0, 4)), month: Number(time.slice(5, 7)), date: 1 })) } : {}) };
+    }
+  }
+}
+
 /** The chart's own marks and data with our looks. @param {any} given @param {boolean} narrow */
 function dressed(given, narrow) {
   const style = getComputedStyle(document.documentElement);
@@ -48,7 +67,11 @@ function dressed(given, narrow) {
   const colour = (name) => style.getPropertyValue(name).trim();
   const spec = structuredClone(given);
   const single = !('facet' in spec || 'hconcat' in spec || 'vconcat' in spec || 'concat' in spec || 'repeat' in spec || spec.encoding?.row || spec.encoding?.column || spec.encoding?.facet);
+  plainAxes(spec);
   delete spec.title;
+  // A pointer wants the exact number, not the short one of the axis.
+  const fields = [spec.encoding?.x, spec.encoding?.color ?? spec.encoding?.xOffset, spec.encoding?.y].filter((one) => one?.field && !one.aggregate && !one.bin);
+  if (spec.mark?.tooltip === true && fields.length > 1 && !spec.encoding.tooltip) spec.encoding.tooltip = fields.map((one) => ({ field: one.field, type: one.type, title: one.title ?? one.field, ...(one.type === 'quantitative' ? { format: ',.2~f' } : one.axis?.format ? { format: one.axis.format } : {}) }));
   spec.background = 'transparent';
   if (single) { spec.width = 'container'; spec.height = narrow ? 220 : 260; spec.autosize = { type: 'fit', contains: 'padding', resize: true }; }
   if (single && spec.mark && typeof spec.mark === 'object' && spec.mark.type === 'bar') spec.mark = { cornerRadiusEnd: 3, ...spec.mark };

@@ -8,7 +8,7 @@ import { Code } from './bits.js';
 /** @type {Record<string, string>} */
 const OPERATIONS = {
   value: 'read from the table as it is', sum: 'the sum of these rows', mean: 'the mean of these rows', average: 'the mean of these rows', count: 'the number of these rows', difference: 'the difference of these rows',
-  change: 'the change between these rows', share: 'the share of these rows', ratio: 'the ratio of these rows', max: 'the largest of these rows', min: 'the smallest of these rows',
+  change: 'the change between these rows', change_percent: 'the change between these rows, in percent', share: 'the share of these rows', ratio: 'the ratio of these rows', max: 'the largest of these rows', min: 'the smallest of these rows',
 };
 
 /** @param {{ text: string, analyses: Analysis[], onClose: () => void }} props */

@@ -36,11 +36,11 @@ export function blocks(text) {
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Finds the texts that have evidence. A number inside a longer number does not count.
+ * Finds the numbers that have evidence; names out of a table do not need it. A number inside a longer number does not count.
  * @param {Evidence[]} evidence @returns {RegExp | null}
  */
 export function pattern(evidence) {
-  const texts = [...new Set(evidence.map((one) => one.text).filter((text) => text && /\d/.test(text)))].sort((a, b) => b.length - a.length);
+  const texts = [...new Set(evidence.filter((one) => one.operation !== 'label').map((one) => one.text).filter((text) => /\d/.test(text)))].sort((a, b) => b.length - a.length);
   return texts.length ? new RegExp(`(?<![\\d\\p{L}]|\\d[.,])(?:${texts.map(escaped).join('|')})(?!\\d|[.,]\\d|\\p{L})`, 'gu') : null;
 }
 
@@ -62,8 +62,11 @@ function linked(text, numbers, onNumber) {
   const out = [];
   let from = 0;
   for (const match of text.matchAll(numbers)) {
-    out.push(text.slice(from, match.index), html`<button class="number" type="button" title="Where this number comes from" onClick=${() => onNumber(match[0])}>${match[0]}</button>`);
-    from = match.index + match[0].length;
+    // Brackets and punctuation stay on the number's line: a button would else allow a break between them.
+    const before = /[^\s]*$/.exec(text.slice(from, match.index))?.[0] ?? '';
+    const after = /^[^\s\p{L}\p{N}]*/u.exec(text.slice(match.index + match[0].length))?.[0] ?? '';
+    out.push(text.slice(from, match.index - before.length), html`<span class="nowrap">${before}<button class="number" type="button" title="Where this number comes from" onClick=${() => onNumber(match[0])}>${match[0]}</button>${after}</span>`);
+    from = match.index + match[0].length + after.length;
   }
   return [...out, text.slice(from)];
 }
@@ -75,7 +78,7 @@ export function Prose({ text, numbers = null, onNumber }) {
     if (block.kind === 'pre') return html`<pre key=${at} tabindex="0"><code>${block.lines.join('\n')}</code></pre>`;
     if (block.kind === 'ul') return html`<ul key=${at}>${block.lines.map((line) => html`<li>${say(line)}</li>`)}</ul>`;
     if (block.kind === 'ol') return html`<ol key=${at}>${block.lines.map((line) => html`<li>${say(line)}</li>`)}</ol>`;
-    if (block.kind === 'h') return html`<h3 key=${at}>${say(block.lines[0])}</h3>`;
+    if (block.kind === 'h') return html`<h2 key=${at}>${say(block.lines[0])}</h2>`;
     return html`<p key=${at}>${block.lines.map((line, n) => html`${n ? html`<br />` : null}${say(line)}`)}</p>`;
   })}</div>`;
 }

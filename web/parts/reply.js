@@ -35,7 +35,7 @@ function Figure({ chart, table, wide }) {
   const [view, setView] = useState(/** @type {any} */ (null));
   const title = chart.title || chart.vega_lite?.title?.text || chart.vega_lite?.title || 'Chart';
   const subtitle = chart.vega_lite?.title?.subtitle;
-  const picture = async () => { const address = await view.toImageURL('png', 2); save(`${title.replace(/[^\p{L}\p{N}]+/gu, '_')}.png`, await (await fetch(address)).blob()); };
+  const picture = async () => { const canvas = await view.toCanvas(2); canvas.toBlob((/** @type {Blob} */ blob) => save(`${title.replace(/[^\p{L}\p{N}]+/gu, '_')}.png`, blob)); };
   return html`<figure class=${classes('card figure', wide && 'wide')}><figcaption><span><span class="figure-title">${title}</span>${subtitle && html`<span class="muted small figure-subtitle">${subtitle}</span>`}</span>
     <span class="figure-tools">${table && html`<span class="switch" role="group" aria-label="Show as"><button type="button" aria-pressed=${side === 'chart'} onClick=${() => setSide('chart')}><${Icon} name="chart" size=${15} /><span class="hidden">Chart</span></button>
       <button type="button" aria-pressed=${side === 'table'} onClick=${() => setSide('table')}><${Icon} name="table" size=${15} /><span class="hidden">Table</span></button></span>`}
@@ -51,7 +51,7 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
   const findings = analysis.summary?.key_findings ?? [], warnings = analysis.summary?.warnings ?? [], assumptions = analysis.assumptions ?? [];
   const shown = rest.map((table) => html`<div key=${table.name} class="card"><${Table} title=${table.title || table.name} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} /></div>`);
   return html`
-    ${findings.length > 0 && html`<section class="findings"><h3>Key findings</h3><${Prose} text=${findings.map((line) => `• ${line}`).join('\n')} numbers=${numbers} onNumber=${onNumber} /></section>`}
+    ${findings.length > 0 && html`<section class="findings"><h2>Key findings</h2><${Prose} text=${findings.map((line) => `• ${line}`).join('\n')} numbers=${numbers} onNumber=${onNumber} /></section>`}
     ${warnings.length + assumptions.length > 0 && html`<div class="notes">${warnings.map((line) => html`<p class="note warn"><${Icon} name="warn" size=${16} /><span>${line}</span></p>`)}
       ${assumptions.map((line) => html`<p class="note"><span class="note-label">Assumed</span><span>${line}</span></p>`)}</div>`}
     ${charts.length > 0 && html`<div class="figures">${charts.map((chart, at) => html`<${Figure} key=${at} chart=${chart} table=${tables.find((table) => table.name === chart.input)} wide=${charts.length === 1 || (charts.length % 2 ? at === charts.length - 1 && charts.length > 1 : at === 0 || at === charts.length - 1) } />`)}</div>`}
@@ -64,13 +64,13 @@ function How({ reply, numbers, onNumber }) {
   const reasons = [...reply.reasons ?? [], ...analyses.flatMap((one) => one.reasoning ?? [])];
   const sql = analyses.flatMap((one) => one.sql ?? []);
   const artifacts = analyses.flatMap((one) => (one.artifacts ?? []).map((artifact) => ({ artifact, task: one.request_id })));
-  const proofs = [...new Set(analyses.flatMap((one) => one.evidence ?? []).map((one) => one.text))];
+  const proofs = [...new Set(analyses.flatMap((one) => one.evidence ?? []).filter((one) => one.operation !== 'label').map((one) => one.text))];
   return html`<details class="fold how"><summary>How this was answered</summary><div class="fold-body">
-    ${reasons.length > 0 && html`<h4>Why it was read this way</h4><ul class="reasons">${reasons.map((line) => html`<li>${line}</li>`)}</ul>`}
-    ${reply.steps?.length > 0 && html`<h4>Steps</h4><${Steps} steps=${reply.steps.map((step) => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))} />`}
-    ${sql.length > 0 && html`<h4>Queries</h4><div class="stack">${sql.map((one) => html`<${Code} title=${one.title} text=${one.sql} />`)}</div>`}
-    ${proofs.length > 0 && html`<h4>Numbers and their evidence</h4><p class="evidence-list">${proofs.map((text) => html`<button class="chip" type="button" onClick=${() => onNumber(text)}>${text}</button> `)}</p>`}
-    ${artifacts.length > 0 && html`<h4>Files</h4><ul class="files">${artifacts.map(({ artifact, task }) => html`<li><a href=${url(`/artifacts/${task}/${artifact.artifact_id}`)} download=${fileName(artifact)}><${Icon} name="file" size=${15} />${fileName(artifact)}</a> <span class="muted small">${format.bytes(artifact.size_bytes)}</span></li>`)}</ul>`}
+    ${reasons.length > 0 && html`<h2>Why it was read this way</h2><ul class="reasons">${reasons.map((line) => html`<li>${line}</li>`)}</ul>`}
+    ${reply.steps?.length > 0 && html`<h2>Steps</h2><${Steps} steps=${reply.steps.map((step) => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))} />`}
+    ${sql.length > 0 && html`<h2>Queries</h2><div class="stack">${sql.map((one) => html`<${Code} title=${one.title} text=${one.sql} />`)}</div>`}
+    ${proofs.length > 0 && html`<h2>Numbers and their evidence</h2><p class="evidence-list">${proofs.map((text) => html`<button class="chip" type="button" onClick=${() => onNumber(text)}>${text}</button> `)}</p>`}
+    ${artifacts.length > 0 && html`<h2>Files</h2><ul class="files">${artifacts.map(({ artifact, task }) => html`<li><a href=${url(`/artifacts/${task}/${artifact.artifact_id}`)} download=${fileName(artifact)}><${Icon} name="file" size=${15} />${fileName(artifact)}</a> <span class="muted small">${format.bytes(artifact.size_bytes)}</span></li>`)}</ul>`}
     ${reply.task_id && html`<p class="small how-links"><a href=${`#/tasks/${reply.task_id}`}>Every step of this task</a> <a href=${`#/audit/${reply.task_id}`}>Its entries in the journal</a></p>`}</div></details>`;
 }
 

@@ -22,10 +22,13 @@ function kindOf(column, values) {
   return 'text';
 }
 
-/** @param {Cell | object} value @param {Kind} kind */
-export function cell(value, kind) {
+/** Whether numbers of a column show their decimals, so that they stand below each other. @param {Cell[]} values */
+const broken = (values) => values.some((value) => typeof value === 'number' && !Number.isInteger(value)) && values.every((value) => typeof value !== 'number' || value === 0 || Math.abs(value) >= 0.01);
+
+/** @param {Cell | object} value @param {Kind} kind @param {boolean} [decimals] */
+export function cell(value, kind, decimals) {
   if (value === null || value === undefined || value === '') return '–';
-  if (typeof value === 'number') return kind === 'name' ? format.name(value) : format.number(value);
+  if (typeof value === 'number') return kind === 'name' ? format.name(value) : decimals ? format.decimals(value) : format.number(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'object') return JSON.stringify(value);
   if (kind === 'month' || kind === 'date') return format.date(value, kind === 'month');
@@ -61,6 +64,7 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
   const [sort, setSort] = useState(/** @type {{ at: number, down: boolean } | null} */ (null));
   const [page, setPage] = useState(() => marked?.rows.length ? Math.floor(marked.rows[0] / PAGE) : 0);
   const kinds = useMemo(() => columns.map((column, at) => kindOf(column, rows.map((row) => row[at]))), [columns, rows]);
+  const decimals = useMemo(() => columns.map((_, at) => broken(rows.map((row) => row[at]))), [columns, rows]);
   const order = useMemo(() => {
     const all = rows.map((_, at) => at);
     if (!sort) return all;
@@ -79,7 +83,7 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
       <thead><tr>${columns.map((column, at) => html`<th key=${at} scope="col" class=${classes(kinds[at] === 'number' && 'right')} aria-sort=${sort?.at === at ? (sort.down ? 'descending' : 'ascending') : 'none'}>
         <button type="button" onClick=${() => turn(at)}>${format.words(column)}<span class="sort" aria-hidden="true">${sort?.at === at ? (sort.down ? '↓' : '↑') : ''}</span></button></th>`)}</tr></thead>
       <tbody>${shown.map((row) => html`<tr key=${row} class=${classes(marked?.rows.includes(row) && 'marked')}>${columns.map((column, at) => html`<td key=${at}
-        class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')} title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}>${cell(rows[row][at], kinds[at])}</td>`)}</tr>`)}
+        class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')} title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}>${cell(rows[row][at], kinds[at], decimals[at])}</td>`)}</tr>`)}
       ${!rows.length && html`<tr><td colspan=${columns.length} class="muted">No rows.</td></tr>`}</tbody></table></div>
     ${pages > 1 && html`<div class="pager"><button class="icon-button" type="button" aria-label="Page before" disabled=${page === 0} onClick=${() => setPage(page - 1)}><${Icon} name="left" size=${16} /></button>
       <span class="small" aria-live="polite">${format.number(page * PAGE + 1)}–${format.number(Math.min(rows.length, (page + 1) * PAGE))} of ${format.number(rows.length)}</span>

@@ -11,7 +11,7 @@ import * as format from '../format.js';
 
 /** @type {Record<string, [string, string, string]>} */
 const ORIGINS = {
-  user: ['good', 'from you', 'The person who asked said this.'], operator: ['off', 'set up', 'The operator set this up.'], untrusted: ['warn', 'untrusted', 'This came out of a tool or a document. Nobody here said it.'],
+  user: ['good', 'said by the user', 'The person who asked said this.'], operator: ['off', 'set up', 'The operator set this up.'], untrusted: ['warn', 'untrusted', 'This came out of a tool or a document. Nobody here said it.'],
 };
 
 export default function Approvals() {

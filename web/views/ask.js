@@ -14,6 +14,12 @@ import { copy, save } from '../parts/bits.js';
 import { confirm } from '../parts/dialog.js';
 import { say, sayProblem } from '../parts/toast.js';
 
+/** Brings the beginning of an element below the title of the thread. @param {Element | null} element */
+function toTop(element) {
+  const main = document.getElementById('main');
+  if (main && element) main.scrollTop += element.getBoundingClientRect().top - main.getBoundingClientRect().top - 58;
+}
+
 /** @param {{ id: string | null, anew?: string | null }} props */
 export function Ask({ id, anew }) {
   const [, again] = useState(0);
@@ -25,6 +31,21 @@ export function Ask({ id, anew }) {
   const send = (/** @type {string} */ text, /** @type {Upload[]} */ files = []) => { void thread.send(text, files); };
   const running = thread.turns.find((turn) => turn.status === 'running');
   const composer = html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
+  // A conversation opens at its last turn, and stays there while tables and charts arrive, until the reader moves.
+  const ready = thread.status === 'ready' && !!id;
+  useEffect(() => {
+    const list = document.querySelector('.thread');
+    const turns = list?.querySelectorAll('.turn') ?? [];
+    if (!ready || !list || turns.length < 2) return;
+    const settle = () => toTop(turns[turns.length - 1]);
+    const watcher = new ResizeObserver(settle);
+    watcher.observe(list);
+    const stop = () => watcher.disconnect();
+    const moves = ['wheel', 'touchstart', 'keydown', 'pointerdown'];
+    for (const move of moves) addEventListener(move, stop, { once: true, passive: true });
+    const timer = setTimeout(stop, 5000);
+    return () => { clearTimeout(timer); stop(); for (const move of moves) removeEventListener(move, stop); };
+  }, [ready, id]);
   useEffect(() => { document.title = thread.title || thread.turns[0]?.user ? `${thread.title || thread.turns[0].user} – Steward` : 'Steward'; }, [thread.title, thread.turns.length]);
 
   if (thread.status === 'loading') return html`<div class="ask"><div class="thread"><h1 class="hidden" tabindex="-1">Conversation</h1><${Skeleton} lines=${3} label="Loading the conversation" /><${Skeleton} lines=${5} /></div></div>`;
@@ -38,7 +59,7 @@ export function Ask({ id, anew }) {
 /** @param {{ turn: import('../thread.js').Turn, last: boolean, many: boolean, onSay: (text: string) => void }} props */
 function TurnView({ turn, last, many, onSay }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => { if (last && (turn.status === 'running' || many)) box.current?.scrollIntoView({ block: 'start' }); }, []);
+  useLayoutEffect(() => { if (last && (turn.status === 'running' || many)) toTop(box.current); }, []);
   const { reply } = turn;
   return html`<article ref=${box} class="turn ${last ? 'last' : ''}" aria-label=${turn.user || 'Answer'}>
     ${turn.user && html`<div class="said"><div class="bubble">${turn.user}</div>${turn.files.map((file) => html`<${FileCard} key=${file.id} file=${file} />`)}</div>`}

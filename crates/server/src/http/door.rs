@@ -199,7 +199,7 @@ impl Limiter {
             let seconds = ((1.0 - *left) / rate).ceil();
             return Err(Problem::busy(
                 format!("more than {per_minute} requests a minute: wait {seconds} s"),
-                seconds as u64,
+                seconds as u32,
             ));
         }
         *left -= 1.0;

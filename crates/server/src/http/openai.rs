@@ -517,13 +517,14 @@ async fn responses(
     };
     let talk = reply.get("conversation_id").and_then(Value::as_str).map(|id| id.replace('-', ""));
     let id = format!("resp_{}_{turn}", talk.unwrap_or_else(|| uuid::Uuid::nil().simple().to_string()));
-    let used = usage(messages.iter().map(|message| text_len(&message.content)).sum(), &text);
+    let counted = usage(messages.iter().map(|message| text_len(&message.content)).sum(), &text);
+    let used = |name: &str| counted.get(name).cloned().unwrap_or_default();
     let response = |status: &str, output: Value| {
         json!({
             "id": id, "object": "response", "created_at": created, "status": status, "model": wanted.model, "output": output,
             "error": null, "incomplete_details": null, "instructions": null, "metadata": {}, "parallel_tool_calls": false,
             "temperature": null, "top_p": null, "tool_choice": "auto", "tools": [], "previous_response_id": wanted.previous_response_id,
-            "usage": { "input_tokens": used["prompt_tokens"], "output_tokens": used["completion_tokens"], "total_tokens": used["total_tokens"],
+            "usage": { "input_tokens": used("prompt_tokens"), "output_tokens": used("completion_tokens"), "total_tokens": used("total_tokens"),
                 "input_tokens_details": { "cached_tokens": 0 }, "output_tokens_details": { "reasoning_tokens": 0 } },
         })
     };

@@ -4,7 +4,7 @@
 //! here, from the same words.
 
 use super::Shared;
-use super::problem::Problem;
+use super::problem::{Problem, Told};
 use crate::identity::{Identity, Right};
 use axum::Router;
 use axum::extract::Request;
@@ -78,7 +78,7 @@ impl Api {
 
     /// The router and the document.
     pub(super) fn finish(mut self, version: &str) -> (Router<Shared>, Json) {
-        let problem = self.generator.subschema_for::<Problem>().to_value();
+        let problem = self.generator.subschema_for::<Told>().to_value();
         let schemas = self.generator.take_definitions(true);
         let document = json!({
             "openapi": "3.1.0",
@@ -113,9 +113,9 @@ impl Route<'_> {
         self
     }
 
-    pub(super) fn query(mut self, name: &str, schema: Json, about: &str) -> Self {
+    pub(super) fn query(mut self, name: &str, schema: impl Into<Json>, about: &str) -> Self {
         self.doc.query.push(
-            json!({ "name": name, "in": "query", "required": false, "schema": schema, "description": about }),
+            json!({ "name": name, "in": "query", "required": false, "schema": schema.into(), "description": about }),
         );
         self
     }

@@ -6,12 +6,13 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use steward_domain::{Coded, ErrorClass};
 
 /// What a client is told.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub(super) struct Problem {
+pub(super) struct Told {
     /// The page that explains the code.
     #[serde(rename = "type")]
     kind: String,
@@ -20,27 +21,43 @@ pub(super) struct Problem {
     /// The HTTP status.
     status: u16,
     /// The code of the error, such as `RUN007`.
-    pub(super) code: String,
+    code: String,
     /// What went wrong, and what to do.
-    pub(super) detail: String,
+    detail: String,
     /// The request, as the log has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
-    #[serde(skip)]
-    retry_after: Option<u64>,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    status: StatusCode,
+    pub(super) code: Cow<'static, str>,
+    pub(super) detail: String,
+    request_id: Option<Box<str>>,
+    retry_after: Option<u32>,
 }
 
 impl Problem {
     /// With this status.
-    pub(super) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
-        Self {
-            kind: format!("/page/errors/{code}"),
-            title: status.canonical_reason().unwrap_or("Error").to_owned(),
-            status: status.as_u16(),
-            code: code.to_owned(),
-            detail: detail.into(),
-            request_id: None,
-            retry_after: None,
+    pub(super) fn new(
+        status: StatusCode,
+        code: impl Into<Cow<'static, str>>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { status, code: code.into(), detail: detail.into(), request_id: None, retry_after: None }
+    }
+
+    /// As a document.
+    pub(super) fn told(&self) -> Told {
+        Told {
+            kind: format!("/page/errors/{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.status.as_u16(),
+            code: self.code.to_string(),
+            detail: self.detail.clone(),
+            request_id: self.request_id.as_deref().map(str::to_owned),
         }
     }
 
@@ -60,7 +77,7 @@ impl Problem {
     }
 
     /// Too much at once.
-    pub(super) fn busy(detail: impl Into<String>, seconds: u64) -> Self {
+    pub(super) fn busy(detail: impl Into<String>, seconds: u32) -> Self {
         let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "WEB012", detail);
         Self { retry_after: Some(seconds.max(1)), ..problem }
     }
@@ -77,19 +94,19 @@ impl Problem {
 
     /// Of this request.
     pub(super) fn of(mut self, request: &str) -> Self {
-        self.request_id = Some(request.to_owned());
+        self.request_id = Some(request.into());
         self
     }
 
     pub(super) fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        self.status
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (status, retry) = (self.status(), self.retry_after);
-        let mut response = (status, Json(self)).into_response();
+        let mut response = (status, Json(self.told())).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(seconds) = retry {

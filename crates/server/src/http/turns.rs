@@ -245,7 +245,7 @@ impl Site {
             }
             Err(error) => {
                 let called_off = matches!(error, steward_runtime::Error::CalledOff);
-                let problem = json!(Problem::from(error));
+                let problem = json!(Problem::from(error).told());
                 live.tell("problem", &problem);
                 let standing = if called_off { Standing::Cancelled } else { Standing::Failed };
                 live.end(standing, problem, now);
@@ -281,7 +281,7 @@ fn again(told: &Value) -> Problem {
     let text = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
     let status = told.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
     let status = status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::CONFLICT);
-    Problem::new(status, text("code"), text("detail"))
+    Problem::new(status, text("code").to_owned(), text("detail"))
 }
 
 /// An answer in pieces of a few words, with everything between them.
