@@ -8,8 +8,10 @@
 //!
 //! It knows HTTP shapes and nothing of how things are done: that is `runtime`.
 
+mod a2a;
 mod admin;
 mod agents;
+mod agui;
 mod approvals;
 mod artifacts;
 mod audit;
@@ -98,6 +100,8 @@ pub struct Site {
     shown: Shown,
     options: Options,
     turns: turns::Turns,
+    histories: openai::Histories,
+    a2a: a2a::Tasks,
     limiter: door::Limiter,
     /// Work that outlives its request.
     work: TaskTracker,
@@ -144,6 +148,8 @@ impl Site {
             metrics,
             shown,
             options,
+            histories: openai::Histories::default(),
+            a2a: a2a::Tasks::default(),
             limiter: door::Limiter::default(),
             work: TaskTracker::new(),
             stopping: AtomicBool::new(false),
@@ -286,6 +292,8 @@ pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
     agents::routes(&mut api);
     admin::routes(&mut api);
     openai::routes(&mut api);
+    agui::routes(&mut api);
+    a2a::routes(&mut api);
     api.get("/health", "Whether the process lives").open().gives_object(200, "It does.").to(get(health));
     api.get("/ready", "Whether it takes work").open().gives_object(200, "It does.").to(get(ready));
     let (routes, document) = api.finish(env!("CARGO_PKG_VERSION"));

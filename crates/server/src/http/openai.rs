@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use steward_domain::{ConversationId, SemanticVersion, ToolName};
 use steward_runtime::run::Standing;
 use steward_tools::select::{Entry, Index, Past, Request};
@@ -184,7 +184,24 @@ fn text(content: &Value) -> String {
 }
 
 /// Which conversations belong to which histories.
-static KNOWN: LazyLock<Mutex<HashMap<[u8; 32], ConversationId>>> = LazyLock::new(Mutex::default);
+#[derive(Default)]
+pub(super) struct Histories {
+    known: Mutex<HashMap<[u8; 32], ConversationId>>,
+}
+
+impl Histories {
+    fn get(&self, key: &[u8; 32]) -> Option<ConversationId> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    }
+
+    fn keep(&self, key: [u8; 32], id: ConversationId) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= HISTORIES {
+            known.clear();
+        }
+        known.insert(key, id);
+    }
+}
 
 /// A history as one number: whose it is, and what was said so far.
 fn history<'a>(identity: &Identity, said: impl Iterator<Item = (&'a str, String)>) -> [u8; 32] {
@@ -295,7 +312,7 @@ impl Site {
         let before = spoken(at);
         let known = (!before.is_empty()).then(|| {
             let key = history(identity, before.iter().map(|(role, text)| (*role, text.clone())));
-            KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied()
+            self.histories.get(&key)
         });
         let say = Say {
             message: said.clone(),
@@ -308,11 +325,7 @@ impl Site {
         {
             let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
             let key = history(identity, so_far);
-            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() >= HISTORIES {
-                known.clear();
-            }
-            known.insert(key, id);
+            self.histories.keep(key, id);
         }
         Ok(Came::Words { text, reply })
     }

@@ -1,0 +1,612 @@
+//! Other agents talk to this one: A2A over JSON-RPC, in its revisions 1.0 and 0.3.
+//!
+//! Invariants
+//! - A task of the protocol is one wish: it may take several messages when something is asked back, and ends once.
+//! - Whatever another agent sends is somebody's who is signed in; what is not theirs is not there.
+
+use super::extract::{Who, whole};
+use super::openapi::Api;
+use super::problem::Problem;
+use super::stream::{self, Frame, Next, Source};
+use super::turns::{Listener, Live, Say};
+use super::{Shared, Site};
+use crate::identity::Identity;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use steward_domain::{ConversationId, Timestamp, UserId};
+
+/// The revision that a client speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    One,
+    Old,
+}
+
+/// What is wrong with a request, as the protocol numbers it.
+struct Fault {
+    code: i32,
+    message: String,
+}
+
+impl Fault {
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    fn params(message: impl Into<String>) -> Self {
+        Self::new(-32602, message)
+    }
+
+    fn missing(id: &str) -> Self {
+        Self::new(-32001, format!("there is no task {id}"))
+    }
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        Self::new(if problem.status().is_server_error() { -32603 } else { -32602 }, problem.detail)
+    }
+}
+
+/// How a task stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Working,
+    Completed,
+    InputRequired,
+    Failed,
+    Cancelled,
+}
+
+impl Standing {
+    fn name(self, dialect: Dialect) -> &'static str {
+        match (self, dialect) {
+            (Self::Working, Dialect::One) => "TASK_STATE_WORKING",
+            (Self::Completed, Dialect::One) => "TASK_STATE_COMPLETED",
+            (Self::InputRequired, Dialect::One) => "TASK_STATE_INPUT_REQUIRED",
+            (Self::Failed, Dialect::One) => "TASK_STATE_FAILED",
+            (Self::Cancelled, Dialect::One) => "TASK_STATE_CANCELED",
+            (Self::Working, Dialect::Old) => "working",
+            (Self::Completed, Dialect::Old) => "completed",
+            (Self::InputRequired, Dialect::Old) => "input-required",
+            (Self::Failed, Dialect::Old) => "failed",
+            (Self::Cancelled, Dialect::Old) => "canceled",
+        }
+    }
+}
+
+/// Something that was said in a task.
+#[derive(Clone)]
+struct Said {
+    id: String,
+    by_user: bool,
+    text: String,
+}
+
+/// A task of the protocol.
+struct Task {
+    id: String,
+    context: String,
+    user: UserId,
+    state: Mutex<Course>,
+}
+
+/// What changes of it.
+#[derive(Clone)]
+struct Course {
+    live: Arc<Live>,
+    standing: Standing,
+    history: Vec<Said>,
+    /// The reply of the last turn that ended.
+    reply: Value,
+    at: Timestamp,
+}
+
+/// Tasks and contexts that are remembered.
+#[derive(Default)]
+pub(super) struct Tasks {
+    tasks: Mutex<HashMap<String, Arc<Task>>>,
+    contexts: Mutex<HashMap<(UserId, String), ConversationId>>,
+}
+
+/// How many are remembered; beyond, those that ended are forgotten.
+const MOST: usize = 5000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Incoming {
+    #[serde(default)]
+    message_id: String,
+    #[serde(default)]
+    context_id: String,
+    #[serde(default)]
+    task_id: String,
+    parts: Vec<Value>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let about = "What this agent can do, for other agents (A2A)";
+    api.get("/.well-known/agent-card.json", about).open().gives_object(200, "The agent card.").to(get(card));
+    api.get("/.well-known/agent.json", about).open().gives_object(200, "The agent card.").to(get(card));
+    api.post("/a2a", "Talk to it as another agent: JSON-RPC of A2A 1.0 and 0.3")
+        .takes::<serde_json::Map<String, Value>>()
+        .gives_object(200, "The JSON-RPC answer, or events.")
+        .to(post(call));
+}
+
+async fn card(State(site): State<Shared>, headers: HeaderMap, who: Result<Who, Problem>) -> Json<Value> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    let scheme = if site.options.secure_cookies { "https" } else { "http" };
+    let url = format!("{scheme}://{host}/a2a");
+    let mut skills = vec![json!({
+        "id": "ask", "name": "Ask", "tags": ["questions", "data", "tools"],
+        "description": "Answers questions about data and tools in plain language, with sources, and carries out what is asked.",
+        "examples": ["What can you do?"],
+    })];
+    // What is set up here is for those who may use it.
+    if let Ok(Who(identity)) = who
+        && let Ok(reader) = site.talker.reader(&site.caller(&identity), &[]).await
+    {
+        skills.extend(reader.domains().map(|topic| {
+            json!({ "id": topic.name, "name": topic.title, "description": if topic.description.is_empty() { &topic.title } else { &topic.description }, "tags": [topic.name] })
+        }));
+    }
+    let face =
+        |version: &str| json!({ "url": url, "protocolBinding": "JSONRPC", "protocolVersion": version });
+    Json(json!({
+        "name": "Steward", "description": "An agent you can account for: it answers about data and tools, with sources, and can prove afterwards what it did.",
+        "version": env!("CARGO_PKG_VERSION"), "supportedInterfaces": [face("1.0"), face("0.3")],
+        "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false, "stateTransitionHistory": false },
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain", "application/json"], "skills": skills,
+        "securitySchemes": { "key": { "httpAuthSecurityScheme": { "scheme": "Bearer" }, "type": "http", "scheme": "bearer" } },
+        "url": url, "preferredTransport": "JSONRPC", "protocolVersion": "0.3.0", "supportsAuthenticatedExtendedCard": false,
+    }))
+}
+
+/// One request of JSON-RPC.
+async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) -> Result<Response, Problem> {
+    let version =
+        request.headers().get("a2a-version").and_then(|version| version.to_str().ok()).map(str::to_owned);
+    let bytes = whole(request, &site).await?;
+    let answer = |id: &Value, body: Value| {
+        let mut told = json!({ "jsonrpc": "2.0", "id": id });
+        if let (Some(told), Value::Object(body)) = (told.as_object_mut(), body) {
+            told.extend(body);
+        }
+        Json(told).into_response()
+    };
+    let fault = |id: &Value, fault: &Fault| {
+        answer(id, json!({ "error": { "code": fault.code, "message": fault.message } }))
+    };
+    let Ok(sent) = serde_json::from_slice::<Value>(&bytes) else {
+        return Ok(fault(&Value::Null, &Fault::new(-32700, "the request is not JSON")));
+    };
+    let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+    let method = sent.get("method").and_then(Value::as_str).unwrap_or_default();
+    if sent.get("jsonrpc").and_then(Value::as_str) != Some("2.0") || method.is_empty() {
+        return Ok(fault(&id, &Fault::new(-32600, "the request is no JSON-RPC 2.0 request with a method")));
+    }
+    if version.as_deref().is_some_and(|version| !(version.starts_with("1.") || version.starts_with("0.3"))) {
+        return Ok(fault(&id, &Fault::new(-32009, "this agent speaks A2A 1.0 and 0.3")));
+    }
+    let dialect = if method.contains('/') { Dialect::Old } else { Dialect::One };
+    let params = sent.get("params").cloned().unwrap_or_default();
+    let came = match method {
+        "SendMessage" | "message/send" => send(&site, &identity, &params, dialect).await,
+        "SendStreamingMessage" | "message/stream" => match begin(&site, &identity, &params).await {
+            Ok(task) => return Ok(stream::respond(&site, Told::new(site.clone(), task, id, dialect))),
+            Err(wrong) => Err(wrong),
+        },
+        "SubscribeToTask" | "tasks/resubscribe" => match known(&site, &identity, &params) {
+            Ok(task) if ended(&task) => Err(Fault::new(-32004, "the task has ended: GetTask shows it")),
+            Ok(task) => return Ok(stream::respond(&site, Told::new(site.clone(), task, id, dialect))),
+            Err(wrong) => Err(wrong),
+        },
+        "GetTask" | "tasks/get" => {
+            known(&site, &identity, &params).map(|task| shown(&task, dialect, history_length(&params)))
+        }
+        "ListTasks" | "tasks/list" => list(&site, &identity, &params, dialect),
+        "CancelTask" | "tasks/cancel" => cancel(&site, &identity, &params, dialect).await,
+        "GetExtendedAgentCard" | "agent/getAuthenticatedExtendedCard" => {
+            Err(Fault::new(-32007, "there is no other card than the one at /.well-known/agent-card.json"))
+        }
+        name if name.to_lowercase().contains("pushnotification") => {
+            Err(Fault::new(-32003, "push notifications are not sent: listen to the stream"))
+        }
+        other => Err(Fault::new(-32601, format!("there is no method {other}"))),
+    };
+    Ok(match came {
+        Ok(result) => answer(&id, json!({ "result": result })),
+        Err(wrong) => fault(&id, &wrong),
+    })
+}
+
+fn history_length(params: &Value) -> Option<usize> {
+    let of = |at: &str| params.pointer(at).and_then(Value::as_u64);
+    of("/historyLength")
+        .or_else(|| of("/configuration/historyLength"))
+        .and_then(|length| usize::try_from(length).ok())
+}
+
+fn lock(task: &Task) -> std::sync::MutexGuard<'_, Course> {
+    task.state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ended(task: &Task) -> bool {
+    !matches!(lock(task).standing, Standing::Working | Standing::InputRequired)
+}
+
+fn known(site: &Site, identity: &Identity, params: &Value) -> Result<Arc<Task>, Fault> {
+    let id = params.get("id").and_then(Value::as_str).ok_or_else(|| Fault::params("params.id is missing"))?;
+    site.a2a.of(id, &identity.user)
+}
+
+impl Tasks {
+    fn of(&self, id: &str, user: &UserId) -> Result<Arc<Task>, Fault> {
+        let task = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        task.filter(|task| task.user == *user).ok_or_else(|| Fault::missing(id))
+    }
+
+    fn keep(&self, task: &Arc<Task>) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if tasks.len() >= MOST {
+            tasks.retain(|_, task| !ended(task));
+        }
+        tasks.insert(task.id.clone(), task.clone());
+    }
+
+    pub(super) fn conversation(&self, user: &UserId, context: &str) -> Option<ConversationId> {
+        let contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        contexts.get(&(user.clone(), context.to_owned())).copied()
+    }
+
+    pub(super) fn remember(&self, user: &UserId, context: &str, conversation: ConversationId) {
+        let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        if contexts.len() >= MOST {
+            contexts.clear();
+        }
+        contexts.insert((user.clone(), context.to_owned()), conversation);
+    }
+}
+
+/// Takes a message: a new task, or the answer to what a task asked.
+async fn begin(site: &Shared, identity: &Identity, params: &Value) -> Result<Arc<Task>, Fault> {
+    let message = params.get("message").cloned().ok_or_else(|| Fault::params("params.message is missing"))?;
+    let incoming: Incoming =
+        serde_json::from_value(message).map_err(|error| Fault::params(format!("params.message: {error}")))?;
+    if incoming.message_id.is_empty() {
+        return Err(Fault::params("params.message.messageId is missing"));
+    }
+    let texts: Vec<&str> =
+        incoming.parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect();
+    if texts.is_empty() {
+        let code = if incoming.parts.is_empty() { -32602 } else { -32005 };
+        return Err(Fault::new(code, "a message needs a part with text"));
+    }
+    let said = Said { id: incoming.message_id, by_user: true, text: texts.join("\n") };
+    let before = match incoming.task_id.as_str() {
+        "" => None,
+        id => Some(site.a2a.of(id, &identity.user)?),
+    };
+    if let Some(task) = &before {
+        if lock(task).standing != Standing::InputRequired {
+            return Err(Fault::new(
+                -32004,
+                "the task does not wait for an answer: begin another in its context",
+            ));
+        }
+        if !incoming.context_id.is_empty() && incoming.context_id != task.context {
+            return Err(Fault::params("params.message.contextId is not that of the task"));
+        }
+    }
+    let context = match (&before, incoming.context_id.as_str()) {
+        (Some(task), _) => task.context.clone(),
+        (None, "") => site.new_id()?.to_string(),
+        (None, given) => given.to_owned(),
+    };
+    let mut conversation_id = site.a2a.conversation(&identity.user, &context);
+    if let (None, Ok(id)) = (conversation_id, context.parse::<ConversationId>()) {
+        // A context may be a conversation that was begun elsewhere.
+        let found = site.store().conversation(&super::scope(identity), id).await.map_err(Problem::from)?;
+        conversation_id = found.map(|_| id);
+    }
+    let say = Say { message: said.text.clone(), conversation_id, data: Vec::new() };
+    let live = site.begin(identity, site.turn(identity, &say)?)?;
+    let task = match before {
+        Some(task) => {
+            let mut state = lock(&task);
+            (state.live, state.standing, state.at) = (live, Standing::Working, site.now());
+            state.history.push(said);
+            drop(state);
+            task
+        }
+        None => {
+            let state = Course {
+                live,
+                standing: Standing::Working,
+                history: vec![said],
+                reply: Value::Null,
+                at: site.now(),
+            };
+            let task = Arc::new(Task {
+                id: site.new_id()?.to_string(),
+                context,
+                user: identity.user.clone(),
+                state: Mutex::new(state),
+            });
+            site.a2a.keep(&task);
+            task
+        }
+    };
+    // Whether or not somebody listens, what comes of it is taken down.
+    let (one, kept) = (site.clone(), task.clone());
+    site.work.spawn(async move { settle(&one, &kept).await });
+    Ok(task)
+}
+
+/// Takes down how the turn of a task ended.
+async fn settle(site: &Site, task: &Task) {
+    let live = lock(task).live.clone();
+    let came = site.ended(&live).await;
+    let mut state = lock(task);
+    if state.standing != Standing::Working {
+        return;
+    }
+    state.at = site.now();
+    let (standing, text) = match came {
+        Ok(reply) => {
+            let asks = matches!(reply.get("outcome").and_then(Value::as_str), Some("asked" | "confirm"));
+            let failed = reply.get("outcome").and_then(Value::as_str) == Some("failed");
+            let text = super::turns::words(&reply);
+            if let Some(id) =
+                reply.get("conversation_id").and_then(|id| serde_json::from_value(id.clone()).ok())
+            {
+                site.a2a.remember(&task.user, &task.context, id);
+            }
+            state.reply = reply;
+            let standing = match (asks, failed) {
+                (true, _) => Standing::InputRequired,
+                (_, true) => Standing::Failed,
+                _ => Standing::Completed,
+            };
+            (standing, text)
+        }
+        Err(problem) if live.stop.is_cancelled() => (Standing::Cancelled, problem.detail),
+        Err(problem) => (Standing::Failed, problem.detail),
+    };
+    state.standing = standing;
+    let id = format!("{}-{}", task.id, state.history.len());
+    state.history.push(Said { id, by_user: false, text });
+}
+
+async fn send(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
+    let task = begin(site, identity, params).await?;
+    let flag = |at: &str| params.pointer(at).and_then(Value::as_bool);
+    let at_once = flag("/configuration/returnImmediately") == Some(true)
+        || flag("/configuration/blocking") == Some(false);
+    if !at_once {
+        let live = lock(&task).live.clone();
+        let _how_it_ended_is_in_the_task = site.ended(&live).await;
+        settle(site, &task).await;
+    }
+    let told = shown(&task, dialect, history_length(params));
+    Ok(if dialect == Dialect::One { json!({ "task": told }) } else { told })
+}
+
+async fn cancel(
+    site: &Shared,
+    identity: &Identity,
+    params: &Value,
+    dialect: Dialect,
+) -> Result<Value, Fault> {
+    let task = known(site, identity, params)?;
+    if ended(&task) {
+        return Err(Fault::new(-32002, "the task has ended already"));
+    }
+    let (live, waits) = {
+        let state = lock(&task);
+        (state.live.clone(), state.standing == Standing::InputRequired)
+    };
+    if waits {
+        let mut state = lock(&task);
+        (state.standing, state.at) = (Standing::Cancelled, site.now());
+    } else {
+        live.stop.cancel();
+        let _called_off = site.ended(&live).await;
+        settle(site, &task).await;
+    }
+    Ok(shown(&task, dialect, None))
+}
+
+fn list(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
+    let text = |name: &str| params.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let size = params.get("pageSize").and_then(Value::as_u64).unwrap_or(50);
+    if !(1..=100).contains(&size) {
+        return Err(Fault::params("params.pageSize must be from 1 to 100"));
+    }
+    let skip: usize = match text("pageToken") {
+        None => 0,
+        Some(token) => token.parse().map_err(|_| Fault::params("params.pageToken is not one of ours"))?,
+    };
+    let tasks = site.a2a.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+    let fits = |task: &&Arc<Task>| {
+        task.user == identity.user
+            && text("contextId").is_none_or(|context| task.context == context)
+            && text("status").is_none_or(|status| lock(task).standing.name(dialect) == status)
+    };
+    let mut found: Vec<Arc<Task>> = tasks.values().filter(fits).cloned().collect();
+    drop(tasks);
+    // Ids begin with the time.
+    found.sort_by(|one, other| other.id.cmp(&one.id));
+    let (total, size) = (found.len(), usize::try_from(size).unwrap_or(50));
+    let page: Vec<Value> =
+        found.iter().skip(skip).take(size).map(|task| shown(task, dialect, history_length(params))).collect();
+    let next = if skip + size < total { (skip + size).to_string() } else { String::new() };
+    Ok(json!({ "tasks": page, "nextPageToken": next, "pageSize": size, "totalSize": total }))
+}
+
+fn text_part(text: &str, dialect: Dialect) -> Value {
+    match dialect {
+        Dialect::One => json!({ "text": text, "mediaType": "text/plain" }),
+        Dialect::Old => json!({ "kind": "text", "text": text }),
+    }
+}
+
+fn data_part(data: &Value, dialect: Dialect) -> Value {
+    match dialect {
+        Dialect::One => json!({ "data": data, "mediaType": "application/json" }),
+        Dialect::Old => json!({ "kind": "data", "data": data }),
+    }
+}
+
+fn message(task: &Task, said: &Said, dialect: Dialect) -> Value {
+    let role = match (said.by_user, dialect) {
+        (true, Dialect::One) => "ROLE_USER",
+        (false, Dialect::One) => "ROLE_AGENT",
+        (true, Dialect::Old) => "user",
+        (false, Dialect::Old) => "agent",
+    };
+    let mut told = json!({
+        "messageId": said.id, "role": role, "parts": [text_part(&said.text, dialect)], "taskId": task.id, "contextId": task.context,
+    });
+    kind(&mut told, "message", dialect);
+    told
+}
+
+/// The older revision names the kind of everything.
+fn kind(told: &mut Value, name: &str, dialect: Dialect) {
+    if let (Some(told), Dialect::Old) = (told.as_object_mut(), dialect) {
+        told.insert("kind".into(), name.into());
+    }
+}
+
+fn status(task: &Task, state: &Course, dialect: Dialect) -> Value {
+    let mut told = json!({ "state": state.standing.name(dialect), "timestamp": state.at });
+    let last = state.history.last().filter(|said| !said.by_user && state.standing != Standing::Working);
+    if let (Some(told), Some(last)) = (told.as_object_mut(), last) {
+        told.insert("message".into(), message(task, last, dialect));
+    }
+    told
+}
+
+/// The answer as an artifact: its words, and the whole document for programs.
+fn artifact(task: &Task, state: &Course, dialect: Dialect) -> Option<Value> {
+    if state.reply.is_null() || state.standing != Standing::Completed {
+        return None;
+    }
+    let mut reply = state.reply.clone();
+    super::artifacts::without_places(&mut reply);
+    let parts = [text_part(&super::turns::words(&reply), dialect), data_part(&reply, dialect)];
+    Some(json!({ "artifactId": format!("{}-answer", task.id), "name": "answer", "parts": parts }))
+}
+
+fn shown(task: &Task, dialect: Dialect, length: Option<usize>) -> Value {
+    let state = lock(task).clone();
+    let keep = length.unwrap_or(usize::MAX).min(state.history.len());
+    let history: Vec<Value> = state
+        .history
+        .iter()
+        .skip(state.history.len() - keep)
+        .map(|said| message(task, said, dialect))
+        .collect();
+    let mut told = json!({
+        "id": task.id, "contextId": task.context, "status": status(task, &state, dialect), "history": history,
+        "artifacts": artifact(task, &state, dialect).into_iter().collect::<Vec<_>>(),
+    });
+    kind(&mut told, "task", dialect);
+    told
+}
+
+/// A task as it goes, for a client that streams.
+struct Told {
+    site: Shared,
+    task: Arc<Task>,
+    id: Value,
+    dialect: Dialect,
+    listener: Listener,
+    began: bool,
+    over: bool,
+}
+
+impl Told {
+    fn new(site: Shared, task: Arc<Task>, id: Value, dialect: Dialect) -> Self {
+        let listener = Listener::new(lock(&task).live.clone(), 0);
+        Self { site, task, id, dialect, listener, began: false, over: false }
+    }
+
+    fn frame(&self, name: &str, old: &str, mut event: Value) -> Frame {
+        kind(&mut event, old, self.dialect);
+        let result = match self.dialect {
+            Dialect::One => json!({ name: event }),
+            Dialect::Old => event,
+        };
+        Frame::data(json!({ "jsonrpc": "2.0", "id": self.id, "result": result }).to_string())
+    }
+
+    fn update(&self, status: &Value, last: bool) -> Frame {
+        let mut event = json!({ "taskId": self.task.id, "contextId": self.task.context, "status": status });
+        if let (Some(event), Dialect::Old) = (event.as_object_mut(), self.dialect) {
+            event.insert("final".into(), last.into());
+        }
+        self.frame("statusUpdate", "status-update", event)
+    }
+
+    /// What a frame of the turn means to another agent.
+    fn told(&self, frame: &Frame) -> Option<Frame> {
+        if frame.name != Some("began") {
+            return None;
+        }
+        let data: Value = serde_json::from_str(&frame.data).ok()?;
+        let said = Said {
+            id: format!("{}-step-{}", self.task.id, frame.id?),
+            by_user: false,
+            text: data.get("what")?.as_str()?.to_owned(),
+        };
+        let status = json!({
+            "state": Standing::Working.name(self.dialect), "timestamp": self.site.now(),
+            "message": message(&self.task, &said, self.dialect),
+        });
+        Some(self.update(&status, false))
+    }
+}
+
+impl Source for Told {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async move {
+            if !self.began {
+                self.began = true;
+                return Some(vec![self.frame("task", "task", shown(&self.task, self.dialect, None))]);
+            }
+            while !self.over {
+                match self.listener.next().await {
+                    Some(frames) => {
+                        let told: Vec<Frame> = frames.iter().filter_map(|frame| self.told(frame)).collect();
+                        if !told.is_empty() {
+                            return Some(told);
+                        }
+                    }
+                    None => {
+                        self.over = true;
+                        settle(&self.site, &self.task).await;
+                        let state = lock(&self.task).clone();
+                        let made = artifact(&self.task, &state, self.dialect).map(|artifact| {
+                            let event = json!({ "taskId": self.task.id, "contextId": self.task.context, "artifact": artifact, "append": false, "lastChunk": true });
+                            self.frame("artifactUpdate", "artifact-update", event)
+                        });
+                        let last = self.update(&status(&self.task, &state, self.dialect), true);
+                        return Some(made.into_iter().chain([last]).collect());
+                    }
+                }
+            }
+            None
+        })
+    }
+}
