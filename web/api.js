@@ -14,6 +14,8 @@ export class Problem extends Error {
     this.code = document.code ?? '';
     this.title = document.title ?? '';
     this.request_id = document.request_id ?? '';
+    /** Where the code is explained, when the server says so. */
+    this.page = document.type?.startsWith('/page/') ? document.type : '';
     this.retry_after = document.retry_after ?? 0;
   }
 }
@@ -75,6 +77,13 @@ async function call(method, path, { body, signal, as = 'json', quiet } = {}) {
 export const get = (path, signal) => call('GET', path, { signal });
 /** @param {string} path @returns {Promise<string>} */
 export const getText = (path) => call('GET', path, { as: 'text' });
+/** An exported chain and its signed head, which travels in a header. @param {string} path @returns {Promise<{ text: string, head: string | null }>} */
+export async function getExport(path) {
+  const answer = await fetch(BASE + path, { credentials: 'same-origin' });
+  if (!answer.ok) throw await problemOf(answer);
+  const head = answer.headers.get('x-steward-head');
+  return { text: await answer.text(), head: head && decodeURIComponent(head) };
+}
 /** @param {string} path @param {any} [body] @returns {Promise<any>} */
 export const post = (path, body) => call('POST', path, { body: body ?? {} });
 /** Also tells the status, where 200 and 202 mean different things. @param {string} path @param {any} body @returns {Promise<{status: number, value: any}>} */

@@ -1,7 +1,7 @@
 // The shell of the page: signing in, navigation, routes, and what is there whatever is shown.
 import { html, render, useEffect, useErrorBoundary, useRef, useState, classes } from './html.js';
 import { asProblem, get, me as readMe, whenSignedOut } from './api.js';
-import { me, useWatched, waiting } from './store.js';
+import { may, me, useWatched, waiting, waitingChanged } from './store.js';
 import { go, useRoute } from './router.js';
 import { Icon } from './parts/icons.js';
 import { Skeleton, Trouble } from './parts/states.js';
@@ -48,13 +48,14 @@ function Routed({ route }) {
 
 /** Counts what waits for approval while the page is looked at. */
 function useWaiting() {
+  const round = useWatched(waitingChanged);
   useEffect(() => {
     const count = () => { if (!document.hidden) get('/approvals').then(({ items }) => waiting.set(items.length), () => {}); };
     count();
     const timer = setInterval(count, 20_000);
     document.addEventListener('visibilitychange', count);
     return () => { clearInterval(timer); document.removeEventListener('visibilitychange', count); };
-  }, []);
+  }, [round]);
 }
 
 function Shell() {
@@ -102,7 +103,7 @@ function Shell() {
         <button class="icon-button fold-button" type="button" aria-label=${folded ? 'Show the sidebar' : 'Fold the sidebar'} aria-expanded=${!folded} onClick=${fold}><${Icon} name="panel" /></button></div>
       <nav aria-label="Main"><a class="nav new" href="#/?new=1" title=${folded ? 'New conversation' : null}><${Icon} name="plus" /><span class="nav-label">New conversation</span></a>
         ${link('/', 'Ask', 'ask', name === '' || name === 'c')}
-        ${Object.entries(VIEWS).map(([view, { label, icon }]) => link('/' + view, label, icon, name === view, view === 'approvals' ? count : 0))}</nav>
+        ${Object.entries(VIEWS).filter(([view]) => view !== 'audit' || may('audit')).map(([view, { label, icon }]) => link('/' + view, label, icon, name === view, view === 'approvals' ? count : 0))}</nav>
       <${Conversations} current=${name === 'c' ? id : null} />
       <div class="side-foot"><span class="avatar" aria-hidden="true">${(who?.name || who?.user || '?').slice(0, 1).toUpperCase()}</span><span class="nav-label"><span class="who">${who?.name || who?.user}</span><span class="small muted">Steward ${who?.version}</span></span></div></aside>
     <main id="main" ref=${main} tabindex="-1"><${Routed} route=${route} /></main>

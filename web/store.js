@@ -40,10 +40,18 @@ export function useWatched(watched) {
 export const me = new Watched(/** @type {Me | null} */ (null));
 /** How many calls wait for a decision. */
 export const waiting = new Watched(0);
+/** Rises when something may wait that did not before. */
+export const waitingChanged = new Watched(0);
 /** Rises when the list of conversations should be read again. */
 export const conversationsChanged = new Watched(0);
 /** The theme that holds now: what charts are drawn in. @type {Watched<'light' | 'dark'>} */
 export const theme = new Watched(/** @type {'light' | 'dark'} */ ('light'));
+
+/** What this person may do; a right the server does not name is granted. @param {'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'admin'} right */
+export const may = (right) => me.value?.may?.[right] !== false;
+
+/** Counts up. @param {Watched<number>} watched */
+export const rise = (watched) => watched.set(watched.value + 1);
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 /** What was chosen. @returns {'system' | 'light' | 'dark'} */

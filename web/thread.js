@@ -1,6 +1,6 @@
 // A conversation as the page holds it: its turns, the one that runs, and what the server streams about it. Threads outlive the view, so
 // that going elsewhere and coming back finds the answer still being told.
-import { Watched, conversationsChanged } from './store.js';
+import { Watched, conversationsChanged, rise, waitingChanged } from './store.js';
 import { Problem, asProblem, get, part, post, remove } from './api.js';
 import { follow } from './stream.js';
 
@@ -30,7 +30,7 @@ export class Thread {
     this.unfollow = null;
   }
 
-  tell() { this.changes.set(this.changes.value + 1); }
+  tell() { rise(this.changes); }
   get running() { return this.turns.some((turn) => turn.status === 'running'); }
 
   async load() {
@@ -152,7 +152,8 @@ export class Thread {
     if (turn.reply || turn.problem) turn.stopped = turn.reply ? false : turn.stopped;
     else if (!turn.stopped && !turn.text) turn.problem = new Problem({ title: 'No answer', detail: 'The answer did not arrive. Ask again.' });
     this.tell();
-    conversationsChanged.set(conversationsChanged.value + 1);
+    rise(conversationsChanged);
+    rise(waitingChanged);
   }
 
   /** @param {string} id */

@@ -1,6 +1,6 @@
 // The shapes of the HTTP interface, for the type checker only. Names are those of the JSON.
 type Cell = string | number | boolean | null;
-interface Me { user: string; name: string; roles: string[]; administrator: boolean; signed_in_with: string; csrf: string; version: string; may: { approve: boolean; run: boolean; admin: boolean } }
+interface Me { user: string; name: string; roles: string[]; administrator: boolean; signed_in_with: string; csrf: string; version: string; may: Partial<Record<'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'admin', boolean>> }
 interface ProblemDocument { type?: string; title?: string; status?: number; code?: string; detail?: string; request_id?: string; retry_after?: number }
 interface Page<T> { items: T[]; next: string | null }
 interface Conversation { id: string; title: string; application_domain?: string; status: string; created_at: string; updated_at: string }
@@ -31,7 +31,7 @@ interface Task {
 }
 interface TraceStep { step_name: string; agent: string; status: string; timestamp: string; duration_ms: number; message: string }
 interface GraphNode { name: string; kind: string; status?: string }
-interface GraphEdge { from: string; to: string; label?: string | null }
+interface GraphEdge { from: string | null; to: string | null; label?: string | null }
 interface Graph { title?: string; nodes: GraphNode[]; edges: GraphEdge[] }
 interface Approval { task: string; user: string; tool: string; arguments: any; provenance: Record<string, string>; reason: string; digest: string; since: string; until: string | null; is_run: boolean }
 interface Usage { calls: number; success_rate: number; mean_ms: number; p95_ms: number }

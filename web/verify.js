@@ -113,11 +113,13 @@ const ZERO = '0'.repeat(64);
 /**
  * Checks every entry of an exported chain. Throws with the place and the reason at the first that does not hold.
  * @param {string} jsonl @param {(done: number, all: number) => void} [progress]
- * @returns {Promise<{ entries: number, tip: string }>} how many, and the digest of the last
+ * @returns {Promise<{ entries: number, tip: string, root: Uint8Array }>} how many, the digest of the last, and the Merkle root over all
  */
 export async function verifyChain(jsonl, progress) {
   const lines = jsonl.split('\n').filter(Boolean);
   let parent = ZERO, digest = ZERO, chain = null;
+  /** @type {Uint8Array[]} */
+  const leaves = [];
   for (const [at, line] of lines.entries()) {
     const wrong = (/** @type {string} */ why) => new Error(`Entry ${at + 1}: ${why}`);
     const entry = readJson(line);
@@ -133,10 +135,22 @@ export async function verifyChain(jsonl, progress) {
     if (hex(await sha256('steward.journal.entry.v1\0', canonical(entry))) !== own) throw wrong('its digest does not fit its content.');
     parent = hash;
     digest = own;
+    leaves.push(await sha256(new Uint8Array([0]), unhex(own)));
     if (at % 50 === 0) progress?.(at, lines.length);
   }
-  return { entries: lines.length, tip: digest };
+  return { entries: lines.length, tip: digest, root: await rootOf(leaves) };
 }
+
+/** The root of a tree as RFC 6962 has it. @param {Uint8Array[]} leaves @returns {Promise<Uint8Array>} */
+async function rootOf(leaves) {
+  if (!leaves.length) return sha256('');
+  if (leaves.length === 1) return leaves[0];
+  // Split at the largest power of two below the number of leaves.
+  const half = 2 ** Math.floor(Math.log2(leaves.length - 1));
+  return sha256(new Uint8Array([1]), await rootOf(leaves.slice(0, half)), await rootOf(leaves.slice(half)));
+}
+/** @param {Uint8Array} a @param {Uint8Array} b */
+export const same = (a, b) => hex(a) === hex(b);
 
 /**
  * Checks the signature of a head. @param {string} note @param {string} vkey

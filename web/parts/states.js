@@ -47,7 +47,7 @@ export const Empty = ({ icon = 'spark', title, children }) => html`<div class="e
 export function Trouble({ problem, retry, title }) {
   return html`<div class="trouble" role="alert"><${Icon} name="warn" /><div class="trouble-text">
     <p class="trouble-title">${title || titleOf(problem)}</p><p>${problem.message}</p>
-    ${problem.code || problem.request_id ? html`<p class="small muted">${problem.code && html`<code>${problem.code}</code> `}${problem.request_id && html`Request <code>${problem.request_id}</code>`}</p>` : null}
+    ${problem.code || problem.request_id ? html`<p class="small muted">${problem.code && (problem.page ? html`<a href=${problem.page} target="_blank" rel="noopener"><code>${problem.code}</code></a> ` : html`<code>${problem.code}</code> `)}${problem.request_id && html`Request <code>${problem.request_id}</code>`}</p>` : null}
     ${problem.retry_after ? html`<p class="small">You can try again in ${problem.retry_after} seconds.</p>` : null}
     ${retry && html`<button class="button small" type="button" onClick=${retry}><${Icon} name="refresh" size=${15} />Try again</button>`}</div></div>`;
 }

@@ -1,7 +1,7 @@
 // Approvals: what waits for a person, with everything needed to decide.
 import { html, useEffect, useState } from '../html.js';
 import { part, post } from '../api.js';
-import { me, useWatched, waiting } from '../store.js';
+import { may as granted, waiting } from '../store.js';
 import { Icon } from '../parts/icons.js';
 import { Empty, Read, useRead } from '../parts/states.js';
 import { Head, Json, Time } from '../parts/bits.js';
@@ -25,10 +25,9 @@ export default function Approvals() {
 
 /** @param {{ one: Approval, onDecided: () => void }} props */
 function Card({ one, onDecided }) {
-  const who = useWatched(me);
   const [busy, setBusy] = useState(false);
   const [changing, setChanging] = useState(false);
-  const may = who?.may.approve !== false;
+  const may = granted('approve');
   const decide = async (/** @type {any} */ body, /** @type {string} */ done) => {
     setBusy(true);
     try { await post(`/approvals/${part(one.task)}`, body); say(done); setChanging(false); onDecided(); } catch (error) { sayProblem(error); onDecided(); }
@@ -38,12 +37,12 @@ function Card({ one, onDecided }) {
   const values = one.arguments && typeof one.arguments === 'object' ? Object.entries(one.arguments) : [];
   return html`<article class="card approval" aria-label=${`${one.tool} waits for approval`}>
     <header><div><h2><code>${one.tool}</code></h2><p class="muted small">${one.user} · <${Time} at=${one.since} relative />${one.until ? html` · until <${Time} at=${one.until} />` : null}</p></div><span class="status pause"><span class="dot"></span>${one.is_run ? 'A run waits' : 'A call waits'}</span></header>
-    <p class="approval-reason">${one.reason}</p>
+    <p class="approval-reason pre">${one.reason}</p>
     ${values.length ? html`<table class="arguments"><caption class="hidden">What it would be called with</caption><thead class="hidden"><tr><th>Argument</th><th>Value</th><th>Where it came from</th></tr></thead><tbody>${values.map(([name, value]) => {
       const origin = one.provenance?.[name];
       const [tone, label, title] = ORIGINS[origin] ?? ['off', origin, ''];
       return html`<tr key=${name}><th scope="row">${format.words(name)}</th><td>${typeof value === 'object' && value !== null ? html`<${Json} value=${value} />` : html`<span class="pre">${String(value)}</span>`}</td><td>${origin && html`<span class="tag ${tone}" title=${title}>${label}</span>`}</td></tr>`;
-    })}</tbody></table>` : html`<p class="muted">It is called without arguments.</p>`}
+    })}</tbody></table>` : one.is_run ? null : html`<p class="muted">It is called without arguments.</p>`}
     <footer><div class="actions"><button class="button primary" type="button" disabled=${busy || !may} onClick=${() => decide({ decision: 'approve' }, 'Approved')}><${Icon} name="tick" size=${16} />Approve</button>
       <button class="button" type="button" disabled=${busy || !may} onClick=${reject}>Reject</button>
       ${one.is_run && html`<button class="button" type="button" disabled=${busy || !may} onClick=${() => setChanging(true)}>Change…</button>`}</div>

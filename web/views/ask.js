@@ -1,6 +1,6 @@
 // Ask: the thread of a conversation, or the empty page with examples.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.js';
-import { conversationsChanged, useWatched } from '../store.js';
+import { conversationsChanged, may, rise, useWatched } from '../store.js';
 import { beginAnew, dropThread, pickUpFresh, threadOf } from '../thread.js';
 import { getText, part, patch, remove } from '../api.js';
 import { go, replace } from '../router.js';
@@ -30,7 +30,7 @@ export function Ask({ id, anew }) {
   thread.onNamed = (name) => { if (location.hash === '' || location.hash === '#/' || location.hash === '#') replace(`/c/${name}`); };
   const send = (/** @type {string} */ text, /** @type {Upload[]} */ files = []) => { void thread.send(text, files); };
   const running = thread.turns.find((turn) => turn.status === 'running');
-  const composer = html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
+  const composer = !may('ask') ? html`<p class="note"><span>You may look, but not ask. Ask an administrator for the right to.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
   // A conversation opens at its last turn, and stays there while tables and charts arrive, until the reader moves.
   const ready = thread.status === 'ready' && !!id;
   useEffect(() => {
@@ -97,9 +97,8 @@ function exampleOf(domain) {
 
 /** @param {{ id: string, title: string }} props */
 function Menu({ id, title }) {
-  const changed = () => conversationsChanged.set(conversationsChanged.value + 1);
   const run = (/** @type {() => Promise<void>} */ work) => async (/** @type {any} */ event) => { event.currentTarget.closest('details')?.removeAttribute('open'); try { await work(); } catch (error) { sayProblem(error); } };
-  const leave = () => { dropThread(id); changed(); go('/?new=1'); };
+  const leave = () => { dropThread(id); rise(conversationsChanged); go('/?new=1'); };
   return html`<details class="menu" onKeyDown=${(/** @type {any} */ event) => { if (event.key === 'Escape') { event.currentTarget.removeAttribute('open'); event.currentTarget.querySelector('summary').focus(); } }}
     onFocusOut=${(/** @type {any} */ event) => { if (event.relatedTarget && !event.currentTarget.contains(event.relatedTarget)) event.currentTarget.removeAttribute('open'); }}>
     <summary class="icon-button" aria-label="Conversation menu" role="button"><${Icon} name="more" /></summary><div class="menu-items">

@@ -1,11 +1,11 @@
 // Audit: the head of the journal, verifying it on the server and in the browser, and looking at chains.
 import { html, useEffect, useState } from '../html.js';
-import { asProblem, get, getText, part, post, url } from '../api.js';
+import { asProblem, get, getExport, part, post, url } from '../api.js';
 import { go } from '../router.js';
 import { Icon } from '../parts/icons.js';
 import { Empty, More, Read, Trouble, usePages, useRead } from '../parts/states.js';
-import { Code, Copy, Head, Json, Time } from '../parts/bits.js';
-import { openNote, verifyChain, verifyInclusion } from '../verify.js';
+import { Code, Copy, Head, Json, Time, save } from '../parts/bits.js';
+import { openNote, same, verifyChain, verifyInclusion } from '../verify.js';
 import * as format from '../format.js';
 
 const HOUSE = '00000000-0000-0000-0000-000000000000';
@@ -55,6 +55,7 @@ function Chain({ chain }) {
   const read = usePages(`/audit/chains/${part(chain)}/entries?after=0&limit=100`);
   const [more, setMore] = useState(/** @type {any[]} */ ([]));
   const [checks, setChecks] = useState(/** @type {Check[]} */ ([]));
+  const [chainHead, setChainHead] = useState('');
   const [busy, setBusy] = useState(false);
   const [open, setOpen] = useState(-1);
   const entries = [...read.items, ...more].map((one) => /** @type {Entry} */ (one.entry ?? one));
@@ -72,10 +73,11 @@ function Chain({ chain }) {
     try {
       if (!crypto.subtle) throw new Error('This browser only computes hashes on https or on localhost. Open the page there.');
       show({ state: 'busy', text: 'Fetching the chain' });
-      const jsonl = await getText(`/audit/chains/${part(chain)}/export`);
-      const result = await verifyChain(jsonl, (at, all) => show({ state: 'busy', text: `Checking entry ${format.number(at + 1)} of ${format.number(all)}` }));
+      const exported = await getExport(`/audit/chains/${part(chain)}/export`);
+      const result = await verifyChain(exported.text, (at, all) => show({ state: 'busy', text: `Checking entry ${format.number(at + 1)} of ${format.number(all)}` }));
       add({ state: 'good', text: `${format.count(result.entries, 'entry', 'entries')}: each follows the one before, hash and digest fit the content.` });
       show({ state: 'busy', text: 'Fetching the head and a proof' });
+      if (!result.entries) { add({ state: 'skipped', text: 'The chain is empty: there is nothing more to check.' }); setBusy(false); return; }
       const [head, proof] = await Promise.all([get('/audit/head'), get(`/audit/proofs/${part(chain)}/${result.entries}`)]);
       if (proof.digest !== result.tip) throw new Error('The proof is for another entry than the last of this chain.');
       if (proof.key !== head.vkey) throw new Error('The proof names another key than the head.');
@@ -85,6 +87,12 @@ function Chain({ chain }) {
       await verifyInclusion(proof.digest, proof.index, proof.size, proof.inclusion, note.root);
       add({ state: 'good', text: `A Merkle proof leads from the last entry to the head over ${format.count(note.size, 'entry', 'entries')}. Because each entry covers the one before, all of them are under it.` });
       add(note.signed ? { state: 'good', text: 'The Ed25519 signature of the head is right.' } : { state: 'skipped', text: 'This browser cannot check Ed25519 signatures; the signature of the head was not checked.' });
+      if (exported.head) {
+        const own = await openNote(exported.head, proof.key);
+        if (!own.origin.endsWith(`/chain/${chain}`) || own.size !== result.entries || !same(own.root, result.root)) throw new Error('The head of the exported chain does not fit its entries.');
+        setChainHead(exported.head);
+        add({ state: 'good', text: 'The chain has a signed head of its own, over exactly these entries.' });
+      }
       add(known(proof.key));
     } catch (error) { add({ state: 'bad', text: error.name === 'Problem' ? error.message : String(error.message ?? error) }); }
     setBusy(false);
@@ -93,7 +101,7 @@ function Chain({ chain }) {
   const passed = checks.length > 1 && checks.every((check) => check.state === 'good' || check.state === 'skipped') && !busy;
   return html`<${Head} title=${chain === HOUSE ? 'The house’s own chain' : 'A chain of the journal'} back=${{ to: '/audit', label: 'Audit' }} text=${html`<code class="break">${chain}</code>`}>
       <button class="button primary" type="button" disabled=${busy} onClick=${verify}><${Icon} name="audit" size=${16} />Verify in this browser</button><a class="button" href=${url(`/audit/chains/${part(chain)}/export`)} download=${`${chain}.jsonl`}><${Icon} name="download" size=${16} />Export</a>${chain !== HOUSE && html`<a class="button" href=${`#/tasks/${chain}`}>The task</a>`}</${Head}>
-    <div aria-live="polite">${checks.length > 0 && html`<div class="card padded checks"><ul>${checks.map((check, at) => html`<li key=${at} class=${check.state}><span class="step-mark">${check.state === 'busy' ? html`<span class="spinner"></span>` : html`<${Icon} name=${check.state === 'good' ? 'tick' : check.state === 'bad' ? 'cross' : 'warn'} size=${15} />`}</span><span>${check.text}</span></li>`)}</ul>${passed && html`<p class="verdict-title good-text">Verified by this browser, not by the server.</p>`}</div>`}</div>
+    <div aria-live="polite">${checks.length > 0 && html`<div class="card padded checks"><ul>${checks.map((check, at) => html`<li key=${at} class=${check.state}><span class="step-mark">${check.state === 'busy' ? html`<span class="spinner"></span>` : html`<${Icon} name=${check.state === 'good' ? 'tick' : check.state === 'bad' ? 'cross' : 'warn'} size=${15} />`}</span><span>${check.text}</span></li>`)}</ul>${passed && html`<p class="verdict-title good-text">Verified by this browser, not by the server.</p>`}${chainHead && html`<div class="actions"><button class="button small" type="button" onClick=${() => save(`${chain}.jsonl.head`, chainHead)}><${Icon} name="download" size=${15} />The head of the chain</button><span class="small muted">Beside the export, <code>steward audit verify</code> checks it on any machine.</span></div>`}</div>`}</div>
     <section class="block"><h2>Entries</h2><${Read} read=${read} lines=${6} kind="rows">${() => entries.length ? html`<ol class="entries">${entries.map((entry, at) => html`<li key=${entry.entry_id ?? at}><button type="button" class="entry" aria-expanded=${open === at} onClick=${() => setOpen(open === at ? -1 : at)}><span class="entry-number">${entry.sequence_number}</span><span class="entry-type">${format.words(entry.event_type)}</span><span class="small muted">${entry.actor}</span><span class="small muted entry-time">${format.timeOfDay(entry.timestamp)}</span></button>
         ${open === at && html`<div class="entry-more"><dl class="pairs"><dt>Time</dt><dd>${format.exactTime(entry.timestamp)}</dd><dt>Hash</dt><dd><code class="break">${entry.hash}</code></dd><dt>Digest</dt><dd><code class="break">${entry.digest}</code></dd></dl><${Json} value=${entry.event_data} /><a class="button small" href=${url(`/audit/proofs/${part(chain)}/${entry.sequence_number}`)} download=${`proof-${chain}-${entry.sequence_number}.json`}><${Icon} name="download" size=${15} />Proof</a></div>`}</li>`)}</ol>
       ${read.next ? html`<${More} pages=${read} />` : full ? html`<div class="more"><button class="button" type="button" onClick=${loadMore}>Show more</button></div>` : null}` : html`<${Empty} icon="audit" title="No entries"><p>This chain is empty, or is not yours.</p></${Empty}>`}</${Read}></section>`;

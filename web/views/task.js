@@ -96,7 +96,7 @@ function States({ id, changed, onFork }) {
   return html`<section class="block"><h2>State</h2><div class="card padded"><div class="slider"><label for="state-at">After event <strong>${format.number(place)}</strong> of ${format.number(steps)}</label>
       <input id="state-at" type="range" min="0" max=${steps} value=${place} onInput=${(/** @type {any} */ event) => setAt(Number(event.target.value))} />
       <button class="button small" type="button" onClick=${async () => { if (await confirm({ title: 'Fork from here?', text: `A new run begins with the first ${format.count(place, 'event')} of this one and goes its own way. This one stays as it is.`, action: 'Fork' }) !== null) onFork(place); }}><${Icon} name="fork" size=${15} />Fork from here</button></div>
-    ${shown.event && html`<details class="fold" open><summary>The event: ${format.words(String(shown.event.kind ?? shown.event.type ?? Object.keys(shown.event)[0] ?? 'event'))}</summary><${Json} value=${shown.event} /></details>`}
+    ${shown.event && html`<details class="fold" open><summary>The event: ${format.words(String(shown.event.type ?? shown.event.kind ?? Object.keys(shown.event)[0] ?? 'event'))}</summary><${Json} value=${shown.event} /></details>`}
     <details class="fold" open><summary>The state after it</summary><${Json} value=${shown.state} /></details>
     ${shown.positions && html`<details class="fold"><summary>Where it stands</summary><${Json} value=${shown.positions} /></details>`}</div></section>`;
 }

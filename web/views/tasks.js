@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from '../html.js';
 import { postWhole, part, withQuery } from '../api.js';
 import { go, replace } from '../router.js';
-import { me, useWatched } from '../store.js';
+import { may } from '../store.js';
 import { Icon } from '../parts/icons.js';
 import { Empty, More, Read, Skeleton, Trouble, usePages, useRead } from '../parts/states.js';
 import { Head, Status, Time, listKeys } from '../parts/bits.js';
@@ -25,10 +25,9 @@ export default function Tasks({ route }) {
 function List({ status, start }) {
   const [starting, setStarting] = useState(start !== null);
   const pages = usePages(withQuery('/tasks', { status, limit: 50 }));
-  const who = useWatched(me);
   const busy = pages.items.some((task) => task.status === 'running' || task.status === 'pending');
   useEffect(() => { const timer = setInterval(() => { if (!document.hidden) pages.reload(); }, busy ? 3000 : 10_000); return () => clearInterval(timer); }, [busy, status]);
-  return html`<${Head} title="Tasks" text="Everything that was asked or run, with each step kept.">${who?.may.run !== false && html`<button class="button primary" type="button" onClick=${() => setStarting(true)}><${Icon} name="play" size=${15} />Start a workflow</button>`}</${Head}>
+  return html`<${Head} title="Tasks" text="Everything that was asked or run, with each step kept.">${may('run') && html`<button class="button primary" type="button" onClick=${() => setStarting(true)}><${Icon} name="play" size=${15} />Start a workflow</button>`}</${Head}>
     <div class="tabs" role="group" aria-label="Filter by status">${FILTERS.map(([value, label]) => html`<button key=${value} type="button" aria-pressed=${status === value} onClick=${() => replace(withQuery('/tasks', { status: value }))}>${label}</button>`)}</div>
     <${Read} read=${pages} lines=${6} kind="rows">${() => pages.items.length ? html`<ul class="rows" onKeyDown=${listKeys} aria-label="Tasks">${pages.items.map((/** @type {Task} */ task) => html`<li key=${task.id}><a class="row" data-item href=${`#/tasks/${task.id}`}>
       <span class="row-main"><span class="row-title">${task.description || 'Untitled'}</span><span class="small muted">${task.assigned_agent && html`${task.assigned_agent} · `}<${Time} at=${task.created_at} relative />${task.started_at && task.completed_at ? ` · ${format.duration(new Date(task.completed_at).getTime() - new Date(task.started_at).getTime())}` : ''}</span></span><${Status} status=${task.status} /></a></li>`)}</ul><${More} pages=${pages} />`
@@ -40,10 +39,12 @@ function List({ status, start }) {
 function Start({ onClose }) {
   const read = useRead('/workflows');
   const [name, setName] = useState('');
-  const items = /** @type {any} */ (read.value)?.items ?? [];
+  const items = /** @type {any[]} */ (/** @type {any} */ (read.value)?.items ?? []);
+  const able = items.filter((one) => !one.problem), unable = items.filter((one) => one.problem);
   return html`<${Dialog} wide title=${name ? format.words(name) : 'Start a workflow'} onClose=${onClose}>
-    ${name ? html`<${Run} name=${name} onBack=${() => setName('')} />` : html`<${Read} read=${read} lines=${4} kind="rows">${() => items.length ? html`<ul class="rows" onKeyDown=${listKeys}>${items.map((/** @type {any} */ one) => html`<li key=${one.name}><button class="row" data-item type="button" disabled=${!!one.problem} onClick=${() => setName(one.name)}>
-      <span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted">${one.problem ? html`<span class="bad-text">${one.problem}</span>` : one.description}</span></span><span class="tag">${one.kind}</span></button></li>`)}</ul>`
+    ${name ? html`<${Run} name=${name} onBack=${() => setName('')} />` : html`<${Read} read=${read} lines=${4} kind="rows">${() => items.length ? html`${able.length > 0 && html`<ul class="rows" onKeyDown=${listKeys}>${able.map((one) => html`<li key=${one.name}><button class="row" data-item type="button" onClick=${() => setName(one.name)}>
+      <span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted">${one.description}</span></span><span class="tag">${one.kind}</span></button></li>`)}</ul>`}
+      ${unable.length > 0 && html`<details class="fold unable" open=${!able.length}><summary>${unable.length === 1 ? 'One cannot run yet' : `${format.number(unable.length)} cannot run yet`}</summary><div class="fold-body"><ul class="rows">${unable.map((one) => html`<li key=${one.name} class="row still"><span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted pre">${one.problem.replace(/^workflow \S+ cannot run:\s*/, '').replace(/\n\s+/g, '\n')}</span></span></li>`)}</ul></div></details>`}`
       : html`<${Empty} icon="play" title="No workflows yet"><p>Put a YAML file into <code>workflows/</code> or <code>agents/</code> of the home and it appears here.</p></${Empty}>`}</${Read}>`}</${Dialog}>`;
 }
 

@@ -1,6 +1,7 @@
 // Tools: what can be done here, how well it goes, and trying it.
 import { html, useEffect, useState, classes } from '../html.js';
 import { asProblem, part, postWhole, withQuery } from '../api.js';
+import { may, rise, waitingChanged } from '../store.js';
 import { Icon } from '../parts/icons.js';
 import { Empty, Read, Skeleton, Trouble, useRead } from '../parts/states.js';
 import { Head, Json, listKeys } from '../parts/bits.js';
@@ -77,10 +78,11 @@ function Try({ tool }) {
     setProblem(null);
     setResult(null);
     try { setResult(await postWhole(`/tools/${part(tool.name)}/calls`, { arguments: form.value })); } catch (error) { setProblem(asProblem(error)); }
+    rise(waitingChanged);
     setBusy(false);
   };
   return html`<form class="card padded" onSubmit=${submit} novalidate><${SchemaForm} schema=${tool.input_schema} fields=${fields} wrong=${wrong} onChange=${setFields} />
-      <div class="actions"><button class="button primary" type="submit" disabled=${busy || !!tool.off}><${Icon} name="play" size=${15} />${busy ? 'Calling…' : 'Call it'}</button>${!tool.read_only && html`<span class="small muted">This may change something.</span>`}</div></form>
+      <div class="actions"><button class="button primary" type="submit" disabled=${busy || !!tool.off || !may('tools')}><${Icon} name="play" size=${15} />${busy ? 'Calling…' : 'Call it'}</button>${!tool.read_only && html`<span class="small muted">This may change something.</span>`}</div></form>
     <div aria-live="polite">${problem && html`<${Trouble} problem=${problem} />`}${result && html`<${Result} result=${result} />`}</div>`;
 }
 
