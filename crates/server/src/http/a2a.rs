@@ -136,6 +136,11 @@ pub(super) fn routes(api: &mut Api) {
     let about = "What this agent can do, for other agents (A2A)";
     api.get("/.well-known/agent-card.json", about).open().gives_object(200, "The agent card.").to(get(card));
     api.get("/.well-known/agent.json", about).open().gives_object(200, "The agent card.").to(get(card));
+    // Agents that know an address and nothing else post there.
+    api.post("/", "The same as /a2a, for agents that know the address only")
+        .takes::<serde_json::Map<String, Value>>()
+        .gives_object(200, "The JSON-RPC answer, or events.")
+        .to(post(call).get(super::page::serve));
     api.post("/a2a", "Talk to it as another agent: JSON-RPC of A2A 1.0 and 0.3")
         .takes::<serde_json::Map<String, Value>>()
         .gives_object(200, "The JSON-RPC answer, or events.")
@@ -161,14 +166,23 @@ async fn card(State(site): State<Shared>, headers: HeaderMap, who: Result<Who, P
     }
     let face =
         |version: &str| json!({ "url": url, "protocolBinding": "JSONRPC", "protocolVersion": version });
-    Json(json!({
+    let mut card = json!({
         "name": "Steward", "description": "An agent you can account for: it answers about data and tools, with sources, and can prove afterwards what it did.",
         "version": env!("CARGO_PKG_VERSION"), "supportedInterfaces": [face("1.0"), face("0.3")],
         "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false, "stateTransitionHistory": false },
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain", "application/json"], "skills": skills,
-        "securitySchemes": { "key": { "httpAuthSecurityScheme": { "scheme": "Bearer" }, "type": "http", "scheme": "bearer" } },
         "url": url, "preferredTransport": "JSONRPC", "protocolVersion": "0.3.0", "supportsAuthenticatedExtendedCard": false,
-    }))
+    });
+    if let (Some(card), true) =
+        (card.as_object_mut(), site.directory.has_users() || !site.options.loopback_owner)
+    {
+        let scheme =
+            json!({ "httpAuthSecurityScheme": { "scheme": "Bearer" }, "type": "http", "scheme": "bearer" });
+        card.insert("securitySchemes".into(), json!({ "key": scheme }));
+        card.insert("security".into(), json!([{ "key": [] }]));
+        card.insert("securityRequirements".into(), json!([{ "schemes": { "key": { "list": [] } } }]));
+    }
+    Json(card)
 }
 
 /// One request of JSON-RPC.
@@ -210,9 +224,7 @@ async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) 
             Ok(task) => return Ok(stream::respond(&site, Told::new(site.clone(), task, id, dialect))),
             Err(wrong) => Err(wrong),
         },
-        "GetTask" | "tasks/get" => {
-            known(&site, &identity, &params).map(|task| shown(&task, dialect, history_length(&params)))
-        }
+        "GetTask" | "tasks/get" => one(&site, &identity, &params, dialect),
         "ListTasks" | "tasks/list" => list(&site, &identity, &params, dialect),
         "CancelTask" | "tasks/cancel" => cancel(&site, &identity, &params, dialect).await,
         "GetExtendedAgentCard" | "agent/getAuthenticatedExtendedCard" => {
@@ -229,11 +241,14 @@ async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) 
     })
 }
 
-fn history_length(params: &Value) -> Option<usize> {
-    let of = |at: &str| params.pointer(at).and_then(Value::as_u64);
-    of("/historyLength")
-        .or_else(|| of("/configuration/historyLength"))
-        .and_then(|length| usize::try_from(length).ok())
+/// How much of the history is wanted; all of it when nothing is said.
+fn history_length(params: &Value) -> Result<Option<usize>, Fault> {
+    let of = |at: &str| params.pointer(at).filter(|length| !length.is_null());
+    let Some(length) = of("/historyLength").or_else(|| of("/configuration/historyLength")) else {
+        return Ok(None);
+    };
+    let wrong = || Fault::params("historyLength must be a number from 0 on");
+    length.as_u64().and_then(|length| usize::try_from(length).ok()).map(Some).ok_or_else(wrong)
 }
 
 fn lock(task: &Task) -> std::sync::MutexGuard<'_, Course> {
@@ -388,6 +403,7 @@ async fn settle(site: &Site, task: &Task) {
 }
 
 async fn send(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
+    let length = history_length(params)?;
     let task = begin(site, identity, params).await?;
     let flag = |at: &str| params.pointer(at).and_then(Value::as_bool);
     let at_once = flag("/configuration/returnImmediately") == Some(true)
@@ -397,7 +413,7 @@ async fn send(site: &Shared, identity: &Identity, params: &Value, dialect: Diale
         let _how_it_ended_is_in_the_task = site.ended(&live).await;
         settle(site, &task).await;
     }
-    let told = shown(&task, dialect, history_length(params));
+    let told = shown(&task, dialect, length);
     Ok(if dialect == Dialect::One { json!({ "task": told }) } else { told })
 }
 
@@ -426,31 +442,90 @@ async fn cancel(
     Ok(shown(&task, dialect, None))
 }
 
-fn list(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
-    let text = |name: &str| params.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let size = params.get("pageSize").and_then(Value::as_u64).unwrap_or(50);
-    if !(1..=100).contains(&size) {
-        return Err(Fault::params("params.pageSize must be from 1 to 100"));
+fn one(site: &Site, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
+    let length = history_length(params)?;
+    known(site, identity, params).map(|task| shown(&task, dialect, length))
+}
+
+/// What is wanted of the list of tasks.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Wanted {
+    context_id: String,
+    status: String,
+    page_size: Option<i64>,
+    page_token: String,
+    include_artifacts: bool,
+    #[serde(alias = "lastUpdatedAfter")]
+    status_timestamp_after: Value,
+}
+
+impl Wanted {
+    /// From when on; a number is milliseconds.
+    fn after(&self) -> Result<Option<Timestamp>, Fault> {
+        match &self.status_timestamp_after {
+            Value::Null => Ok(None),
+            Value::Number(millis) => {
+                let millis = millis.as_i64().filter(|millis| (0..=253_402_300_799_000).contains(millis));
+                let millis = millis.ok_or_else(|| Fault::params("lastUpdatedAfter is no time"))?;
+                Ok(Some(Timestamp::from_micros(millis * 1000)))
+            }
+            text => serde_json::from_value(text.clone())
+                .map(Some)
+                .map_err(|_| Fault::params("statusTimestampAfter is no time")),
+        }
     }
-    let skip: usize = match text("pageToken") {
-        None => 0,
-        Some(token) => token.parse().map_err(|_| Fault::params("params.pageToken is not one of ours"))?,
+}
+
+/// Standings that there are.
+const STANDINGS: [Standing; 5] =
+    [Standing::Working, Standing::Completed, Standing::InputRequired, Standing::Failed, Standing::Cancelled];
+/// Standings that the protocol knows and tasks here are never in.
+const NEVER: [&str; 4] = ["submitted", "rejected", "auth-required", "unknown"];
+
+/// The standing of this name, in either revision; nothing for one that no task here is ever in.
+fn standing_of(name: &str) -> Result<Option<Standing>, Fault> {
+    let plain = name.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-");
+    let found = STANDINGS.into_iter().find(|standing| standing.name(Dialect::Old) == plain);
+    match found {
+        None if !NEVER.contains(&plain.as_str()) => Err(Fault::params(format!("there is no status {name}"))),
+        found => Ok(found),
+    }
+}
+
+fn list(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
+    let sent = if params.is_null() { json!({}) } else { params.clone() };
+    let wanted: Wanted =
+        serde_json::from_value(sent).map_err(|error| Fault::params(format!("params: {error}")))?;
+    let (length, after) = (history_length(params)?, wanted.after()?);
+    let size = wanted.page_size.unwrap_or(50);
+    if !(1..=100).contains(&size) {
+        return Err(Fault::params("pageSize must be from 1 to 100"));
+    }
+    let skip: usize = match wanted.page_token.as_str() {
+        "" => 0,
+        token => token.parse().map_err(|_| Fault::params("pageToken is not one of ours"))?,
+    };
+    let status = if wanted.status.is_empty() { None } else { Some(standing_of(&wanted.status)?) };
+    let fits = |task: &&Arc<Task>| {
+        let course = lock(task);
+        task.user == identity.user
+            && (wanted.context_id.is_empty() || task.context == wanted.context_id)
+            && status.is_none_or(|status| status == Some(course.standing))
+            && after.is_none_or(|after| course.at > after)
     };
     let tasks = site.a2a.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-    let fits = |task: &&Arc<Task>| {
-        task.user == identity.user
-            && text("contextId").is_none_or(|context| task.context == context)
-            && text("status").is_none_or(|status| lock(task).standing.name(dialect) == status)
-    };
     let mut found: Vec<Arc<Task>> = tasks.values().filter(fits).cloned().collect();
     drop(tasks);
-    // Ids begin with the time.
-    found.sort_by(|one, other| other.id.cmp(&one.id));
+    found.sort_by_key(|task| std::cmp::Reverse(lock(task).at));
     let (total, size) = (found.len(), usize::try_from(size).unwrap_or(50));
-    let page: Vec<Value> =
-        found.iter().skip(skip).take(size).map(|task| shown(task, dialect, history_length(params))).collect();
+    let mut page: Vec<Value> =
+        found.iter().skip(skip).take(size).map(|task| shown(task, dialect, length)).collect();
+    if !wanted.include_artifacts {
+        page.iter_mut().filter_map(Value::as_object_mut).for_each(|task| drop(task.remove("artifacts")));
+    }
     let next = if skip + size < total { (skip + size).to_string() } else { String::new() };
-    Ok(json!({ "tasks": page, "nextPageToken": next, "pageSize": size, "totalSize": total }))
+    Ok(json!({ "tasks": page, "nextPageToken": next, "pageSize": page.len(), "totalSize": total }))
 }
 
 fn text_part(text: &str, dialect: Dialect) -> Value {

@@ -31,6 +31,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
             ));
         }
         let bytes = whole(request, state).await?;
+        // A list would be read as the fields in their order, which nobody means.
+        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+            return Err(Problem::input("the body must be a JSON object"));
+        }
         let mut reader = serde_json::Deserializer::from_slice(&bytes);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let path = error.path().to_string();

@@ -115,18 +115,24 @@ struct Embedding {
 pub(super) fn routes(api: &mut Api) {
     api.get("/v1/models", "What can be talked to: Steward and its agents")
         .gives_object(200, "`data`.")
+        .fails_as_openai()
         .to(get(models));
     api.post("/v1/chat/completions", "Talk to Steward as to a model; streams with `stream: true`")
         .takes::<Completion>()
         .gives_object(200, "A completion.")
+        .or_events()
+        .fails_as_openai()
         .to(post(completions));
     api.post("/v1/responses", "The same in the form of responses")
         .takes::<Responding>()
         .gives_object(200, "A response.")
+        .or_events()
+        .fails_as_openai()
         .to(post(responses));
     api.post("/v1/embeddings", "Texts as numbers, by the built-in encoder")
         .takes::<Embedding>()
         .gives_object(200, "`data`.")
+        .fails_as_openai()
         .to(post(embeddings));
 }
 
@@ -169,6 +175,11 @@ async fn models(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
     let data: Vec<Value> =
         [model(MODEL.to_owned()), model(EMBEDDINGS.to_owned())].into_iter().chain(agents).collect();
     Json(json!({ "object": "list", "data": data }))
+}
+
+/// A name of the home, never a file.
+fn plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// The words of a message.
@@ -270,6 +281,24 @@ impl Site {
         Some((names.remove(&name)?, arguments))
     }
 
+    /// What can be told at once, before a stream is begun: then it has a status.
+    fn fits(&self, identity: &Identity, model: &str, messages: &[Said]) -> Result<(), Problem> {
+        let agent = model.strip_prefix("steward/").filter(|agent| plain(agent) && identity.runs(agent));
+        if model != MODEL
+            && !agent.is_some_and(|agent| self.runner.defined().1.iter().any(|known| known == agent))
+        {
+            let detail = format!("there is no model {model:?}. GET /v1/models lists what there is");
+            return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail));
+        }
+        if messages.is_empty() || messages.len() > 1000 {
+            return Err(Problem::input("messages: from 1 to 1000 at once"));
+        }
+        if !messages.iter().any(|message| message.role == "user") {
+            return Err(Problem::input("messages: one of them must be the user's"));
+        }
+        self.has_room()
+    }
+
     /// Carries out what the last message wants.
     async fn complete(
         self: &std::sync::Arc<Self>,
@@ -281,10 +310,6 @@ impl Site {
     ) -> Result<Came, Problem> {
         if let Some(agent) = model.strip_prefix("steward/") {
             return self.agent(identity, agent, messages).await;
-        }
-        if model != MODEL {
-            let detail = format!("there is no model {model:?}. GET /v1/models lists what there is");
-            return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail));
         }
         let last = messages.last().ok_or_else(|| Problem::input("messages: at least one is needed"))?;
         // What the client's tool gave back is data: it is told, and nothing in it is acted on.
@@ -331,13 +356,6 @@ impl Site {
     }
 
     async fn agent(&self, identity: &Identity, name: &str, messages: &[Said]) -> Result<Came, Problem> {
-        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !plain || !identity.runs(name) {
-            return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", format!("there is no agent {name}")));
-        }
-        if self.is_stopping() {
-            return Err(Problem::stopping());
-        }
         let said =
             messages.iter().rfind(|message| message.role == "user").map(|message| text(&message.content));
         let said = said.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
@@ -381,9 +399,7 @@ async fn completions(
     Who(identity): Who,
     Input(wanted): Input<Completion>,
 ) -> Result<Response, Wrong> {
-    if wanted.messages.len() > 1000 {
-        return Err(Problem::input("messages: at most 1000 at once").into());
-    }
+    site.fits(&identity, &wanted.model, &wanted.messages)?;
     let id = format!("chatcmpl-{}", site.new_id()?.simple());
     let created = site.now().micros() / 1_000_000;
     let model = wanted.model.clone();
@@ -509,9 +525,12 @@ async fn responses(
             .map_err(|error| Problem::input(format!("input: {error}")))?,
         _ => return Err(Problem::input("input: words, or a list of messages").into()),
     };
+    site.fits(&identity, &wanted.model, &messages)?;
     let conversation = match wanted.previous_response_id.as_deref() {
         None => None,
-        Some(id) => Some(conversation_of(id).ok_or_else(|| Problem::missing("response", id))?),
+        // After a call of the client's own tool there may be no conversation yet.
+        Some(id) => Some(conversation_of(id).ok_or_else(|| Problem::missing("response", id))?)
+            .filter(|id| !id.0.is_nil()),
     };
     let tools = wanted.tools.unwrap_or_default();
     let came = site.complete(&identity, &wanted.model, &messages, &tools, conversation).await?;
@@ -529,6 +548,7 @@ async fn responses(
         }
     };
     let talk = reply.get("conversation_id").and_then(Value::as_str).map(|id| id.replace('-', ""));
+    let talk = talk.or_else(|| conversation.map(|id| id.0.simple().to_string()));
     let id = format!("resp_{}_{turn}", talk.unwrap_or_else(|| uuid::Uuid::nil().simple().to_string()));
     let counted = usage(messages.iter().map(|message| text_len(&message.content)).sum(), &text);
     let used = |name: &str| counted.get(name).cloned().unwrap_or_default();
@@ -587,6 +607,10 @@ async fn embeddings(
     Who(_): Who,
     Input(wanted): Input<Embedding>,
 ) -> Result<Json<Value>, Wrong> {
+    if wanted.model.as_deref().is_some_and(|model| model != EMBEDDINGS) {
+        let detail = format!("there is no such model for embeddings: it is called {EMBEDDINGS}");
+        return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail).into());
+    }
     let texts: Vec<String> = match &wanted.input {
         Value::String(one) => vec![one.clone()],
         Value::Array(many) => {
@@ -629,8 +653,7 @@ async fn embeddings(
         })
         .collect();
     let tokens = size / 4 + 1;
-    let model = wanted.model.unwrap_or_else(|| EMBEDDINGS.to_owned());
     Ok(Json(
-        json!({ "object": "list", "data": data, "model": model, "usage": { "prompt_tokens": tokens, "total_tokens": tokens } }),
+        json!({ "object": "list", "data": data, "model": EMBEDDINGS, "usage": { "prompt_tokens": tokens, "total_tokens": tokens } }),
     ))
 }

@@ -22,6 +22,8 @@ pub(super) struct Doc {
     query: Vec<Json>,
     body: Option<(Json, &'static str)>,
     answers: Vec<(u16, &'static str, Json)>,
+    /// Errors come in OpenAI's form.
+    foreign: bool,
 }
 
 type Describe = fn(&mut SchemaGenerator) -> Json;
@@ -55,8 +57,14 @@ impl Api {
     }
 
     fn route(&mut self, method: &'static str, path: &'static str, summary: &'static str) -> Route<'_> {
-        let doc =
-            Doc { summary, needs: Some(Right::Ask), query: Vec::new(), body: None, answers: Vec::new() };
+        let doc = Doc {
+            summary,
+            needs: Some(Right::Ask),
+            query: Vec::new(),
+            body: None,
+            answers: Vec::new(),
+            foreign: false,
+        };
         Route { api: self, method, path, doc }
     }
 
@@ -78,7 +86,12 @@ impl Api {
 
     /// The router and the document.
     pub(super) fn finish(mut self, version: &str) -> (Router<Shared>, Json) {
-        let problem = self.generator.subschema_for::<Told>().to_value();
+        let problem = json!({ "application/problem+json": { "schema": self.generator.subschema_for::<Told>().to_value() } });
+        let foreign = json!({ "type": "object", "required": ["error"], "properties": { "error": { "type": "object" } } });
+        let mut either = problem.clone();
+        if let Some(either) = either.as_object_mut() {
+            either.insert("application/json".into(), json!({ "schema": foreign }));
+        }
         let schemas = self.generator.take_definitions(true);
         let document = json!({
             "openapi": "3.1.0",
@@ -92,7 +105,10 @@ impl Api {
             "components": {
                 "schemas": schemas,
                 "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "An API key (`steward keys add`), or a token of the identity provider." } },
-                "responses": { "Problem": { "description": "What went wrong, and what to do.", "content": { "application/problem+json": { "schema": problem } } } },
+                "responses": {
+                    "Problem": { "description": "What went wrong, and what to do.", "content": problem },
+                    "Error": { "description": "The same, in the form of OpenAI where the request could be read.", "content": either },
+                },
             },
             "paths": self.paths,
         });
@@ -172,8 +188,24 @@ impl Route<'_> {
     /// Something of another kind.
     pub(super) fn gives_kind(mut self, status: u16, about: &'static str, kind: &str) -> Self {
         let mut content = Map::new();
-        content.insert(kind.to_owned(), json!({ "schema": { "type": "string" } }));
+        let schema =
+            if kind == "text/event-stream" { json!({}) } else { json!({ "schema": { "type": "string" } }) };
+        content.insert(kind.to_owned(), schema);
         self.doc.answers.push((status, about, Json::Object(content)));
+        self
+    }
+
+    /// The last answer comes as events, too, for whoever wants them.
+    pub(super) fn or_events(mut self) -> Self {
+        if let Some((_, _, Json::Object(content))) = self.doc.answers.last_mut() {
+            content.insert("text/event-stream".into(), json!({}));
+        }
+        self
+    }
+
+    /// Its errors come in the form that clients of OpenAI read.
+    pub(super) fn fails_as_openai(mut self) -> Self {
+        self.doc.foreign = true;
         self
     }
 
@@ -222,7 +254,8 @@ fn describe(method: &str, path: &str, doc: Doc) -> Json {
         }
         responses.insert(status.to_string(), answer);
     }
-    responses.insert("default".into(), json!({ "$ref": "#/components/responses/Problem" }));
+    let failure = if doc.foreign { "Error" } else { "Problem" };
+    responses.insert("default".into(), json!({ "$ref": format!("#/components/responses/{failure}") }));
     let words = path.split('/').filter(|part| !part.is_empty() && !part.starts_with('{'));
     let tag = words.clone().find(|part| !matches!(*part, "api" | "v1")).unwrap_or("steward");
     let id: Vec<&str> = std::iter::once(method)

@@ -175,6 +175,7 @@ pub(super) fn routes(api: &mut Api) {
     )
     .takes::<Say>()
     .gives_object(200, "The reply.")
+    .or_events()
     .to(post(ask));
 }
 
@@ -193,6 +194,15 @@ impl Site {
         })
     }
 
+    /// Whether one more can be worked on now.
+    pub(super) fn has_room(&self) -> Result<(), Problem> {
+        match self.turns.running() {
+            _ if self.is_stopping() => Err(Problem::stopping()),
+            running if running >= self.turns.at_once => Err(crowded(running)),
+            _ => Ok(()),
+        }
+    }
+
     /// Begins to work on it, unless there is too much to do.
     pub(super) fn begin(self: &Arc<Self>, identity: &Identity, turn: Turn) -> Result<Arc<Live>, Problem> {
         if self.is_stopping() {
@@ -201,10 +211,7 @@ impl Site {
         let running = self.turns.running.fetch_add(1, Ordering::AcqRel);
         let place = Place(self.clone());
         if running >= self.turns.at_once {
-            return Err(Problem::busy(
-                format!("{running} questions are being worked on. Ask again in a moment"),
-                2,
-            ));
+            return Err(crowded(running));
         }
         self.turns.sweep(self.clock().monotonic());
         let live = Arc::new(Live {
@@ -274,6 +281,10 @@ impl Site {
         let live = self.begin(identity, self.turn(identity, say)?)?;
         self.ended(&live).await
     }
+}
+
+fn crowded(running: usize) -> Problem {
+    Problem::busy(format!("{running} questions are being worked on. Ask again in a moment"), 2)
 }
 
 /// A problem that was told before.
