@@ -48,14 +48,14 @@ pub enum Error {
     Invalid(#[from] Invalid),
     #[error("{0}")]
     Problem(Problem),
-    #[error("there is no conversation {0}. Leave --conversation out to begin a new one")]
+    #[error("there is no conversation {0} that takes messages. Begin a new one")]
     NoConversation(String),
     #[error("no data was named. Pass --data with a file, a folder or a database address")]
     NoData,
     #[error("nothing was said. Ask a question, or say what to do")]
     NothingSaid,
     #[error(
-        "the message has {bytes} bytes; at most {most} are taken. Put long texts in a file and name it with --data"
+        "the message has {bytes} bytes; at most {most} are taken. Put long texts in a file and name it as data"
     )]
     TooLong { bytes: usize, most: usize },
     #[error("one wish came to {count} calls; at most {most} are made. Name fewer at once")]

@@ -89,11 +89,12 @@ impl Site {
     }
 
     /// For whom the call is made: with what its owner holds, not with what the one who agrees does.
-    fn owner_of(&self, waiting: &Waiting, approver: &Identity) -> Caller {
-        match self.directory.named(&waiting.user, By::Key) {
-            Some(owner) => self.caller(&owner),
-            None => Caller { user: waiting.user.clone(), ..self.caller(approver) },
-        }
+    fn owner_of(&self, waiting: &Waiting) -> Result<Caller, Problem> {
+        let owner = self.directory.named(&waiting.user, By::Key).ok_or_else(|| {
+            let who = &waiting.user;
+            Problem::denied(format!("{who} is not let in any more: reject the call, or set them up again"))
+        })?;
+        Ok(self.caller(&owner))
     }
 }
 
@@ -146,7 +147,7 @@ async fn decide(
             Ok(Json(json!({ "task_id": id, "status": "rejected" })))
         }
         Decision::Approve => {
-            let caller = site.owner_of(&waiting, &identity);
+            let caller = site.owner_of(&waiting)?;
             let receipt = approvals.approve(site.toolbox().desk(), &Scope::System, id, &by, &caller).await?;
             Ok(Json(
                 json!({ "task_id": id, "status": "approved", "output": receipt.output, "notes": receipt.notes }),

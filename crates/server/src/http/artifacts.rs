@@ -94,10 +94,15 @@ pub(super) fn without_places(reply: &mut Value) {
     for analysis in analyses.into_iter().flatten() {
         for (list, place) in [("artifacts", "content_ref"), ("sources", "location")] {
             for one in analysis.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                if let Some(Value::String(path)) = one.get_mut(place) {
-                    *path = path.rsplit('/').next().unwrap_or_default().to_owned();
-                }
+                without_place(one, place);
             }
         }
+    }
+}
+
+/// A path as its last part.
+pub(super) fn without_place(one: &mut Value, field: &str) {
+    if let Some(Value::String(path)) = one.get_mut(field) {
+        *path = path.rsplit('/').next().unwrap_or_default().to_owned();
     }
 }

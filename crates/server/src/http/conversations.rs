@@ -37,6 +37,15 @@ struct Wanted {
     limit: Option<u32>,
     cursor: Option<String>,
     search: Option<String>,
+    status: Option<Open>,
+}
+
+/// Which conversations; those that were deleted are not there.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Open {
+    Active,
+    Archived,
 }
 
 /// A new state.
@@ -56,6 +65,11 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/conversations", "Your conversations, newest first")
         .paged()
         .query("search", json!({ "type": "string", "maxLength": 200 }), "Only those in which this was said.")
+        .query(
+            "status",
+            json!({ "type": "string", "enum": ["active", "archived"], "default": "active" }),
+            "Which.",
+        )
         .gives_page::<Line>()
         .to(get(list));
     api.get("/api/v1/conversations/{id}", "A conversation with its last 200 messages and what it is about")
@@ -65,9 +79,12 @@ pub(super) fn routes(api: &mut Api) {
         .takes::<NewState>()
         .gives_nothing("It takes no more messages.")
         .to(patch(archive));
-    api.delete("/api/v1/conversations/{id}", "Delete what was said in a conversation, for good")
-        .gives_nothing("It is gone.")
-        .to(delete(remove));
+    api.delete(
+        "/api/v1/conversations/{id}",
+        "Delete the messages, entities and answers of a conversation, for good",
+    )
+    .gives_nothing("It is gone. Its tasks stay in the journal until the retention policy takes them.")
+    .to(delete(remove));
     api.get("/api/v1/conversations/{id}/export", "A conversation as a document")
         .gives_kind(200, "Markdown.", "text/markdown")
         .to(get(export));
@@ -84,11 +101,15 @@ async fn list(
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
     let (scope, store) = (scope(&identity), site.store());
     let search = wanted.search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
-    let filter = ConversationFilter { status: None, application_domain: None };
+    let status = match wanted.status.unwrap_or(Open::Active) {
+        Open::Active => ConversationStatus::Active,
+        Open::Archived => ConversationStatus::Archived,
+    };
+    let filter = ConversationFilter { status: Some(status), application_domain: None };
     let reach = if search.is_some() { Page::first(SEARCHED) } else { page };
     let found = store.conversations(&scope, filter, reach).await?;
     let mut lines = Vec::new();
-    for conversation in found.into_iter().filter(|one| one.status != ConversationStatus::Deleted) {
+    for conversation in found {
         let said = store
             .history(&scope, conversation.id, Page::first(if search.is_some() { 100 } else { 1 }))
             .await?;
@@ -181,7 +202,17 @@ async fn remove(
     Who(identity): Who,
     At(id): At<ConversationId>,
 ) -> Result<StatusCode, Problem> {
-    change(&site, &identity, id, ConversationStatus::Deleted, "deleted").await
+    let messages = site.store().history(&scope(&identity), id, Page::first(10_000)).await?;
+    let done = change(&site, &identity, id, ConversationStatus::Deleted, "deleted").await?;
+    // The answers with their rows go with the words.
+    for message in messages {
+        let task = message.metadata.get("request_id").and_then(|id| serde_json::from_value(id.clone()).ok());
+        let Some(task) = task else { continue };
+        for kept in site.store().artifacts(&scope(&identity), task).await? {
+            let _it_may_be_gone_already = tokio::fs::remove_file(&kept.content_ref).await;
+        }
+    }
+    Ok(done)
 }
 
 async fn export(

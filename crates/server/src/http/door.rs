@@ -6,12 +6,12 @@
 //! - Over loopback without a login only that is taken which truly comes over loopback: what a proxy hands on is not.
 
 use super::Shared;
-use super::problem::Problem;
+use super::problem::{Problem, REQUEST};
 use crate::identity::{By, Identity};
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
@@ -30,18 +30,32 @@ const REQUEST_ID: &str = "x-request-id";
 pub(super) struct Peer(pub(super) SocketAddr);
 
 /// The first thing that a request meets, and the last that its answer does.
-pub(super) async fn admit(State(site): State<Shared>, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Next) -> Response {
     let began = site.clock().monotonic();
     let id = request_id(&site, request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (parts, body) = request.into_parts();
-    let passed = passes(&site, &parts).await;
-    request = Request::from_parts(parts, body);
-    let passed = passed.map(|identity| identity.map(|identity| request.extensions_mut().insert(identity)));
-    let mut response = match passed {
-        Ok(_) => next.run(request).await,
-        Err(problem) => problem.of(&id).into_response(),
+    let origin = request.headers().get(ORIGIN).cloned();
+    let preflight =
+        method == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    let answer = async {
+        let (parts, body) = request.into_parts();
+        let passed = passes(&site, &parts).await;
+        let mut request = Request::from_parts(parts, body);
+        match passed {
+            Ok(_) if preflight => StatusCode::NO_CONTENT.into_response(),
+            Ok(identity) => {
+                identity.map(|identity| request.extensions_mut().insert(identity));
+                next.run(request).await
+            }
+            Err(problem) => problem.into_response(),
+        }
     };
+    let mut response = REQUEST.scope(id.as_str().into(), answer).await;
+    if let Some(origin) =
+        origin.filter(|origin| site.options.origins.iter().any(|known| *origin == known.as_str()))
+    {
+        shared_with(response.headers_mut(), origin);
+    }
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(HeaderName::from_static(REQUEST_ID), value);
@@ -63,6 +77,24 @@ pub(super) async fn admit(State(site): State<Shared>, mut request: Request, next
     response
 }
 
+/// What a browser must read before a page of another origin, which the operator named, may use this server. Cookies do not travel.
+fn shared_with(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert("access-control-allow-origin", origin);
+    for (name, value) in [
+        ("access-control-allow-methods", "GET, POST, PATCH, DELETE"),
+        (
+            "access-control-allow-headers",
+            "authorization, content-type, idempotency-key, last-event-id, x-request-id",
+        ),
+        ("access-control-expose-headers", "retry-after, x-request-id, x-steward-head"),
+        ("access-control-max-age", "600"),
+        ("vary", "Origin"),
+        ("cross-origin-resource-policy", "cross-origin"),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+}
+
 /// What a page may load and where it may send.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -71,11 +103,17 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
     let headers = &request.headers;
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !site.options.hosts.iter().any(|known| known == bare(host) || known == "*") {
+    if !site
+        .options
+        .hosts
+        .iter()
+        .any(|known| known == "*" || bare(host).is_some_and(|host| known.eq_ignore_ascii_case(host)))
+    {
         let detail = format!("this server does not answer to {host:?}. Name it with --host-name");
         return Err(Problem::new(axum::http::StatusCode::MISDIRECTED_REQUEST, "WEB015", detail));
     }
-    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    // What cannot be read is no origin of ours.
+    let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
     let from_page = origin.is_some() || headers.contains_key("sec-fetch-site");
     if let Some(origin) = origin
         && !own_origin(origin, host)
@@ -132,9 +170,19 @@ async fn identify(site: &Shared, request: &Parts) -> Result<Option<Identity>, Pr
 /// The owner of the machine, who truly sits at it.
 fn owner(site: &Shared, request: &Parts) -> Option<Identity> {
     let peer = request.extensions.get::<Peer>()?;
-    let handed_on = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
-        .iter()
-        .any(|name| request.headers.contains_key(*name));
+    let handed_on = [
+        "forwarded",
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-forwarded-proto",
+        "x-real-ip",
+        "x-client-ip",
+        "via",
+        "cf-connecting-ip",
+        "true-client-ip",
+    ]
+    .iter()
+    .any(|name| request.headers.contains_key(*name));
     if !site.options.loopback_owner || !peer.0.ip().to_canonical().is_loopback() || handed_on {
         return None;
     }
@@ -147,12 +195,15 @@ fn cookie(headers: &HeaderMap) -> Option<String> {
     pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value.to_owned())
 }
 
-/// A host without its port.
-fn bare(host: &str) -> &str {
-    match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(rest),
-        None => host.split(':').next().unwrap_or(host),
-    }
+/// A host without its port; nothing when it is not of that form.
+fn bare(host: &str) -> Option<&str> {
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => host.split_at_checked(host.find(':').unwrap_or(host.len()))?,
+    };
+    let port = rest.strip_prefix(':').unwrap_or(rest);
+    (rest.is_empty() || (rest.starts_with(':') && port.bytes().all(|byte| byte.is_ascii_digit())))
+        .then_some(name)
 }
 
 fn own_origin(origin: &str, host: &str) -> bool {
@@ -229,8 +280,11 @@ mod tests {
 
     #[test]
     fn hosts_and_origins_are_compared_as_a_whole() {
-        assert_eq!(bare("127.0.0.1:80"), "127.0.0.1");
-        assert_eq!(bare("[::1]:80"), "::1");
+        assert_eq!(bare("127.0.0.1:80"), Some("127.0.0.1"));
+        assert_eq!(bare("[::1]:80"), Some("::1"));
+        assert_eq!(bare("localhost"), Some("localhost"));
+        assert_eq!(bare("127.0.0.1:80@evil"), None);
+        assert_eq!(bare("[::1]evil"), None);
         assert!(own_origin("http://localhost:1", "localhost:1"));
         assert!(!own_origin("http://localhost:1.evil.example", "localhost:1"));
         assert!(!own_origin("null", "localhost:1"));

@@ -326,6 +326,13 @@ fn mcp_router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
                 challenge: Some("Bearer realm=\"steward\"".to_owned()),
                 message: crate::identity::Error::Nobody.to_string(),
             })?;
+            if !identity.may(crate::identity::Right::Tools) {
+                return Err(mcp::Refused {
+                    status: StatusCode::FORBIDDEN,
+                    challenge: None,
+                    message: format!("{} does not hold `tools` here", identity.user),
+                });
+            }
             let held = Some(Arc::new(known.caller(identity)));
             Ok(mcp::Caller { user: identity.user.to_string(), grants: None, held })
         })),

@@ -9,6 +9,11 @@ use serde::Serialize;
 use std::borrow::Cow;
 use steward_domain::{Coded, ErrorClass};
 
+tokio::task_local! {
+    /// The request that is being answered.
+    pub(super) static REQUEST: Box<str>;
+}
+
 /// What a client is told.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
@@ -46,7 +51,8 @@ impl Problem {
         code: impl Into<Cow<'static, str>>,
         detail: impl Into<String>,
     ) -> Self {
-        Self { status, code: code.into(), detail: detail.into(), request_id: None, retry_after: None }
+        let request_id = REQUEST.try_with(Clone::clone).ok();
+        Self { status, code: code.into(), detail: detail.into(), request_id, retry_after: None }
     }
 
     /// As a document.
@@ -90,12 +96,6 @@ impl Problem {
             "this server is stopping. Ask again in a moment: another one takes over",
         );
         Self { retry_after: Some(2), ..problem }
-    }
-
-    /// Of this request.
-    pub(super) fn of(mut self, request: &str) -> Self {
-        self.request_id = Some(request.into());
-        self
     }
 
     pub(super) fn status(&self) -> StatusCode {

@@ -176,7 +176,8 @@ impl Watcher {
             .iter()
             .map(|one| {
                 let entry = &one.entry;
-                let data: Value = serde_json::from_str(&entry.event_data).unwrap_or_default();
+                let mut data: Value = serde_json::from_str(&entry.event_data).unwrap_or_default();
+                super::artifacts::without_place(&mut data, "content_ref");
                 let told = json!({
                     "sequence_number": entry.sequence, "timestamp": entry.timestamp, "event_type": entry.event_type.name(),
                     "actor": entry.actor, "event_data": data,

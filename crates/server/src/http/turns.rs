@@ -246,7 +246,8 @@ impl Site {
             Ok(reply) => {
                 pieces(&reply.response.answer)
                     .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
-                let document = reply.json();
+                let mut document = reply.json();
+                super::artifacts::without_places(&mut document);
                 live.tell("reply", &document);
                 live.end(Standing::Done, document, now);
             }

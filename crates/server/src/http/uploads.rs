@@ -8,7 +8,7 @@ use super::extract::{At, Queried, Who, whole};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Listed, Shared, Site};
-use crate::identity::Identity;
+use crate::identity::{By, Identity};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use axum::routing::{delete, get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steward_analysis::session::Session;
 use steward_domain::Coded as _;
@@ -78,7 +78,7 @@ impl Site {
             let id: Uuid = id.parse().map_err(|_| missing())?;
             return self.file_of(identity, id).map(|path| path.display().to_string()).ok_or_else(missing);
         }
-        if identity.grants.is_none() {
+        if identity.grants.is_none() && identity.by == By::Loopback {
             return Ok(named.to_owned());
         }
         Err(Problem::denied(format!(
@@ -99,13 +99,19 @@ const ABOUT: &str = "about.upload";
 /// A name that is a name and nothing else.
 fn plain(name: &str) -> Result<String, Problem> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let kept: String = last
-        .chars()
-        .map(|c| if c.is_alphanumeric() || "-_. ".contains(c) { c } else { '_' })
-        .take(100)
-        .collect();
-    let kept = kept.trim_matches(['.', ' ']).to_owned();
-    let ending = kept.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    let kept: String =
+        last.chars().map(|c| if c.is_alphanumeric() || "-_. ".contains(c) { c } else { '_' }).collect();
+    let (stem, ending) = kept.rsplit_once('.').unwrap_or((&kept, ""));
+    let ending = ending.to_ascii_lowercase();
+    // As long as a file system takes, with room for the ending.
+    let mut short = String::new();
+    for c in stem.trim_matches(['.', ' ']).chars() {
+        if short.len() + c.len_utf8() > 150 {
+            break;
+        }
+        short.push(c);
+    }
+    let short = if short.is_empty() { "data".to_owned() } else { short };
     if !KINDS.contains(&ending.as_str()) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -116,7 +122,7 @@ fn plain(name: &str) -> Result<String, Problem> {
             ),
         ));
     }
-    Ok(kept)
+    Ok(format!("{short}.{ending}"))
 }
 
 async fn take(
@@ -141,6 +147,17 @@ async fn take(
     }
     let id = site.new_id()?;
     let here = folder.join(id.to_string());
+    match keep(&site, &here, id, name, &bytes).await {
+        Ok(upload) => Ok((StatusCode::CREATED, Json(upload))),
+        Err(problem) => {
+            let _what_cannot_be_read_is_not_kept = tokio::fs::remove_dir_all(&here).await;
+            Err(problem)
+        }
+    }
+}
+
+/// Writes a file and looks it over.
+async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) -> Result<Upload, Problem> {
     let failed = |error: std::io::Error| {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -148,28 +165,19 @@ async fn take(
             format!("the file could not be kept: {error}"),
         )
     };
-    tokio::fs::create_dir_all(&here).await.map_err(failed)?;
+    tokio::fs::create_dir_all(here).await.map_err(failed)?;
     let path = here.join(&name);
-    tokio::fs::write(&path, &bytes).await.map_err(failed)?;
-    let looked = tokio::time::timeout(LOOK, look(&site, &path)).await;
-    let tables = match looked {
-        Ok(Ok(tables)) => tables,
-        other => {
-            let _what_cannot_be_read_is_not_kept = tokio::fs::remove_dir_all(&here).await;
-            return Err(match other {
-                Ok(Err(problem)) => problem,
-                _ => Problem::input(format!("{name} could not be looked over within {} s", LOOK.as_secs())),
-            });
-        }
-    };
+    tokio::fs::write(&path, bytes).await.map_err(failed)?;
+    let late = |_| Problem::input(format!("{name} could not be looked over within {} s", LOOK.as_secs()));
+    let tables = tokio::time::timeout(LOOK, look(site, &path)).await.map_err(late)??;
     let upload = Upload { id, name, bytes: bytes.len() as u64, tables };
     let about = serde_json::to_vec(&upload).unwrap_or_default();
     tokio::fs::write(here.join(ABOUT), about).await.map_err(failed)?;
-    Ok((StatusCode::CREATED, Json(upload)))
+    Ok(upload)
 }
 
 /// The tables and columns of a file.
-async fn look(site: &Shared, path: &std::path::Path) -> Result<Vec<Value>, Problem> {
+async fn look(site: &Shared, path: &Path) -> Result<Vec<Value>, Problem> {
     let session =
         Session::open(&[path.display().to_string()], site.house().options).await.map_err(|error| {
             // Where it lies here is nobody's business.
@@ -214,6 +222,8 @@ mod tests {
         assert_eq!(plain("..\\..\\x.csv").unwrap(), "x.csv");
         assert_eq!(plain("a\u{0}b\n.csv").unwrap(), "a_b_.csv");
         assert!(plain("run.sh").is_err());
+        assert!(plain(&format!("{}.csv", "𠀀".repeat(96))).unwrap().len() <= 160);
+        assert_eq!(plain(".csv").unwrap(), "data.csv");
         assert!(plain("...").is_err());
         assert!(plain("").is_err());
     }

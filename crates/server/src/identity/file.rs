@@ -119,6 +119,15 @@ pub struct Oidc {
     pub jwks_url: Option<String>,
 }
 
+/// Held while the file is changed.
+struct Alone(std::fs::File);
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _the_end_of_the_process_lets_go_as_well = self.0.unlock();
+    }
+}
+
 const HEADER: &str = "# Who may use this Steward over the network, and what they hold. `steward users`, `steward grants` and\n\
 # `steward keys` change it, or edit it by hand: it counts from the next request on. See docs/access.md.\n";
 
@@ -162,6 +171,12 @@ impl AccessFile {
             }
         }
         Ok(file)
+    }
+
+    /// Reads it to change it: nobody else does while the second part is held.
+    pub fn to_change(home: &Path) -> Result<(Self, impl Drop + use<>)> {
+        let alone = Alone(super::keys::locked(home)?);
+        Ok((Self::load(home)?, alone))
     }
 
     /// Writes it, as a whole or not at all.

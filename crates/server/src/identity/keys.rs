@@ -155,6 +155,21 @@ fn hash(key: &str) -> String {
     Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Held while a file is read, changed and written back: other processes wait.
+pub(super) fn locked(home: &Path) -> Result<std::fs::File> {
+    let path = home.join("keys/access.lock");
+    let open = || {
+        std::fs::create_dir_all(home.join("keys"))?;
+        let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    open().map_err(|error: std::io::Error| Error::Unwritten {
+        path: path.display().to_string(),
+        problem: error.to_string(),
+    })
+}
+
 /// Writes a file aside and moves it into place; nobody but its owner reads it.
 pub(super) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
@@ -162,7 +177,10 @@ pub(super) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let aside = path.with_extension("part");
+    // A name of its own: two writers do not mix.
+    let aside = path.with_extension(
+        format!("{}.{:?}.part", std::process::id(), std::thread::current().id()).replace(['(', ')'], ""),
+    );
     let mut file =
         std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
     file.write_all(content)?;

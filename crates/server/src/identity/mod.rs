@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use steward_domain::{Coded, ErrorClass, Label, Timestamp, UserId};
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
@@ -218,15 +218,11 @@ fn fits_any(patterns: &BTreeSet<String>, name: &str) -> bool {
 /// The role that holds everything; it need not be written down.
 pub const OWNER: &str = "owner";
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_millis(500);
-
 /// What is in force, and how old the files are that it comes from.
 struct Loaded {
     access: AccessFile,
     keys: Keys,
     changed: [Option<SystemTime>; 2],
-    looked: Duration,
 }
 
 /// The users, roles and keys of a home.
@@ -237,7 +233,9 @@ pub struct Directory {
     clock: Arc<dyn Clock>,
     loaded: RwLock<Loaded>,
     secret: Secret,
-    tokens: Option<Tokens>,
+    /// Gets documents of the identity provider.
+    fetch: Option<Arc<dyn Fetch>>,
+    tokens: RwLock<Option<Arc<Tokens>>>,
 }
 
 impl Directory {
@@ -249,15 +247,14 @@ impl Directory {
         random: &dyn Random,
         fetch: Option<Arc<dyn Fetch>>,
     ) -> Result<Self> {
-        let access = AccessFile::load(home)?;
-        let tokens = match (&access.oidc, fetch) {
-            (Some(oidc), Some(fetch)) => Some(Tokens::new(oidc.clone(), fetch, clock.clone())),
-            _ => None,
-        };
         let loaded =
-            Loaded { access, keys: Keys::load(home)?, changed: changed(home), looked: clock.monotonic() };
+            Loaded { access: AccessFile::load(home)?, keys: Keys::load(home)?, changed: changed(home) };
         let secret = Secret::open(home, random)?;
-        Ok(Self { home: home.to_owned(), owner, clock, loaded: RwLock::new(loaded), secret, tokens })
+        let (loaded, tokens) = (RwLock::new(loaded), RwLock::default());
+        let directory = Self { home: home.to_owned(), owner, clock, loaded, secret, fetch, tokens };
+        let provider = directory.read(|loaded| directory.provider(&loaded.access));
+        *directory.tokens.write().unwrap_or_else(PoisonError::into_inner) = provider;
+        Ok(directory)
     }
 
     /// Whether anybody is set up. Until then this is one person's machine.
@@ -273,19 +270,16 @@ impl Directory {
 
     /// Takes over what changed on disk.
     fn look(&self) {
-        let now = self.clock.monotonic();
-        if self.read(|loaded| now.saturating_sub(loaded.looked) < LOOK) {
-            return;
-        }
         let found = changed(&self.home);
-        let same = self.read(|loaded| loaded.changed == found);
-        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        loaded.looked = now;
-        if same {
+        if self.read(|loaded| loaded.changed == found) {
             return;
         }
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         match (AccessFile::load(&self.home), Keys::load(&self.home)) {
             (Ok(access), Ok(keys)) => {
+                if access.oidc != loaded.access.oidc {
+                    *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = self.provider(&access);
+                }
                 (loaded.access, loaded.keys, loaded.changed) = (access, keys, found);
             }
             // What is in force stays. Opening anew would say what is wrong.
@@ -294,6 +288,11 @@ impl Directory {
                 eprintln!("access is left as it was: {error}");
             }
         }
+    }
+
+    fn provider(&self, access: &AccessFile) -> Option<Arc<Tokens>> {
+        let (oidc, fetch) = (access.oidc.clone()?, self.fetch.clone()?);
+        Some(Arc::new(Tokens::new(oidc, fetch, self.clock.clone())))
     }
 
     fn now(&self) -> Timestamp {
@@ -319,7 +318,9 @@ impl Directory {
 
     /// Whoever a key, a cookie of the page or a token names.
     pub async fn by_bearer(&self, bearer: &str) -> Result<Identity> {
-        match &self.tokens {
+        self.look();
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match tokens {
             Some(tokens) if bearer.split('.').count() == 3 => {
                 let subjects = tokens.check(bearer).await?;
                 self.look();
@@ -417,6 +418,7 @@ impl Directory {
     /// Makes a key. What opens it is shown this once.
     pub fn add_key(&self, new: &NewKey, random: &dyn Random) -> Result<(KeyRecord, String)> {
         self.known(&new.user)?;
+        let _alone = keys::locked(&self.home)?;
         let mut keys = Keys::load(&self.home)?;
         let made = keys.add(new, self.now(), random)?;
         keys.save(&self.home)?;
@@ -426,6 +428,7 @@ impl Directory {
 
     /// Revokes a key.
     pub fn revoke_key(&self, id: &str) -> Result<()> {
+        let _alone = keys::locked(&self.home)?;
         let mut keys = Keys::load(&self.home)?;
         keys.revoke(id, self.now())?;
         keys.save(&self.home)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use steward_domain::UserId;
 use steward_journal::random::SystemRandom;
-use steward_server::identity::{AccessFile, NewKey, OWNER, Right, Role, User};
+use steward_server::identity::{AccessFile, NewKey, OWNER, Right, Role};
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -153,7 +153,7 @@ pub(crate) struct Grant {
 pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
     context.home.create()?;
     let home = &context.home.path;
-    let mut file = AccessFile::load(home)?;
+    let (mut file, _alone) = AccessFile::to_change(home)?;
     match command {
         Users::Add(add) => {
             if let Some(role) = add.role.iter().find(|role| *role != OWNER && !file.roles.contains_key(*role))
@@ -165,7 +165,7 @@ pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
                     ),
                 ));
             }
-            let user = file.users.entry(add.user.clone()).or_insert_with(User::default);
+            let user = file.users.entry(add.user.clone()).or_default();
             if !add.name.is_empty() {
                 user.name = add.name;
             }
@@ -261,14 +261,14 @@ pub(super) fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
 pub(super) fn grants(context: &Context, command: Grants) -> Result<(), Failure> {
     context.home.create()?;
     let home = &context.home.path;
-    let mut file = AccessFile::load(home)?;
+    let (mut file, _alone) = AccessFile::to_change(home)?;
     match command {
         Grants::Add(grant) => {
             if grant.role == OWNER {
                 return Err(Failure::user("CLI004", "`owner` holds everything already"));
             }
             let tables = grant.table.iter().map(|text| columns(text));
-            let role = file.roles.entry(grant.role.clone()).or_insert_with(Role::default);
+            let role = file.roles.entry(grant.role.clone()).or_default();
             role.tables.extend(tables);
             for (held, more) in lists(role, &grant) {
                 held.extend(more.iter().cloned());
