@@ -75,8 +75,14 @@ function Shell() {
     if (name === '' || name === 'c') { if (matchMedia('(pointer: fine)').matches) document.getElementById('question')?.focus({ preventScroll: true }); return; }
     // A new page: readers of the screen hear its heading, and the keyboard goes on from there.
     main.current?.scrollTo(0, 0);
-    const timer = setTimeout(() => { /** @type {HTMLElement | null} */ (main.current?.querySelector('h1') ?? main.current)?.focus({ preventScroll: true }); }, 60);
-    return () => clearTimeout(timer);
+    let tries = 0;
+    const timer = setInterval(() => {
+      const heading = main.current?.querySelector('h1');
+      if (!heading && ++tries < 20) return;
+      clearInterval(timer);
+      (heading ?? main.current)?.focus({ preventScroll: true });
+    }, 40);
+    return () => clearInterval(timer);
   }, [place]);
   useEffect(() => {
     const keys = (/** @type {KeyboardEvent} */ event) => {

@@ -55,31 +55,52 @@ function plainAxes(spec) {
       const times = [...new Set(rows.map((/** @type {any} */ row) => row[channel.field]).filter(Boolean))].map(String);
       if (!times.length || !times.every((time) => /^\d{4}-\d\d-01/.test(time))) continue;
       const years = times.every((time) => time.slice(5, 7) === '01') && times.length > 1;
-      channel.axis = { ...channel.axis, format: years ? '%Y' : '%b %Y', ...(times.length <= 12 ? { values: times.map((time) => ({ year: Number(time.slice(0, 4)), month: Number(time.slice(5, 7)), date: 1 })) } : {}) };
+      const named = years || times.length <= 4 ? {} : { labelExpr: "datum.index === 0 || month(datum.value) === 0 ? timeFormat(datum.value, '%b %Y') : timeFormat(datum.value, '%b')" };
+      channel.axis = { ...channel.axis, format: years ? '%Y' : '%b %Y', ...named, ...(times.length <= 12 ? { values: times.map((time) => ({ year: Number(time.slice(0, 4)), month: Number(time.slice(5, 7)), date: 1 })) } : {}) };
     }
   }
 }
 
-/** The chart's own marks and data with our looks. @param {any} given @param {boolean} narrow */
-function dressed(given, narrow) {
+/** Bars whose names do not fit side by side lie down. @param {any} spec @param {number} width @returns {number | null} the height that they need */
+function layDown(spec, width) {
+  const { encoding, mark, data } = spec;
+  const { x, y, xOffset } = encoding ?? {};
+  if ((mark?.type ?? mark) !== 'bar' || !x?.field || !['ordinal', 'nominal'].includes(x.type) || y?.type !== 'quantitative') return null;
+  const names = [...new Set((data?.values ?? []).map((/** @type {any} */ row) => String(row[x.field] ?? '')))];
+  if (names.length * (Math.max(...names.map((name) => Math.min(name.length, 24))) * 6.6 + 14) <= width - 60) return null;
+  encoding.x = y;
+  encoding.y = { ...x, title: null };
+  delete encoding.xOffset;
+  if (xOffset) encoding.yOffset = xOffset;
+  const series = xOffset ? new Set((data?.values ?? []).map((/** @type {any} */ row) => row[xOffset.field])).size : 1;
+  return Math.max(160, names.length * Math.max(24, series * 13) + 56);
+}
+
+/** Whether it is one drawing, which may take the width that there is. @param {any} spec */
+const isSingle = (spec) => !('facet' in spec || 'hconcat' in spec || 'vconcat' in spec || 'concat' in spec || 'repeat' in spec || spec.encoding?.row || spec.encoding?.column || spec.encoding?.facet);
+
+/** The chart's own marks and data with our looks. @param {any} given @param {number} wide */
+function dressed(given, wide) {
+  const narrow = wide < 480;
   const style = getComputedStyle(document.documentElement);
   /** @param {string} name */
   const colour = (name) => style.getPropertyValue(name).trim();
   const spec = structuredClone(given);
-  const single = !('facet' in spec || 'hconcat' in spec || 'vconcat' in spec || 'concat' in spec || 'repeat' in spec || spec.encoding?.row || spec.encoding?.column || spec.encoding?.facet);
-  plainAxes(spec);
-  delete spec.title;
+  const single = isSingle(spec);
   // A pointer wants the exact number, not the short one of the axis.
   const fields = [spec.encoding?.x, spec.encoding?.color ?? spec.encoding?.xOffset, spec.encoding?.y].filter((one) => one?.field && !one.aggregate && !one.bin);
   if (spec.mark?.tooltip === true && fields.length > 1 && !spec.encoding.tooltip) spec.encoding.tooltip = fields.map((one) => ({ field: one.field, type: one.type, title: one.title ?? one.field, ...(one.type === 'quantitative' ? { format: ',.2~f' } : one.axis?.format ? { format: one.axis.format } : {}) }));
+  const lying = single ? layDown(spec, wide) : null;
+  plainAxes(spec);
+  delete spec.title;
   spec.background = 'transparent';
-  if (single) { spec.width = 'container'; spec.height = narrow ? 220 : 260; spec.autosize = { type: 'fit', contains: 'padding', resize: true }; }
+  if (single) { spec.width = 'container'; spec.height = lying ?? (narrow ? 220 : 260); spec.autosize = { type: 'fit', contains: 'padding', resize: true }; }
   if (single && spec.mark && typeof spec.mark === 'object' && spec.mark.type === 'bar') spec.mark = { cornerRadiusEnd: 3, ...spec.mark };
   const text = { labelColor: colour('--muted'), titleColor: colour('--muted'), labelFont: 'system-ui, sans-serif', titleFont: 'system-ui, sans-serif', labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 };
   spec.config = {
     ...spec.config, font: 'system-ui, sans-serif', view: { stroke: null },
     axis: { ...text, gridColor: colour('--line'), domainColor: colour('--line-strong'), tickColor: colour('--line-strong'), titlePadding: 8, labelPadding: 5, ticks: false },
-    axisX: { grid: false, labelAngle: 0, labelOverlap: 'greedy', labelLimit: narrow ? 70 : 110 }, axisY: { domain: false }, legend: { ...text, orient: 'bottom', symbolType: 'circle' }, header: text,
+    axisX: { grid: !!lying, domain: !lying, labelAngle: 0, labelOverlap: 'greedy', labelFlush: false, labelLimit: narrow ? 90 : 140 }, axisQuantitative: { tickCount: narrow ? 4 : 6 }, axisY: { grid: !lying, domain: !!lying, labelLimit: narrow ? 120 : 170 }, legend: { ...text, orient: 'bottom', symbolType: 'circle' }, header: text,
     line: { strokeWidth: 2.5 }, point: { size: 55, filled: true }, mark: { color: colour('--chart-1') },
     range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((at) => colour(`--chart-${at}`)) },
   };
@@ -95,8 +116,8 @@ export function Chart({ title, spec, onView }) {
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const watcher = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) { setSeen(true); watcher.disconnect(); } }, { rootMargin: '300px' });
-    watcher.observe(element);
+    const watcher = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) { setSeen(true); watcher.disconnect(); } }, { root: document.getElementById('main'), rootMargin: '400px 0px' });
+    watcher.observe(element.parentElement ?? element);
     return () => watcher.disconnect();
   }, []);
   useEffect(() => {
@@ -105,7 +126,9 @@ export function Chart({ title, spec, onView }) {
     /** @type {any} */
     let drawn = null;
     let over = false;
-    library().then((embed) => over ? null : embed(element, dressed(spec, element.clientWidth < 480), {
+    /** @type {ResizeObserver | null} */
+    let sizes = null;
+    library().then((embed) => over ? null : embed(element, dressed(spec, element.clientWidth), {
       mode: 'vega-lite', actions: false, ast: true, defaultStyle: false, renderer: 'svg', hover: true, logLevel: 1, tooltip: { disableDefaultStyle: true, id: 'chart-tip' },
       // Charts carry their data; nothing is fetched for them.
       loader: { load: async () => { throw new Error('charts load nothing'); }, sanitize: async () => { throw new Error('charts link nowhere'); } }, ...locale(),
@@ -113,10 +136,13 @@ export function Chart({ title, spec, onView }) {
       if (!result) return;
       if (over) { result.finalize(); return; }
       drawn = result;
+      // The library follows the window only; the place of a chart also changes when the sidebar folds.
+      const fit = () => { if (element.clientWidth > 0 && Math.abs(element.clientWidth - result.view.signal('width')) > 1) result.view.signal('width', element.clientWidth).runAsync(); };
+      if (isSingle(spec)) { sizes = new ResizeObserver(fit); sizes.observe(element); }
       setState('ready');
       onView?.(result.view);
     }).catch((error) => { if (!over) { console.warn(error); setState('failed'); } });
-    return () => { over = true; drawn?.finalize(); };
+    return () => { over = true; sizes?.disconnect(); drawn?.finalize(); };
   }, [seen, spec, dress]);
   return html`<div class="chart" role="img" aria-label=${`Chart: ${title}`}>
     ${state === 'loading' && html`<${Skeleton} lines=${1} kind="block" label="Drawing the chart" />`}

@@ -2,7 +2,7 @@
 // An edge from or to nothing is the beginning or the end, drawn as a dot.
 import { html, useEffect, useMemo, useRef } from '../html.js';
 
-const WIDE = 136, HIGH = 48, GAP_X = 54, GAP_Y = 26, EDGE = 18, DOT = 22, WITH_LABELS = 104;
+const WIDE = 144, HIGH = 48, GAP_X = 54, GAP_Y = 26, EDGE = 18, DOT = 22, WITH_LABELS = 104;
 const START = '\u0000start', END = '\u0000end';
 
 /** @param {string} name */

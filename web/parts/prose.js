@@ -40,7 +40,7 @@ const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
  * @param {Evidence[]} evidence @returns {RegExp | null}
  */
 export function pattern(evidence) {
-  const texts = [...new Set(evidence.filter((one) => one.operation !== 'label').map((one) => one.text).filter((text) => /\d/.test(text)))].sort((a, b) => b.length - a.length);
+  const texts = [...new Set(evidence.filter((one) => one.operation !== 'label').map((one) => one.text).filter((text) => /\d/.test(text) && !/\p{L}{3}/u.test(text)))].sort((a, b) => b.length - a.length);
   return texts.length ? new RegExp(`(?<![\\d\\p{L}]|\\d[.,])(?:${texts.map(escaped).join('|')})(?!\\d|[.,]\\d|\\p{L})`, 'gu') : null;
 }
 

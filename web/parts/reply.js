@@ -33,7 +33,7 @@ function spoken(reply, analyses) {
 function Figure({ chart, table, wide }) {
   const [side, setSide] = useState(/** @type {'chart' | 'table'} */ ('chart'));
   const [view, setView] = useState(/** @type {any} */ (null));
-  const title = chart.title || chart.vega_lite?.title?.text || chart.vega_lite?.title || 'Chart';
+  const title = sentence(String(chart.title || chart.vega_lite?.title?.text || 'Chart'));
   const subtitle = chart.vega_lite?.title?.subtitle;
   const picture = async () => { const canvas = await view.toCanvas(2); canvas.toBlob((/** @type {Blob} */ blob) => save(`${title.replace(/[^\p{L}\p{N}]+/gu, '_')}.png`, blob)); };
   return html`<figure class=${classes('card figure', wide && 'wide')}><figcaption><span><span class="figure-title">${title}</span>${subtitle && html`<span class="muted small figure-subtitle">${subtitle}</span>`}</span>
@@ -49,7 +49,7 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
   const drawn = new Set(charts.map((chart) => chart.input));
   const rest = tables.filter((table) => !drawn.has(table.name));
   const findings = analysis.summary?.key_findings ?? [], warnings = analysis.summary?.warnings ?? [], assumptions = analysis.assumptions ?? [];
-  const shown = rest.map((table) => html`<div key=${table.name} class="card"><${Table} title=${table.title || table.name} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} /></div>`);
+  const shown = rest.map((table) => html`<div key=${table.name} class="card"><${Table} title=${sentence(table.title || table.name)} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} /></div>`);
   return html`
     ${findings.length > 0 && html`<section class="findings"><h2>Key findings</h2><${Prose} text=${findings.map((line) => `• ${line}`).join('\n')} numbers=${numbers} onNumber=${onNumber} /></section>`}
     ${warnings.length + assumptions.length > 0 && html`<div class="notes">${warnings.map((line) => html`<p class="note warn"><${Icon} name="warn" size=${16} /><span>${line}</span></p>`)}
@@ -64,7 +64,7 @@ function How({ reply, numbers, onNumber }) {
   const reasons = [...reply.reasons ?? [], ...analyses.flatMap((one) => one.reasoning ?? [])];
   const sql = analyses.flatMap((one) => one.sql ?? []);
   const artifacts = analyses.flatMap((one) => (one.artifacts ?? []).map((artifact) => ({ artifact, task: one.request_id })));
-  const proofs = [...new Set(analyses.flatMap((one) => one.evidence ?? []).filter((one) => one.operation !== 'label').map((one) => one.text))];
+  const proofs = [...new Set(analyses.flatMap((one) => one.evidence ?? []).filter((one) => one.operation !== 'label' && !/\p{L}{3}/u.test(one.text)).map((one) => one.text))];
   return html`<details class="fold how"><summary>How this was answered</summary><div class="fold-body">
     ${reasons.length > 0 && html`<h2>Why it was read this way</h2><ul class="reasons">${reasons.map((line) => html`<li>${line}</li>`)}</ul>`}
     ${reply.steps?.length > 0 && html`<h2>Steps</h2><${Steps} steps=${reply.steps.map((step) => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))} />`}

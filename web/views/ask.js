@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.js';
 import { conversationsChanged, may, rise, useWatched } from '../store.js';
 import { beginAnew, dropThread, pickUpFresh, threadOf } from '../thread.js';
-import { getText, part, patch, remove } from '../api.js';
+import { getText, part, patch, remove, upload } from '../api.js';
 import { go, replace } from '../router.js';
 import * as format from '../format.js';
 import { Icon } from '../parts/icons.js';
@@ -73,14 +73,22 @@ function TurnView({ turn, last, many, onSay }) {
     </div></article>`;
 }
 
-/** What can be asked, out of what is set up. @param {{ onSay: (text: string) => void }} props */
+/** What can be asked, out of what is set up. @param {{ onSay: (text: string, files?: Upload[]) => void }} props */
 function Examples({ onSay }) {
   const domains = useRead('/domains');
   const items = /** @type {any} */ (domains.value)?.items ?? [];
-  const examples = items.flatMap((/** @type {any} */ domain) => exampleOf(domain)).slice(0, 6);
+  const examples = items.flatMap((/** @type {any} */ domain) => exampleOf(domain)).slice(0, 5);
+  const [busy, setBusy] = useState(false);
+  const tryData = async () => {
+    setBusy(true);
+    try {
+      const bytes = await (await fetch('/page/example.csv')).blob();
+      onSay('Analyze sales in 2021; trends + charts', [await upload(new File([bytes], 'example_sales.csv'), () => {})]);
+    } catch (error) { sayProblem(error); setBusy(false); }
+  };
   return html`<div class="examples">
     ${domains.loading && !domains.value ? html`<${Skeleton} lines=${3} kind="cards" />` : null}
-    ${examples.length > 0 && html`<h2 class="hidden">Examples</h2><ul>${examples.map((/** @type {any} */ one) => html`<li key=${one.say}><button type="button" class="example" onClick=${() => onSay(one.say)}><span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}</ul>`}
+    ${(domains.value || domains.problem) && html`<h2 class="hidden">Examples</h2><ul>${examples.map((/** @type {any} */ one) => html`<li key=${one.say}><button type="button" class="example" onClick=${() => onSay(one.say)}><span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}<li><button type="button" class="example" disabled=${busy} onClick=${tryData}><span class="example-say">${busy ? 'One moment…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
     <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – CSV, Excel, JSON, Parquet or SQLite – and ask about it.</p></div>`;
 }
 
