@@ -39,7 +39,8 @@ function Routed({ route }) {
   const [failed, reset] = useErrorBoundary((error) => console.error(error));
   const [name, id] = route.path;
   useEffect(() => { if (failed) reset(); }, [route.whole]);
-  if (failed) return html`<div class="view"><h1 tabindex="-1">This view broke</h1><${Trouble} problem=${asProblem({ title: 'The page made a mistake', detail: String(failed?.message ?? failed) })} retry=${reset} /></div>`;
+  if (failed) return html`<div class="view"><h1 tabindex="-1">This view broke</h1>
+    <${Trouble} problem=${asProblem({ title: 'The page made a mistake', detail: String(failed?.message ?? failed) })} retry=${reset} /></div>`;
   if (!name) return html`<${Ask} key="ask" id=${null} anew=${route.query.get('new')} />`;
   if (name === 'c' && id) return html`<${Ask} key="ask" id=${id} />`;
   if (VIEWS[name]) return html`<${Later} key=${name} name=${name} route=${route} />`;
@@ -99,19 +100,26 @@ function Shell() {
   }, []);
   const fold = () => { setFolded(!folded); try { localStorage.setItem('steward.folded', folded ? '0' : '1'); } catch { /* holds until reload */ } };
   const link = (/** @type {string} */ to, /** @type {string} */ label, /** @type {string} */ icon, /** @type {boolean} */ current, /** @type {number} */ badge = 0) => html`<a href=${'#' + to} class=${classes('nav', current && 'current')} aria-current=${current ? 'page' : null} title=${folded ? label : null}>
-    <${Icon} name=${icon} /><span class="nav-label">${label}</span>${badge > 0 && html`<span class="badge"><span class="hidden">, </span>${badge}<span class="hidden"> waiting</span></span>`}</a>`;
+    <${Icon} name=${icon} /><span class="nav-label">${label}</span>${badge > 0 && html`<span class="badge"><span class="hidden">, </span>${badge}
+      <span class="hidden"> waiting</span></span>`}</a>`;
   return html`<div class=${classes('shell', drawer && 'drawer-open', folded && 'folded')}>
     <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
-    <header class="bar"><button class="icon-button" type="button" aria-label="Menu" aria-expanded=${drawer} onClick=${() => setDrawer(!drawer)}><${Icon} name="menu" /></button><a class="brand" href="#/?new=1"><span class="mark"><${Icon} name="tick" size=${15} /></span>Steward</a>
+    <header class="bar"><button class="icon-button" type="button" aria-label="Menu" aria-expanded=${drawer} onClick=${() => setDrawer(!drawer)}>
+      <${Icon} name="menu" /></button><a class="brand" href="#/?new=1"><span class="mark"><${Icon} name="tick" size=${15} /></span>Steward</a>
       <a class="icon-button" href="#/?new=1" aria-label="New conversation"><${Icon} name="plus" /></a></header>
     ${drawer && html`<div class="scrim" onClick=${() => setDrawer(false)}></div>`}
-    <aside class="side" aria-label="Sidebar"><div class="side-top"><a class="brand" href="#/?new=1"><span class="mark"><${Icon} name="tick" size=${15} /></span><span class="nav-label">Steward</span></a>
-        <button class="icon-button fold-button" type="button" aria-label=${folded ? 'Show the sidebar' : 'Fold the sidebar'} aria-expanded=${!folded} onClick=${fold}><${Icon} name="panel" /></button></div>
-      <nav aria-label="Main"><a class="nav new" href="#/?new=1" title=${folded ? 'New conversation' : null}><${Icon} name="plus" /><span class="nav-label">New conversation</span></a>
+    <aside class="side" aria-label="Sidebar"><div class="side-top"><a class="brand" href="#/?new=1"><span class="mark">
+      <${Icon} name="tick" size=${15} /></span><span class="nav-label">Steward</span></a>
+        <button class="icon-button fold-button" type="button" aria-label=${folded ? 'Show the sidebar' : 'Fold the sidebar'} aria-expanded=${!folded} onClick=${fold}>
+          <${Icon} name="panel" /></button></div>
+      <nav aria-label="Main"><a class="nav new" href="#/?new=1" title=${folded ? 'New conversation' : null}><${Icon} name="plus" />
+        <span class="nav-label">New conversation</span></a>
         ${link('/', 'Ask', 'ask', name === '' || name === 'c')}
         ${Object.entries(VIEWS).filter(([view]) => view !== 'audit' || may('audit')).map(([view, { label, icon }]) => link('/' + view, label, icon, name === view, view === 'approvals' ? count : 0))}</nav>
       <${Conversations} current=${name === 'c' ? id : null} />
-      <div class="side-foot"><span class="avatar" aria-hidden="true">${(who?.name || who?.user || '?').slice(0, 1).toUpperCase()}</span><span class="nav-label"><span class="who">${who?.name || who?.user}</span><span class="small muted">Steward ${who?.version}</span></span></div></aside>
+      <div class="side-foot"><span class="avatar" aria-hidden="true">${(who?.name || who?.user || '?').slice(0, 1).toUpperCase()}</span>
+        <span class="nav-label"><span class="who">${who?.name || who?.user}</span>
+        <span class="small muted">Steward ${who?.version}</span></span></div></aside>
     <main id="main" ref=${main} tabindex="-1"><${Routed} route=${route} /></main>
     <${DropZone} /></div>`;
 }
@@ -124,7 +132,9 @@ function App() {
     try { const found = await readMe(); me.set(found); setState(found ? 'in' : 'out'); } catch (error) { setProblem(asProblem(error)); setState('failed'); }
   };
   useEffect(() => { whenSignedOut(() => setState('out')); void load(); }, []);
-  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${SignIn} onDone=${load} />` : html`<main class="sign-in">${state === 'failed' ? html`<h1 class="hidden">Steward</h1><${Trouble} problem=${problem} retry=${load} />` : html`<${Skeleton} lines=${3} label="Loading Steward" />`}</main>`}
+  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${SignIn} onDone=${load} />` : html`<main class="sign-in">
+    ${state === 'failed' ? html`<h1 class="hidden">Steward</h1>
+    <${Trouble} problem=${problem} retry=${load} />` : html`<${Skeleton} lines=${3} label="Loading Steward" />`}</main>`}
     <${Toasts} /><${Confirm} />`;
 }
 

@@ -15,14 +15,17 @@ export function Copy({ text, label = 'Copy' }) {
   const run = async () => {
     try { await navigator.clipboard.writeText(text); setDone(true); setTimeout(() => setDone(false), 1600); } catch { say('The browser did not allow copying.', true); }
   };
-  return html`<button class="quiet-button" type="button" onClick=${run}><${Icon} name=${done ? 'tick' : 'copy'} size=${15} />${done ? 'Copied' : label}</button>`;
+  return html`<button class="quiet-button" type="button" onClick=${run}><${Icon} name=${done ? 'tick' : 'copy'} size=${15} />
+    ${done ? 'Copied' : label}</button>`;
 }
 
 /** @param {{ title?: string, text: string }} props */
-export const Code = ({ title, text }) => html`<figure class="code"><figcaption><span>${title}</span><${Copy} text=${text} /></figcaption><pre tabindex="0"><code>${text}</code></pre></figure>`;
+export const Code = ({ title, text }) => html`<figure class="code"><figcaption><span>${title}</span><${Copy} text=${text} /></figcaption>
+  <pre tabindex="0"><code>${text}</code></pre></figure>`;
 
 /** @param {{ value: any }} props */
-export const Json = ({ value }) => html`<pre class="json" tabindex="0"><code>${typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</code></pre>`;
+export const Json = ({ value }) => html`<pre class="json" tabindex="0"><code>
+  ${typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</code></pre>`;
 
 /** @type {Record<string, [string, string]>} */
 const STATES = {
@@ -30,10 +33,12 @@ const STATES = {
   done: ['good', 'Done'], waiting: ['pause', 'Waiting'], idle: ['off', 'Not yet'], ready: ['good', 'Ready'], running_server: ['good', 'Running'],
 };
 /** @param {{ status: string }} props */
-export const Status = ({ status }) => { const [tone, label] = STATES[status] ?? ['off', format.words(status)]; return html`<span class="status ${tone}"><span class="dot"></span>${label}</span>`; };
+export const Status = ({ status }) => { const [tone, label] = STATES[status] ?? ['off', format.words(status)]; return html`<span class="status ${tone}">
+  <span class="dot"></span>${label}</span>`; };
 
 /** @param {{ at: string | null | undefined, relative?: boolean }} props */
-export const Time = ({ at, relative }) => at ? html`<time datetime=${at} title=${format.exactTime(at)}>${relative ? format.ago(at) : format.time(at)}</time>` : html`<span class="muted">–</span>`;
+export const Time = ({ at, relative }) => at ? html`<time datetime=${at} title=${format.exactTime(at)}>
+  ${relative ? format.ago(at) : format.time(at)}</time>` : html`<span class="muted">–</span>`;
 
 /** Arrow keys, Home and End move between the `[data-item]` elements of a list. @param {KeyboardEvent} event */
 export function listKeys(event) {
@@ -61,4 +66,5 @@ export function save(name, content, type = 'text/plain') {
 /** A heading with actions beside it, at the top of a view. @param {{ title: any, text?: any, children?: any, back?: { to: string, label: string } }} props */
 export const Head = ({ title, text, children, back }) => html`<header class="head"><div class="head-text">
   ${back && html`<a class="back" href=${'#' + back.to}><${Icon} name="left" size=${15} />${back.label}</a>`}
-  <h1 tabindex="-1">${title}</h1>${text && html`<p class="muted">${text}</p>`}</div>${children && html`<div class="actions">${children}</div>`}</header>`;
+  <h1 tabindex="-1">${title}</h1>${text && html`<p class="muted">${text}</p>`}</div>${children && html`<div class="actions">
+    ${children}</div>`}</header>`;

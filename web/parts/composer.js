@@ -38,17 +38,23 @@ function detach(one) {
 /** What was found in a file. @param {{ file: Upload, onRemove?: () => void }} props */
 export const FileCard = ({ file, onRemove }) => html`<div class="file-card"><span class="file-icon"><${Icon} name="file" /></span><div class="file-text">
   <p><strong>${file.name}</strong> <span class="muted small">${format.bytes(file.bytes)}</span></p>
-  ${(file.tables ?? []).slice(0, 4).map((table) => html`<p class="small" key=${table.name}><span class="table-name">${table.name}</span> <span class="muted">${format.count(table.rows, 'row')}</span>
-    <span class="columns">${table.columns.slice(0, 12).map((column) => html`<span class="column" title=${column.type}>${column.name}</span> `)}${table.columns.length > 12 ? html`<span class="muted">and ${table.columns.length - 12} more</span>` : null}</span></p>`)}
+  ${(file.tables ?? []).slice(0, 4).map((table) => html`<p class="small" key=${table.name}><span class="table-name">
+    ${table.name}</span> <span class="muted">${format.count(table.rows, 'row')}</span>
+    <span class="columns">${table.columns.slice(0, 12).map((column) => html`<span class="column" title=${column.type}>
+      ${column.name}</span> `)}${table.columns.length > 12 ? html`<span class="muted">and ${table.columns.length - 12} more</span>` : null}</span></p>`)}
   ${(file.tables ?? []).length > 4 && html`<p class="small muted">and ${file.tables.length - 4} more tables</p>`}</div>
-  ${onRemove && html`<button class="icon-button" type="button" aria-label=${`Remove ${file.name}`} onClick=${onRemove}><${Icon} name="close" size=${16} /></button>`}</div>`;
+  ${onRemove && html`<button class="icon-button" type="button" aria-label=${`Remove ${file.name}`} onClick=${onRemove}>
+    <${Icon} name="close" size=${16} /></button>`}</div>`;
 
 /** @param {{ one: Attached }} props */
 function Attachment({ one }) {
   if (one.upload) return html`<${FileCard} file=${one.upload} onRemove=${() => detach(one)} />`;
-  return html`<div class="file-card"><span class="file-icon"><${Icon} name=${one.problem ? 'warn' : 'file'} /></span><div class="file-text"><p><strong>${one.name}</strong></p>
-    ${one.problem ? html`<p class="small bad-text" role="alert">${one.problem}</p>` : html`<progress max="1" value=${one.share} aria-label=${`Uploading ${one.name}`}></progress>`}</div>
-    <button class="icon-button" type="button" aria-label=${`Remove ${one.name}`} onClick=${() => detach(one)}><${Icon} name="close" size=${16} /></button></div>`;
+  return html`<div class="file-card"><span class="file-icon"><${Icon} name=${one.problem ? 'warn' : 'file'} /></span><div class="file-text"><p>
+    <strong>${one.name}</strong></p>
+    ${one.problem ? html`<p class="small bad-text" role="alert">
+      ${one.problem}</p>` : html`<progress max="1" value=${one.share} aria-label=${`Uploading ${one.name}`}></progress>`}</div>
+    <button class="icon-button" type="button" aria-label=${`Remove ${one.name}`} onClick=${() => detach(one)}>
+      <${Icon} name="close" size=${16} /></button></div>`;
 }
 
 /** @param {{ running: boolean, stopping: boolean, last: string, onSend: (text: string, files: Upload[]) => void, onStop: () => void }} props */
@@ -84,10 +90,13 @@ export function Composer({ running, stopping, last, onSend, onStop }) {
     <div class="composer-row"><label class="hidden" for="question">Your question</label>
       <textarea id="question" ref=${field} rows="1" placeholder=${ready.length ? 'Ask about this file' : 'Ask about your data and tools'} value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} onKeyDown=${keys} enterkeyhint="send"></textarea></div>
     <div class="composer-tools"><input ref=${picker} type="file" class="hidden" tabindex="-1" aria-hidden="true" multiple accept=${TYPES.map((type) => '.' + type).join(',')} onChange=${(/** @type {any} */ event) => { attach([...event.target.files]); event.target.value = ''; field.current?.focus(); }} />
-      <button class="icon-button" type="button" aria-label="Add a file" title="Add a file: CSV, Excel, JSON, Parquet, SQLite" onClick=${() => picker.current?.click()}><${Icon} name="clip" /></button>
+      <button class="icon-button" type="button" aria-label="Add a file" title="Add a file: CSV, Excel, JSON, Parquet, SQLite" onClick=${() => picker.current?.click()}>
+        <${Icon} name="clip" /></button>
       <span class="hint small muted"><kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a new line</span>
-      ${running ? html`<button class="send stop" type="button" aria-label="Stop" title="Stop (Esc)" disabled=${stopping} onClick=${onStop}><${Icon} name="stop" /></button>`
-        : html`<button class="send" type="submit" aria-label="Send" disabled=${!text.trim() || loading}><${Icon} name="send" /></button>`}</div></form>`;
+      ${running ? html`<button class="send stop" type="button" aria-label="Stop" title="Stop (Esc)" disabled=${stopping} onClick=${onStop}>
+        <${Icon} name="stop" /></button>`
+        : html`<button class="send" type="submit" aria-label="Send" disabled=${!text.trim() || loading}>
+          <${Icon} name="send" /></button>`}</div></form>`;
 }
 
 /** Takes files dropped anywhere on the page. */
@@ -111,5 +120,6 @@ export function DropZone() {
     for (const [kind, call] of all) addEventListener(kind, call);
     return () => { for (const [kind, call] of all) removeEventListener(kind, call); };
   }, []);
-  return over ? html`<div class="drop" aria-hidden="true"><div><${Icon} name="file" size=${34} /><p>Drop it to ask about it</p><p class="small">CSV, Excel, JSON, Parquet or SQLite, up to 100 MB</p></div></div>` : null;
+  return over ? html`<div class="drop" aria-hidden="true"><div><${Icon} name="file" size=${34} /><p>Drop it to ask about it</p>
+    <p class="small">CSV, Excel, JSON, Parquet or SQLite, up to 100 MB</p></div></div>` : null;
 }

@@ -27,12 +27,15 @@ export function Conversations({ current }) {
       <input id="find-conversation" type="search" placeholder="Search conversations" value=${search} onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} autocomplete="off" /></div>
     <div class="conversation-list" onKeyDown=${listKeys}>
       ${pages.value === null ? (pages.problem ? html`<${Trouble} problem=${pages.problem} retry=${pages.reload} />` : html`<${Skeleton} lines=${6} />`) : null}
-      ${pages.value !== null && !shown.length ? html`<p class="muted small conversation-none">${asked ? 'Nothing found.' : 'Your conversations appear here.'}</p>` : null}
+      ${pages.value !== null && !shown.length ? html`<p class="muted small conversation-none">
+        ${asked ? 'Nothing found.' : 'Your conversations appear here.'}</p>` : null}
       ${shown.map((one) => {
         const heading = group(one.updated_at);
         const first = heading !== before;
         before = heading;
-        return html`${first && html`<p class="conversation-group" key=${heading}>${heading}</p>`}<a key=${one.id} data-item class=${classes('conversation', one.id === current && 'current')} aria-current=${one.id === current ? 'page' : null} href=${`#/c/${one.id}`} title=${one.title}>${one.title || 'Untitled'}${one.status === 'archived' ? html` <span class="small muted">archived</span>` : null}</a>`;
+        return html`${first && html`<p class="conversation-group" key=${heading}>${heading}</p>`}
+          <a key=${one.id} data-item class=${classes('conversation', one.id === current && 'current')} aria-current=${one.id === current ? 'page' : null} href=${`#/c/${one.id}`} title=${one.title}>
+          ${one.title || 'Untitled'}${one.status === 'archived' ? html` <span class="small muted">archived</span>` : null}</a>`;
       })}
       ${pages.next && html`<button class="quiet-button" type="button" onClick=${pages.load}>Show more</button>`}</div></section>`;
 }

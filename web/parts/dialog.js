@@ -15,7 +15,8 @@ export function Dialog({ title, onClose, children, side, wide }) {
   return html`<dialog ref=${ref} class="dialog ${side ? 'side' : ''} ${wide ? 'wide' : ''}" aria-labelledby="dialog-title" onCancel=${(/** @type {Event} */ e) => { e.preventDefault(); onClose(); }}
     onClick=${(/** @type {MouseEvent} */ e) => { if (e.target === ref.current) onClose(); }}>
     <div class="dialog-body"><div class="dialog-head"><h2 id="dialog-title">${title}</h2>
-      <button class="icon-button" type="button" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></div>${children}</div></dialog>`;
+      <button class="icon-button" type="button" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></div>
+        ${children}</div></dialog>`;
 }
 
 /** @typedef {{ title: string, text: string, action: string, danger?: boolean, field?: string, answer: (value: string | null) => void }} Question */
@@ -33,9 +34,12 @@ export function Confirm() {
   const [text, setText] = useState('');
   useEffect(() => setText(''), [question]);
   if (!question) return null;
-  return html`<${Dialog} title=${question.title} onClose=${() => question.answer(null)}><form onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); question.answer(text); }}>
+  return html`<${Dialog} title=${question.title} onClose=${() => question.answer(null)}>
+    <form onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); question.answer(text); }}>
     <p>${question.text}</p>
-    ${question.field && html`<label class="field"><span>${question.field}</span><input value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} autofocus /></label>`}
+    ${question.field && html`<label class="field"><span>${question.field}</span>
+      <input value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} autofocus /></label>`}
     <div class="actions end"><button class="button" type="button" onClick=${() => question.answer(null)}>Cancel</button>
-    <button class="button ${question.danger ? 'danger' : 'primary'}" type="submit" autofocus=${!question.field}>${question.action}</button></div></form></${Dialog}>`;
+    <button class="button ${question.danger ? 'danger' : 'primary'}" type="submit" autofocus=${!question.field}>
+      ${question.action}</button></div></form></${Dialog}>`;
 }

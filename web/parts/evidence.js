@@ -24,7 +24,8 @@ export function EvidenceDialog({ text, analyses, onClose }) {
       const sql = analysis.sql.find((sql) => sql.call_id === one.call_id);
       return html`<section key=${at} class="evidence">
         <dl class="pairs"><dt>Column</dt><dd>${format.words(one.column)}</dd><dt>Table</dt><dd>${table?.title ?? one.table}</dd>
-          <dt>${one.rows.length === 1 ? 'Row' : 'Rows'}</dt><dd>${one.rows.length > 12 ? format.count(one.rows.length, 'row') : one.rows.map((row) => format.number(row + 1)).join(', ') || '–'}</dd>
+          <dt>${one.rows.length === 1 ? 'Row' : 'Rows'}</dt><dd>
+            ${one.rows.length > 12 ? format.count(one.rows.length, 'row') : one.rows.map((row) => format.number(row + 1)).join(', ') || '–'}</dd>
           <dt>How</dt><dd>${OPERATIONS[one.operation] ?? format.words(one.operation)}</dd></dl>
         ${table && html`<${Table} title=${table.title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} marked=${{ column: one.column, rows: one.rows }} />`}
         ${sql && html`<${Code} title="The query" text=${sql.sql} />`}</section>`;

@@ -147,11 +147,18 @@ export function GraphView({ graph: given, label }) {
   });
   return html`<div class="graph" ref=${box} tabindex="0" role="region" aria-label=${label ?? 'Workflow'}>
     <svg style=${{ maxWidth: `${width}px`, minWidth: `${Math.round(width * 0.85)}px` }} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${given.nodes.map((node) => `${node.name}: ${WORDS[node.status ?? 'idle'] ?? node.status}`).join(', ')}>
-      <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z" /></marker></defs>
-      ${lines.map(({ edge, path, lit, x, y, anchor }, at) => html`<g key=${at} class=${`edge ${lit ? 'lit' : ''}`}><path d=${path} marker-end="url(#arrow)" />${edge.label && html`<text x=${x} y=${y} text-anchor=${anchor}><title>${edge.label}</title>${short(edge.label, 16)}</text>`}</g>`)}
+      <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+        <path class="arrow" d="M0 0L8 4L0 8z" /></marker></defs>
+      ${lines.map(({ edge, path, lit, x, y, anchor }, at) => html`<g key=${at} class=${`edge ${lit ? 'lit' : ''}`}>
+        <path d=${path} marker-end="url(#arrow)" />${edge.label && html`<text x=${x} y=${y} text-anchor=${anchor}><title>${edge.label}</title>
+        ${short(edge.label, 16)}</text>`}</g>`)}
       ${graph.nodes.map((node) => { const at = places.get(node.name);
         if (!at) return null;
-        if (at.w === DOT) return html`<g key=${node.name} class=${`node ${node.status}`} transform=${`translate(${at.x} ${at.y})`}><circle class="terminal" cx=${DOT / 2} cy=${HIGH / 2} r="8" /><text x=${DOT / 2} y=${HIGH / 2 + 24} class="node-kind" text-anchor="middle">${node.kind}</text></g>`;
-        return html`<g key=${node.name} class=${`node ${node.status ?? 'idle'}`} transform=${`translate(${at.x} ${at.y})`}><title>${node.name}: ${WORDS[node.status ?? 'idle'] ?? node.status}</title>
-        <rect width=${WIDE} height=${HIGH} rx="10" /><circle cx="18" cy=${HIGH / 2} r="4.5" /><text x="32" y=${HIGH / 2 - 3} class="node-name">${short(node.name, 14)}</text><text x="32" y=${HIGH / 2 + 13} class="node-kind">${short(node.kind ?? '', 18)}</text></g>`; })}</svg></div>`;
+        if (at.w === DOT) return html`<g key=${node.name} class=${`node ${node.status}`} transform=${`translate(${at.x} ${at.y})`}>
+          <circle class="terminal" cx=${DOT / 2} cy=${HIGH / 2} r="8" /><text x=${DOT / 2} y=${HIGH / 2 + 24} class="node-kind" text-anchor="middle">
+          ${node.kind}</text></g>`;
+        return html`<g key=${node.name} class=${`node ${node.status ?? 'idle'}`} transform=${`translate(${at.x} ${at.y})`}><title>
+          ${node.name}: ${WORDS[node.status ?? 'idle'] ?? node.status}</title>
+        <rect width=${WIDE} height=${HIGH} rx="10" /><circle cx="18" cy=${HIGH / 2} r="4.5" /><text x="32" y=${HIGH / 2 - 3} class="node-name">
+          ${short(node.name, 14)}</text><text x="32" y=${HIGH / 2 + 13} class="node-kind">${short(node.kind ?? '', 18)}</text></g>`; })}</svg></div>`;
 }

@@ -23,4 +23,5 @@ const PATHS = {
 
 /** @param {{ name: string, size?: number }} props */
 export const Icon = ({ name, size = 18 }) => html`<svg class="icon" width=${size} height=${size} viewBox="0 0 24 24" fill="none" stroke="currentColor"
-  stroke-width=${name === 'more' ? 3 : 1.7} stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false"><path d=${PATHS[name]} /></svg>`;
+  stroke-width=${name === 'more' ? 3 : 1.7} stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">
+    <path d=${PATHS[name]} /></svg>`;

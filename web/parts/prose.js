@@ -35,12 +35,15 @@ export function blocks(text) {
 /** @param {string} text */
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
+/** The numbers that have evidence, each once; names out of a table do not need it. @param {Evidence[]} evidence */
+export const proven = (evidence) => [...new Set(evidence.filter((one) => one.operation !== 'label' && /\d/.test(one.text) && !/\p{L}{3}/u.test(one.text)).map((one) => one.text))];
+
 /**
- * Finds the numbers that have evidence; names out of a table do not need it. A number inside a longer number does not count.
+ * Finds the proven numbers in a text. A number inside a longer number does not count.
  * @param {Evidence[]} evidence @returns {RegExp | null}
  */
 export function pattern(evidence) {
-  const texts = [...new Set(evidence.filter((one) => one.operation !== 'label').map((one) => one.text).filter((text) => /\d/.test(text) && !/\p{L}{3}/u.test(text)))].sort((a, b) => b.length - a.length);
+  const texts = proven(evidence).sort((a, b) => b.length - a.length);
   return texts.length ? new RegExp(`(?<![\\d\\p{L}]|\\d[.,])(?:${texts.map(escaped).join('|')})(?!\\d|[.,]\\d|\\p{L})`, 'gu') : null;
 }
 
@@ -65,7 +68,8 @@ function linked(text, numbers, onNumber) {
     // Brackets and punctuation stay on the number's line: a button would else allow a break between them.
     const before = /[^\s]*$/.exec(text.slice(from, match.index))?.[0] ?? '';
     const after = /^[^\s\p{L}\p{N}]*/u.exec(text.slice(match.index + match[0].length))?.[0] ?? '';
-    out.push(text.slice(from, match.index - before.length), html`<span class="nowrap">${before}<button class="number" type="button" title="Where this number comes from" onClick=${() => onNumber(match[0])}>${match[0]}</button>${after}</span>`);
+    out.push(text.slice(from, match.index - before.length), html`<span class="nowrap">${before}
+      <button class="number" type="button" title="Where this number comes from" onClick=${() => onNumber(match[0])}>${match[0]}</button>${after}</span>`);
     from = match.index + match[0].length + after.length;
   }
   return [...out, text.slice(from)];

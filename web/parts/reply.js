@@ -3,7 +3,7 @@ import { html, useMemo, useState, classes } from '../html.js';
 import * as format from '../format.js';
 import { url } from '../api.js';
 import { Icon } from './icons.js';
-import { Prose, pattern } from './prose.js';
+import { Prose, pattern, proven } from './prose.js';
 import { Table } from './table.js';
 import { Chart } from './chart.js';
 import { EvidenceDialog } from './evidence.js';
@@ -36,10 +36,15 @@ function Figure({ chart, table, wide }) {
   const title = sentence(String(chart.title || chart.vega_lite?.title?.text || 'Chart'));
   const subtitle = chart.vega_lite?.title?.subtitle;
   const picture = async () => { const canvas = await view.toCanvas(2); canvas.toBlob((/** @type {Blob} */ blob) => save(`${title.replace(/[^\p{L}\p{N}]+/gu, '_')}.png`, blob)); };
-  return html`<figure class=${classes('card figure', wide && 'wide')}><figcaption><span><span class="figure-title">${title}</span>${subtitle && html`<span class="muted small figure-subtitle">${subtitle}</span>`}</span>
-    <span class="figure-tools">${table && html`<span class="switch" role="group" aria-label="Show as"><button type="button" aria-pressed=${side === 'chart'} onClick=${() => setSide('chart')}><${Icon} name="chart" size=${15} /><span class="hidden">Chart</span></button>
-      <button type="button" aria-pressed=${side === 'table'} onClick=${() => setSide('table')}><${Icon} name="table" size=${15} /><span class="hidden">Table</span></button></span>`}
-      ${view && side === 'chart' && html`<button class="icon-button" type="button" aria-label=${`Save ${title} as a picture`} title="Save as a picture" onClick=${picture}><${Icon} name="download" size=${16} /></button>`}</span></figcaption>
+  return html`<figure class=${classes('card figure', wide && 'wide')}><figcaption><span><span class="figure-title">${title}</span>
+    ${subtitle && html`<span class="muted small figure-subtitle">${subtitle}</span>`}</span>
+    <span class="figure-tools">${table && html`<span class="switch" role="group" aria-label="Show as">
+      <button type="button" aria-pressed=${side === 'chart'} onClick=${() => setSide('chart')}><${Icon} name="chart" size=${15} />
+      <span class="hidden">Chart</span></button>
+      <button type="button" aria-pressed=${side === 'table'} onClick=${() => setSide('table')}><${Icon} name="table" size=${15} />
+        <span class="hidden">Table</span></button></span>`}
+      ${view && side === 'chart' && html`<button class="icon-button" type="button" aria-label=${`Save ${title} as a picture`} title="Save as a picture" onClick=${picture}>
+        <${Icon} name="download" size=${16} /></button>`}</span></figcaption>
     ${side === 'chart' || !table ? html`<${Chart} title=${[title, subtitle].filter(Boolean).join(', ')} spec=${chart.vega_lite} onView=${setView} />` : html`<${Table} title=${title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} />`}</figure>`;
 }
 
@@ -49,13 +54,20 @@ function AnalysisParts({ analysis, numbers, onNumber }) {
   const drawn = new Set(charts.map((chart) => chart.input));
   const rest = tables.filter((table) => !drawn.has(table.name));
   const findings = analysis.summary?.key_findings ?? [], warnings = analysis.summary?.warnings ?? [], assumptions = analysis.assumptions ?? [];
-  const shown = rest.map((table) => html`<div key=${table.name} class="card"><${Table} title=${sentence(table.title || table.name)} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} /></div>`);
+  // Two to a row; what would stand alone takes the whole row, the last of an odd number or the first and last of an even one.
+  const wide = (/** @type {number} */ at) => at === charts.length - 1 || (charts.length % 2 === 0 && at === 0);
+  const shown = rest.map((table) => html`<div key=${table.name} class="card">
+    <${Table} title=${sentence(table.title || table.name)} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} /></div>`);
   return html`
-    ${findings.length > 0 && html`<section class="findings"><h2>Key findings</h2><${Prose} text=${findings.map((line) => `• ${line}`).join('\n')} numbers=${numbers} onNumber=${onNumber} /></section>`}
-    ${warnings.length + assumptions.length > 0 && html`<div class="notes">${warnings.map((line) => html`<p class="note warn"><${Icon} name="warn" size=${16} /><span>${line}</span></p>`)}
+    ${findings.length > 0 && html`<section class="findings"><h2>Key findings</h2>
+      <${Prose} text=${findings.map((line) => `• ${line}`).join('\n')} numbers=${numbers} onNumber=${onNumber} /></section>`}
+    ${warnings.length + assumptions.length > 0 && html`<div class="notes">${warnings.map((line) => html`<p class="note warn">
+      <${Icon} name="warn" size=${16} /><span>${line}</span></p>`)}
       ${assumptions.map((line) => html`<p class="note"><span class="note-label">Assumed</span><span>${line}</span></p>`)}</div>`}
-    ${charts.length > 0 && html`<div class="figures">${charts.map((chart, at) => html`<${Figure} key=${at} chart=${chart} table=${tables.find((table) => table.name === chart.input)} wide=${charts.length === 1 || (charts.length % 2 ? at === charts.length - 1 && charts.length > 1 : at === 0 || at === charts.length - 1) } />`)}</div>`}
-    ${shown.length > 0 && (charts.length ? html`<details class="fold"><summary>${format.count(rest.length, 'more table')}</summary><div class="fold-body stack">${shown}</div></details>` : html`<div class="stack">${shown}</div>`)}`;
+    ${charts.length > 0 && html`<div class="figures">
+      ${charts.map((chart, at) => html`<${Figure} key=${at} chart=${chart} table=${tables.find((table) => table.name === chart.input)} wide=${wide(at)} />`)}</div>`}
+    ${shown.length > 0 && (charts.length ? html`<details class="fold"><summary>${format.count(rest.length, 'more table')}</summary>
+      <div class="fold-body stack">${shown}</div></details>` : html`<div class="stack">${shown}</div>`)}`;
 }
 
 /** @param {{ reply: Reply, numbers: RegExp | null, onNumber: (text: string) => void }} props */
@@ -64,24 +76,33 @@ function How({ reply, numbers, onNumber }) {
   const reasons = [...reply.reasons ?? [], ...analyses.flatMap((one) => one.reasoning ?? [])];
   const sql = analyses.flatMap((one) => one.sql ?? []);
   const artifacts = analyses.flatMap((one) => (one.artifacts ?? []).map((artifact) => ({ artifact, task: one.request_id })));
-  const proofs = [...new Set(analyses.flatMap((one) => one.evidence ?? []).filter((one) => one.operation !== 'label' && !/\p{L}{3}/u.test(one.text)).map((one) => one.text))];
+  const proofs = proven(analyses.flatMap((one) => one.evidence ?? []));
   return html`<details class="fold how"><summary>How this was answered</summary><div class="fold-body">
     ${reasons.length > 0 && html`<h2>Why it was read this way</h2><ul class="reasons">${reasons.map((line) => html`<li>${line}</li>`)}</ul>`}
-    ${reply.steps?.length > 0 && html`<h2>Steps</h2><${Steps} steps=${reply.steps.map((step) => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))} />`}
+    ${reply.steps?.length > 0 && html`<h2>Steps</h2>
+      <${Steps} steps=${reply.steps.map((step) => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))} />`}
     ${sql.length > 0 && html`<h2>Queries</h2><div class="stack">${sql.map((one) => html`<${Code} title=${one.title} text=${one.sql} />`)}</div>`}
-    ${proofs.length > 0 && html`<h2>Numbers and their evidence</h2><p class="evidence-list">${proofs.map((text) => html`<button class="chip" type="button" onClick=${() => onNumber(text)}>${text}</button> `)}</p>`}
-    ${artifacts.length > 0 && html`<h2>Files</h2><ul class="files">${artifacts.map(({ artifact, task }) => html`<li><a href=${url(`/artifacts/${task}/${artifact.artifact_id}`)} download=${fileName(artifact)}><${Icon} name="file" size=${15} />${fileName(artifact)}</a> <span class="muted small">${format.bytes(artifact.size_bytes)}</span></li>`)}</ul>`}
-    ${reply.task_id && html`<p class="small how-links"><a href=${`#/tasks/${reply.task_id}`}>Every step of this task</a> <a href=${`#/audit/${reply.task_id}`}>Its entries in the journal</a></p>`}</div></details>`;
+    ${proofs.length > 0 && html`<h2>Numbers and their evidence</h2><p class="evidence-list">
+      ${proofs.map((text) => html`<button class="chip" type="button" onClick=${() => onNumber(text)}>${text}</button> `)}</p>`}
+    ${artifacts.length > 0 && html`<h2>Files</h2><ul class="files">${artifacts.map(({ artifact, task }) => html`<li>
+      <a href=${url(`/artifacts/${task}/${artifact.artifact_id}`)} download=${fileName(artifact)}><${Icon} name="file" size=${15} />
+      ${fileName(artifact)}</a> <span class="muted small">${format.bytes(artifact.size_bytes)}</span></li>`)}</ul>`}
+    ${reply.task_id && html`<p class="small how-links">
+      <a href=${`#/tasks/${reply.task_id}`}>Every step of this task</a> <a href=${`#/audit/${reply.task_id}`}>Its entries in the journal</a></p>`}</div></details>`;
 }
 
 /** @param {Artifact} artifact */
 export const fileName = (artifact) => artifact.content_ref?.split(/[\\/]/).pop() || artifact.artifact_type;
 
 /** @param {{ steps: { what: string, tool?: string, state: string, milliseconds?: number }[], live?: boolean }} props */
-export const Steps = ({ steps, live }) => html`<ol class="steps" aria-live=${live ? 'polite' : null} aria-label="Steps">${steps.map((step, at) => html`<li key=${at} class="step ${step.state}">
+export const Steps = ({ steps, live }) => html`<ol class="steps" aria-live=${live ? 'polite' : null} aria-label="Steps">
+  ${steps.map((step, at) => html`<li key=${at} class="step ${step.state}">
   <span class="step-mark">${step.state === 'well' ? html`<${Icon} name="tick" size=${14} />` : step.state === 'badly' ? html`<${Icon} name="cross" size=${14} />` : html`<span class=${step.state === 'running' ? 'spinner' : 'ring'}></span>`}</span>
-  <span class="hidden">${{ well: 'Done: ', badly: 'Not done: ', running: 'Running: ', waiting: 'To do: ' }[step.state] ?? ''}</span><span class="step-what">${sentence(step.what)}</span>
-  ${step.tool && html`<code class="step-tool">${step.tool}</code>`}${step.milliseconds !== undefined && (step.state === 'well' || step.state === 'badly') ? html`<span class="step-time">${format.duration(step.milliseconds)}</span>` : null}</li>`)}</ol>`;
+  <span class="hidden">${{ well: 'Done: ', badly: 'Not done: ', running: 'Running: ', waiting: 'To do: ' }[step.state] ?? ''}</span>
+    <span class="step-what">${sentence(step.what)}</span>
+  ${step.tool && html`<code class="step-tool">
+    ${step.tool}</code>`}${step.milliseconds !== undefined && (step.state === 'well' || step.state === 'badly') ? html`<span class="step-time">
+    ${format.duration(step.milliseconds)}</span>` : null}</li>`)}</ol>`;
 
 /** @param {string} text */
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -94,21 +115,31 @@ export function ReplyCard({ reply, onSay, last }) {
   const words = useMemo(() => spoken(reply, analyses), [reply]);
   const outcome = OUTCOMES[reply.outcome];
   return html`<div class="reply">
-    ${outcome && html`<p class="outcome ${outcome[0]}"><${Icon} name=${outcome[0] === 'bad' || outcome[0] === 'warn' ? 'warn' : 'search'} size=${15} />${outcome[1]}</p>`}
+    ${outcome && html`<p class="outcome ${outcome[0]}">
+      <${Icon} name=${outcome[0] === 'bad' || outcome[0] === 'warn' ? 'warn' : 'search'} size=${15} />${outcome[1]}</p>`}
     <${Prose} text=${words} numbers=${numbers} onNumber=${setNumber} />
     ${analyses.map((analysis, at) => html`<${AnalysisParts} key=${at} analysis=${analysis} numbers=${numbers} onNumber=${setNumber} />`)}
-    ${(reply.tables ?? []).map((table, at) => html`<div class="card" key=${at}><${Table} title=${table.noun ? `${format.words(table.noun)} – ${table.source}` : table.source} columns=${table.columns} rows=${table.rows} truncated=${table.cut} /></div>`)}
-    ${(reply.missing ?? []).map((one, at) => html`<div class="missing" key=${at}><${Icon} name="warn" size=${17} /><div><p><strong>${sentence(one.part)}</strong> is missing: ${one.reason}</p>${one.next && html`<p>${one.next}</p>`}${one.code && html`<code class="small">${one.code}</code>`}</div></div>`)}
+    ${(reply.tables ?? []).map((table, at) => html`<div class="card" key=${at}>
+      <${Table} title=${table.noun ? `${format.words(table.noun)} – ${table.source}` : table.source} columns=${table.columns} rows=${table.rows} truncated=${table.cut} /></div>`)}
+    ${(reply.missing ?? []).map((one, at) => html`<div class="missing" key=${at}><${Icon} name="warn" size=${17} /><div><p><strong>
+      ${sentence(one.part)}</strong> is missing: ${one.reason}</p>${one.next && html`<p>${one.next}</p>`}${one.code && html`<code class="small">
+      ${one.code}</code>`}</div></div>`)}
     ${(reply.conflicts ?? []).map((line, at) => html`<p class="note warn" key=${at}><${Icon} name="warn" size=${16} /><span>${line}</span></p>`)}
-    ${(reply.waiting ?? []).length > 0 && html`<p class="note warn"><${Icon} name="approvals" size=${16} /><span>${format.count(reply.waiting?.length ?? 0, 'call waits', 'calls wait')} for approval. <a href="#/approvals">Decide in Approvals</a></span></p>`}
+    ${(reply.waiting ?? []).length > 0 && html`<p class="note warn"><${Icon} name="approvals" size=${16} /><span>
+      ${format.count(reply.waiting?.length ?? 0, 'call waits', 'calls wait')} for approval. <a href="#/approvals">Decide in Approvals</a></span></p>`}
     ${reply.question && html`<div class="question">${!reply.answer.includes(reply.question.text) && html`<p>${reply.question.text}</p>`}
-      <div class="options">${reply.question.options.map((option, at) => html`<button key=${at} class=${classes('button', reply.outcome === 'confirm' && at === 0 && 'primary')} type="button" disabled=${!last} onClick=${() => onSay(option.say)}>${option.label}</button>`)}</div></div>`}
+      <div class="options">${reply.question.options.map((option, at) => html`<button key=${at} class=${classes('button', reply.outcome === 'confirm' && at === 0 && 'primary')} type="button" disabled=${!last} onClick=${() => onSay(option.say)}>
+        ${option.label}</button>`)}</div></div>`}
     <div class="reply-foot">
-      ${(reply.sources ?? []).map((source, at) => html`<span class="chip source" key=${at}><${Icon} name="table" size=${13} /><span class="hidden">Source: </span>${source}</span>`)}
-      ${['answered', 'partial'].includes(reply.outcome) && reply.confidence ? html`<span class="confidence ${reply.confidence}"><span class="bars" aria-hidden="true"><i></i><i></i><i></i></span>${CONFIDENCE[reply.confidence] ?? reply.confidence}</span>` : null}
+      ${(reply.sources ?? []).map((source, at) => html`<span class="chip source" key=${at}><${Icon} name="table" size=${13} />
+        <span class="hidden">Source: </span>${source}</span>`)}
+      ${['answered', 'partial'].includes(reply.outcome) && reply.confidence ? html`<span class="confidence ${reply.confidence}">
+        <span class="bars" aria-hidden="true"><i></i><i></i><i></i></span>${CONFIDENCE[reply.confidence] ?? reply.confidence}</span>` : null}
       ${reply.total_execution_time_ms ? html`<span class="muted small">${format.duration(reply.total_execution_time_ms)}</span>` : null}
       <${Copy} text=${reply.answer} label="Copy answer" /></div>
     <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} />
-    ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="What to ask next">${reply.suggestions.map((text, at) => html`<button key=${at} class="chip suggestion" type="button" onClick=${() => onSay(text)}>${text}</button>`)}</div>`}
+    ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="What to ask next">
+      ${reply.suggestions.map((text, at) => html`<button key=${at} class="chip suggestion" type="button" onClick=${() => onSay(text)}>
+      ${text}</button>`)}</div>`}
     ${number && html`<${EvidenceDialog} text=${number} analyses=${analyses} onClose=${() => setNumber(null)} />`}</div>`;
 }

@@ -56,12 +56,16 @@ export function SchemaForm({ schema, fields, wrong, onChange }) {
     const set = (/** @type {any} */ value) => onChange({ ...fields, [name]: value });
     const common = { id, 'aria-invalid': wrong[name] ? 'true' : null, 'aria-describedby': help ? `${id}-help` : null, 'aria-required': required.has(name) ? 'true' : null };
     const text = (/** @type {any} */ event) => set(event.target.value);
-    const field = type === 'enum' ? html`<select ...${common} value=${fields[name]} onChange=${text}><option value="">${required.has(name) ? 'Choose…' : '–'}</option>${of.enum.map((/** @type {any} */ one) => html`<option value=${String(one)}>${String(one)}</option>`)}</select>`
+    const field = type === 'enum' ? html`<select ...${common} value=${fields[name]} onChange=${text}><option value="">
+      ${required.has(name) ? 'Choose…' : '–'}</option>${of.enum.map((/** @type {any} */ one) => html`<option value=${String(one)}>
+      ${String(one)}</option>`)}</select>`
       : type === 'boolean' ? html`<input ...${common} type="checkbox" checked=${!!fields[name]} onChange=${(/** @type {any} */ event) => set(event.target.checked)} />`
       : type === 'number' || type === 'integer' ? html`<input ...${common} type="number" step=${type === 'integer' ? 1 : 'any'} min=${of.minimum} max=${of.maximum} value=${fields[name]} onInput=${text} />`
       : type === 'string' && (of.maxLength ?? 0) <= 200 ? html`<input ...${common} type=${of.format === 'date' ? 'date' : 'text'} value=${fields[name]} onInput=${text} autocomplete="off" />`
       : html`<textarea ...${common} rows=${type === 'string' ? 2 : 3} class=${type === 'string' ? '' : 'mono'} placeholder=${type === 'array' ? '["one", "two"]' : type === 'object' ? '{ }' : ''} value=${fields[name]} onInput=${text}></textarea>`;
-    return html`<div key=${name} class="field ${type === 'boolean' ? 'inline' : ''}"><label for=${id}>${format.words(name)}${required.has(name) ? html`<span class="needed">needed</span>` : null}<span class="muted small type">${type === 'enum' ? '' : type === 'any' ? 'JSON' : type}</span></label>${field}
+    return html`<div key=${name} class="field ${type === 'boolean' ? 'inline' : ''}"><label for=${id}>
+      ${format.words(name)}${required.has(name) ? html`<span class="needed">needed</span>` : null}<span class="muted small type">
+      ${type === 'enum' ? '' : type === 'any' ? 'JSON' : type}</span></label>${field}
       ${help && html`<p id=${`${id}-help`} class=${wrong[name] ? 'small bad-text' : 'small muted'}>${help}</p>`}</div>`;
   })}</div>`;
 }

@@ -40,16 +40,20 @@ export const Skeleton = ({ lines = 4, label = 'Loading', kind = 'lines' }) => ht
   ${Array.from({ length: lines }, (_, at) => html`<div key=${at} class="bone" style=${{ width: kind === 'lines' ? `${[92, 78, 86, 64, 72][at % 5]}%` : null }}></div>`)}</div>`;
 
 /** @param {{ icon?: string, title: string, children?: any }} props */
-export const Empty = ({ icon = 'spark', title, children }) => html`<div class="empty"><span class="empty-icon"><${Icon} name=${icon} size=${26} /></span>
+export const Empty = ({ icon = 'spark', title, children }) => html`<div class="empty"><span class="empty-icon">
+  <${Icon} name=${icon} size=${26} /></span>
   <h2>${title}</h2>${children && html`<div class="empty-text">${children}</div>`}</div>`;
 
 /** @param {{ problem: import('../api.js').Problem, retry?: () => void, title?: string }} props */
 export function Trouble({ problem, retry, title }) {
   return html`<div class="trouble" role="alert"><${Icon} name="warn" /><div class="trouble-text">
     <p class="trouble-title">${title || titleOf(problem)}</p><p>${problem.message}</p>
-    ${problem.code || problem.request_id ? html`<p class="small muted">${problem.code && (problem.page ? html`<a href=${problem.page} target="_blank" rel="noopener"><code>${problem.code}</code></a> ` : html`<code>${problem.code}</code> `)}${problem.request_id && html`Request <code>${problem.request_id}</code>`}</p>` : null}
+    ${problem.code || problem.request_id ? html`<p class="small muted">
+      ${problem.code && (problem.page ? html`<a href=${problem.page} target="_blank" rel="noopener"><code>${problem.code}</code></a> ` : html`<code>
+      ${problem.code}</code> `)}${problem.request_id && html`Request <code>${problem.request_id}</code>`}</p>` : null}
     ${problem.retry_after ? html`<p class="small">You can try again in ${problem.retry_after} seconds.</p>` : null}
-    ${retry && html`<button class="button small" type="button" onClick=${retry}><${Icon} name="refresh" size=${15} />Try again</button>`}</div></div>`;
+    ${retry && html`<button class="button small" type="button" onClick=${retry}>
+      <${Icon} name="refresh" size=${15} />Try again</button>`}</div></div>`;
 }
 
 /** @param {import('../api.js').Problem} problem */
@@ -91,4 +95,5 @@ export function usePages(path) {
 }
 
 /** @param {{ pages: any }} props */
-export const More = ({ pages }) => pages.next ? html`<div class="more"><button class="button" type="button" disabled=${pages.busy} onClick=${pages.load}>${pages.busy ? 'Loading…' : 'Show more'}</button></div>` : null;
+export const More = ({ pages }) => pages.next ? html`<div class="more">
+  <button class="button" type="button" disabled=${pages.busy} onClick=${pages.load}>${pages.busy ? 'Loading…' : 'Show more'}</button></div>` : null;

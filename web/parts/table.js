@@ -77,16 +77,25 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
     setPage(0);
   };
   return html`<figure class="table">
-    ${!plain && html`<figcaption><span class="table-title">${title}</span><span class="muted small">${format.count(rows.length, 'row')}${truncated ? ', cut' : ''}</span>
-      <button class="quiet-button" type="button" onClick=${() => save(`${(file || title || 'table').replace(/[^\p{L}\p{N}]+/gu, '_')}.csv`, toCsv(columns, rows), 'text/csv')}><${Icon} name="download" size=${15} />CSV</button></figcaption>`}
+    ${!plain && html`<figcaption><span class="table-title">${title}</span><span class="muted small">
+      ${format.count(rows.length, 'row')}${truncated ? ', cut' : ''}</span>
+      <button class="quiet-button" type="button" onClick=${() => save(`${(file || title || 'table').replace(/[^\p{L}\p{N}]+/gu, '_')}.csv`, toCsv(columns, rows), 'text/csv')}>
+        <${Icon} name="download" size=${15} />CSV</button></figcaption>`}
     <div class="table-scroll" tabindex="0" role="region" aria-label=${title || 'Table'}><table>
       <thead><tr>${columns.map((column, at) => html`<th key=${at} scope="col" class=${classes(kinds[at] === 'number' && 'right')} aria-sort=${sort?.at === at ? (sort.down ? 'descending' : 'ascending') : 'none'}>
-        <button type="button" onClick=${() => turn(at)}>${format.words(column)}<span class="sort" aria-hidden="true">${sort?.at === at ? (sort.down ? '↓' : '↑') : ''}</span></button></th>`)}</tr></thead>
-      <tbody>${shown.map((row) => html`<tr key=${row} class=${classes(marked?.rows.includes(row) && 'marked')}>${columns.map((column, at) => html`<td key=${at}
-        class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')} title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}>${cell(rows[row][at], kinds[at], decimals[at])}</td>`)}</tr>`)}
+        <button type="button" onClick=${() => turn(at)}>${format.words(column)}<span class="sort" aria-hidden="true">
+          ${sort?.at === at ? (sort.down ? '↓' : '↑') : ''}</span></button></th>`)}</tr></thead>
+      <tbody>${shown.map((row) => html`<tr key=${row} class=${classes(marked?.rows.includes(row) && 'marked')}>
+        ${columns.map((column, at) => html`<td key=${at}
+        class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')} title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}>
+          ${cell(rows[row][at], kinds[at], decimals[at])}</td>`)}</tr>`)}
       ${!rows.length && html`<tr><td colspan=${columns.length} class="muted">No rows.</td></tr>`}</tbody></table></div>
-    ${pages > 1 && html`<div class="pager"><button class="icon-button" type="button" aria-label="Page before" disabled=${page === 0} onClick=${() => setPage(page - 1)}><${Icon} name="left" size=${16} /></button>
-      <span class="small" aria-live="polite">${format.number(page * PAGE + 1)}–${format.number(Math.min(rows.length, (page + 1) * PAGE))} of ${format.number(rows.length)}</span>
-      <button class="icon-button" type="button" aria-label="Next page" disabled=${page >= pages - 1} onClick=${() => setPage(page + 1)}><${Icon} name="right" size=${16} /></button></div>`}
+    ${pages > 1 && html`<div class="pager">
+      <button class="icon-button" type="button" aria-label="Page before" disabled=${page === 0} onClick=${() => setPage(page - 1)}>
+      <${Icon} name="left" size=${16} /></button>
+      <span class="small" aria-live="polite">
+        ${format.number(page * PAGE + 1)}–${format.number(Math.min(rows.length, (page + 1) * PAGE))} of ${format.number(rows.length)}</span>
+      <button class="icon-button" type="button" aria-label="Next page" disabled=${page >= pages - 1} onClick=${() => setPage(page + 1)}>
+        <${Icon} name="right" size=${16} /></button></div>`}
     ${truncated || note ? html`<p class="small muted table-note">${note || 'There are more rows than are shown here.'}</p>` : null}</figure>`;
 }

@@ -18,5 +18,6 @@ export const sayProblem = (error) => { const problem = asProblem(error); say(pro
 
 export function Toasts() {
   const shown = useWatched(notices);
-  return html`<div class="toasts" role="status" aria-live="polite">${shown.map((notice) => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`)}</div>`;
+  return html`<div class="toasts" role="status" aria-live="polite">
+    ${shown.map((notice) => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`)}</div>`;
 }

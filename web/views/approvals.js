@@ -19,7 +19,8 @@ export default function Approvals() {
   const items = /** @type {Approval[]} */ (/** @type {any} */ (read.value)?.items ?? []);
   useEffect(() => { if (read.value) waiting.set(items.length); }, [read.value]);
   return html`<${Head} title="Approvals" text="Calls that wait for a person. A yes counts for exactly what is shown here." />
-    <${Read} read=${read} lines=${2} kind="cards">${() => items.length ? html`<ul class="approvals" aria-live="polite">${items.map((one) => html`<li key=${one.task}><${Card} one=${one} onDecided=${read.reload} /></li>`)}</ul>`
+    <${Read} read=${read} lines=${2} kind="cards">${() => items.length ? html`<ul class="approvals" aria-live="polite">
+      ${items.map((one) => html`<li key=${one.task}><${Card} one=${one} onDecided=${read.reload} /></li>`)}</ul>`
       : html`<${Empty} icon="approvals" title="Nothing waits for you"><p>When something needs a yes, it appears here.</p></${Empty}>`}</${Read}>`;
 }
 
@@ -36,17 +37,24 @@ function Card({ one, onDecided }) {
   const reject = async () => { const why = await confirm({ title: 'Reject this?', text: `${one.tool} is not called.`, action: 'Reject', danger: true, field: 'Why (optional)' }); if (why !== null) await decide({ decision: 'reject', ...(why && { why }) }, 'Rejected'); };
   const values = one.arguments && typeof one.arguments === 'object' ? Object.entries(one.arguments) : [];
   return html`<article class="card approval" aria-label=${`${one.tool} waits for approval`}>
-    <header><div><h2><code>${one.tool}</code></h2><p class="muted small">${one.user} · <${Time} at=${one.since} relative />${one.until ? html` · until <${Time} at=${one.until} />` : null}</p></div><span class="status pause"><span class="dot"></span>${one.is_run ? 'A run waits' : 'A call waits'}</span></header>
+    <header><div><h2><code>${one.tool}</code></h2><p class="muted small">${one.user} · <${Time} at=${one.since} relative />
+      ${one.until ? html` · until <${Time} at=${one.until} />` : null}</p></div><span class="status pause"><span class="dot"></span>
+      ${one.is_run ? 'A run waits' : 'A call waits'}</span></header>
     <p class="approval-reason pre">${one.reason}</p>
-    ${values.length ? html`<table class="arguments"><caption class="hidden">What it would be called with</caption><thead class="hidden"><tr><th>Argument</th><th>Value</th><th>Where it came from</th></tr></thead><tbody>${values.map(([name, value]) => {
+    ${values.length ? html`<table class="arguments"><caption class="hidden">What it would be called with</caption><thead class="hidden"><tr>
+      <th>Argument</th><th>Value</th><th>Where it came from</th></tr></thead><tbody>${values.map(([name, value]) => {
       const origin = one.provenance?.[name];
       const [tone, label, title] = ORIGINS[origin] ?? ['off', origin, ''];
-      return html`<tr key=${name}><th scope="row">${format.words(name)}</th><td>${typeof value === 'object' && value !== null ? html`<${Json} value=${value} />` : html`<span class="pre">${String(value)}</span>`}</td><td>${origin && html`<span class="tag ${tone}" title=${title}>${label}</span>`}</td></tr>`;
+      return html`<tr key=${name}><th scope="row">${format.words(name)}</th><td>
+        ${typeof value === 'object' && value !== null ? html`<${Json} value=${value} />` : html`<span class="pre">${String(value)}</span>`}</td><td>
+        ${origin && html`<span class="tag ${tone}" title=${title}>${label}</span>`}</td></tr>`;
     })}</tbody></table>` : one.is_run ? null : html`<p class="muted">It is called without arguments.</p>`}
-    <footer><div class="actions"><button class="button primary" type="button" disabled=${busy || !may} onClick=${() => decide({ decision: 'approve' }, 'Approved')}><${Icon} name="tick" size=${16} />Approve</button>
+    <footer><div class="actions"><button class="button primary" type="button" disabled=${busy || !may} onClick=${() => decide({ decision: 'approve' }, 'Approved')}>
+      <${Icon} name="tick" size=${16} />Approve</button>
       <button class="button" type="button" disabled=${busy || !may} onClick=${reject}>Reject</button>
       ${one.is_run && html`<button class="button" type="button" disabled=${busy || !may} onClick=${() => setChanging(true)}>Change…</button>`}</div>
-      <span class="small muted approval-foot">${!may && 'You may look, but not decide. '}<a href=${`#/tasks/${one.task}`}>The task</a><span title="The decision is bound to this digest">Digest <code>${one.digest?.slice(0, 12)}</code></span></span></footer>
+      <span class="small muted approval-foot">${!may && 'You may look, but not decide. '}<a href=${`#/tasks/${one.task}`}>The task</a>
+        <span title="The decision is bound to this digest">Digest <code>${one.digest?.slice(0, 12)}</code></span></span></footer>
     ${changing && html`<${Change} one=${one} busy=${busy} onClose=${() => setChanging(false)} onSend=${(/** @type {any} */ body) => decide({ decision: 'modify', ...body }, 'Sent')} />`}</article>`;
 }
 
@@ -62,9 +70,13 @@ function Change({ one, busy, onClose, onSend }) {
     if (!message.trim() && read === undefined) { setWrong('Write a message or the values to change.'); return; }
     onSend({ ...(message.trim() && { message: message.trim() }), ...(read !== undefined && { updates: read }) });
   };
-  return html`<${Dialog} title="Let it go on, changed" onClose=${onClose}><form onSubmit=${submit}><p class="muted">The run <code>${one.tool}</code> goes on with what you write here.</p>
-    <label class="field"><span>Message</span><textarea rows="3" value=${message} onInput=${(/** @type {any} */ event) => setMessage(event.target.value)}></textarea></label>
-    <label class="field"><span>Values to change, as JSON</span><textarea rows="5" class="mono" value=${updates} placeholder='{ "draft": "…" }' onInput=${(/** @type {any} */ event) => setUpdates(event.target.value)}></textarea></label>
+  return html`<${Dialog} title="Let it go on, changed" onClose=${onClose}><form onSubmit=${submit}><p class="muted">The run <code>
+    ${one.tool}</code> goes on with what you write here.</p>
+    <label class="field"><span>Message</span>
+      <textarea rows="3" value=${message} onInput=${(/** @type {any} */ event) => setMessage(event.target.value)}></textarea></label>
+    <label class="field"><span>Values to change, as JSON</span>
+      <textarea rows="5" class="mono" value=${updates} placeholder='{ "draft": "…" }' onInput=${(/** @type {any} */ event) => setUpdates(event.target.value)}></textarea></label>
     ${wrong && html`<p class="bad-text small" role="alert">${wrong}</p>`}
-    <div class="actions end"><button class="button" type="button" onClick=${onClose}>Cancel</button><button class="button primary" type="submit" disabled=${busy}>Send</button></div></form></${Dialog}>`;
+    <div class="actions end"><button class="button" type="button" onClick=${onClose}>Cancel</button>
+      <button class="button primary" type="submit" disabled=${busy}>Send</button></div></form></${Dialog}>`;
 }

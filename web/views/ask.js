@@ -30,7 +30,8 @@ export function Ask({ id, anew }) {
   thread.onNamed = (name) => { if (location.hash === '' || location.hash === '#/' || location.hash === '#') replace(`/c/${name}`); };
   const send = (/** @type {string} */ text, /** @type {Upload[]} */ files = []) => { void thread.send(text, files); };
   const running = thread.turns.find((turn) => turn.status === 'running');
-  const composer = !may('ask') ? html`<p class="note"><span>You may look, but not ask. Ask an administrator for the right to.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
+  const composer = !may('ask') ? html`<p class="note">
+    <span>You may look, but not ask. Ask an administrator for the right to.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
   // A conversation opens at its last turn, and stays there while tables and charts arrive, until the reader moves.
   const ready = thread.status === 'ready' && !!id;
   useEffect(() => {
@@ -48,11 +49,18 @@ export function Ask({ id, anew }) {
   }, [ready, id]);
   useEffect(() => { document.title = thread.title || thread.turns[0]?.user ? `${thread.title || thread.turns[0].user} – Steward` : 'Steward'; }, [thread.title, thread.turns.length]);
 
-  if (thread.status === 'loading') return html`<div class="ask"><div class="thread"><h1 class="hidden" tabindex="-1">Conversation</h1><${Skeleton} lines=${3} label="Loading the conversation" /><${Skeleton} lines=${5} /></div></div>`;
-  if (thread.status === 'failed' && thread.problem) return html`<div class="ask"><div class="thread"><h1 class="hidden" tabindex="-1">Conversation</h1><${Trouble} problem=${thread.problem} retry=${() => thread.load()} title=${thread.problem.status === 404 ? 'This conversation is not here' : undefined} /><p><a href="#/?new=1">Start a new conversation</a></p></div></div>`;
-  if (!thread.turns.length) return html`<div class="ask start"><div class="start-body"><h1 tabindex="-1">What would you like to know?</h1>${composer}<${Examples} onSay=${send} /></div></div>`;
-  return html`<div class="ask"><div class="thread-head"><h1 tabindex="-1" class="thread-title">${thread.title || thread.turns[0].user}</h1>${thread.id && html`<${Menu} id=${thread.id} title=${thread.title || thread.turns[0].user} />`}</div>
-    <div class="thread" role="log" aria-label="Conversation" aria-live="off">${thread.turns.map((turn, at) => html`<${TurnView} key=${turn.key} turn=${turn} last=${at === thread.turns.length - 1} many=${thread.turns.length > 1} onSay=${send} />`)}</div>
+  if (thread.status === 'loading') return html`<div class="ask"><div class="thread"><h1 class="hidden" tabindex="-1">Conversation</h1>
+    <${Skeleton} lines=${3} label="Loading the conversation" /><${Skeleton} lines=${5} /></div></div>`;
+  if (thread.status === 'failed' && thread.problem) return html`<div class="ask"><div class="thread">
+    <h1 class="hidden" tabindex="-1">Conversation</h1>
+    <${Trouble} problem=${thread.problem} retry=${() => thread.load()} title=${thread.problem.status === 404 ? 'This conversation is not here' : undefined} />
+    <p><a href="#/?new=1">Start a new conversation</a></p></div></div>`;
+  if (!thread.turns.length) return html`<div class="ask start"><div class="start-body"><h1 tabindex="-1">What would you like to know?</h1>${composer}
+    <${Examples} onSay=${send} /></div></div>`;
+  return html`<div class="ask"><div class="thread-head"><h1 tabindex="-1" class="thread-title">${thread.title || thread.turns[0].user}</h1>
+    ${thread.id && html`<${Menu} id=${thread.id} title=${thread.title || thread.turns[0].user} />`}</div>
+    <div class="thread" role="log" aria-label="Conversation" aria-live="off">
+      ${thread.turns.map((turn, at) => html`<${TurnView} key=${turn.key} turn=${turn} last=${at === thread.turns.length - 1} many=${thread.turns.length > 1} onSay=${send} />`)}</div>
     <div class="dock">${composer}</div></div>`;
 }
 
@@ -62,14 +70,17 @@ function TurnView({ turn, last, many, onSay }) {
   useLayoutEffect(() => { if (last && (turn.status === 'running' || many)) toTop(box.current); }, []);
   const { reply } = turn;
   return html`<article ref=${box} class="turn ${last ? 'last' : ''}" aria-label=${turn.user || 'Answer'}>
-    ${turn.user && html`<div class="said"><div class="bubble">${turn.user}</div>${turn.files.map((file) => html`<${FileCard} key=${file.id} file=${file} />`)}</div>`}
+    ${turn.user && html`<div class="said"><div class="bubble">${turn.user}</div>
+      ${turn.files.map((file) => html`<${FileCard} key=${file.id} file=${file} />`)}</div>`}
     <div class="answer">
       ${turn.status === 'running' ? html`<${Steps} live steps=${turn.steps.length ? turn.steps : [{ what: turn.stopped ? 'Stopping' : 'Understanding the question', state: 'running' }]} />` : null}
-      ${reply ? html`<div aria-live="polite" aria-atomic="false"><${ReplyCard} reply=${reply} onSay=${onSay} last=${last && turn.status === 'done'} /></div>`
+      ${reply ? html`<div aria-live="polite" aria-atomic="false">
+        <${ReplyCard} reply=${reply} onSay=${onSay} last=${last && turn.status === 'done'} /></div>`
         : turn.text ? html`<div aria-live="polite" class=${turn.status === 'running' ? 'telling' : ''}><${Prose} text=${turn.text} /></div>` : null}
       ${turn.fetching && !reply && html`<${Skeleton} lines=${1} kind="block" label="Loading tables and charts" />`}
       ${turn.problem && !reply && html`<${Trouble} problem=${turn.problem} retry=${last ? () => onSay(turn.user) : undefined} />`}
-      ${turn.stopped && turn.status === 'done' && !reply ? html`<p class="muted stopped"><${Icon} name="stop" size=${15} />Stopped. Nothing further was done.${last && turn.user ? html` <button class="quiet-button" type="button" onClick=${() => onSay(turn.user)}>Ask again</button>` : null}</p>` : null}
+      ${turn.stopped && turn.status === 'done' && !reply ? html`<p class="muted stopped">
+        <${Icon} name="stop" size=${15} />Stopped. Nothing further was done.${last && turn.user ? html` <button class="quiet-button" type="button" onClick=${() => onSay(turn.user)}>Ask again</button>` : null}</p>` : null}
     </div></article>`;
 }
 
@@ -88,7 +99,11 @@ function Examples({ onSay }) {
   };
   return html`<div class="examples">
     ${domains.loading && !domains.value ? html`<${Skeleton} lines=${3} kind="cards" />` : null}
-    ${(domains.value || domains.problem) && html`<h2 class="hidden">Examples</h2><ul>${examples.map((/** @type {any} */ one) => html`<li key=${one.say}><button type="button" class="example" onClick=${() => onSay(one.say)}><span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}<li><button type="button" class="example" disabled=${busy} onClick=${tryData}><span class="example-say">${busy ? 'One moment…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
+    ${(domains.value || domains.problem) && html`<h2 class="hidden">Examples</h2><ul>
+      ${examples.map((/** @type {any} */ one) => html`<li key=${one.say}><button type="button" class="example" onClick=${() => onSay(one.say)}>
+      <span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}<li>
+      <button type="button" class="example" disabled=${busy} onClick=${tryData}><span class="example-say">
+      ${busy ? 'One moment…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
     <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – CSV, Excel, JSON, Parquet or SQLite – and ask about it.</p></div>`;
 }
 
@@ -110,9 +125,13 @@ function Menu({ id, title }) {
   return html`<details class="menu" onKeyDown=${(/** @type {any} */ event) => { if (event.key === 'Escape') { event.currentTarget.removeAttribute('open'); event.currentTarget.querySelector('summary').focus(); } }}
     onFocusOut=${(/** @type {any} */ event) => { if (event.relatedTarget && !event.currentTarget.contains(event.relatedTarget)) event.currentTarget.removeAttribute('open'); }}>
     <summary class="icon-button" aria-label="Conversation menu" role="button"><${Icon} name="more" /></summary><div class="menu-items">
-    <button type="button" onClick=${run(() => copy(`${location.origin}/#/c/${id}`, 'Link copied'))}><${Icon} name="link" size=${16} />Copy link</button>
-    <button type="button" onClick=${run(async () => save(`${title.slice(0, 60).replace(/[^\p{L}\p{N}]+/gu, '_') || 'conversation'}.md`, await getText(`/conversations/${part(id)}/export`), 'text/markdown'))}><${Icon} name="download" size=${16} />Export as Markdown</button>
-    <button type="button" onClick=${run(async () => { if (await confirm({ title: 'Archive this conversation?', text: 'It leaves the list and can still be found by searching.', action: 'Archive' }) === null) return; await patch(`/conversations/${part(id)}`, { status: 'archived' }); say('Archived'); leave(); })}><${Icon} name="archive" size=${16} />Archive</button>
-    <button type="button" class="bad-text" onClick=${run(async () => { if (await confirm({ title: 'Delete this conversation?', text: 'Its messages are gone for good. What was done stays proven in the journal.', action: 'Delete', danger: true }) === null) return; await remove(`/conversations/${part(id)}`); say('Deleted'); leave(); })}><${Icon} name="trash" size=${16} />Delete</button></div></details>`;
+    <button type="button" onClick=${run(() => copy(`${location.origin}/#/c/${id}`, 'Link copied'))}>
+      <${Icon} name="link" size=${16} />Copy link</button>
+    <button type="button" onClick=${run(async () => save(`${title.slice(0, 60).replace(/[^\p{L}\p{N}]+/gu, '_') || 'conversation'}.md`, await getText(`/conversations/${part(id)}/export`), 'text/markdown'))}>
+      <${Icon} name="download" size=${16} />Export as Markdown</button>
+    <button type="button" onClick=${run(async () => { if (await confirm({ title: 'Archive this conversation?', text: 'It leaves the list and can still be found by searching.', action: 'Archive' }) === null) return; await patch(`/conversations/${part(id)}`, { status: 'archived' }); say('Archived'); leave(); })}>
+      <${Icon} name="archive" size=${16} />Archive</button>
+    <button type="button" class="bad-text" onClick=${run(async () => { if (await confirm({ title: 'Delete this conversation?', text: 'Its messages are gone for good. What was done stays proven in the journal.', action: 'Delete', danger: true }) === null) return; await remove(`/conversations/${part(id)}`); say('Deleted'); leave(); })}>
+      <${Icon} name="trash" size=${16} />Delete</button></div></details>`;
 }
 

@@ -30,13 +30,28 @@ function Overview() {
     try { setFound(await post('/audit/verify')); } catch (error) { setProblem(asProblem(error)); }
     setBusy(false);
   };
-  return html`<${Head} title="Audit" text="Everything that happened is in the journal. Nobody can change it unseen."><button class="button primary" type="button" disabled=${busy} onClick=${verify}><${Icon} name="audit" size=${16} />${busy ? 'Verifying…' : 'Verify the journal'}</button></${Head}>
-    <div aria-live="polite">${found && html`<div class="verdict ${found.valid === false ? 'bad' : 'good'}"><${Icon} name=${found.valid === false ? 'warn' : 'tick'} size=${22} /><div><p class="verdict-title">${found.valid === false ? 'The journal was changed' : 'Nobody rewrote the journal'}</p>
+  return html`<${Head} title="Audit" text="Everything that happened is in the journal. Nobody can change it unseen.">
+    <button class="button primary" type="button" disabled=${busy} onClick=${verify}><${Icon} name="audit" size=${16} />
+    ${busy ? 'Verifying…' : 'Verify the journal'}</button></${Head}>
+    <div aria-live="polite">${found && html`<div class="verdict ${found.valid === false ? 'bad' : 'good'}">
+      <${Icon} name=${found.valid === false ? 'warn' : 'tick'} size=${22} /><div><p class="verdict-title">
+      ${found.valid === false ? 'The journal was changed' : 'Nobody rewrote the journal'}</p>
         <p>${format.count(found.entries, 'entry', 'entries')} in ${format.count(found.chains, 'chain')}, ${format.number(found.signed)} under a signed head, ${format.count(found.payloads ?? 0, 'payload')} checked${found.erased ? `, ${format.number(found.erased)} erased` : ''}.</p></div></div>`}
       ${problem && html`<${Trouble} problem=${problem} retry=${verify} title="The journal does not verify" />`}</div>
-    <section class="block"><h2>The head</h2><${Read} read=${head} lines=${3}>${(/** @type {any} */ value) => value?.size ? html`<div class="card padded"><dl class="pairs"><dt>Entries</dt><dd>${format.number(value.size)}</dd><dt>Root</dt><dd><code class="break">${value.root}</code></dd><dt>Key</dt><dd><code class="break">${value.vkey}</code> <${Copy} text=${value.vkey} /></dd></dl><${Code} title="The signed head. Keep a copy elsewhere: it shows later whether the journal was rewritten." text=${value.note} /></div>` : html`<p class="muted">The journal is empty: nothing to sign yet.</p>`}</${Read}></section>
-    <section class="block"><h2>Look at a chain</h2><form class="inline-form" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); if (id.trim()) go(`/audit/${id.trim()}`); }}><label class="hidden" for="chain-id">Id of a task or a conversation</label><input id="chain-id" placeholder="Id of a task or a conversation" value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} /><button class="button" type="submit">Open</button><a class="button" href=${`#/audit/${HOUSE}`}>The house's own chain</a></form>
-      <${Read} read=${recent} lines=${4} kind="rows">${(/** @type {any} */ value) => value.items.length ? html`<ul class="rows">${value.items.map((/** @type {Task} */ task) => html`<li key=${task.id}><a class="row" href=${`#/audit/${task.id}`}><span class="row-main"><span class="row-title">${task.description}</span><span class="small muted"><${Time} at=${task.created_at} relative /></span></span><${Icon} name="right" size=${16} /></a></li>`)}</ul>` : html`<${Empty} icon="audit" title="No chains yet" />`}</${Read}></section>`;
+    <section class="block"><h2>The head</h2><${Read} read=${head} lines=${3}>
+      ${(/** @type {any} */ value) => value?.size ? html`<div class="card padded"><dl class="pairs"><dt>Entries</dt><dd>
+      ${format.number(value.size)}</dd><dt>Root</dt><dd><code class="break">${value.root}</code></dd><dt>Key</dt><dd><code class="break">
+      ${value.vkey}</code> <${Copy} text=${value.vkey} /></dd></dl>
+      <${Code} title="The signed head. Keep a copy elsewhere: it shows later whether the journal was rewritten." text=${value.note} /></div>` : html`<p class="muted">The journal is empty: nothing to sign yet.</p>`}</${Read}></section>
+    <section class="block"><h2>Look at a chain</h2>
+      <form class="inline-form" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); if (id.trim()) go(`/audit/${id.trim()}`); }}>
+      <label class="hidden" for="chain-id">Id of a task or a conversation</label>
+      <input id="chain-id" placeholder="Id of a task or a conversation" value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} />
+      <button class="button" type="submit">Open</button><a class="button" href=${`#/audit/${HOUSE}`}>The house's own chain</a></form>
+      <${Read} read=${recent} lines=${4} kind="rows">${(/** @type {any} */ value) => value.items.length ? html`<ul class="rows">
+        ${value.items.map((/** @type {Task} */ task) => html`<li key=${task.id}><a class="row" href=${`#/audit/${task.id}`}><span class="row-main">
+        <span class="row-title">${task.description}</span><span class="small muted"><${Time} at=${task.created_at} relative /></span></span>
+        <${Icon} name="right" size=${16} /></a></li>`)}</ul>` : html`<${Empty} icon="audit" title="No chains yet" />`}</${Read}></section>`;
 }
 
 /** @typedef {{ text: string, state: 'busy' | 'good' | 'bad' | 'skipped' }} Check */
@@ -100,9 +115,30 @@ function Chain({ chain }) {
   useEffect(() => { document.title = 'Journal – Steward'; }, []);
   const passed = checks.length > 1 && checks.every((check) => check.state === 'good' || check.state === 'skipped') && !busy;
   return html`<${Head} title=${chain === HOUSE ? 'The house’s own chain' : 'A chain of the journal'} back=${{ to: '/audit', label: 'Audit' }} text=${html`<code class="break">${chain}</code>`}>
-      <button class="button primary" type="button" disabled=${busy} onClick=${verify}><${Icon} name="audit" size=${16} />Verify in this browser</button><a class="button" href=${url(`/audit/chains/${part(chain)}/export`)} download=${`${chain}.jsonl`}><${Icon} name="download" size=${16} />Export</a>${chain !== HOUSE && html`<a class="button" href=${`#/tasks/${chain}`}>The task</a>`}</${Head}>
-    <div aria-live="polite">${checks.length > 0 && html`<div class="card padded checks"><ul>${checks.map((check, at) => html`<li key=${at} class=${check.state}><span class="step-mark">${check.state === 'busy' ? html`<span class="spinner"></span>` : html`<${Icon} name=${check.state === 'good' ? 'tick' : check.state === 'bad' ? 'cross' : 'warn'} size=${15} />`}</span><span>${check.text}</span></li>`)}</ul>${passed && html`<p class="verdict-title good-text">Verified by this browser, not by the server.</p>`}${chainHead && html`<div class="actions"><button class="button small" type="button" onClick=${() => save(`${chain}.jsonl.head`, chainHead)}><${Icon} name="download" size=${15} />The head of the chain</button><span class="small muted">Beside the export, <code>steward audit verify</code> checks it on any machine.</span></div>`}</div>`}</div>
-    <section class="block"><h2>Entries</h2><${Read} read=${read} lines=${6} kind="rows">${() => entries.length ? html`<ol class="entries">${entries.map((entry, at) => html`<li key=${entry.entry_id ?? at}><button type="button" class="entry" aria-expanded=${open === at} onClick=${() => setOpen(open === at ? -1 : at)}><span class="entry-number">${entry.sequence_number}</span><span class="entry-type">${format.words(entry.event_type)}</span><span class="small muted">${entry.actor}</span><span class="small muted entry-time">${format.timeOfDay(entry.timestamp)}</span></button>
-        ${open === at && html`<div class="entry-more"><dl class="pairs"><dt>Time</dt><dd>${format.exactTime(entry.timestamp)}</dd><dt>Hash</dt><dd><code class="break">${entry.hash}</code></dd><dt>Digest</dt><dd><code class="break">${entry.digest}</code></dd></dl><${Json} value=${entry.event_data} /><a class="button small" href=${url(`/audit/proofs/${part(chain)}/${entry.sequence_number}`)} download=${`proof-${chain}-${entry.sequence_number}.json`}><${Icon} name="download" size=${15} />Proof</a></div>`}</li>`)}</ol>
-      ${read.next ? html`<${More} pages=${read} />` : full ? html`<div class="more"><button class="button" type="button" onClick=${loadMore}>Show more</button></div>` : null}` : html`<${Empty} icon="audit" title="No entries"><p>This chain is empty, or is not yours.</p></${Empty}>`}</${Read}></section>`;
+      <button class="button primary" type="button" disabled=${busy} onClick=${verify}>
+        <${Icon} name="audit" size=${16} />Verify in this browser</button>
+        <a class="button" href=${url(`/audit/chains/${part(chain)}/export`)} download=${`${chain}.jsonl`}>
+        <${Icon} name="download" size=${16} />Export</a>
+        ${chain !== HOUSE && html`<a class="button" href=${`#/tasks/${chain}`}>The task</a>`}</${Head}>
+    <div aria-live="polite">${checks.length > 0 && html`<div class="card padded checks"><ul>
+      ${checks.map((check, at) => html`<li key=${at} class=${check.state}><span class="step-mark">
+      ${check.state === 'busy' ? html`<span class="spinner"></span>` : html`<${Icon} name=${check.state === 'good' ? 'tick' : check.state === 'bad' ? 'cross' : 'warn'} size=${15} />`}</span>
+      <span>${check.text}</span></li>`)}</ul>
+      ${passed && html`<p class="verdict-title good-text">Verified by this browser, not by the server.</p>`}${chainHead && html`<div class="actions">
+      <button class="button small" type="button" onClick=${() => save(`${chain}.jsonl.head`, chainHead)}>
+      <${Icon} name="download" size=${15} />The head of the chain</button>
+      <span class="small muted">Beside the export, <code>steward audit verify</code> checks it on any machine.</span></div>`}</div>`}</div>
+    <section class="block"><h2>Entries</h2><${Read} read=${read} lines=${6} kind="rows">${() => entries.length ? html`<ol class="entries">
+      ${entries.map((entry, at) => html`<li key=${entry.entry_id ?? at}>
+      <button type="button" class="entry" aria-expanded=${open === at} onClick=${() => setOpen(open === at ? -1 : at)}><span class="entry-number">
+      ${entry.sequence_number}</span><span class="entry-type">${format.words(entry.event_type)}</span><span class="small muted">${entry.actor}</span>
+      <span class="small muted entry-time">${format.timeOfDay(entry.timestamp)}</span></button>
+        ${open === at && html`<div class="entry-more"><dl class="pairs"><dt>Time</dt><dd>${format.exactTime(entry.timestamp)}</dd><dt>Hash</dt><dd>
+          <code class="break">${entry.hash}</code></dd><dt>Digest</dt><dd><code class="break">${entry.digest}</code></dd></dl>
+          <${Json} value=${entry.event_data} />
+          <a class="button small" href=${url(`/audit/proofs/${part(chain)}/${entry.sequence_number}`)} download=${`proof-${chain}-${entry.sequence_number}.json`}>
+          <${Icon} name="download" size=${15} />Proof</a></div>`}</li>`)}</ol>
+      ${read.next ? html`<${More} pages=${read} />` : full ? html`<div class="more">
+        <button class="button" type="button" onClick=${loadMore}>Show more</button></div>` : null}` : html`<${Empty} icon="audit" title="No entries">
+        <p>This chain is empty, or is not yours.</p></${Empty}>`}</${Read}></section>`;
 }

@@ -19,8 +19,10 @@ export function SignIn({ onDone }) {
     }
     setBusy(false);
   };
-  return html`<main class="sign-in" id="main"><form onSubmit=${submit}><span class="mark"><${Icon} name="tick" size=${26} /></span><h1>Sign in to Steward</h1>
-    <label class="field"><span>API key</span><input type="password" name="key" autocomplete="current-password" value=${key} autofocus aria-invalid=${problem ? 'true' : null} aria-describedby="key-help" onInput=${(/** @type {any} */ event) => setKey(event.target.value)} /></label>
+  return html`<main class="sign-in" id="main"><form onSubmit=${submit}><span class="mark"><${Icon} name="tick" size=${26} /></span>
+    <h1>Sign in to Steward</h1>
+    <label class="field"><span>API key</span>
+      <input type="password" name="key" autocomplete="current-password" value=${key} autofocus aria-invalid=${problem ? 'true' : null} aria-describedby="key-help" onInput=${(/** @type {any} */ event) => setKey(event.target.value)} /></label>
     ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
     <button class="button primary full" type="submit" disabled=${busy}>${busy ? 'Signing in…' : 'Sign in'}</button>
     <p class="small muted" id="key-help">Ask an administrator for a key. It is kept by the server; this browser keeps only a session.</p></form></main>`;

@@ -27,11 +27,20 @@ function List({ status, start }) {
   const pages = usePages(withQuery('/tasks', { status, limit: 50 }));
   const busy = pages.items.some((task) => task.status === 'running' || task.status === 'pending');
   useEffect(() => { const timer = setInterval(() => { if (!document.hidden) pages.reload(); }, busy ? 3000 : 10_000); return () => clearInterval(timer); }, [busy, status]);
-  return html`<${Head} title="Tasks" text="Everything that was asked or run, with each step kept.">${may('run') && html`<button class="button primary" type="button" onClick=${() => setStarting(true)}><${Icon} name="play" size=${15} />Start a workflow</button>`}</${Head}>
-    <div class="tabs" role="group" aria-label="Filter by status">${FILTERS.map(([value, label]) => html`<button key=${value} type="button" aria-pressed=${status === value} onClick=${() => replace(withQuery('/tasks', { status: value }))}>${label}</button>`)}</div>
-    <${Read} read=${pages} lines=${6} kind="rows">${() => pages.items.length ? html`<ul class="rows" onKeyDown=${listKeys} aria-label="Tasks">${pages.items.map((/** @type {Task} */ task) => html`<li key=${task.id}><a class="row" data-item href=${`#/tasks/${task.id}`}>
-      <span class="row-main"><span class="row-title">${task.description || 'Untitled'}</span><span class="small muted">${task.assigned_agent && html`${task.assigned_agent} · `}<${Time} at=${task.created_at} relative />${task.started_at && task.completed_at ? ` · ${format.duration(new Date(task.completed_at).getTime() - new Date(task.started_at).getTime())}` : ''}</span></span><${Status} status=${task.status} /></a></li>`)}</ul><${More} pages=${pages} />`
-      : html`<${Empty} icon="tasks" title=${status ? 'No tasks like this' : 'No tasks yet'}>${status ? html`<button class="button" type="button" onClick=${() => replace('/tasks')}>Show all</button>` : html`<p>Ask something, or start a workflow.</p>`}</${Empty}>`}</${Read}>
+  return html`<${Head} title="Tasks" text="Everything that was asked or run, with each step kept.">
+    ${may('run') && html`<button class="button primary" type="button" onClick=${() => setStarting(true)}>
+    <${Icon} name="play" size=${15} />Start a workflow</button>`}</${Head}>
+    <div class="tabs" role="group" aria-label="Filter by status">
+      ${FILTERS.map(([value, label]) => html`<button key=${value} type="button" aria-pressed=${status === value} onClick=${() => replace(withQuery('/tasks', { status: value }))}>
+      ${label}</button>`)}</div>
+    <${Read} read=${pages} lines=${6} kind="rows">${() => pages.items.length ? html`<ul class="rows" onKeyDown=${listKeys} aria-label="Tasks">
+      ${pages.items.map((/** @type {Task} */ task) => html`<li key=${task.id}><a class="row" data-item href=${`#/tasks/${task.id}`}>
+      <span class="row-main"><span class="row-title">${task.description || 'Untitled'}</span><span class="small muted">
+        ${task.assigned_agent && html`${task.assigned_agent} · `}<${Time} at=${task.created_at} relative />
+        ${task.started_at && task.completed_at ? ` · ${format.duration(new Date(task.completed_at).getTime() - new Date(task.started_at).getTime())}` : ''}</span></span>
+        <${Status} status=${task.status} /></a></li>`)}</ul><${More} pages=${pages} />`
+      : html`<${Empty} icon="tasks" title=${status ? 'No tasks like this' : 'No tasks yet'}>
+        ${status ? html`<button class="button" type="button" onClick=${() => replace('/tasks')}>Show all</button>` : html`<p>Ask something, or start a workflow.</p>`}</${Empty}>`}</${Read}>
     ${starting && html`<${Start} onClose=${() => setStarting(false)} />`}`;
 }
 
@@ -42,10 +51,18 @@ function Start({ onClose }) {
   const items = /** @type {any[]} */ (/** @type {any} */ (read.value)?.items ?? []);
   const able = items.filter((one) => !one.problem), unable = items.filter((one) => one.problem);
   return html`<${Dialog} wide title=${name ? format.words(name) : 'Start a workflow'} onClose=${onClose}>
-    ${name ? html`<${Run} name=${name} onBack=${() => setName('')} />` : html`<${Read} read=${read} lines=${4} kind="rows">${() => items.length ? html`${able.length > 0 && html`<ul class="rows" onKeyDown=${listKeys}>${able.map((one) => html`<li key=${one.name}><button class="row" data-item type="button" onClick=${() => setName(one.name)}>
-      <span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted">${one.description}</span></span><span class="tag">${one.kind}</span></button></li>`)}</ul>`}
-      ${unable.length > 0 && html`<details class="fold unable" open=${!able.length}><summary>${unable.length === 1 ? 'One cannot run yet' : `${format.number(unable.length)} cannot run yet`}</summary><div class="fold-body"><ul class="rows">${unable.map((one) => html`<li key=${one.name} class="row still"><span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted pre">${one.problem.replace(/^workflow \S+ cannot run:\s*/, '').replace(/\n\s+/g, '\n')}</span></span></li>`)}</ul></div></details>`}`
-      : html`<${Empty} icon="play" title="No workflows yet"><p>Put a YAML file into <code>workflows/</code> or <code>agents/</code> of the home and it appears here.</p></${Empty}>`}</${Read}>`}</${Dialog}>`;
+    ${name ? html`<${Run} name=${name} onBack=${() => setName('')} />` : html`<${Read} read=${read} lines=${4} kind="rows">
+      ${() => items.length ? html`${able.length > 0 && html`<ul class="rows" onKeyDown=${listKeys}>${able.map((one) => html`<li key=${one.name}>
+      <button class="row" data-item type="button" onClick=${() => setName(one.name)}>
+      <span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted">${one.description}</span></span>
+        <span class="tag">${one.kind}</span></button></li>`)}</ul>`}
+      ${unable.length > 0 && html`<details class="fold unable" open=${!able.length}><summary>
+        ${unable.length === 1 ? 'One cannot run yet' : `${format.number(unable.length)} cannot run yet`}</summary><div class="fold-body">
+        <ul class="rows">${unable.map((one) => html`<li key=${one.name} class="row still"><span class="row-main"><span class="row-title">
+        ${format.words(one.name)}</span><span class="small muted pre">
+        ${one.problem.replace(/^workflow \S+ cannot run:\s*/, '').replace(/\n\s+/g, '\n')}</span></span></li>`)}</ul></div></details>`}`
+      : html`<${Empty} icon="play" title="No workflows yet">
+        <p>Put a YAML file into <code>workflows/</code> or <code>agents/</code> of the home and it appears here.</p></${Empty}>`}</${Read}>`}</${Dialog}>`;
 }
 
 /** @param {{ name: string, onBack: () => void }} props */
@@ -71,8 +88,12 @@ function Run({ name, onBack }) {
     try { const { value } = await postWhole(`/workflows/${part(name)}/runs`, { input }); go(`/tasks/${value.task_id}`); } catch (error) { sayProblem(error); setBusy(false); }
   };
   if (!workflow) return read.problem ? html`<${Trouble} problem=${read.problem} retry=${read.reload} />` : html`<${Skeleton} lines=${4} />`;
-  return html`${workflow.description && html`<p class="muted">${workflow.description}</p>`}${workflow.nodes?.length ? html`<${GraphView} graph=${workflow} label=${`The steps of ${name}`} />` : null}
+  return html`${workflow.description && html`<p class="muted">
+    ${workflow.description}</p>`}${workflow.nodes?.length ? html`<${GraphView} graph=${workflow} label=${`The steps of ${name}`} />` : null}
     <form onSubmit=${submit}>${schema ? html`<${SchemaForm} schema=${schema} fields=${fields ?? blank(schema)} wrong=${wrong} onChange=${setFields} />`
-      : html`<div class="field"><label for="run-input">Input</label><textarea id="run-input" rows="5" value=${text} placeholder='Text, or JSON such as { "topic": "sales" }' onInput=${(/** @type {any} */ event) => setText(event.target.value)}></textarea>${wrong[''] && html`<p class="small bad-text" role="alert">${wrong['']}</p>`}</div>`}
-    <div class="actions end"><button class="button" type="button" onClick=${onBack}>Back</button><button class="button primary" type="submit" disabled=${busy}><${Icon} name="play" size=${15} />Start</button></div></form>`;
+      : html`<div class="field"><label for="run-input">Input</label>
+        <textarea id="run-input" rows="5" value=${text} placeholder='Text, or JSON such as { "topic": "sales" }' onInput=${(/** @type {any} */ event) => setText(event.target.value)}></textarea>
+        ${wrong[''] && html`<p class="small bad-text" role="alert">${wrong['']}</p>`}</div>`}
+    <div class="actions end"><button class="button" type="button" onClick=${onBack}>Back</button>
+      <button class="button primary" type="submit" disabled=${busy}><${Icon} name="play" size=${15} />Start</button></div></form>`;
 }

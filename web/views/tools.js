@@ -19,7 +19,9 @@ export default function Tools({ route }) {
 const APPROVAL = { never: '', always: 'asks first', when_untrusted: 'asks when untrusted', destructive: 'asks first' };
 
 /** @param {{ tool: Tool }} props */
-const Tags = ({ tool }) => html`<span class="tags">${tool.off ? html`<span class="tag bad">off</span>` : null}<span class="tag ${tool.read_only ? 'good' : 'off'}">${tool.read_only ? 'only reads' : 'may change'}</span>${APPROVAL[tool.approval] ? html`<span class="tag warn">${APPROVAL[tool.approval]}</span>` : null}</span>`;
+const Tags = ({ tool }) => html`<span class="tags">${tool.off ? html`<span class="tag bad">off</span>` : null}
+  <span class="tag ${tool.read_only ? 'good' : 'off'}">${tool.read_only ? 'only reads' : 'may change'}</span>
+  ${APPROVAL[tool.approval] ? html`<span class="tag warn">${APPROVAL[tool.approval]}</span>` : null}</span>`;
 
 function Catalogue() {
   const [search, setSearch] = useState('');
@@ -29,34 +31,49 @@ function Catalogue() {
   const servers = useRead('/servers', { every: 15_000 });
   return html`<${Head} title="Tools" text="What can be done here. Every call goes through one door: checked, allowed, written down." />
     <${Servers} read=${servers} />
-    <div class="search big"><${Icon} name="search" size=${17} /><label class="hidden" for="find-tool">Find a tool</label><input id="find-tool" type="search" placeholder="Find a tool in plain words, such as “what time is it in Tokyo”" value=${search} autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
-    <${Read} read=${read} lines=${6} kind="rows">${(/** @type {any} */ value) => value.items.length ? asked ? html`<${ToolList} items=${value.items} />` : Object.entries(Object.groupBy(value.items, (/** @type {Tool} */ tool) => tool.domain || 'other')).map(([domain, items]) => html`<section class="block" key=${domain}><h2>${format.words(domain)} <span class="muted small">${format.number(items?.length ?? 0)}</span></h2><${ToolList} items=${items} /></section>`)
-      : html`<${Empty} icon="tools" title=${asked ? 'No tool fits' : 'No tools yet'}><p>${asked ? 'Try other words.' : html`Add a server with <code>steward mcp-servers add</code>.`}</p></${Empty}>`}</${Read}>`;
+    <div class="search big"><${Icon} name="search" size=${17} /><label class="hidden" for="find-tool">Find a tool</label>
+      <input id="find-tool" type="search" placeholder="Find a tool in plain words, such as “what time is it in Tokyo”" value=${search} autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
+    <${Read} read=${read} lines=${6} kind="rows">
+      ${(/** @type {any} */ value) => value.items.length ? asked ? html`<${ToolList} items=${value.items} />` : Object.entries(Object.groupBy(value.items, (/** @type {Tool} */ tool) => tool.domain || 'other')).map(([domain, items]) => html`<section class="block" key=${domain}>
+      <h2>${format.words(domain)} <span class="muted small">${format.number(items?.length ?? 0)}</span></h2><${ToolList} items=${items} /></section>`)
+      : html`<${Empty} icon="tools" title=${asked ? 'No tool fits' : 'No tools yet'}><p>
+        ${asked ? 'Try other words.' : html`Add a server with <code>steward mcp-servers add</code>.`}</p></${Empty}>`}</${Read}>`;
 }
 
 /** @param {{ items: Tool[] }} props */
-const ToolList = ({ items }) => html`<ul class="rows" onKeyDown=${listKeys}>${items.map((tool) => html`<li key=${tool.name}><a class=${classes('row', tool.off && 'dim')} data-item href=${`#/tools/${encodeURIComponent(tool.name)}`}>
+const ToolList = ({ items }) => html`<ul class="rows" onKeyDown=${listKeys}>${items.map((tool) => html`<li key=${tool.name}>
+  <a class=${classes('row', tool.off && 'dim')} data-item href=${`#/tools/${encodeURIComponent(tool.name)}`}>
   <span class="row-main"><span class="row-title"><code>${tool.name}</code></span><span class="small muted clamp">${tool.description}</span></span>
-  <span class="row-side"><${Tags} tool=${tool} />${tool.usage?.calls ? html`<span class="small muted">${format.count(tool.usage.calls, 'call')} · p95 ${format.duration(tool.usage.p95_ms)}</span>` : null}</span></a></li>`)}</ul>`;
+  <span class="row-side"><${Tags} tool=${tool} />${tool.usage?.calls ? html`<span class="small muted">
+    ${format.count(tool.usage.calls, 'call')} · p95 ${format.duration(tool.usage.p95_ms)}</span>` : null}</span></a></li>`)}</ul>`;
 
 /** @param {{ read: any }} props */
 function Servers({ read }) {
   const items = read.value?.items ?? [];
   if (!read.value) return read.problem ? html`<${Trouble} problem=${read.problem} retry=${read.reload} />` : html`<${Skeleton} lines=${1} />`;
   if (!items.length) return null;
-  return html`<ul class="servers" aria-label="Servers">${items.map((/** @type {any} */ one) => { const good = /^(ready|running|up|ok|healthy|connected)$/i.test(one.status); return html`<li key=${one.name} class="server"><span class="status ${good ? 'good' : /off|stopped|disabled|idle|not_started/i.test(one.status) ? 'off' : 'bad'}"><span class="dot"></span>${format.words(one.status)}</span><strong>${one.name}</strong>
-    <span class="small muted">${one.transport} · ${format.count(Array.isArray(one.tools) ? one.tools.length : one.tools ?? 0, 'tool')}</span>${one.detail && html`<span class="small ${good ? 'muted' : 'bad-text'}">${one.detail}</span>`}</li>`; })}</ul>`;
+  return html`<ul class="servers" aria-label="Servers">
+    ${items.map((/** @type {any} */ one) => { const good = /^(ready|running|up|ok|healthy|connected)$/i.test(one.status); return html`<li key=${one.name} class="server">
+    <span class="status ${good ? 'good' : /off|stopped|disabled|idle|not_started/i.test(one.status) ? 'off' : 'bad'}"><span class="dot"></span>
+    ${format.words(one.status)}</span><strong>${one.name}</strong>
+    <span class="small muted">${one.transport} · ${format.count(Array.isArray(one.tools) ? one.tools.length : one.tools ?? 0, 'tool')}</span>
+      ${one.detail && html`<span class="small ${good ? 'muted' : 'bad-text'}">${one.detail}</span>`}</li>`; })}</ul>`;
 }
 
 /** @param {{ name: string }} props */
 function Detail({ name }) {
   const read = useRead(`/tools/${part(name)}`);
   const tool = /** @type {Tool | null} */ (read.value);
-  return html`<${Head} title=${html`<code>${name}</code>`} back=${{ to: '/tools', label: 'Tools' }} text=${tool?.description}>${tool && html`<${Tags} tool=${tool} />`}</${Head}>
+  return html`<${Head} title=${html`<code>${name}</code>`} back=${{ to: '/tools', label: 'Tools' }} text=${tool?.description}>
+    ${tool && html`<${Tags} tool=${tool} />`}</${Head}>
     <${Read} read=${read} lines=${5}>${(/** @type {Tool} */ tool) => html`
-      ${tool.off && html`<p class="note warn"><${Icon} name="warn" size=${16} /><span>It is switched off${typeof tool.off === 'string' ? `: ${tool.off}` : '.'}</span></p>`}
-      <dl class="facts"><div><dt>Domain</dt><dd>${format.words(tool.domain || '–')}</dd></div><div><dt>Server</dt><dd>${tool.server ?? 'Built in'}</dd></div>
-        ${tool.usage && html`<div><dt>Calls</dt><dd>${format.number(tool.usage.calls)}</dd></div><div><dt>Went well</dt><dd>${format.percent(tool.usage.success_rate)}</dd></div><div><dt>Mean</dt><dd>${format.duration(tool.usage.mean_ms)}</dd></div><div><dt>p95</dt><dd>${format.duration(tool.usage.p95_ms)}</dd></div>`}</dl>
+      ${tool.off && html`<p class="note warn"><${Icon} name="warn" size=${16} />
+        <span>It is switched off${typeof tool.off === 'string' ? `: ${tool.off}` : '.'}</span></p>`}
+      <dl class="facts"><div><dt>Domain</dt><dd>${format.words(tool.domain || '–')}</dd></div><div><dt>Server</dt><dd>
+        ${tool.server ?? 'Built in'}</dd></div>
+        ${tool.usage && html`<div><dt>Calls</dt><dd>${format.number(tool.usage.calls)}</dd></div><div><dt>Went well</dt><dd>
+          ${format.percent(tool.usage.success_rate)}</dd></div><div><dt>Mean</dt><dd>${format.duration(tool.usage.mean_ms)}</dd></div><div>
+          <dt>p95</dt><dd>${format.duration(tool.usage.p95_ms)}</dd></div>`}</dl>
       <section class="block"><h2>Try it</h2><${Try} tool=${tool} /></section>
       <details class="fold"><summary>Its schema</summary><${Json} value=${tool.input_schema} /></details>`}</${Read}>`;
 }
@@ -81,21 +98,27 @@ function Try({ tool }) {
     rise(waitingChanged);
     setBusy(false);
   };
-  return html`<form class="card padded" onSubmit=${submit} novalidate><${SchemaForm} schema=${tool.input_schema} fields=${fields} wrong=${wrong} onChange=${setFields} />
-      <div class="actions"><button class="button primary" type="submit" disabled=${busy || !!tool.off || !may('tools')}><${Icon} name="play" size=${15} />${busy ? 'Calling…' : 'Call it'}</button>${!tool.read_only && html`<span class="small muted">This may change something.</span>`}</div></form>
+  return html`<form class="card padded" onSubmit=${submit} novalidate>
+    <${SchemaForm} schema=${tool.input_schema} fields=${fields} wrong=${wrong} onChange=${setFields} />
+      <div class="actions"><button class="button primary" type="submit" disabled=${busy || !!tool.off || !may('tools')}>
+        <${Icon} name="play" size=${15} />${busy ? 'Calling…' : 'Call it'}</button>
+        ${!tool.read_only && html`<span class="small muted">This may change something.</span>`}</div></form>
     <div aria-live="polite">${problem && html`<${Trouble} problem=${problem} />`}${result && html`<${Result} result=${result} />`}</div>`;
 }
 
 /** @param {{ result: { status: number, value: any } }} props */
 function Result({ result: { status, value } }) {
-  if (status === 202 || value?.waiting) return html`<p class="note warn"><${Icon} name="approvals" size=${16} /><span>It waits for approval: ${value.reason} <a href="#/approvals">Decide in Approvals</a></span></p>`;
+  if (status === 202 || value?.waiting) return html`<p class="note warn"><${Icon} name="approvals" size=${16} />
+    <span>It waits for approval: ${value.reason} <a href="#/approvals">Decide in Approvals</a></span></p>`;
   const { content = [], structured } = value.output ?? {};
   const rows = Array.isArray(structured) ? structured : structured && Object.values(structured).find((one) => Array.isArray(one) && one.length && typeof one[0] === 'object');
   const columns = Array.isArray(rows) && rows.length && rows.every((row) => row && typeof row === 'object' && !Array.isArray(row)) ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : null;
-  return html`<section class="card padded result"><header><h3>Result</h3><span class="small muted">${format.duration(value.milliseconds)}</span></header>
+  return html`<section class="card padded result"><header><h3>Result</h3><span class="small muted">
+    ${format.duration(value.milliseconds)}</span></header>
     ${columns ? html`<${Table} title="Rows" columns=${columns} rows=${rows.map((/** @type {any} */ row) => columns.map((column) => row[column] ?? null))} />` : null}
     ${structured !== undefined && structured !== null ? html`<${Json} value=${structured} />` : content.map((/** @type {any} */ one, /** @type {number} */ at) => html`<${Json} key=${at} value=${one.type === 'text' ? one.text : one} />`)}
-    ${(value.notes ?? []).map((/** @type {any} */ note) => html`<p class="note"><span>${typeof note === 'string' ? note : JSON.stringify(note)}</span></p>`)}
+    ${(value.notes ?? []).map((/** @type {any} */ note) => html`<p class="note"><span>
+      ${typeof note === 'string' ? note : JSON.stringify(note)}</span></p>`)}
     ${value.call_id && html`<p class="small muted">Call <code>${value.call_id}</code></p>`}</section>`;
 }
 
