@@ -4,12 +4,11 @@ import { asProblem, get, me as readMe, whenSignedOut } from './api.js';
 import { may, me, useWatched, waiting, waitingChanged } from './store.js';
 import { go, useRoute } from './router.js';
 import { Icon } from './parts/icons.js';
-import { Skeleton, Trouble } from './parts/states.js';
+import { Skeleton, Trouble, useModule } from './parts/states.js';
 import { Toasts } from './parts/toast.js';
 import { Confirm } from './parts/dialog.js';
 import { Conversations } from './parts/conversations.js';
 import { DropZone } from './parts/composer.js';
-import { SignIn } from './views/signin.js';
 import { Ask } from './views/ask.js';
 
 /** Views other than Ask load when they are first shown. @type {Record<string, { label: string, icon: string, load: () => Promise<any> }>} */
@@ -124,6 +123,12 @@ function Shell() {
     <${DropZone} /></div>`;
 }
 
+/** The sign-in page, which most never see. @param {{ onDone: () => void }} props */
+function Door({ onDone }) {
+  const { module } = useModule(() => import('./views/signin.js'));
+  return module && html`<${module.SignIn} onDone=${onDone} />`;
+}
+
 function App() {
   const [state, setState] = useState(/** @type {'loading' | 'out' | 'in' | 'failed'} */ ('loading'));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
@@ -132,7 +137,7 @@ function App() {
     try { const found = await readMe(); me.set(found); setState(found ? 'in' : 'out'); } catch (error) { setProblem(asProblem(error)); setState('failed'); }
   };
   useEffect(() => { whenSignedOut(() => setState('out')); void load(); }, []);
-  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${SignIn} onDone=${load} />` : html`<main class="sign-in">
+  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${Door} onDone=${load} />` : html`<main class="sign-in">
     ${state === 'failed' ? html`<h1 class="hidden">Steward</h1>
     <${Trouble} problem=${problem} retry=${load} />` : html`<${Skeleton} lines=${3} label="Loading Steward" />`}</main>`}
     <${Toasts} /><${Confirm} />`;

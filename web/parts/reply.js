@@ -4,8 +4,8 @@ import * as format from '../format.js';
 import { url } from '../api.js';
 import { Icon } from './icons.js';
 import { Prose, pattern, proven } from './prose.js';
+import { Skeleton, useModule } from './states.js';
 import { Table } from './table.js';
-import { Chart } from './chart.js';
 import { EvidenceDialog } from './evidence.js';
 import { Code, Copy, save } from './bits.js';
 
@@ -33,6 +33,7 @@ function spoken(reply, analyses) {
 function Figure({ chart, table, wide }) {
   const [side, setSide] = useState(/** @type {'chart' | 'table'} */ ('chart'));
   const [view, setView] = useState(/** @type {any} */ (null));
+  const drawing = useModule(() => import('./chart.js'));
   const title = sentence(String(chart.title || chart.vega_lite?.title?.text || 'Chart'));
   const subtitle = chart.vega_lite?.title?.subtitle;
   const picture = async () => { const canvas = await view.toCanvas(2); canvas.toBlob((/** @type {Blob} */ blob) => save(`${title.replace(/[^\p{L}\p{N}]+/gu, '_')}.png`, blob)); };
@@ -45,7 +46,9 @@ function Figure({ chart, table, wide }) {
         <span class="hidden">Table</span></button></span>`}
       ${view && side === 'chart' && html`<button class="icon-button" type="button" aria-label=${`Save ${title} as a picture`} title="Save as a picture" onClick=${picture}>
         <${Icon} name="download" size=${16} /></button>`}</span></figcaption>
-    ${side === 'chart' || !table ? html`<${Chart} title=${[title, subtitle].filter(Boolean).join(', ')} spec=${chart.vega_lite} onView=${setView} />` : html`<${Table} title=${title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} />`}</figure>`;
+    ${side === 'table' && table ? html`<${Table} title=${title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} />`
+      : drawing.module ? html`<${drawing.module.Chart} title=${[title, subtitle].filter(Boolean).join(', ')} spec=${chart.vega_lite} onView=${setView} />`
+      : drawing.failed ? html`<p class="muted">The chart could not be loaded. Reload the page to try again.</p>` : html`<${Skeleton} lines=${1} kind="block" label="Drawing the chart" />`}</figure>`;
 }
 
 /** @param {{ analysis: Analysis, numbers: RegExp | null, onNumber: (text: string) => void }} props */
@@ -94,8 +97,8 @@ function How({ reply, numbers, onNumber }) {
 /** @param {Artifact} artifact */
 export const fileName = (artifact) => artifact.content_ref?.split(/[\\/]/).pop() || artifact.artifact_type;
 
-/** @param {{ steps: { what: string, tool?: string, state: string, milliseconds?: number }[], live?: boolean }} props */
-export const Steps = ({ steps, live }) => html`<ol class="steps" aria-live=${live ? 'polite' : null} aria-label="Steps">
+/** @param {{ steps: { what: string, tool?: string, state: string, milliseconds?: number }[] }} props */
+export const Steps = ({ steps }) => html`<ol class="steps" aria-label="Steps">
   ${steps.map((step, at) => html`<li key=${at} class="step ${step.state}">
   <span class="step-mark">${step.state === 'well' ? html`<${Icon} name="tick" size=${14} />` : step.state === 'badly' ? html`<${Icon} name="cross" size=${14} />` : html`<span class=${step.state === 'running' ? 'spinner' : 'ring'}></span>`}</span>
   <span class="hidden">${{ well: 'Done: ', badly: 'Not done: ', running: 'Running: ', waiting: 'To do: ' }[step.state] ?? ''}</span>

@@ -35,6 +35,20 @@ export function useRead(path, { every, on } = {}) {
   };
 }
 
+/**
+ * A module that is loaded when it is first needed.
+ * @template T @param {() => Promise<T>} load @returns {{ module: T | null, failed: boolean }}
+ */
+export function useModule(load) {
+  const [state, setState] = useState(/** @type {{ module: T | null, failed: boolean }} */ ({ module: null, failed: false }));
+  useEffect(() => {
+    let over = false;
+    load().then((module) => { if (!over) setState({ module, failed: false }); }, () => { if (!over) setState({ module: null, failed: true }); });
+    return () => { over = true; };
+  }, []);
+  return state;
+}
+
 /** @param {{ lines?: number, label?: string, kind?: string }} props */
 export const Skeleton = ({ lines = 4, label = 'Loading', kind = 'lines' }) => html`<div class="skeleton ${kind}" role="status" aria-label=${label}>
   ${Array.from({ length: lines }, (_, at) => html`<div key=${at} class="bone" style=${{ width: kind === 'lines' ? `${[92, 78, 86, 64, 72][at % 5]}%` : null }}></div>`)}</div>`;

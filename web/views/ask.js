@@ -20,8 +20,22 @@ function toTop(element) {
   if (main && element) main.scrollTop += element.getBoundingClientRect().top - main.getBoundingClientRect().top - 58;
 }
 
+/** What a screen reader is told about the turn that was asked here: the step it is at, then the answer in one piece. @param {import('../thread.js').Turn | undefined} turn */
+function told(turn) {
+  if (!turn?.turn_id) return '';
+  if (turn.status === 'running') return turn.steps.find((step) => step.state === 'running')?.what ?? (turn.steps.length ? '' : 'Understanding the question');
+  const options = turn.reply?.question?.options.map((option) => option.label).join(', ');
+  return [turn.reply?.answer ?? turn.problem?.message ?? turn.text, options && `Choices: ${options}`, turn.stopped && 'Stopped.'].filter(Boolean).join('\n');
+}
+
 /** @param {{ id: string | null, anew?: string | null }} props */
-export function Ask({ id, anew }) {
+export function Ask(props) {
+  const [spoken, speak] = useState('');
+  return html`<${Page} ...${props} speak=${speak} /><div class="hidden" role="status" aria-live="polite">${spoken}</div>`;
+}
+
+/** @param {{ id: string | null, anew?: string | null, speak: (text: string) => void }} props */
+function Page({ id, anew, speak }) {
   const [, again] = useState(0);
   useEffect(() => { if (!id) pickUpFresh(); }, [id]);
   useEffect(() => { if (anew) { beginAnew(); replace('/'); again((n) => n + 1); } }, [anew]);
@@ -32,6 +46,8 @@ export function Ask({ id, anew }) {
   const running = thread.turns.find((turn) => turn.status === 'running');
   const composer = !may('ask') ? html`<p class="note">
     <span>You may look, but not ask. Ask an administrator for the right to.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
+  const words = told(thread.turns.at(-1));
+  useEffect(() => speak(words), [words]);
   // A conversation opens at its last turn, and stays there while tables and charts arrive, until the reader moves.
   const ready = thread.status === 'ready' && !!id;
   useEffect(() => {
@@ -59,7 +75,7 @@ export function Ask({ id, anew }) {
     <${Examples} onSay=${send} /></div></div>`;
   return html`<div class="ask"><div class="thread-head"><h1 tabindex="-1" class="thread-title">${thread.title || thread.turns[0].user}</h1>
     ${thread.id && html`<${Menu} id=${thread.id} title=${thread.title || thread.turns[0].user} />`}</div>
-    <div class="thread" role="log" aria-label="Conversation" aria-live="off">
+    <div class="thread" role="region" aria-label="Conversation">
       ${thread.turns.map((turn, at) => html`<${TurnView} key=${turn.key} turn=${turn} last=${at === thread.turns.length - 1} many=${thread.turns.length > 1} onSay=${send} />`)}</div>
     <div class="dock">${composer}</div></div>`;
 }
@@ -73,10 +89,10 @@ function TurnView({ turn, last, many, onSay }) {
     ${turn.user && html`<div class="said"><div class="bubble">${turn.user}</div>
       ${turn.files.map((file) => html`<${FileCard} key=${file.id} file=${file} />`)}</div>`}
     <div class="answer">
-      ${turn.status === 'running' ? html`<${Steps} live steps=${turn.steps.length ? turn.steps : [{ what: turn.stopped ? 'Stopping' : 'Understanding the question', state: 'running' }]} />` : null}
-      ${reply ? html`<div aria-live="polite" aria-atomic="false">
+      ${turn.status === 'running' ? html`<${Steps} steps=${turn.steps.length ? turn.steps : [{ what: turn.stopped ? 'Stopping' : 'Understanding the question', state: 'running' }]} />` : null}
+      ${reply ? html`<div>
         <${ReplyCard} reply=${reply} onSay=${onSay} last=${last && turn.status === 'done'} /></div>`
-        : turn.text ? html`<div aria-live="polite" class=${turn.status === 'running' ? 'telling' : ''}><${Prose} text=${turn.text} /></div>` : null}
+        : turn.text ? html`<div class=${turn.status === 'running' ? 'telling' : ''}><${Prose} text=${turn.text} /></div>` : null}
       ${turn.fetching && !reply && html`<${Skeleton} lines=${1} kind="block" label="Loading tables and charts" />`}
       ${turn.problem && !reply && html`<${Trouble} problem=${turn.problem} retry=${last ? () => onSay(turn.user) : undefined} />`}
       ${turn.stopped && turn.status === 'done' && !reply ? html`<p class="muted stopped">
