@@ -25,7 +25,8 @@ pub use suggest::{Answered, Suggestion, suggest};
 use steward_domain::Confidence;
 
 /// A share of certainty as the domain's type; what lies outside of 0 to 1 is drawn in.
-pub(crate) fn sure(share: f32) -> Confidence {
+#[must_use]
+pub fn sure(share: f32) -> Confidence {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     // Rounded as the wider number, so that 0.97 is written as 0.97.
     Confidence::new((f64::from(share) * 1000.0).round() / 1000.0).unwrap_or_default()

@@ -5,14 +5,18 @@
 //! - What the reader understood stays when the model says nothing better, is slow, or cannot be reached.
 //! - A value that the person did not say is nobody's word: it counts as untrusted.
 
+use super::readers::BROUGHT;
 use super::{Opened, Talker, Turn, understand};
 use crate::error::Result;
 use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
+use steward_domain::IntentKind;
 use steward_language::model::{Message, Request, Role};
-use steward_language::skill::agrees;
-use steward_language::understand::{Answered, Kind, Understood, Why};
+use steward_language::skill::{agrees, sure as sure_of};
+use steward_language::understand::{Act, Answered, Kind, Step, Understood, Why};
+use steward_language::words::words;
 
 /// How long a model may think about a message.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -23,14 +27,14 @@ const ENTITIES: usize = 10;
 impl Talker {
     /// What a message means, with a model's help where that is of use.
     pub(super) async fn read(&self, opened: &Opened) -> Result<(Understood, bool)> {
-        let first = understand(opened, self.house()).await?;
+        let first = about_data(opened, understand(opened, self.house()).await?);
         if sure(&first, &opened.turn.said) {
             return Ok((first, false));
         }
         let Some(other_words) = self.in_other_words(opened).await else { return Ok((first, false)) };
         let said = Turn { said: other_words.clone(), ..opened.turn.clone() };
         let reworded = Opened { turn: said, ..opened.clone() };
-        let mut second = understand(&reworded, self.house()).await?;
+        let mut second = about_data(&reworded, understand(&reworded, self.house()).await?);
         if second.kind != Kind::Act || second.question.is_some() || second.steps.is_empty() {
             return Ok((first, false));
         }
@@ -91,4 +95,64 @@ fn sure(understood: &Understood, said: &str) -> bool {
         (None, Kind::Chat) => said.split_whitespace().count() < 3,
         (None, Kind::OutOfScope) => false,
     }
+}
+
+/// Data that somebody brought along is what their words are about, where nothing else was clearly meant: it came with this very message, or
+/// the words name something in it.
+fn about_data(opened: &Opened, understood: Understood) -> Understood {
+    let topic = opened.reader.domains().find(|topic| topic.name.as_str() == BROUGHT);
+    let (Some(topic), Answered::Nothing) = (topic, understood.answered) else { return understood };
+    let known: BTreeSet<String> = stems(&format!("{} {}", topic.title, topic.description));
+    let named = stems(&opened.turn.said).intersection(&known).count();
+    let came_now = !opened.turn.data.is_empty();
+    let elsewhere = |step: &Step| step.domain.as_ref() != Some(&topic.name);
+    let unclear = match understood.kind {
+        Kind::OutOfScope => true,
+        Kind::Chat => opened.turn.said.split_whitespace().count() > 2,
+        Kind::Help => false,
+        Kind::Act
+            if understood
+                .question
+                .as_ref()
+                .is_some_and(|asked| matches!(asked.why, Why::Meaning | Why::Domain)) =>
+        {
+            true
+        }
+        // A tool that only looks something up is a guess when the words name a column of what was just brought.
+        Kind::Act => {
+            came_now && named > 0 && understood.steps.iter().all(|step| step.read_only && elsewhere(step))
+        }
+    };
+    if !unclear || (named == 0 && !came_now) {
+        return understood;
+    }
+    let sure = sure_of(if named > 0 { 0.8 } else { 0.6 });
+    let step = Step {
+        domain: Some(topic.name.clone()),
+        act: Act::Ask,
+        said: opened.turn.said.clone(),
+        intent: Some(IntentKind::Analyze),
+        confidence: sure,
+        arguments: BTreeMap::new(),
+        target: None,
+        target_field: None,
+        also: Vec::new(),
+        missing: Vec::new(),
+        after: Vec::new(),
+        destructive: false,
+        read_only: true,
+        alternatives: Vec::new(),
+        reasons: vec!["the words are about the data that was brought along".to_owned()],
+    };
+    Understood {
+        confidence: sure,
+        domains: vec![(topic.name.clone(), sure)],
+        steps: vec![step],
+        ..Understood::plain(Kind::Act, "about the data that was brought along")
+    }
+}
+
+/// The stems of the words that say something.
+fn stems(text: &str) -> BTreeSet<String> {
+    words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
 }

@@ -212,6 +212,15 @@ impl Site {
         self.stopping.load(Ordering::Relaxed)
     }
 
+    /// Reads everything that is set up once, beside what is asked, so that the first question does not wait for it.
+    pub fn warm(self: &Arc<Self>) {
+        let site = self.clone();
+        self.work.spawn(async move {
+            let owner = Caller::owner(site.directory.machine_owner().clone());
+            let _whoever_asks_is_told_what_is_wrong = site.talker.reader(&owner, &[]).await;
+        });
+    }
+
     /// Takes nothing new and waits for what runs; what is not done in time is called off and ends with that reason.
     pub async fn drain(&self) {
         self.stopping.store(true, Ordering::Relaxed);

@@ -299,6 +299,12 @@ impl Directory {
         self.clock.now()
     }
 
+    /// Who owns this machine.
+    #[must_use]
+    pub fn machine_owner(&self) -> &UserId {
+        &self.owner
+    }
+
     /// The owner of the machine, when nobody is set up.
     #[must_use]
     pub fn owner(&self) -> Option<Identity> {

@@ -23,6 +23,7 @@ pub(crate) enum Users {
     /// Takes somebody out; their keys open nothing any more.
     Remove {
         /// Who.
+        #[arg(id = "who", value_name = "USER")]
         user: UserId,
     },
 }
@@ -30,6 +31,7 @@ pub(crate) enum Users {
 #[derive(Args)]
 pub(crate) struct AddUser {
     /// Who: a short name without spaces.
+    #[arg(id = "who", value_name = "USER")]
     user: UserId,
     /// Their name for people.
     #[arg(long, default_value = "")]
@@ -55,6 +57,7 @@ pub(crate) enum Keys {
     /// Makes a key and shows it this once.
     Add {
         /// Whose it is.
+        #[arg(id = "who", value_name = "USER")]
         user: UserId,
         /// Its name for people.
         #[arg(long, default_value = "key")]

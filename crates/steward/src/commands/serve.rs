@@ -104,6 +104,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         paint(Tone::Good, "ready"),
         paint(Tone::Quiet, &format!("in {} ms · Ctrl-C ends it", took.as_millis()))
     );
+    site.warm();
     let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let serving = http::serve(listener, router, closing.clone());
     let working = worker(&command, runner, &stop);
