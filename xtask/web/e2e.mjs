@@ -91,7 +91,7 @@ await page.locator('.vega-embed canvas, .vega-embed svg').first().waitFor();
 await page.waitForTimeout(300);
 await shot(page, 'ask-chart');
 await accessible(page, 'ask with a chart');
-await page.getByRole('button', { name: /how this was answered/i }).first().click();
+await page.getByText(/how this was answered/i).first().click();
 await page.getByText(/select/i).first().waitFor();
 done('a chart of an uploaded file, with its SQL');
 await ask(page, 'and by region');
@@ -126,7 +126,7 @@ const started = await page.evaluate(async () => {
 });
 assert.ok(started.task_id, JSON.stringify(started));
 await page.goto(`${own}/#/tasks/${started.task_id}`);
-await page.getByText('look').first().waitFor();
+await page.getByText('look: waiting for a person').first().waitFor({ state: 'attached' });
 await page.getByText(/paused|waits/i).first().waitFor();
 await page.waitForTimeout(500);
 await shot(page, 'workflow');
