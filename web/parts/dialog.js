@@ -3,8 +3,8 @@ import { html, useEffect, useRef, useState } from '../html.js';
 import { Watched, useWatched } from '../store.js';
 import { Icon } from './icons.js';
 
-/** @param {{ title: any, onClose: () => void, children?: any, side?: boolean, wide?: boolean }} props */
-export function Dialog({ title, onClose, children, side, wide }) {
+/** @param {{ title: any, onClose: () => void, children?: any, sheet?: boolean, wide?: boolean }} props */
+export function Dialog({ title, onClose, children, sheet, wide }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
     const dialog = ref.current;
@@ -12,7 +12,7 @@ export function Dialog({ title, onClose, children, side, wide }) {
     dialog?.showModal();
     return () => { dialog?.close(); before?.focus?.(); };
   }, []);
-  return html`<dialog ref=${ref} class="dialog ${side ? 'side' : ''} ${wide ? 'wide' : ''}" aria-labelledby="dialog-title" onCancel=${(/** @type {Event} */ e) => { e.preventDefault(); onClose(); }}
+  return html`<dialog ref=${ref} class="dialog ${sheet ? 'sheet' : ''} ${wide ? 'wide' : ''}" aria-labelledby="dialog-title" onCancel=${(/** @type {Event} */ e) => { e.preventDefault(); onClose(); }}
     onClick=${(/** @type {MouseEvent} */ e) => { if (e.target === ref.current) onClose(); }}>
     <div class="dialog-body"><div class="dialog-head"><h2 id="dialog-title">${title}</h2>
       <button class="icon-button" type="button" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></div>

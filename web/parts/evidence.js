@@ -18,7 +18,7 @@ export function EvidenceDialog({ text, analyses, onClose }) {
     const key = JSON.stringify([one.call_id, one.table, one.column, one.rows, one.operation]);
     return !seen.has(key) && seen.add(key);
   });
-  return html`<${Dialog} side title=${html`Where <span class="number-big">${text}</span> comes from`} onClose=${onClose}>
+  return html`<${Dialog} sheet title=${html`Where <span class="number-big">${text}</span> comes from`} onClose=${onClose}>
     ${found.map(({ one, analysis }, at) => {
       const table = analysis.tables.find((table) => table.name === one.table);
       const sql = analysis.sql.find((sql) => sql.call_id === one.call_id);

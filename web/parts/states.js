@@ -13,19 +13,22 @@ import { Icon } from './icons.js';
 export function useRead(path, { every, on } = {}) {
   const [state, setState] = useState(/** @type {{ path: any, value: any, problem: any, loading: boolean }} */ ({ path, value: null, problem: null, loading: !!path }));
   const [round, again] = useState(0);
+  const busy = useRef(false);
   useEffect(() => {
     if (!path) return;
     const stop = new AbortController();
     setState((s) => ({ path, value: s.path === path ? s.value : null, problem: null, loading: true }));
+    busy.current = true;
     get(path, stop.signal).then(
-      (value) => setState({ path, value, problem: null, loading: false }),
-      (error) => { if (!stop.signal.aborted) setState((s) => ({ ...s, path, problem: asProblem(error), loading: false })); },
+      (value) => { if (!stop.signal.aborted) { busy.current = false; setState({ path, value, problem: null, loading: false }); } },
+      (error) => { if (!stop.signal.aborted) { busy.current = false; setState((s) => ({ ...s, path, problem: asProblem(error), loading: false })); } },
     );
     return () => stop.abort();
   }, [path, round, on]);
   useEffect(() => {
     if (!every) return;
-    const timer = setInterval(() => { if (!document.hidden) again((n) => n + 1); }, every);
+    // A slow answer is waited for, not asked for again and again.
+    const timer = setInterval(() => { if (!document.hidden && !busy.current) again((n) => n + 1); }, every);
     return () => clearInterval(timer);
   }, [every]);
   const current = state.path === path;
@@ -88,9 +91,9 @@ export function Read({ read, lines, kind, children }) {
   return html`<${Skeleton} lines=${lines} kind=${kind} />`;
 }
 
-/** A list that is read page by page. @param {string} path with its query */
-export function usePages(path) {
-  const first = useRead(path);
+/** A list that is read page by page. @param {string} path with its query @param {{ every?: number }} [options] */
+export function usePages(path, options) {
+  const first = useRead(path, options);
   const [more, setMore] = useState(/** @type {{ path: string, items: any[], next: string | null | undefined, busy: boolean }} */ ({ path, items: [], next: undefined, busy: false }));
   const latest = useRef(path);
   latest.current = path;

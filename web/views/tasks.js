@@ -24,9 +24,10 @@ export default function Tasks({ route }) {
 /** @param {{ status: string, start: string | null }} props */
 function List({ status, start }) {
   const [starting, setStarting] = useState(start !== null);
-  const pages = usePages(withQuery('/tasks', { status, limit: 50 }));
-  const busy = pages.items.some((task) => task.status === 'running' || task.status === 'pending');
-  useEffect(() => { const timer = setInterval(() => { if (!document.hidden) pages.reload(); }, busy ? 3000 : 10_000); return () => clearInterval(timer); }, [busy, status]);
+  const [busy, setBusy] = useState(false);
+  const pages = usePages(withQuery('/tasks', { status, limit: 50 }), { every: busy ? 3000 : 10_000 });
+  const some = pages.items.some((task) => task.status === 'running' || task.status === 'pending');
+  useEffect(() => setBusy(some), [some]);
   return html`<${Head} title="Tasks" text="Everything that was asked or run, with each step kept.">
     ${may('run') && html`<button class="button primary" type="button" onClick=${() => setStarting(true)}>
     <${Icon} name="play" size=${15} />Start a workflow</button>`}</${Head}>
