@@ -9,3 +9,4 @@
 pub mod mcp;
 pub mod mcp_house;
 pub mod metrics;
+pub mod slack;
