@@ -113,6 +113,13 @@ impl Api {
         self.read("chat.update", &form).await.map(drop)
     }
 
+    /// Changes a message if that can be done at once: for what the next change makes up for.
+    pub(super) async fn update_soon(&self, channel: &str, ts: &str, post: &Post) -> Result<(), Error> {
+        let mut form = written(To { channel, thread: None }, post);
+        form.push(("ts", ts.to_owned()));
+        self.once("chat.update", &form, &self.bot).await.map(drop)
+    }
+
     /// Says something that only one person sees.
     pub(super) async fn whisper(&self, to: To<'_>, user: &str, text: &str) -> Result<(), Error> {
         let mut form = written(to, &Post { text: text.to_owned(), blocks: Vec::new() });

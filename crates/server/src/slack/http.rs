@@ -27,8 +27,8 @@ pub fn router(slack: Arc<Slack>) -> Router {
         .with_state(slack)
 }
 
-fn refused(status: StatusCode, why: impl ToString) -> Response {
-    (status, why.to_string()).into_response()
+fn refused(status: StatusCode, why: &str) -> Response {
+    (status, why.to_owned()).into_response()
 }
 
 /// The answer to a request that is not Slack's; nothing when it is.
@@ -40,7 +40,7 @@ fn stranger(slack: &Slack, headers: &HeaderMap, body: &[u8]) -> Option<Response>
     let (timestamp, signature) = (header("x-slack-request-timestamp"), header("x-slack-signature"));
     let now = slack.talker.toolbox().house().clock.now();
     let checked = check(secret, timestamp, signature, body, now);
-    checked.err().map(|why| refused(StatusCode::UNAUTHORIZED, why))
+    checked.err().map(|why| refused(StatusCode::UNAUTHORIZED, &why.to_string()))
 }
 
 fn answer(taken: Result<(), Error>) -> Response {

@@ -74,6 +74,9 @@ pub struct Slack {
     turns: Mutex<HashMap<Uuid, Arc<tokio::sync::Mutex<()>>>>,
     room: Semaphore,
     tasks: TaskTracker,
+    /// Nothing more is taken.
+    closed: CancellationToken,
+    /// What runs is dropped.
     stop: CancellationToken,
 }
 
@@ -92,6 +95,7 @@ impl Slack {
             turns: Mutex::default(),
             room: Semaphore::new(options.at_once.max(1)),
             tasks: TaskTracker::new(),
+            closed: CancellationToken::new(),
             stop: CancellationToken::new(),
             options,
         }))
@@ -99,6 +103,7 @@ impl Slack {
 
     /// Takes nothing more, waits for what runs, and drops what is not done in time.
     pub async fn close(&self, within: Duration) {
+        self.closed.cancel();
         self.tasks.close();
         if tokio::time::timeout(within, self.tasks.wait()).await.is_err() {
             self.stop.cancel();
@@ -148,7 +153,7 @@ impl Slack {
     }
 
     fn room_for_more(&self) -> Result<(), Error> {
-        if self.tasks.len() >= BACKLOG || self.stop.is_cancelled() { Err(Error::Full) } else { Ok(()) }
+        if self.tasks.len() >= BACKLOG || self.closed.is_cancelled() { Err(Error::Full) } else { Ok(()) }
     }
 
     /// Does something after Slack was answered, once it is its turn and there is room for it. What goes wrong is said in the log, by

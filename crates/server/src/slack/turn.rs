@@ -237,7 +237,7 @@ async fn say(
                 progress.hear(step);
             }
             // Progress that cannot be shown is no reason to stop.
-            let _shown = api.update(to.channel, ts, &progress.post()).await;
+            let _shown = api.update_soon(to.channel, ts, &progress.post()).await;
         }
     };
     tokio::join!(turn, show).0

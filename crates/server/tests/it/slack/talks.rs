@@ -46,6 +46,22 @@ async fn a_thread_is_one_conversation_also_after_a_restart() {
 }
 
 #[tokio::test]
+async fn what_is_said_in_a_hurry_is_taken_in_its_order() {
+    let office = Office::open().await;
+    office.fake.hold();
+    for text in ["show my open tasks", "mark the first one done"] {
+        let event =
+            json!({ "type": "message", "channel_type": "im", "channel": "D1", "user": "UANA", "text": text });
+        assert_eq!(office.event(&office.envelope(event)).await, 200);
+    }
+    office.fake.let_through();
+    office.slack.idle().await;
+    let posts = office.fake.posts();
+    assert!(posts.len() == 2 && posts[0].all().contains("Call the dentist"), "{posts:#?}");
+    assert_eq!(office.status(1).await, "done", "{}", posts[1].text);
+}
+
+#[tokio::test]
 async fn threads_of_others_and_words_to_others_are_left_alone() {
     let office = Office::with(false, |_, _| {}).await;
     office.fake.write("C1", Some("7.7"), vec![json!({ "user": "UBOB", "ts": "7.7", "text": "lunch?" })]);
@@ -163,7 +179,7 @@ async fn a_thread_is_summarised_from_its_last_hundred_messages() {
             242 => "<@UANA> please send the invoice to Nordwind.".to_owned(),
             _ => format!("Progress report number {number} about the release."),
         };
-        json!({ "user": if number % 2 == 0 { "UANA" } else { "UBOB" }, "ts": format!("50.{number:06}"), "text": text })
+        json!({ "user": if number.is_multiple_of(2) { "UANA" } else { "UBOB" }, "ts": format!("50.{number:06}"), "text": text })
     };
     let mut messages: Vec<Json> = (1..=249).map(said).collect();
     messages.push(json!({ "user": "UBOT", "ts": "50.900000", "text": "Working on it: elephants" }));
