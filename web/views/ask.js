@@ -93,7 +93,7 @@ function TurnView({ turn, last, many, onSay }) {
       ${reply ? html`<div>
         <${ReplyCard} reply=${reply} onSay=${onSay} last=${last && turn.status === 'done'} /></div>`
         : turn.text ? html`<div class=${turn.status === 'running' ? 'telling' : ''}><${Prose} text=${turn.text} /></div>` : null}
-      ${turn.fetching && !reply && html`<${Skeleton} lines=${1} kind="block" label="Loading tables and charts" />`}
+      ${turn.fetching && !reply && html`<${Skeleton} lines=${2} label="Loading tables and charts" />`}
       ${turn.problem && !reply && html`<${Trouble} problem=${turn.problem} retry=${last ? () => onSay(turn.user) : undefined} />`}
       ${turn.stopped && turn.status === 'done' && !reply ? html`<p class="muted stopped">
         <${Icon} name="stop" size=${15} />Stopped. Nothing further was done.${last && turn.user ? html` <button class="quiet-button" type="button" onClick=${() => onSay(turn.user)}>Ask again</button>` : null}</p>` : null}

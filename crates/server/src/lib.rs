@@ -11,3 +11,4 @@ pub mod identity;
 pub mod mcp;
 pub mod mcp_house;
 pub mod metrics;
+pub mod slack;

@@ -1,4 +1,5 @@
-//! The MCP server from outside: over pipes with the library's own client, over HTTP with bytes on a real socket.
+//! The doors from outside: MCP over pipes with the library's own client and over HTTP with bytes on a real socket, Slack over a
+//! server that speaks its Web API.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,4 +12,5 @@
 mod gateway;
 mod http;
 mod pipes;
+mod slack;
 mod wire;

@@ -1,0 +1,227 @@
+//! The door to Slack: people mention Steward or write to it, and are answered in the thread.
+//!
+//! Invariants
+//! - Whoever is not known to [`People`] gets nothing run. Who may approve is asked of [`People`] at the moment a button is pressed.
+//! - A thread is one conversation for each person in it. Its turns are taken in the order in which Slack sent them.
+//! - Slack is answered at once and the work is done afterwards, by tasks that [`Slack::close`] waits for.
+//! - What stands in channels is data. Only what a person says to Steward becomes a turn.
+//!
+//! It does not know who is who, and it holds no conversation itself: that is [`Talker`]'s.
+
+mod api;
+mod error;
+mod event;
+mod http;
+mod mrkdwn;
+mod options;
+mod place;
+mod press;
+mod seen;
+mod show;
+mod signature;
+mod socket;
+mod summary;
+mod table;
+mod turn;
+
+pub use api::MOST_MESSAGES;
+pub use error::Error;
+pub use http::router;
+pub use options::{Options, Secret};
+pub use socket::socket;
+
+use api::Api;
+use seen::Seen;
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use steward_domain::Coded as _;
+use steward_policy::Caller;
+use steward_runtime::converse::Talker;
+use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// The most work that waits; more is given back to Slack, which sends it again.
+const BACKLOG: usize = 1000;
+
+/// Who is who. People are told apart by workspace and person: the same id in another workspace is somebody else.
+pub trait People: Send + Sync {
+    /// Who this is here; nothing for somebody who is not known.
+    fn caller(&self, team: &str, slack_user: &str) -> Option<Caller>;
+    /// Whether they may decide about calls that wait.
+    fn may_approve(&self, team: &str, slack_user: &str) -> bool;
+}
+
+/// The door.
+pub struct Slack {
+    talker: Arc<Talker>,
+    people: Arc<dyn People>,
+    options: Options,
+    api: Api,
+    /// Events and messages that came.
+    seen: Seen,
+    /// Threads that we have a part in, and those that we have none in.
+    threads: Seen,
+    others: Seen,
+    names: Mutex<HashMap<String, String>>,
+    bot: OnceCell<String>,
+    /// Whose turn it is, by conversation or by call.
+    turns: Mutex<HashMap<Uuid, Arc<tokio::sync::Mutex<()>>>>,
+    room: Semaphore,
+    tasks: TaskTracker,
+    /// Nothing more is taken.
+    closed: CancellationToken,
+    /// What runs is dropped.
+    stop: CancellationToken,
+}
+
+impl Slack {
+    /// Over a talker, for these people. Nothing is sent yet.
+    pub fn new(talker: Arc<Talker>, people: Arc<dyn People>, options: Options) -> Result<Arc<Self>, Error> {
+        Ok(Arc::new(Self {
+            talker,
+            people,
+            api: Api::new(&options)?,
+            seen: Seen::default(),
+            threads: Seen::default(),
+            others: Seen::default(),
+            names: Mutex::default(),
+            bot: OnceCell::new(),
+            turns: Mutex::default(),
+            room: Semaphore::new(options.at_once.max(1)),
+            tasks: TaskTracker::new(),
+            closed: CancellationToken::new(),
+            stop: CancellationToken::new(),
+            options,
+        }))
+    }
+
+    /// Takes nothing more, waits for what runs, and drops what is not done in time.
+    pub async fn close(&self, within: Duration) {
+        self.closed.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(within, self.tasks.wait()).await.is_err() {
+            self.stop.cancel();
+            self.tasks.wait().await;
+        }
+    }
+
+    /// Waits until everything that was taken is done.
+    pub async fn idle(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.tasks.reopen();
+    }
+
+    /// Takes an event; what follows is done afterwards.
+    async fn take(self: &Arc<Self>, envelope: &Json) -> Result<(), Error> {
+        if envelope.get("type").and_then(Json::as_str) != Some("event_callback") {
+            return Ok(());
+        }
+        let id = envelope.get("event_id").and_then(Json::as_str).map(|id| format!("event {id}"));
+        if id.as_ref().is_some_and(|id| self.seen.knows(id)) {
+            return Ok(());
+        }
+        let bot = match event::bot(envelope) {
+            Some(bot) => bot,
+            None => self.bot.get_or_try_init(|| self.api.own_user()).await?.clone(),
+        };
+        let Some(message) = event::message(envelope, &bot) else { return Ok(()) };
+        self.room_for_more()?;
+        if id.is_some_and(|id| !self.seen.is_new(&id)) {
+            return Ok(());
+        }
+        // A mention comes twice: as a mention and as a message of the channel.
+        if !self.seen.is_new(&format!("message {} {}", message.place.channel, message.ts)) {
+            return Ok(());
+        }
+        let slack = self.clone();
+        let Some(caller) = self.people.caller(&message.by.team, &message.by.user) else {
+            if message.addressed {
+                self.spawn(None, async move { slack.refuse(message.place.to(), &message.by).await });
+            }
+            return Ok(());
+        };
+        let turn = self.queue(place::id(&message.place, &caller.user, 0).0).await;
+        self.spawn(Some(turn), async move { slack.answer(&message, caller).await });
+        Ok(())
+    }
+
+    fn room_for_more(&self) -> Result<(), Error> {
+        if self.tasks.len() >= BACKLOG || self.closed.is_cancelled() { Err(Error::Full) } else { Ok(()) }
+    }
+
+    /// Does something after Slack was answered, once it is its turn and there is room for it. What goes wrong is said in the log, by
+    /// its code.
+    fn spawn(
+        self: &Arc<Self>,
+        turn: Option<Queued>,
+        work: impl Future<Output = Result<(), Error>> + Send + 'static,
+    ) {
+        let slack = self.clone();
+        self.tasks.spawn(async move {
+            let work = async {
+                let _mine = match turn {
+                    Some(turn) => Some(turn.wait().await),
+                    None => None,
+                };
+                let _room = slack.room.acquire().await;
+                if let Err(error) = Box::pin(work).await {
+                    tracing::warn!(code = error.code(), "a message from Slack could not be answered");
+                }
+            };
+            tokio::select! {
+                () = slack.stop.cancelled() => {}
+                () = work => {}
+            }
+            slack.forget_turns();
+        });
+    }
+
+    /// A place in the queue of a conversation or a call. The order is that of the calls to this function.
+    async fn queue(&self, key: Uuid) -> Queued {
+        let lock = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.entry(key).or_default().clone()
+        };
+        let mut turn: Waits = Box::pin(lock.lock_owned());
+        // Asking once takes the place; the lock is given in the order of asking.
+        let first = tokio::select! {
+            biased;
+            mine = &mut turn => Some(mine),
+            () = std::future::ready(()) => None,
+        };
+        match first {
+            Some(mine) => Queued::Mine(mine),
+            None => Queued::Waits(turn),
+        }
+    }
+
+    /// A queue in which nobody waits needs no lock.
+    fn forget_turns(&self) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, lock| Arc::strong_count(lock) > 1);
+    }
+}
+
+type Waits = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
+
+/// A place in a queue.
+enum Queued {
+    Mine(OwnedMutexGuard<()>),
+    Waits(Waits),
+}
+
+impl Queued {
+    async fn wait(self) -> OwnedMutexGuard<()> {
+        match self {
+            Self::Mine(mine) => mine,
+            Self::Waits(turn) => turn.await,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! From a thread in Slack to a conversation of Steward.
+//!
+//! Invariants
+//! - The id follows from workspace, channel, thread and person, so nothing has to be remembered: after a restart the same thread
+//!   leads to the same conversation. It is one for each person, because nobody reads another's conversation.
+//! - The marks of the last messages are kept with the conversation: what was taken once is not taken again, not even by the
+//!   process that comes after this one.
+
+use super::error::Error;
+use super::event::Place;
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+use steward_domain::{
+    Check as _, Conversation, ConversationId, ConversationStatus, DomainName, JsonObject, UserId, Valid,
+};
+use steward_runtime::ask::House;
+use steward_store::{Change, Commit, Scope};
+
+/// How many marks are kept.
+const MARKS: usize = 50;
+/// How often a thread may begin anew after its conversation was archived or deleted.
+const GENERATIONS: u32 = 100;
+
+/// The conversation of a person in a place; each generation follows one that was archived or deleted.
+pub(super) fn id(place: &Place, user: &UserId, generation: u32) -> ConversationId {
+    let Place { team, channel, thread } = place;
+    let parts = json!(["steward slack conversation", team, channel, thread, user, generation]);
+    let hash = Sha256::digest(parts.to_string());
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(hash.iter()) {
+        *to = *from;
+    }
+    ConversationId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+/// The conversation that goes on here, if one does.
+pub(super) async fn current(
+    house: &House,
+    place: &Place,
+    user: &UserId,
+) -> Result<Option<Valid<Conversation>>, Error> {
+    Ok(find(house, place, user).await?.1)
+}
+
+async fn find(
+    house: &House,
+    place: &Place,
+    user: &UserId,
+) -> Result<(u32, Option<Valid<Conversation>>), Error> {
+    let scope = Scope::User(user.clone());
+    for generation in 0..GENERATIONS {
+        match house.store.conversation(&scope, id(place, user, generation)).await? {
+            None => return Ok((generation, None)),
+            Some(found) if found.status == ConversationStatus::Active => {
+                return Ok((generation, Some(found)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok((GENERATIONS, None))
+}
+
+/// The conversation to go on with, begun when there is none; nothing when this message was taken before. Whoever calls this holds
+/// the place's turn.
+pub(super) async fn take(
+    house: &House,
+    place: &Place,
+    user: &UserId,
+    ts: &str,
+) -> Result<Option<ConversationId>, Error> {
+    let now = house.clock.now();
+    let (generation, found) = find(house, place, user).await?;
+    let conversation = match found {
+        Some(known) => {
+            let mut marks = marks(&known.metadata);
+            if marks.iter().any(|mark| mark == ts) {
+                return Ok(None);
+            }
+            marks.push(ts.to_owned());
+            marks.drain(..marks.len().saturating_sub(MARKS));
+            known.with(|conversation| conversation.metadata = metadata(place, &marks))?
+        }
+        None => Conversation {
+            id: id(place, user, generation),
+            user_id: user.clone(),
+            application_domain: DomainName::new("generic")?,
+            created_at: now,
+            updated_at: now,
+            status: ConversationStatus::Active,
+            metadata: metadata(place, &[ts.to_owned()]),
+        }
+        .validate()?,
+    };
+    let id = conversation.id;
+    let commit = Commit::new(user.clone(), id).change(Change::PutConversation(conversation));
+    house.store.commit(&Scope::User(user.clone()), commit).await?;
+    Ok(Some(id))
+}
+
+fn metadata(place: &Place, marks: &[String]) -> JsonObject {
+    let mut metadata = JsonObject::new();
+    metadata.insert("slack".to_owned(), json!({ "place": place, "marks": marks }));
+    metadata
+}
+
+fn marks(metadata: &JsonObject) -> Vec<String> {
+    let marks = metadata.get("slack").and_then(|slack| slack.get("marks")).and_then(Json::as_array);
+    marks.into_iter().flatten().filter_map(|mark| mark.as_str().map(str::to_owned)).collect()
+}

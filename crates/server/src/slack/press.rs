@@ -1,0 +1,141 @@
+//! Buttons: an answer to a question, a decision over a call that waits.
+//!
+//! Invariants
+//! - A question is answered by the person who was asked, and only while it is the last thing that was said to them: an old "Yes"
+//!   never agrees to a newer question.
+//! - A call is decided by people who may approve, and only the call that was shown: its task and its digest must be those of the
+//!   button. Everybody else is told so, where only they see it.
+
+use super::api::{Post, To};
+use super::error::Error;
+use super::event::Press;
+use super::mrkdwn::escape;
+use super::show::{self, ANSWER, ANSWERS, APPROVE, Choice, Decision, REJECT};
+use super::{Slack, turn};
+use serde_json::Value as Json;
+use std::sync::Arc;
+use steward_domain::{Label, Role};
+use steward_language::answer::tell;
+use steward_policy::Caller;
+use steward_runtime::converse::Turn;
+use steward_store::Scope;
+
+impl Slack {
+    /// Takes a button that was pressed; what follows is done afterwards.
+    pub(super) async fn press(self: &Arc<Self>, press: Press) -> Result<(), Error> {
+        self.room_for_more()?;
+        let slack = self.clone();
+        if press.action.starts_with(ANSWER) {
+            let Ok(choice) = serde_json::from_str::<Choice>(&press.value) else { return Ok(()) };
+            let caller = self.people.caller(&press.by.team, &press.by.user);
+            let key = caller.as_ref().map(|caller| super::place::id(&choice.place, &caller.user, 0).0);
+            let turn = self.queue(key.unwrap_or(choice.task.0)).await;
+            self.spawn(Some(turn), async move { slack.chosen(&press, &choice, caller).await });
+        } else if press.action == APPROVE || press.action == REJECT {
+            let Ok(decision) = serde_json::from_str::<Decision>(&press.value) else { return Ok(()) };
+            let turn = self.queue(decision.task.0).await;
+            self.spawn(Some(turn), async move { slack.decided(&press, &decision).await });
+        }
+        Ok(())
+    }
+
+    async fn whisper(&self, press: &Press, text: &str) -> Result<(), Error> {
+        self.api.whisper(press.to(), &press.by.user, text).await
+    }
+
+    fn stranger(&self) -> String {
+        format!("I do not know you yet. Please ask {} to add you.", self.options.contact)
+    }
+
+    async fn chosen(&self, press: &Press, choice: &Choice, caller: Option<Caller>) -> Result<(), Error> {
+        if press.by != choice.asked {
+            let text =
+                format!("This question was put to <@{}>. Mention me to ask your own.", choice.asked.user);
+            return self.whisper(press, &text).await;
+        }
+        let Some(caller) = caller else { return self.whisper(press, &self.stranger()).await };
+        let Some(conversation) = self.conversation(&choice.place, &caller).await? else {
+            return self.whisper(press, "This conversation has ended. Mention me to begin anew.").await;
+        };
+        let scope = Scope::User(caller.user.clone());
+        let window = self.talker.toolbox().house().store.window(&scope, conversation, 2).await?;
+        let last = window.iter().rev().find(|message| message.role == Role::Agent);
+        let asked =
+            last.filter(|last| last.metadata.get("request_id") == Some(&serde_json::json!(choice.task)));
+        let offered = asked
+            .and_then(|last| last.metadata.get("question")?.pointer(&format!("/options/{}", choice.option)));
+        let text = |name: &str| offered.and_then(|offered| offered.get(name)?.as_str()).map(str::to_owned);
+        let (Some(label), Some(said)) = (text("label"), text("say")) else {
+            return self
+                .whisper(press, "This question is no longer open: something was said after it.")
+                .await;
+        };
+        let mut blocks: Vec<Json> = press.blocks.clone();
+        blocks.retain(|block| block.get("block_id").and_then(Json::as_str) != Some(ANSWERS));
+        blocks.push(show::context(&format!("<@{}> chose: {}", press.by.user, escape(&label))));
+        // Buttons that stay are told apart by the check above, so a failure here does no harm.
+        let _changed =
+            self.api.update(&press.channel, &press.ts, &Post { text: escape(&label), blocks }).await;
+        let ts = self.api.post(choice.place.to(), &show::Progress::default().post()).await?;
+        let data = self.options.data.clone();
+        let turn = Turn { said, conversation: Some(conversation), caller, data };
+        self.converse(&turn, &choice.place, &choice.asked, &ts).await
+    }
+
+    async fn decided(&self, press: &Press, decision: &Decision) -> Result<(), Error> {
+        let Some(caller) = self.people.caller(&press.by.team, &press.by.user) else {
+            return self.whisper(press, &self.stranger()).await;
+        };
+        if !self.people.may_approve(&press.by.team, &press.by.user) {
+            let text = format!(
+                "You may not decide about this. Somebody who may approve has to; {} knows who.",
+                self.options.contact
+            );
+            return self.whisper(press, &text).await;
+        }
+        let (toolbox, scope) = (self.talker.toolbox(), Scope::User(decision.owner.clone()));
+        let approvals = toolbox.approvals();
+        let waiting = approvals.list(&scope).await?;
+        let shown = waiting.iter().find(|call| call.task == decision.task && call.digest == decision.digest);
+        let Some(call) = shown else {
+            let text = "This call no longer waits: it was decided already, or its time ran out.";
+            return self.replace(press.to(), &press.ts, &show::words(text)).await;
+        };
+        if approvals.is_run(&scope, decision.task).await? {
+            let text = format!("This is a run: decide with `steward approvals approve {}`.", decision.task);
+            return self.whisper(press, &text).await;
+        }
+        let by = Label::new(format!("{} in Slack ({})", caller.user, press.by.user))
+            .or_else(|_| Label::new(caller.user.as_str()))?;
+        let who = format!("<@{}>", press.by.user);
+        let tool = escape(&call.tool);
+        if press.action == REJECT {
+            approvals.reject(&scope, decision.task, &by, "").await?;
+            return self.note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called.")).await;
+        }
+        self.note(press, &format!("✓ `{tool}` was approved by {who}.")).await?;
+        let made = approvals.approve(toolbox.desk(), &scope, decision.task, &by, &caller).await;
+        let told = match made {
+            Ok(receipt) => {
+                let told = tell(None, receipt.output.structured.as_ref(), &receipt.output.words());
+                if told.text.trim().is_empty() { format!("{} was called.", call.tool) } else { told.text }
+            }
+            Err(error) => turn::sorry(&error.into()),
+        };
+        self.api.post(press.to(), &show::words(&told)).await.map(drop)
+    }
+
+    /// Puts the decision in the place of the buttons; what was shown stays.
+    async fn note(&self, press: &Press, text: &str) -> Result<(), Error> {
+        let mut blocks: Vec<Json> = press.blocks.clone();
+        blocks.retain(|block| block.get("type").and_then(Json::as_str) != Some("actions"));
+        blocks.push(show::section(text));
+        self.replace(press.to(), &press.ts, &Post { text: text.to_owned(), blocks }).await
+    }
+}
+
+impl Press {
+    fn to(&self) -> To<'_> {
+        To { channel: &self.channel, thread: self.thread.as_deref() }
+    }
+}

@@ -1,0 +1,51 @@
+//! What came already. Bounded: the oldest is forgotten first.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// How much is remembered.
+const MOST: usize = 10_000;
+
+/// Names that came before.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Mutex<(HashSet<String>, VecDeque<String>)>);
+
+impl Seen {
+    /// Remembers a name, and says whether it is new.
+    pub(super) fn is_new(&self, name: &str) -> bool {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, order) = &mut *seen;
+        if !known.insert(name.to_owned()) {
+            return false;
+        }
+        order.push_back(name.to_owned());
+        if order.len() > MOST
+            && let Some(oldest) = order.pop_front()
+        {
+            known.remove(&oldest);
+        }
+        true
+    }
+
+    /// Whether it came before.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.contains(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_is_forgotten_first_and_nothing_grows() {
+        let seen = Seen::default();
+        assert!(seen.is_new("first"));
+        assert!(!seen.is_new("first") && seen.knows("first"));
+        for number in 0..MOST {
+            assert!(seen.is_new(&number.to_string()));
+        }
+        assert!(!seen.knows("first") && seen.knows("0"));
+        assert_eq!(seen.0.lock().unwrap().0.len(), MOST);
+    }
+}

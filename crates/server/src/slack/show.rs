@@ -1,0 +1,247 @@
+//! A reply as Slack shows it: words, tables, buttons, and beneath them what it rests on.
+//!
+//! Invariant: a button carries what it is bound to, the exact task, and nothing that it would make true: what is said or called is
+//! read from the store when it is pressed.
+
+use super::api::Post;
+use super::event::{Person, Place};
+use super::mrkdwn::{escape, fixed, mrkdwn, pieces};
+use super::table::Rows;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use steward_domain::{TaskId, UserId};
+use steward_runtime::converse::{Asked, Heard, Outcome, Reply};
+use steward_runtime::toolbox::Waiting;
+
+/// The most letters of one block.
+const BLOCK: usize = 2900;
+/// The most tables that a message shows.
+const TABLES: usize = 5;
+/// The most buttons.
+const BUTTONS: usize = 10;
+/// The most letters on a button.
+const BUTTON: usize = 72;
+/// The most blocks of arguments: who approves must see all of them.
+const ARGUMENTS: usize = 40;
+/// The block with the buttons of a question.
+pub(super) const ANSWERS: &str = "steward.answers";
+/// What the buttons are called.
+pub(super) const ANSWER: &str = "steward.answer";
+pub(super) const APPROVE: &str = "steward.approve";
+pub(super) const REJECT: &str = "steward.reject";
+
+/// What a button of a question is bound to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Choice {
+    /// The turn that asked.
+    pub(super) task: TaskId,
+    /// Which answer, from 0.
+    pub(super) option: usize,
+    pub(super) place: Place,
+    /// Who was asked.
+    pub(super) asked: Person,
+}
+
+/// What a button of an approval is bound to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Decision {
+    /// The call that waits.
+    pub(super) task: TaskId,
+    /// For whom it would be made.
+    pub(super) owner: UserId,
+    /// What was shown.
+    pub(super) digest: String,
+}
+
+/// A file that goes with a message.
+pub(super) struct Attached {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+pub(super) fn section(text: &str) -> Json {
+    json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
+}
+
+pub(super) fn context(text: &str) -> Json {
+    let text: String = text.chars().take(BLOCK).collect();
+    json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": text }] })
+}
+
+fn button(label: &str, action: &str, value: &impl Serialize, style: Option<&str>) -> Json {
+    let short: String = label.chars().take(BUTTON).collect();
+    let label = if short.len() < label.len() { format!("{short}…") } else { short };
+    let mut button = json!({ "type": "button", "action_id": action, "value": json!(value).to_string(),
+        "text": { "type": "plain_text", "text": label, "emoji": false } });
+    if let (Some(style), Some(button)) = (style, button.as_object_mut()) {
+        button.insert("style".to_owned(), style.into());
+    }
+    button
+}
+
+/// Words only.
+pub(super) fn words(text: &str) -> Post {
+    let text = mrkdwn(text);
+    let blocks = pieces(&text, BLOCK).iter().take(10).map(|piece| section(piece)).collect();
+    Post { text: text.chars().take(BLOCK).collect(), blocks }
+}
+
+/// The reply to somebody, with the files that go with it.
+pub(super) fn reply(reply: &Reply, place: &Place, asked: &Person) -> (Post, Vec<Attached>) {
+    let mut post = words(&reply.response.answer);
+    let mut files = Vec::new();
+    // The first table is the answer; the others led to it.
+    let first = reply.analyses.iter().filter_map(|answer| answer.tables.first());
+    let of_analysis = first.map(|shown| {
+        let columns = shown.frame.fields.iter().map(|field| field.name.clone()).collect();
+        let rows = shown.frame.rows.iter().map(|row| row.iter().map(|cell| cell.plain()).collect()).collect();
+        Rows::new(shown.title.clone(), columns, rows)
+    });
+    let tables = reply.tables.iter().map(Rows::from).chain(of_analysis).filter(|rows| !rows.is_small());
+    for (place, rows) in tables.take(TABLES).enumerate() {
+        let drawn = rows.draw();
+        let title = if rows.title.is_empty() { format!("Table {}", place + 1) } else { rows.title.clone() };
+        if let Some(text) = &drawn.text {
+            post.blocks.push(section(&fixed(text)));
+        }
+        if let Some(bytes) = drawn.csv {
+            files.push(Attached { name: file_name(&title, "csv"), title, bytes });
+        }
+    }
+    for chart in reply.analyses.iter().flat_map(|answer| &answer.charts) {
+        let title = chart.spec.title.clone();
+        files.push(Attached { name: file_name(&title, "png"), title, bytes: chart.drawn.png.clone() });
+    }
+    if let Some(question) = &reply.question {
+        post.blocks.extend(answers(question, reply.task_id, place, asked));
+    }
+    post.blocks.extend(beneath(reply));
+    (post, files)
+}
+
+/// The buttons of a question.
+fn answers(question: &Asked, task: TaskId, place: &Place, asked: &Person) -> Option<Json> {
+    let buttons: Vec<Json> = question
+        .options
+        .iter()
+        .take(BUTTONS)
+        .enumerate()
+        .map(|(option, offered)| {
+            let bound = Choice { task, option, place: place.clone(), asked: asked.clone() };
+            button(&offered.label, &format!("{ANSWER}.{option}"), &bound, None)
+        })
+        .collect();
+    (!buttons.is_empty()).then(|| json!({ "type": "actions", "block_id": ANSWERS, "elements": buttons }))
+}
+
+/// What the answer rests on, and what to ask next.
+fn beneath(reply: &Reply) -> Vec<Json> {
+    let mut blocks = Vec::new();
+    let answered = matches!(reply.outcome, Outcome::Answered | Outcome::Partial | Outcome::NotFound);
+    if answered && !reply.response.sources.is_empty() {
+        let sources: Vec<&str> = reply.response.sources.iter().map(|source| source.as_str()).collect();
+        let confidence = json!(reply.response.confidence);
+        let partial = if reply.response.partial_results { " · a part is missing" } else { "" };
+        let seconds = std::time::Duration::from_millis(reply.response.total_execution_time_ms).as_secs_f64();
+        blocks.push(context(&format!(
+            "Sources: {} · confidence {}{partial} · {seconds:.1} s · task `{}`",
+            escape(&sources.join(", ")),
+            confidence.as_str().unwrap_or("low"),
+            reply.task_id
+        )));
+    }
+    if !reply.response.suggestions.is_empty() {
+        let lines: Vec<String> =
+            reply.response.suggestions.iter().map(|text| format!("• {}", escape(text))).collect();
+        blocks.push(context(&format!("You could ask next:\n{}", lines.join("\n"))));
+    }
+    blocks
+}
+
+/// A call that waits, with exactly what it would be made with. Nothing is left out: what does not fit is not decided here.
+pub(super) fn waiting(call: &Waiting) -> Post {
+    let tool = escape(&call.tool);
+    let text =
+        format!("Approval needed: `{tool}` for {}. {}", escape(call.user.as_str()), escape(&call.reason));
+    let mut blocks = vec![section(&format!(":raised_hand: *{text}*"))];
+    let shown = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+    let arguments = pieces(&shown, BLOCK / 2);
+    if arguments.len() > ARGUMENTS {
+        blocks.push(section(&format!(
+            "It is too large to be shown here: `steward approvals approve {}`",
+            call.task
+        )));
+        return Post { text, blocks };
+    }
+    blocks.extend(arguments.iter().map(|piece| section(&fixed(piece))));
+    let from = call
+        .provenance
+        .iter()
+        .map(|(name, from)| format!("{name}: {}", from.as_str().unwrap_or("untrusted")));
+    let from = from.collect::<Vec<_>>().join(", ");
+    blocks.push(context(&escape(&format!(
+        "Where it comes from: {from} · task {} · until {}",
+        call.task, call.until
+    ))));
+    let bound = Decision { task: call.task, owner: call.user.clone(), digest: call.digest.clone() };
+    blocks.push(json!({ "type": "actions", "elements": [
+        button("Approve", APPROVE, &bound, Some("primary")), button("Reject", REJECT, &bound, Some("danger")),
+    ] }));
+    Post { text, blocks }
+}
+
+/// What happens while somebody waits.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    steps: Vec<(String, Option<(bool, f64)>)>,
+}
+
+impl Progress {
+    pub(super) fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Understood { steps } => self.steps = steps.into_iter().map(|what| (what, None)).collect(),
+            Heard::Began { step, what } => {
+                if self.steps.get(step).is_none() {
+                    self.steps.push((what, None));
+                }
+            }
+            Heard::Ended { step, well, took } => {
+                if let Some((_, ended)) = self.steps.get_mut(step) {
+                    *ended = Some((well, took.as_secs_f64()));
+                }
+            }
+        }
+    }
+
+    pub(super) fn post(&self) -> Post {
+        let mut text = "Working on it …".to_owned();
+        for (what, ended) in self.steps.iter().take(20) {
+            let what = escape(what);
+            text.push_str(&match ended {
+                None => format!("\n… {what}"),
+                Some((true, seconds)) => format!("\n✓ {what} ({seconds:.1} s)"),
+                Some((false, seconds)) => format!("\n✗ {what} ({seconds:.1} s)"),
+            });
+        }
+        let text: String = text.chars().take(BLOCK).collect();
+        Post { blocks: vec![section(&text)], text }
+    }
+}
+
+fn file_name(title: &str, ending: &str) -> String {
+    let mut name = String::new();
+    for letter in title.chars().take(60) {
+        match letter {
+            letter if letter.is_alphanumeric() => name.extend(letter.to_lowercase()),
+            _ if !name.is_empty() && !name.ends_with('_') => name.push('_'),
+            _ => {}
+        }
+    }
+    let name = name.trim_matches('_');
+    format!("{}.{ending}", if name.is_empty() { "steward" } else { name })
+}
+
+#[cfg(test)]
+#[path = "show_tests.rs"]
+mod tests;

@@ -1,0 +1,244 @@
+//! A message becomes a turn: who says it, in which conversation, what is shown meanwhile, and how the answer comes back.
+//!
+//! Invariants
+//! - Nothing is run for somebody who is not known here, and nothing is run that nobody could be told about: when the first message
+//!   cannot be posted, the turn is not taken.
+//! - What changes on the way is shown at most once a second, and never after the answer.
+
+use super::api::{Api, File, Post, To};
+use super::error::Error;
+use super::event::{Message, Person, Place};
+use super::mrkdwn::plain;
+use super::{Slack, place, show, summary};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::PoisonError;
+use std::time::Duration;
+use steward_domain::{Coded as _, ConversationId};
+use steward_policy::Caller;
+use steward_runtime::converse::{Heard, Reply, Talker, Turn};
+use steward_store::Scope;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// The longest request (S1), in characters.
+const LONGEST: usize = 2000;
+/// The most names that are remembered.
+const NAMES: usize = 5000;
+
+impl Place {
+    pub(super) fn to(&self) -> To<'_> {
+        To { channel: &self.channel, thread: self.thread.as_deref() }
+    }
+
+    fn key(&self) -> String {
+        format!("{}/{}", self.channel, self.thread.as_deref().unwrap_or_default())
+    }
+}
+
+impl Slack {
+    /// Says to somebody who is not known here what to do about it.
+    pub(super) async fn refuse(&self, to: To<'_>, person: &Person) -> Result<(), Error> {
+        let text = format!(
+            "Hello <@{}>! I do not know you yet, so I have not done anything. Please ask {} to add you (workspace {}, person {}).",
+            person.user, self.options.contact, person.team, person.user
+        );
+        self.api.post(to, &Post { text, blocks: Vec::new() }).await.map(drop)
+    }
+
+    /// Answers a message. Whoever calls this holds the turn of the place.
+    pub(super) async fn answer(&self, message: &Message, caller: Caller) -> Result<(), Error> {
+        if !message.addressed && (message.to_others || !self.takes_part(message, &caller).await?) {
+            return Ok(());
+        }
+        let names = self.names(&message.text).await;
+        let said = plain(&message.text, |id| names.get(id).cloned()).trim().to_owned();
+        let said = if said.is_empty() { "help".to_owned() } else { said };
+        let taken =
+            place::take(self.talker.toolbox().house(), &message.place, &caller.user, &message.ts).await?;
+        let Some(conversation) = taken else { return Ok(()) };
+        let to = message.place.to();
+        if said.chars().count() > LONGEST {
+            let text = format!(
+                "This is too long for me: please say it in at most {LONGEST} characters, or put the data in a file."
+            );
+            return self.api.post(to, &show::words(&text)).await.map(drop);
+        }
+        let ts = self.api.post(to, &show::Progress::default().post()).await?;
+        self.threads.is_new(&message.place.key());
+        match summary::wanted(&said, message.in_thread) {
+            Some(wanted) => {
+                let told = self.summary(wanted, message, caller).await;
+                let post = show::words(&told.unwrap_or_else(|error| sorry(&error)));
+                self.replace(to, &ts, &post).await
+            }
+            None => {
+                let data = self.options.data.clone();
+                let turn = Turn { said, conversation: Some(conversation), caller, data };
+                self.converse(&turn, &message.place, &message.by, &ts).await
+            }
+        }
+    }
+
+    /// Takes the turn and puts the answer in the place of the message that showed the progress.
+    pub(super) async fn converse(
+        &self,
+        turn: &Turn,
+        place: &Place,
+        asked: &Person,
+        ts: &str,
+    ) -> Result<(), Error> {
+        let to = place.to();
+        let said = say(&self.talker, turn, &self.api, (to, ts), self.options.progress_every);
+        let reply = match Box::pin(said).await {
+            Ok(reply) => reply,
+            Err(error) => return self.replace(to, ts, &show::words(&sorry(&error.into()))).await,
+        };
+        let (post, files) = show::reply(&reply, place, asked);
+        self.replace(to, ts, &post).await?;
+        for file in files {
+            let show::Attached { name, title, bytes } = file;
+            if let Err(error) = self.api.upload(to, File { name: &name, title: &title, bytes }).await {
+                let text = format!("{name} could not be uploaded. {error}");
+                self.api.post(to, &show::words(&text)).await?;
+            }
+        }
+        self.ask_for_approval(&reply, turn, to).await
+    }
+
+    /// Shows each call that waits, with the buttons that decide about it.
+    async fn ask_for_approval(&self, reply: &Reply, turn: &Turn, to: To<'_>) -> Result<(), Error> {
+        if reply.waiting.is_empty() {
+            return Ok(());
+        }
+        let scope = Scope::User(turn.caller.user.clone());
+        let waiting = self.talker.toolbox().approvals().list(&scope).await?;
+        for call in waiting.iter().filter(|call| reply.waiting.contains(&call.task)) {
+            self.api.post(to, &show::waiting(call)).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts something in the place of a message; when Slack does not take it, the words alone are said anew.
+    pub(super) async fn replace(&self, to: To<'_>, ts: &str, post: &Post) -> Result<(), Error> {
+        match self.api.update(to.channel, ts, post).await {
+            Err(Error::Refused { .. }) => {
+                let words = Post { text: post.text.clone(), blocks: Vec::new() };
+                self.api.post(to, &words).await.map(drop)
+            }
+            done => done,
+        }
+    }
+
+    /// Whether we have a part in the thread that a message stands in: we wrote there, or this person spoke with us there.
+    async fn takes_part(&self, message: &Message, caller: &Caller) -> Result<bool, Error> {
+        let key = message.place.key();
+        if self.threads.knows(&key) {
+            return Ok(true);
+        }
+        if self.others.knows(&key) {
+            return Ok(false);
+        }
+        let house = self.talker.toolbox().house();
+        let known = place::current(house, &message.place, &caller.user).await?.is_some();
+        let ours = known || {
+            let (messages, _) = self.api.messages(message.place.to()).await?;
+            let by = |message: &Json| message.get("user").and_then(Json::as_str).map(str::to_owned);
+            messages.iter().any(|said| by(said).as_deref() == Some(message.bot.as_str()))
+        };
+        if ours {
+            self.threads.is_new(&key)
+        } else {
+            self.others.is_new(&key)
+        };
+        Ok(ours)
+    }
+
+    /// The names of the people who are mentioned.
+    pub(super) async fn names(&self, text: &str) -> HashMap<String, String> {
+        let mut names = HashMap::new();
+        for mention in text.split("<@").skip(1).take(50) {
+            let id: String = mention.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
+            if !id.is_empty() && !names.contains_key(&id) {
+                let name = self.name(&id).await;
+                names.insert(id, name);
+            }
+        }
+        names
+    }
+
+    /// The name of a person; the id when there is none to be had.
+    pub(super) async fn name(&self, user: &str) -> String {
+        let known = self.names.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
+        if let Some(name) = known {
+            return name;
+        }
+        let Ok(name) = self.api.name(user).await else { return user.to_owned() };
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() >= NAMES {
+            names.clear();
+        }
+        names.insert(user.to_owned(), name.clone());
+        name
+    }
+
+    /// The conversation of a person here, if it goes on.
+    pub(super) async fn conversation(
+        &self,
+        at: &Place,
+        caller: &Caller,
+    ) -> Result<Option<ConversationId>, Error> {
+        let found = place::current(self.talker.toolbox().house(), at, &caller.user).await?;
+        Ok(found.map(|conversation| conversation.id))
+    }
+}
+
+/// What is said when something could not be done.
+pub(super) fn sorry(error: &Error) -> String {
+    format!("I could not do this. {error} (`{}`)", error.code())
+}
+
+/// Takes a turn while its progress is shown. An update that is under way is waited for, so that it never lands on the answer.
+async fn say(
+    talker: &Talker,
+    turn: &Turn,
+    api: &Api,
+    (to, ts): (To<'_>, &str),
+    every: Duration,
+) -> Result<Reply, steward_runtime::Error> {
+    let (tell, mut heard) = mpsc::unbounded_channel::<Heard>();
+    let done = CancellationToken::new();
+    let watch = move |step: Heard| {
+        let _nobody_listens_after_the_end = tell.send(step);
+    };
+    let said: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(talker.say(turn, &watch));
+    let turn = async {
+        let reply = said.await;
+        done.cancel();
+        reply
+    };
+    let show = async {
+        let mut progress = show::Progress::default();
+        loop {
+            let first = tokio::select! {
+                biased;
+                () = done.cancelled() => return,
+                step = heard.recv() => step,
+            };
+            // What comes within the pause is shown together.
+            tokio::select! {
+                () = done.cancelled() => return,
+                () = tokio::time::sleep(every) => {}
+            }
+            let Some(first) = first else { return };
+            progress.hear(first);
+            while let Ok(step) = heard.try_recv() {
+                progress.hear(step);
+            }
+            // Progress that cannot be shown is no reason to stop.
+            let _shown = api.update_soon(to.channel, ts, &progress.post()).await;
+        }
+    };
+    tokio::join!(turn, show).0
+}
