@@ -4,7 +4,8 @@ import { url } from './api.js';
 
 /**
  * @param {string} path the path below the API, or a whole path as the server names it
- * @param {Record<string, (data: any, id: string) => void>} on what to do with each kind of event; `done` and `lost` end it
+ * @param {Record<string, (data: any, id: string) => void>} on what to do with each kind of event; `done` and `lost` end it,
+ *   `away` and `back` tell that the connection broke and is there again
  * @returns {() => void} stops following
  */
 export function follow(path, on) {
@@ -12,7 +13,7 @@ export function follow(path, on) {
   let over = false;
   const end = () => { over = true; source.close(); };
   for (const kind of Object.keys(on)) {
-    if (kind === 'lost' || kind === 'done') continue;
+    if (['lost', 'done', 'away', 'back'].includes(kind)) continue;
     source.addEventListener(kind, (event) => {
       if (over) return;
       const { data, lastEventId } = /** @type {MessageEvent} */ (event);
@@ -23,10 +24,12 @@ export function follow(path, on) {
   }
   source.addEventListener('done', () => { if (!over) { end(); on.done?.({}, ''); } });
   source.addEventListener('error', () => {
-    // While it is only reconnecting there is nothing to do.
-    if (over || source.readyState !== EventSource.CLOSED) return;
+    if (over) return;
+    // While it is only reconnecting there is nothing to do but to say so.
+    if (source.readyState !== EventSource.CLOSED) { on.away?.({}, ''); return; }
     end();
     on.lost?.({}, '');
   });
+  source.addEventListener('open', () => { if (!over) on.back?.({}, ''); });
   return end;
 }

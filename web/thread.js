@@ -7,7 +7,7 @@ import { follow } from './stream.js';
 /** @typedef {{ what: string, state: string, milliseconds?: number }} LiveStep */
 /**
  * @typedef {{ key: string, user: string, at: string, files: Upload[], status: 'running' | 'done', turn_id?: string, steps: LiveStep[], text: string,
- *   reply?: Reply, problem?: Problem, stopped?: boolean, task_id?: string | null, fetching?: boolean }} Turn
+ *   reply?: Reply, problem?: Problem, stopped?: boolean, away?: boolean, task_id?: string | null, fetching?: boolean }} Turn
  */
 
 const RUNNING = 'steward.running';
@@ -109,6 +109,8 @@ export class Thread {
       problem: (problem) => { turn.problem = new Problem(problem); tell(); },
       done: () => this.end(turn, {}),
       lost: () => this.ask(turn),
+      away: () => { turn.away = true; tell(); },
+      back: () => { if (turn.away) { turn.away = false; tell(); } },
     });
     tell();
   }
@@ -147,6 +149,7 @@ export class Thread {
     this.unfollow = null;
     forget();
     turn.status = 'done';
+    turn.away = false;
     if (problem) turn.problem = problem;
     if (stopped) turn.stopped = true;
     if (turn.reply || turn.problem) turn.stopped = turn.reply ? false : turn.stopped;

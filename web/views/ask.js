@@ -93,6 +93,7 @@ function TurnView({ turn, last, many, onSay }) {
       ${reply ? html`<div>
         <${ReplyCard} reply=${reply} onSay=${onSay} last=${last && turn.status === 'done'} /></div>`
         : turn.text ? html`<div class=${turn.status === 'running' ? 'telling' : ''}><${Prose} text=${turn.text} /></div>` : null}
+      ${turn.away && html`<p class="note warn" role="status"><${Icon} name="warn" size=${16} /><span>The connection is lost. Trying again…</span></p>`}
       ${turn.fetching && !reply && html`<${Skeleton} lines=${2} label="Loading tables and charts" />`}
       ${turn.problem && !reply && html`<${Trouble} problem=${turn.problem} retry=${last ? () => onSay(turn.user) : undefined} />`}
       ${turn.stopped && turn.status === 'done' && !reply ? html`<p class="muted stopped">
