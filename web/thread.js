@@ -164,7 +164,9 @@ export class Thread {
     if (!id || this.id === id) return;
     this.id = id;
     threads.set(id, this);
-    if (fresh === this) fresh = new Thread(null);
+    // Only while it is the one being looked at: somebody may have begun anew meanwhile.
+    if (fresh !== this) return;
+    fresh = new Thread(null);
     this.onNamed?.(id);
   }
 }

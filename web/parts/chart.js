@@ -93,6 +93,8 @@ function dressed(given, wide) {
   const lying = single ? layDown(spec, wide) : null;
   plainAxes(spec);
   delete spec.title;
+  // A chart says what to draw, not how the library is to behave.
+  delete spec.usermeta;
   spec.background = 'transparent';
   if (single) { spec.width = 'container'; spec.height = lying ?? (narrow ? 220 : 260); spec.autosize = { type: 'fit', contains: 'padding', resize: true }; }
   if (single && spec.mark && typeof spec.mark === 'object' && spec.mark.type === 'bar') spec.mark = { cornerRadiusEnd: 3, ...spec.mark };
