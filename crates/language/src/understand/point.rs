@@ -111,6 +111,12 @@ fn choice(recent: &Recent) -> Choice {
 
 /// Those of a type that were shown together last.
 fn group(recent: &[Recent]) -> Vec<&Recent> {
+    // A list that was shown keeps its order, however often one of it is spoken of afterwards.
+    let mut listed: Vec<&Recent> = recent.iter().filter(|one| one.place.is_some()).collect();
+    if listed.len() > 1 {
+        listed.sort_by_key(|one| one.place);
+        return listed;
+    }
     let mut times: Vec<u64> = recent.iter().map(|one| one.last).collect();
     times.sort_unstable();
     let shown = times.windows(2).rev().find_map(|pair| match pair {
@@ -127,7 +133,10 @@ fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
     match place {
         // Nothing at that place: there is no such thing.
         Place::Nth(number) => {
-            some(number.checked_sub(1).and_then(|at| shown.get(at)).copied().into_iter().collect())
+            let listed = shown.iter().any(|one| one.place.is_some());
+            let found = shown.iter().find(|one| one.place == Some(number)).copied();
+            let counted = number.checked_sub(1).and_then(|at| shown.get(at)).copied();
+            some(if listed { found } else { counted }.into_iter().collect())
         }
         Place::Last => some(shown.last().copied().into_iter().collect()),
         Place::First(count) => some(shown.into_iter().take(count).collect()),

@@ -14,8 +14,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt as _;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,7 +52,9 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
             Err(problem) => problem.into_response(),
         }
     };
-    let mut response = REQUEST.scope(id.as_str().into(), answer).await;
+    let answered = AssertUnwindSafe(REQUEST.scope(id.as_str().into(), answer)).catch_unwind().await;
+    // A bug in one answer is told, and nobody else hears of it.
+    let mut response = answered.unwrap_or_else(|_| Problem::bug().into_response());
     if let Some(origin) =
         origin.filter(|origin| site.options.origins.iter().any(|known| *origin == known.as_str()))
     {

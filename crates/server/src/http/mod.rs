@@ -19,6 +19,7 @@ mod conversations;
 mod door;
 mod extract;
 mod listen;
+mod members;
 mod openai;
 mod openapi;
 mod page;
@@ -35,6 +36,7 @@ pub use listen::serve;
 
 use crate::identity::{Directory, Identity};
 use crate::mcp;
+use crate::slack::Slack;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{Method, StatusCode};
@@ -286,7 +288,7 @@ impl Paging {
 const BODY: usize = 1024 * 1024;
 
 /// All routes behind the door.
-pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
+pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Arc<Slack>>) -> Router {
     let mut api = Api::new();
     turns::routes(&mut api);
     conversations::routes(&mut api);
@@ -318,7 +320,13 @@ pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY));
     let mcp = mcp_router(site, gateway);
-    routes.with_state(site.clone()).merge(mcp).layer(from_fn_with_state(site.clone(), door::admit))
+    // Slack shows who it is by its own signature.
+    let slack = slack.map_or_else(Router::new, crate::slack::router);
+    routes
+        .with_state(site.clone())
+        .merge(mcp)
+        .merge(slack)
+        .layer(from_fn_with_state(site.clone(), door::admit))
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.

@@ -88,6 +88,13 @@ impl Problem {
         Self { retry_after: Some(seconds.max(1)), ..problem }
     }
 
+    /// We made a mistake.
+    pub(super) fn bug() -> Self {
+        let detail =
+            "Steward made a mistake here. What was asked for may not have been done; the log has the details";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "WEB021", detail)
+    }
+
     /// This server stops.
     pub(super) fn stopping() -> Self {
         let problem = Self::new(

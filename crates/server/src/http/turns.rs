@@ -15,10 +15,12 @@ use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
+use futures_util::FutureExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -225,7 +227,12 @@ impl Site {
         self.turns.live.lock().unwrap_or_else(PoisonError::into_inner).insert(live.id, live.clone());
         let (site, one) = (self.clone(), live.clone());
         self.work.spawn(async move {
-            site.work_on(&turn, &one).await;
+            if AssertUnwindSafe(site.work_on(&turn, &one)).catch_unwind().await.is_err() {
+                // Whoever listens is told, and nobody waits for ever.
+                let problem = json!(Problem::bug().told());
+                one.tell("problem", &problem);
+                one.end(Standing::Failed, problem, site.clock().monotonic());
+            }
             drop(place);
         });
         Ok(live)

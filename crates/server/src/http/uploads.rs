@@ -13,9 +13,11 @@ use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::routing::{delete, get, post};
+use futures_util::FutureExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steward_analysis::session::Session;
@@ -169,7 +171,11 @@ async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) 
     let path = here.join(&name);
     tokio::fs::write(&path, bytes).await.map_err(failed)?;
     let late = |_| Problem::input(format!("{name} could not be looked over within {} s", LOOK.as_secs()));
-    let tables = tokio::time::timeout(LOOK, look(site, &path)).await.map_err(late)??;
+    // A file that is not what it says may break its reader; that is the file's fault.
+    let looked = AssertUnwindSafe(look(site, &path)).catch_unwind();
+    let looked = tokio::time::timeout(LOOK, looked).await.map_err(late)?;
+    let tables = looked
+        .map_err(|_| Problem::input(format!("{name} cannot be read: it is not what its ending says")))??;
     let upload = Upload { id, name, bytes: bytes.len() as u64, tables };
     let about = serde_json::to_vec(&upload).unwrap_or_default();
     tokio::fs::write(here.join(ABOUT), about).await.map_err(failed)?;

@@ -86,13 +86,6 @@ impl Slack {
         let Some(caller) = self.people.caller(&press.by.team, &press.by.user) else {
             return self.whisper(press, &self.stranger()).await;
         };
-        if !self.people.may_approve(&press.by.team, &press.by.user) {
-            let text = format!(
-                "You may not decide about this. Somebody who may approve has to; {} knows who.",
-                self.options.contact
-            );
-            return self.whisper(press, &text).await;
-        }
         let (toolbox, scope) = (self.talker.toolbox(), Scope::User(decision.owner.clone()));
         let approvals = toolbox.approvals();
         let waiting = approvals.list(&scope).await?;
@@ -101,10 +94,22 @@ impl Slack {
             let text = "This call no longer waits: it was decided already, or its time ran out.";
             return self.replace(press.to(), &press.ts, &show::words(text)).await;
         };
+        if !self.people.may_approve(&press.by.team, &press.by.user, &call.tool) {
+            let text = format!(
+                "You may not decide about this. Somebody who may approve has to; {} knows who.",
+                self.options.contact
+            );
+            return self.whisper(press, &text).await;
+        }
         if approvals.is_run(&scope, decision.task).await? {
             let text = format!("This is a run: decide with `steward approvals approve {}`.", decision.task);
             return self.whisper(press, &text).await;
         }
+        // It is made with what its owner holds, not with what the one who agrees does.
+        let Some(owner) = self.people.owner(&decision.owner) else {
+            let text = format!("{} is not let in any more. Reject the call.", decision.owner);
+            return self.whisper(press, &text).await;
+        };
         let by = Label::new(format!("{} in Slack ({})", caller.user, press.by.user))
             .or_else(|_| Label::new(caller.user.as_str()))?;
         let who = format!("<@{}>", press.by.user);
@@ -114,7 +119,7 @@ impl Slack {
             return self.note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called.")).await;
         }
         self.note(press, &format!("✓ `{tool}` was approved by {who}.")).await?;
-        let made = approvals.approve(toolbox.desk(), &scope, decision.task, &by, &caller).await;
+        let made = approvals.approve(toolbox.desk(), &scope, decision.task, &by, &owner).await;
         let told = match made {
             Ok(receipt) => {
                 let told = tell(None, receipt.output.structured.as_ref(), &receipt.output.words());

@@ -15,6 +15,7 @@ use steward_server::http::{self, Options, Parts, Site};
 use steward_server::identity::Directory;
 use steward_server::mcp::Gateway;
 use steward_server::mcp_house::{Exposure, HouseGateway};
+use steward_server::slack;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Args)]
@@ -92,7 +93,9 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         context.settings.user.clone(),
         Exposure::default(),
     ));
-    let router = http::router(&site, gateway);
+    let slack = slack::Options::from_variables(|name| std::env::var(name).ok())?;
+    let slack = slack.map(|options| site.slack(options)).transpose()?;
+    let router = http::router(&site, gateway, slack.clone());
     let address = SocketAddr::new(command.listen, command.port);
     let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
         Failure::user("WEB020", format!("{address}: {error}. Choose another with --port"))
@@ -108,6 +111,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let serving = http::serve(listener, router, closing.clone());
     let working = worker(&command, runner, &stop);
+    let socket = socket(slack.clone(), stop.clone());
     let following = toolbox.follow(|change| {
         if let steward_tools::config::Change::Refused { problems, .. } = change {
             eprintln!("the configuration is left as it was:\n{problems}");
@@ -117,12 +121,16 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let ended = tokio::select! {
         ended = &mut serving => ended.map_err(Failure::unexpected),
         ended = &mut working => ended,
+        ended = socket => ended,
         () = async { following.await; std::future::pending::<()>().await } => Ok(()),
         () = super::stopped() => {
             eprintln!("{}", paint(Tone::Quiet, "ending: what runs comes to its end"));
             stop.cancel();
             let drained = async {
                 // Whoever waits for an answer still gets it, and whoever asks whether it is ready is told no.
+                if let Some(slack) = &slack {
+                    slack.close(Duration::from_secs(command.drain)).await;
+                }
                 site.drain().await;
                 closing.cancel();
             };
@@ -166,6 +174,15 @@ fn shown(context: &Context) -> http::Shown {
         "home": context.home.path,
     });
     Arc::new(move || document.clone())
+}
+
+/// Listens to Slack over a socket of our own, where that is set up.
+async fn socket(slack: Option<Arc<slack::Slack>>, stop: CancellationToken) -> Result<(), Failure> {
+    let wants = std::env::var("STEWARD_SLACK_APP_TOKEN").is_ok_and(|token| !token.trim().is_empty());
+    match slack {
+        Some(slack) if wants => Ok(slack::socket(slack, stop).await?),
+        _ => std::future::pending().await,
+    }
 }
 
 /// Works off the queue beside the requests, until it is stopped.

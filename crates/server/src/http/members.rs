@@ -1,0 +1,36 @@
+//! People of Slack as users of this house.
+
+use super::{Shared, Site};
+use crate::identity::{By, Right};
+use crate::slack::{self, People, Slack};
+use std::sync::Arc;
+use steward_domain::UserId;
+use steward_policy::Caller;
+
+/// Who is who, from the directory.
+struct Members(Shared);
+
+impl People for Members {
+    fn caller(&self, team: &str, slack_user: &str) -> Option<Caller> {
+        self.0.directory.by_slack(team, slack_user).map(|identity| self.0.caller(&identity))
+    }
+
+    fn owner(&self, user: &UserId) -> Option<Caller> {
+        self.0.directory.named(user, By::Token).map(|identity| self.0.caller(&identity))
+    }
+
+    fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool {
+        let member = self.0.directory.by_slack(team, slack_user);
+        member.is_some_and(|member| member.may(Right::Approve) && member.approves(tool))
+    }
+}
+
+impl Site {
+    /// Slack, over the same conversations and for the same people.
+    ///
+    /// # Errors
+    /// When what is set up for it cannot work.
+    pub fn slack(self: &Arc<Self>, options: slack::Options) -> Result<Arc<Slack>, slack::Error> {
+        Slack::new(self.talker.clone(), Arc::new(Members(self.clone())), options)
+    }
+}
