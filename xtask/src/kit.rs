@@ -18,7 +18,10 @@ const NPM: &[&str] = &[
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
+    "axe-core@4.14.0",
     "emulate@0.12.2",
+    "playwright-core@1.65.0",
+    "typescript@7.0.2",
 ];
 
 /// Some of them need a newer Node than many machines have, so the kit brings its own.

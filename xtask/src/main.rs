@@ -12,6 +12,7 @@ mod mcp;
 mod postgres;
 mod process;
 mod test;
+mod web;
 
 use clap::{Parser, Subcommand};
 
@@ -30,6 +31,7 @@ enum Chore {
     /// All of the above and every test, with the services they need. `./test` calls this.
     Test {
         /// Only the tests of these crates (`store`, `journal`, …); `mcp` is the official suite and inspector against ours,
+        /// `web` the server and its page from outside,
         /// `live-model` a real language model (1 GB to download, never among the others).
         crates: Vec<String>,
     },

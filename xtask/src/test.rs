@@ -3,7 +3,7 @@
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 use crate::process::{command, root};
-use crate::{kit, mcp};
+use crate::{kit, mcp, web};
 use anyhow::{Result, bail};
 
 pub(crate) fn run(names: &[String]) -> Result<()> {
@@ -13,24 +13,36 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     {
         return crate::live_model::test();
     }
-    // `mcp` is no crate: it stands for what others say about our side of that protocol.
-    let crates: Vec<&String> = names.iter().filter(|name| *name != "mcp").collect();
+    // `mcp` and `web` are no crates: they stand for what others say about our side of those protocols. `web:PART` is one part.
+    let foreign = |name: &&String| **name == "mcp" || name.split(':').next() == Some("web");
+    let (others, crates): (Vec<&String>, Vec<&String>) = names.iter().partition(foreign);
     if !names.is_empty() && crates.is_empty() {
-        return mcp::build_and_run();
+        return beside(&others);
     }
     if names.is_empty() {
         crate::check::run()?;
     }
     let kit = kit::folder()?;
     cargo_test(&crates, &kit)?;
-    if crates.len() < names.len() {
-        mcp::build_and_run()?;
-    }
+    beside(&others)?;
     if names.is_empty() {
         mcp::test(&kit)?;
+        web::test(&kit, None)?;
         crate::process::run(&["python3", "-m", "unittest", "discover", "-s", "examples/apps"])?;
         // In a process of its own: this one's program may have been built anew under it.
         crate::process::run(&["cargo", "xtask", "crash", "--kills", "20", "--rounds", "2"])?;
+    }
+    Ok(())
+}
+
+/// What others say.
+fn beside(names: &[&String]) -> Result<()> {
+    for name in names {
+        match name.split_once(':') {
+            Some((_, part)) => web::build_and_run(Some(part))?,
+            None if *name == "web" => web::build_and_run(None)?,
+            None => mcp::build_and_run()?,
+        }
     }
     Ok(())
 }

@@ -154,6 +154,10 @@ class Server:
             self.steward("init")
             if apps:
                 self._examples()
+        # What the encoder worked out for one server is good for the next.
+        self.cache = os.environ.get("STEWARD_WEB_CACHE")
+        if self.cache and Path(self.cache, "vectors").exists():
+            shutil.copytree(self.cache, self.home / "cache", dirs_exist_ok=True)
 
     def _examples(self):
         for folder, into in [("apps/config", "config"), ("workflows", "workflows"), ("agents", "agents")]:
@@ -228,6 +232,8 @@ class Server:
 
     def __exit__(self, *_):
         self.stop()
+        if self.cache and not Path(self.cache, "vectors").exists() and (self.home / "cache").exists():
+            shutil.copytree(self.home / "cache", self.cache, dirs_exist_ok=True)
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 

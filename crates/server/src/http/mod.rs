@@ -103,6 +103,7 @@ pub struct Site {
     options: Options,
     turns: turns::Turns,
     histories: openai::Histories,
+    uploading: tokio::sync::Semaphore,
     a2a: a2a::Tasks,
     limiter: door::Limiter,
     /// Work that outlives its request.
@@ -151,6 +152,7 @@ impl Site {
             shown,
             options,
             histories: openai::Histories::default(),
+            uploading: tokio::sync::Semaphore::new(uploads::AT_ONCE),
             a2a: a2a::Tasks::default(),
             limiter: door::Limiter::default(),
             work: TaskTracker::new(),

@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{ConversationId, SemanticVersion, ToolName};
 use steward_runtime::run::Standing;
 use steward_tools::select::{Entry, Index, Past, Request};
@@ -38,6 +38,12 @@ const EMBEDDINGS: &str = "steward-embed";
 const SURE: f32 = 0.35;
 /// Texts that are embedded at once.
 const TEXTS: usize = 256;
+/// The longest text that is embedded, in bytes; the encoder reads the first few hundred words.
+const LONGEST: usize = 32_000;
+/// Tools that a client may bring.
+const TOOLS: usize = 128;
+/// Sets of tools whose index is kept.
+const INDEXES: usize = 32;
 /// Histories that are recognised.
 const HISTORIES: usize = 10_000;
 
@@ -198,11 +204,25 @@ fn text(content: &Value) -> String {
 #[derive(Default)]
 pub(super) struct Histories {
     known: Mutex<HashMap<[u8; 32], ConversationId>>,
+    /// The tools that clients bring with every request, ready to be chosen from.
+    indexes: Mutex<HashMap<[u8; 32], Arc<Index>>>,
 }
 
 impl Histories {
     fn get(&self, key: &[u8; 32]) -> Option<ConversationId> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    }
+
+    fn index(&self, key: &[u8; 32]) -> Option<Arc<Index>> {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn keep_index(&self, key: [u8; 32], index: Arc<Index>) {
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if indexes.len() >= INDEXES {
+            indexes.clear();
+        }
+        indexes.insert(key, index);
     }
 
     fn keep(&self, key: [u8; 32], id: ConversationId) {
@@ -242,7 +262,6 @@ impl Site {
         let mut names: HashMap<String, String> = HashMap::new();
         let entries: Vec<Entry> = tools
             .iter()
-            .take(128)
             .filter_map(|tool| {
                 let (name, description, parameters) = match &tool.function {
                     Some(function) => (&function.name, &function.description, &function.parameters),
@@ -268,21 +287,42 @@ impl Site {
                 })
             })
             .collect();
-        let (encoder, said) = (self.house().encoder.clone(), said.to_owned());
+        let key: [u8; 32] = {
+            let mut hash = Sha256::new();
+            for entry in &entries {
+                hash.update(format!("{}\n{}\n{:?}\n", entry.name, entry.description, entry.parameter_schema));
+            }
+            hash.finalize().into()
+        };
+        let (known, encoder, said) =
+            (self.histories.index(&key), self.house().encoder.clone(), said.to_owned());
         let chosen = tokio::task::spawn_blocking(move || {
-            let mut index = Index::new(encoder);
-            index.update(&entries).ok()?;
+            let index = match known {
+                Some(index) => index,
+                None => {
+                    let mut index = Index::new(encoder);
+                    index.update(&entries).ok()?;
+                    Arc::new(index)
+                }
+            };
             let found = index.select(&Request { limit: 1, ..Request::new(&said) });
-            let best = found.candidates.into_iter().next()?;
-            let fits = best.confidence >= SURE && best.arguments.missing.is_empty();
-            fits.then(|| (best.tool.to_string(), Value::Object(best.arguments.arguments).to_string()))
+            let best = found.candidates.into_iter().next();
+            let fits = best.filter(|best| best.confidence >= SURE && best.arguments.missing.is_empty());
+            let call =
+                fits.map(|best| (best.tool.to_string(), Value::Object(best.arguments.arguments).to_string()));
+            Some((index, call))
         });
-        let (name, arguments) = chosen.await.ok()??;
+        let (index, call) = chosen.await.ok()??;
+        self.histories.keep_index(key, index);
+        let (name, arguments) = call?;
         Some((names.remove(&name)?, arguments))
     }
 
     /// What can be told at once, before a stream is begun: then it has a status.
-    fn fits(&self, identity: &Identity, model: &str, messages: &[Said]) -> Result<(), Problem> {
+    fn fits(&self, identity: &Identity, model: &str, messages: &[Said], tools: usize) -> Result<(), Problem> {
+        if tools > TOOLS {
+            return Err(Problem::input(format!("tools: at most {TOOLS} at once")));
+        }
         let agent = model.strip_prefix("steward/").filter(|agent| plain(agent) && identity.runs(agent));
         if model != MODEL
             && !agent.is_some_and(|agent| self.runner.defined().1.iter().any(|known| known == agent))
@@ -399,7 +439,7 @@ async fn completions(
     Who(identity): Who,
     Input(wanted): Input<Completion>,
 ) -> Result<Response, Wrong> {
-    site.fits(&identity, &wanted.model, &wanted.messages)?;
+    site.fits(&identity, &wanted.model, &wanted.messages, wanted.tools.as_ref().map_or(0, Vec::len))?;
     let id = format!("chatcmpl-{}", site.new_id()?.simple());
     let created = site.now().micros() / 1_000_000;
     let model = wanted.model.clone();
@@ -525,7 +565,7 @@ async fn responses(
             .map_err(|error| Problem::input(format!("input: {error}")))?,
         _ => return Err(Problem::input("input: words, or a list of messages").into()),
     };
-    site.fits(&identity, &wanted.model, &messages)?;
+    site.fits(&identity, &wanted.model, &messages, wanted.tools.as_ref().map_or(0, Vec::len))?;
     let conversation = match wanted.previous_response_id.as_deref() {
         None => None,
         // After a call of the client's own tool there may be no conversation yet.
@@ -619,6 +659,9 @@ async fn embeddings(
         }
         _ => return Err(Problem::input("input: a text, or a list of texts").into()),
     };
+    if let Some(long) = texts.iter().find(|text| text.len() > LONGEST) {
+        return Err(steward_runtime::Error::TooLong { bytes: long.len(), most: LONGEST }.into());
+    }
     if texts.is_empty() || texts.len() > TEXTS || texts.iter().any(String::is_empty) {
         return Err(Problem::input(format!("input: 1 to {TEXTS} texts, none of them empty")).into());
     }

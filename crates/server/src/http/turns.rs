@@ -34,6 +34,8 @@ use uuid::Uuid;
 const KEPT: Duration = Duration::from_secs(900);
 /// Turns that are remembered.
 const MOST: usize = 10_000;
+/// The longest message, in bytes; whoever holds conversations takes no more.
+const LONGEST: usize = 100_000;
 /// Words that are told at once.
 const PIECE: usize = 24;
 
@@ -184,6 +186,13 @@ pub(super) fn routes(api: &mut Api) {
 impl Site {
     /// What was said, ready to be worked on.
     pub(super) fn turn(&self, identity: &Identity, say: &Say) -> Result<Turn, Problem> {
+        if say.message.trim().is_empty() {
+            return Err(steward_runtime::Error::NothingSaid.into());
+        }
+        if say.message.len() > LONGEST {
+            let (bytes, most) = (say.message.len(), LONGEST);
+            return Err(steward_runtime::Error::TooLong { bytes, most }.into());
+        }
         if say.data.len() > 20 {
             return Err(Problem::input("data: at most 20 sources at once"));
         }

@@ -26,6 +26,8 @@ use uuid::Uuid;
 
 /// The largest file.
 const LARGEST: usize = 100 * 1024 * 1024;
+/// Files that come at once.
+pub(super) const AT_ONCE: usize = 4;
 /// The most files that one person keeps.
 const MOST: usize = 200;
 /// How long a look at a file may take.
@@ -134,6 +136,10 @@ async fn take(
     request: Request,
 ) -> Result<(StatusCode, Json<Upload>), Problem> {
     let name = plain(&name)?;
+    // A file is held in memory until it is kept, so only a few come at once.
+    let Ok(_place) = site.uploading.try_acquire() else {
+        return Err(Problem::busy(format!("{AT_ONCE} files are being brought. Try again in a moment"), 2));
+    };
     let bytes = whole(request, &site).await?;
     if bytes.is_empty() {
         return Err(Problem::input("the file is empty"));

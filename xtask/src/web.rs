@@ -1,0 +1,59 @@
+//! `cargo xtask test web`: the server and its page, tested from outside by programs that others wrote: Chromium, axe, schemathesis, the
+//! official clients of OpenAI and A2A. The scripts are in `xtask/web`.
+
+use crate::kit;
+use crate::process::{built, command, is_root, root, run, within};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What the scripts need from PyPI.
+const PYTHON: &[&str] =
+    &["openai==3.49.0", "schemathesis==4.32.5", "cryptography==50.0.2", "a2a-sdk==1.3.0", "httpx==0.28.1"];
+
+/// Builds what is tested, then tests it. `only` names one part.
+pub(crate) fn build_and_run(only: Option<&str>) -> Result<()> {
+    run(&["cargo", "build", "--quiet", "--workspace", "--bins", "--examples"])?;
+    test(&kit::folder()?, only)
+}
+
+/// Tests what was built before.
+pub(crate) fn test(kit: &Path, only: Option<&str>) -> Result<()> {
+    let python = kit::python(PYTHON)?;
+    let chromium = chromium()?;
+    let pictures = root().join("target/pictures");
+    let mut all = command(python);
+    all.arg("-B").arg(root().join("xtask/web/all.py")).arg(built("debug").join("steward"));
+    all.arg("--kit").arg(kit).arg("--chromium").arg(chromium).arg("--pictures").arg(&pictures);
+    all.args(only.map(|name| ["--only", name]).into_iter().flatten()).current_dir(root());
+    let status = all.status().context("python3 could not be started")?;
+    ensure!(status.success(), "the server failed its tests from outside");
+    eprintln!("pictures of the page are in {}", pictures.strip_prefix(root()).unwrap_or(&pictures).display());
+    types(kit)
+}
+
+/// The page's own types hold.
+fn types(kit: &Path) -> Result<()> {
+    let compiler = kit::node_program(kit, "typescript", "bin/tsc")?;
+    let mut check = kit::node(kit)?;
+    check.arg(compiler).args(["--noEmit", "--project", "web/jsconfig.json"]).current_dir(root());
+    let outcome = within(Duration::from_secs(120), &mut check)?;
+    ensure!(outcome.status.success(), "the types of web/ do not hold:\n{}{}", outcome.stdout, outcome.stderr);
+    Ok(())
+}
+
+/// The browser of this machine; Debian's is installed where that is possible.
+fn chromium() -> Result<PathBuf> {
+    let known = || {
+        let places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+        let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+        named.into_iter().chain(places.map(PathBuf::from)).find(|path| path.exists())
+    };
+    if known().is_none() && is_root() {
+        let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium";
+        eprintln!("installing chromium");
+        let _the_next_line_says_what_is_missing =
+            within(Duration::from_secs(600), command("sh").args(["-c", install]));
+    }
+    known().context("the page is tested in Chromium: apt-get install chromium, or name it in CHROMIUM")
+}
