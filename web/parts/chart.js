@@ -73,7 +73,8 @@ function layDown(spec, width) {
   delete encoding.xOffset;
   if (xOffset) encoding.yOffset = xOffset;
   const series = xOffset ? new Set((data?.values ?? []).map((/** @type {any} */ row) => row[xOffset.field])).size : 1;
-  return Math.max(160, names.length * Math.max(24, series * 13) + 56);
+  const legend = encoding.color ? 60 : 0;
+  return Math.max(160, names.length * Math.max(24, series * 13) + 56 + legend);
 }
 
 /** Whether it is one drawing, which may take the width that there is. @param {any} spec */
@@ -97,14 +98,20 @@ function dressed(given, wide) {
   delete spec.usermeta;
   spec.background = 'transparent';
   if (single) { spec.width = 'container'; spec.height = lying ?? (narrow ? 220 : 260); spec.autosize = { type: 'fit', contains: 'padding', resize: true }; }
-  if (single && spec.mark && typeof spec.mark === 'object' && spec.mark.type === 'bar') spec.mark = { cornerRadiusEnd: 3, ...spec.mark };
+  // Bars between two edges and bars on top of each other keep their corners.
+  const alone = !spec.encoding?.x2 && (!spec.encoding?.color || spec.encoding?.xOffset || spec.encoding?.yOffset);
+  if (single && alone && spec.mark?.type === 'bar') spec.mark = { cornerRadiusEnd: 3, ...spec.mark };
+  if (spec.mark?.type === 'arc') spec.mark = { ...spec.mark, innerRadius: { expr: 'min(width, height) / 2 * 0.6' } };
+  const ramp = [colour('--accent-soft'), colour('--chart-1')];
   const text = { labelColor: colour('--muted'), titleColor: colour('--muted'), labelFont: 'system-ui, sans-serif', titleFont: 'system-ui, sans-serif', labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 };
   spec.config = {
     ...spec.config, font: 'system-ui, sans-serif', view: { stroke: null },
     axis: { ...text, gridColor: colour('--line'), domainColor: colour('--line-strong'), tickColor: colour('--line-strong'), titlePadding: 8, labelPadding: 5, ticks: false },
-    axisX: { grid: !!lying, domain: !lying, labelAngle: 0, labelOverlap: 'greedy', labelFlush: false, labelLimit: narrow ? 90 : 140 }, axisQuantitative: { tickCount: narrow ? 4 : 6 }, axisY: { grid: !lying, domain: !!lying, labelLimit: narrow ? 120 : 170 }, legend: { ...text, orient: 'bottom', symbolType: 'circle' }, header: text,
-    line: { strokeWidth: 2.5 }, point: { size: 55, filled: true }, mark: { color: colour('--chart-1') },
-    range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((at) => colour(`--chart-${at}`)) },
+    axisX: { domain: !lying, labelAngle: 0, labelOverlap: 'greedy', labelFlush: false, labelLimit: narrow ? 90 : 140 }, 
+    axisQuantitative: { tickCount: narrow ? 4 : 6 }, axisTemporal: { grid: false }, axisY: { domain: !!lying, labelLimit: narrow ? 120 : 170 },
+    legend: { ...text, orient: 'bottom', symbolType: 'circle', columns: narrow ? 2 : 4 }, header: text,
+    line: { strokeWidth: 2.5 }, rule: { color: colour('--muted') }, boxplot: { rule: { color: colour('--muted') }, size: 22 }, point: { size: 55, filled: true }, mark: { color: colour('--chart-1') },
+    range: { category: [1, 2, 3, 4, 5, 6, 7, 8].map((at) => colour(`--chart-${at}`)), ramp, heatmap: ramp },
   };
   return spec;
 }
