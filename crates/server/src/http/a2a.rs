@@ -140,7 +140,7 @@ pub(super) fn routes(api: &mut Api) {
     api.post("/", "The same as /a2a, for agents that know the address only")
         .takes::<serde_json::Map<String, Value>>()
         .gives_object(200, "The JSON-RPC answer, or events.")
-        .to(post(call).get(super::page::serve));
+        .to(post(call));
     api.post("/a2a", "Talk to it as another agent: JSON-RPC of A2A 1.0 and 0.3")
         .takes::<serde_json::Map<String, Value>>()
         .gives_object(200, "The JSON-RPC answer, or events.")

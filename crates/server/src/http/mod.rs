@@ -316,6 +316,7 @@ pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Ar
         async move { ([("content-type", "application/json")], document.to_string()) }
     };
     let routes = routes
+        .route("/", get(page::serve))
         .route("/openapi.json", get(described))
         .route("/metrics", get(metrics))
         .fallback(page::serve)
