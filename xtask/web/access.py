@@ -47,7 +47,7 @@ class House:
         for role in ROLES:
             server.steward("users", "add", f"u_{role}", "--role", role)
         server.steward("users", "add", "gone", "--role", "owner")
-        server.steward("users", "add", "off", "--role", "owner")
+        server.steward("users", "add", "lena", "--role", "owner")
         self.ada = server.key("ada")[1]
         # Each is (key, the rights that it must have); no rights at all is 401.
         self.identities = {"no key": (None, None), "a wrong key": ("stw_aaaaaaaaaa_" + "b" * 43, None), "no key at all": ("x", None)}
@@ -62,8 +62,8 @@ class House:
         old, key = server.key("u_owner", "--days", "1")
         self.identities["a key that ran out"] = (key, None)
         self._in_keys(old, "expires_at", "2020-01-01T00:00:00Z")
-        self.identities["somebody disabled"] = (server.key("off")[1], None)
-        self._disable("off")
+        self.identities["somebody disabled"] = (server.key("lena")[1], None)
+        self._disable("lena")
         self.identities["somebody removed"] = (server.key("gone")[1], None)
         server.steward("users", "remove", "gone")
 

@@ -62,7 +62,7 @@ class Answer:
         return f"{self.status} {self.kind} {self.body[:300]!r}"
 
 
-def request(base, method, path, body=None, headers=None, key=None, timeout=60):
+def request(base, method, path, body=None, headers=None, key=None, timeout=120):
     """One request on a connection of its own. A dict or list is sent as JSON."""
     address = urllib.parse.urlsplit(base)
     headers = dict(headers or {})
@@ -76,6 +76,8 @@ def request(base, method, path, body=None, headers=None, key=None, timeout=60):
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
         return Answer(answer.status, answer.getheaders(), answer.read())
+    except TimeoutError as error:
+        raise TimeoutError(f"{method} {path}: no answer within {timeout} s") from error
     finally:
         connection.close()
 

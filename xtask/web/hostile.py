@@ -73,7 +73,7 @@ def names(to):
     """A name of a file stays a name."""
     good = b"a,b\n1,2\n"
     before = {one["id"] for one in to("GET", "/api/v1/uploads").json()["items"]}
-    for name in ["../../../x.csv", "/etc/cron.d/x.csv", "..\\..\\x.csv", "a\x00b.csv", "a\r\nSet-Cookie: x.csv", "é" * 90 + ".csv", "𠀀" * 96 + ".csv", "a b.csv", "~root.csv", "$(id).csv"]:
+    for name in ["../../../x.csv", "/etc/cron.d/x.csv", "..\\..\\x.csv", "a\x00b.csv", "a\r\nSet-Cookie: x.csv", "é" * 90 + ".csv", "𠀀" * 96 + ".csv", "a b.csv", "~root.csv", "$(id).csv", "a" * 300 + ".csv"]:
         got = upload(to, name, good)
         if got.status == 201:
             kept = got.json()["name"]
@@ -83,7 +83,7 @@ def names(to):
             to.check(not any("\n" in value or "x.csv" in value for value in told), f"{name[:20]!r} reaches no header", told)
         else:
             to.refused(f"an upload named {name[:20]!r}", got)
-    for name in ["x.sh", "x", "", ".", "..", "....", ".csv.exe", "about.upload", "x.csv/", "x.html", "x.svg", "a" * 300 + ".csv"]:
+    for name in ["x.sh", "x", "", ".", "..", "....", ".csv.exe", "about.upload", "x.csv/", "x.html", "x.svg"]:
         to.refused(f"an upload named {name[:20]!r}", upload(to, name, good))
     to.refused("an upload without a name", to("POST", "/api/v1/uploads", good))
     to.refused("an empty upload", upload(to, "x.csv", b""))
@@ -355,6 +355,7 @@ def slow(to):
 
 
 def everything(to):
+    to("POST", "/api/v1/ask", {"message": "What is on my to-do list?"}, timeout=300)  # The first answer starts everything.
     for part in [paths, names, bodies, headers, large, bombs, slow]:
         began = time.monotonic()
         part(to)

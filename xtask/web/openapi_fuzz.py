@@ -18,7 +18,6 @@ CHECKS = [
     "response_schema_conformance",
     "response_headers_conformance",
 ]
-SECONDS = 170
 
 
 def main():
@@ -27,17 +26,18 @@ def main():
     arguments.add_argument("--key")
     arguments.add_argument("--seed", default="1")
     arguments.add_argument("--examples", default="3")
+    arguments.add_argument("--seconds", type=int, default=120, help="it fuzzes until they are spent")
     given = arguments.parse_args()
     document = request(given.base, "GET", "/openapi.json").json()
     operations = sum(len(item) for item in document["paths"].values())
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "schemathesis.cli", "run", f"{given.base}/openapi.json", "--workers=1", f"--checks={','.join(CHECKS)}"]
         words += ["--phases=examples,coverage,fuzzing", f"--max-examples={given.examples}", f"--seed={given.seed}", "--continue-on-failure"]
-        words += ["--request-timeout=30", f"--max-time={SECONDS - 20}", "--suppress-health-check=all", "--no-shrink", "--warnings=off"]
+        words += ["--request-timeout=30", f"--max-time={given.seconds}", "--suppress-health-check=all", "--no-shrink", "--warnings=off"]
         words += ["--generation-database=none", "--no-color"]
         if given.key:
             words += ["--header", f"Authorization: Bearer {given.key}"]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS + 60)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=given.seconds + 120)
         print(done.stdout[-12000:], done.stderr[-2000:], sep="\n")
     alive = healthy(given.base)
     print(f"schemathesis: {operations} operations, exit {done.returncode}, the server is {'well' if alive else 'NOT well'} after it")
