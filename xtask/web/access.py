@@ -325,6 +325,35 @@ def elevation(house, check):
     check(house("GET", "/api/v1/me", key=made.json()["key"]).status == 401, "and opens nothing from the next request on")
 
 
+def odds_and_ends(house, check, things):
+    """Lists that end where they end, places that are nobody's business, and calls of people who are gone."""
+    key = house.identities["nothing"][0]
+    talks = [house("POST", "/api/v1/ask", {"message": "hello"}, key=key).json()["conversation_id"] for _ in range(4)]
+    house("DELETE", f"/api/v1/conversations/{talks[-1]}", key=key)
+    seen, cursor = [], ""
+    for _ in range(20):
+        page = house("GET", f"/api/v1/conversations?limit=1&cursor={cursor}", key=key).json()
+        seen += [one["id"] for one in page["items"]]
+        cursor = page["next"]
+        if not cursor:
+            break
+    check(set(talks[:-1]) <= set(seen) and talks[-1] not in seen, "a list goes on behind what was deleted", (talks, seen))
+    data = {"message": "Show sales by month", "data": [f"upload:{things['uploads']}"]}
+    home = str(house.server.home).encode()
+    live = house("POST", "/api/v1/ask", data, key=house.ada)
+    check(live.status == 200 and home not in live.body, "a reply does not tell where things lie", live.body[max(0, live.body.find(home) - 60) :][:200])
+    for path in ["tasks/{analysed}", "tasks/{analysed}/reply", "artifacts/{analysed}/{artifact}", "conversations/{conversations}"]:
+        got = house("GET", "/api/v1/" + path.format(**things), key=house.ada)
+        check(got.status == 200 and home not in got.body, f"nor does {path}", got)
+    leaver = house.server.steward("users", "add", "leaver", "--role", "analyst") and house.server.key("leaver")[1]
+    wait_for(lambda: house("GET", "/api/v1/me", key=leaver).status == 200, 5)
+    waits = house("POST", "/api/v1/tools/todo.delete_task/calls", {"arguments": {"id": 3}}, key=leaver).json()["waiting"]
+    house.server.steward("users", "remove", "leaver")
+    wait_for(lambda: house("GET", "/api/v1/me", key=leaver).status == 401, 5)
+    got = house("POST", f"/api/v1/approvals/{waits}", {"decision": "approve"}, key=house.ada)
+    check(400 <= got.status < 500, "a call of somebody who is gone is not made with what the approver holds", got)
+
+
 def many_keys(house, check):
     """Keys that are made and revoked at once are all there, and all revoked."""
     made, lock = [], threading.Lock()
@@ -694,6 +723,7 @@ def main():
         granted_tools(house, check)
         adas_things_for_others(house, check, things)
         elevation(house, check)
+        odds_and_ends(house, check, things)
         over_mcp(house, check, things)
         over_agents(house, check, things)
         sessions(house, check)
