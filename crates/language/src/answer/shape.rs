@@ -66,6 +66,12 @@ fn of_objects(key: Option<&String>, items: &[Value]) -> Option<Table> {
             }
         }
     }
+    // JSON has no order of its own: what a thing is called comes first.
+    columns.sort_by_key(|name| match name.as_str() {
+        "id" => 0,
+        "title" | "name" | "subject" | "label" => 1,
+        _ => 2,
+    });
     let row = |object: &&Map<String, Value>| -> Vec<Value> {
         columns.iter().map(|column| object.get(column).cloned().unwrap_or(Value::Null)).collect()
     };

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use steward_domain::IntentKind;
 use steward_language::model::{Message, Request, Role};
-use steward_language::skill::{agrees, sure as sure_of};
+use steward_language::skill::{SEVEN, agrees, classify, sure as sure_of};
 use steward_language::understand::{Act, Answered, Kind, Step, Understood, Why};
 use steward_language::words::words;
 
@@ -118,9 +118,12 @@ fn about_data(opened: &Opened, understood: Understood) -> Understood {
         {
             true
         }
-        // A tool that only looks something up is a guess when the words name a column of what was just brought.
+        // A tool is a guess when the words name a column and ask for no change: of what was just brought, or of a picture.
         Kind::Act => {
-            came_now && named > 0 && understood.steps.iter().all(|step| step.read_only && elsewhere(step))
+            (came_now || charts(&opened.turn.said))
+                && named > 0
+                && !wants_change(&opened.turn.said)
+                && understood.steps.iter().all(elsewhere)
         }
     };
     if !unclear || (named == 0 && !came_now) {
@@ -150,6 +153,17 @@ fn about_data(opened: &Opened, understood: Understood) -> Understood {
         steps: vec![step],
         ..Understood::plain(Kind::Act, "about the data that was brought along")
     }
+}
+
+/// Whether somebody says in so many words that something is to be changed.
+fn wants_change(said: &str) -> bool {
+    matches!(classify(said, SEVEN).kind, Some(IntentKind::Create | IntentKind::Update | IntentKind::Delete))
+}
+
+/// Whether a picture of numbers is asked for.
+fn charts(said: &str) -> bool {
+    let pictures = ["chart", "charts", "plot", "graph", "histogram", "scatter", "heatmap", "boxplot"];
+    words(said).iter().any(|word| pictures.contains(&word.lower.as_str()))
 }
 
 /// The stems of the words that say something.

@@ -5,7 +5,7 @@ use super::extract::{At, Input, Who};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Listed, Shared};
-use crate::identity::{KeyRecord, NewKey, Right};
+use crate::identity::{By, Identity, KeyRecord, NewKey, Right};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -148,12 +148,31 @@ async fn make(
             "the key that you use is cut down: make one with no more scopes than it has",
         ));
     }
+    held_by_less(&site, &identity, &make.user)?;
     let new = NewKey { user: make.user, name: make.name, scopes: make.scopes, days: make.days };
     let (record, key) = site.directory.add_key(&new, &*site.house().random)?;
     Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
 }
 
-async fn revoke(State(site): State<Shared>, Who(_): Who, At(id): At<String>) -> Result<StatusCode, Problem> {
+/// What an owner's keys open is theirs: only an owner makes and revokes them.
+fn held_by_less(site: &Shared, identity: &Identity, user: &UserId) -> Result<(), Problem> {
+    let owner = site.directory.named(user, By::Key).is_some_and(|user| user.grants.is_none());
+    if owner && identity.grants.is_some() {
+        return Err(Problem::denied(format!(
+            "{user} is an owner: only an owner makes and revokes their keys"
+        )));
+    }
+    Ok(())
+}
+
+async fn revoke(
+    State(site): State<Shared>,
+    Who(identity): Who,
+    At(id): At<String>,
+) -> Result<StatusCode, Problem> {
+    if let Some(key) = site.directory.keys().iter().find(|key| key.id == id) {
+        held_by_less(&site, &identity, &key.user)?;
+    }
     site.directory.revoke_key(&id)?;
     Ok(StatusCode::NO_CONTENT)
 }

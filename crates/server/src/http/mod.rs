@@ -34,7 +34,7 @@ mod uploads;
 
 pub use listen::serve;
 
-use crate::identity::{Directory, Identity};
+use crate::identity::{By, Directory, Identity, Right};
 use crate::mcp;
 use crate::slack::Slack;
 use axum::Router;
@@ -346,15 +346,22 @@ fn mcp_router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
                 challenge: Some("Bearer realm=\"steward\"".to_owned()),
                 message: crate::identity::Error::Nobody.to_string(),
             })?;
-            if !identity.may(crate::identity::Right::Tools) {
+            if !identity.may(Right::Tools) {
                 return Err(mcp::Refused {
                     status: StatusCode::FORBIDDEN,
                     challenge: None,
                     message: format!("{} does not hold `tools` here", identity.user),
                 });
             }
-            let held = Some(Arc::new(known.caller(identity)));
-            Ok(mcp::Caller { user: identity.user.to_string(), grants: None, held })
+            // At the machine itself the client's person is its owner; elsewhere roles say what somebody's yes is worth.
+            let held = (identity.by != By::Loopback).then(|| Arc::new(known.caller(identity)));
+            let all = || std::collections::BTreeSet::from(["*".to_owned()]);
+            let approve = match &identity.grants {
+                _ if !identity.may(Right::Approve) => std::collections::BTreeSet::new(),
+                Some(role) => role.approve.clone(),
+                None => all(),
+            };
+            Ok(mcp::Caller { user: identity.user.to_string(), grants: None, held, approve })
         })),
         ..mcp::Options::default()
     };
@@ -385,7 +392,7 @@ async fn metrics(
     State(site): State<Shared>,
     extract::Who(identity): extract::Who,
 ) -> Result<impl IntoResponse, Problem> {
-    if !identity.may(crate::identity::Right::Admin) {
+    if !identity.may(Right::Admin) {
         return Err(Problem::denied("metrics are for administrators"));
     }
     let told = site.metrics.as_ref().map(Metrics::render).unwrap_or_default();

@@ -233,8 +233,16 @@ pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
             };
         json!({ "name": node.name, "kind": kind, "status": status })
     });
-    let edges =
-        program.ways().into_iter().map(|(from, to, label)| json!({ "from": from, "to": to, "label": label }));
+    // Several ways between the same two nodes are one line with several words.
+    let mut edges: Vec<(Option<&str>, Option<&str>, String)> = Vec::new();
+    for (from, to, label) in program.ways() {
+        match edges.iter_mut().find(|edge| (edge.0, edge.1) == (from, to)) {
+            Some(edge) if !label.is_empty() => edge.2 = format!("{}, {label}", edge.2),
+            Some(_) => {}
+            None => edges.push((from, to, label)),
+        }
+    }
+    let edges = edges.iter().map(|(from, to, label)| json!({ "from": from, "to": to, "label": label }));
     json!({
         "title": program.definition().root.title(), "nodes": nodes.collect::<Vec<_>>(), "edges": edges.collect::<Vec<_>>(),
         "mermaid": program.to_mermaid(state), "svg": program.to_svg(state),

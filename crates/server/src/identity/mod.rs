@@ -208,7 +208,7 @@ impl Identity {
     }
 }
 
-fn fits_any(patterns: &BTreeSet<String>, name: &str) -> bool {
+pub(crate) fn fits_any(patterns: &BTreeSet<String>, name: &str) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => pattern == name,

@@ -111,13 +111,27 @@ pub struct Caller {
     pub grants: Option<BTreeSet<String>>,
     /// The same in policy's words, where the door knows it.
     pub held: Option<Arc<steward_policy::Caller>>,
+    /// The tools whose waiting calls they may decide on, as names or `prefix*`. Counts where `held` does.
+    pub approve: BTreeSet<String>,
 }
 
 impl Caller {
+    /// Whether this is the owner of the machine, at the machine.
+    #[must_use]
+    pub fn is_owner(&self) -> bool {
+        self.grants.is_none() && self.held.is_none()
+    }
+
+    /// Whether a yes of theirs counts for calls of this tool.
+    #[must_use]
+    pub fn approves(&self, tool: &str) -> bool {
+        self.held.is_none() || crate::identity::fits_any(&self.approve, tool)
+    }
+
     /// The owner of the machine.
     #[must_use]
     pub fn owner() -> Self {
-        Self { user: "owner".into(), grants: None, held: None }
+        Self { user: "owner".into(), grants: None, held: None, approve: BTreeSet::new() }
     }
 }
 

@@ -171,6 +171,9 @@ impl HouseGateway {
         reason: &str,
         session: &Session,
     ) -> Result<steward_tools::call::Receipt, Failure> {
+        if !session.caller().approves(&request.tool) {
+            return Err(self.waits(&request, digest, reason).await);
+        }
         let question = format!(
             "{reason}. May {} be called with {}?",
             request.tool,
@@ -185,15 +188,21 @@ impl HouseGateway {
                 self.toolbox.call(&request).await.map_err(failed)
             }
             Ok(_) => Err(Failure::tool("TOL006", "the person said no", ErrorClass::Denied)),
-            Err(_) => {
-                let waiting =
-                    self.toolbox.approvals().wait(&request, digest, reason).await.map_err(failed)?;
+            Err(_) => Err(self.waits(&request, digest, reason).await),
+        }
+    }
+
+    /// Lets a call wait for one of our people, and says so.
+    async fn waits(&self, request: &Request, digest: &str, reason: &str) -> Failure {
+        match self.toolbox.approvals().wait(request, digest, reason).await {
+            Ok(waiting) => {
                 let told = format!(
                     "{reason}. It waits for a person as task {}: `steward approvals approve {}`",
                     waiting.task, waiting.task
                 );
-                Err(Failure::tool("TOL006", told, ErrorClass::Denied))
+                Failure::tool("TOL006", told, ErrorClass::Denied)
             }
+            Err(error) => failed(error),
         }
     }
 
@@ -256,6 +265,12 @@ impl HouseGateway {
         let caller = self.caller(session.caller());
         let scope = Scope::User(caller.user.clone());
         let approvals = self.toolbox.approvals();
+        let known =
+            approvals.list(&scope).await.map_err(failed)?.into_iter().find(|one| one.task == wanted.task);
+        if known.is_some_and(|one| !session.caller().approves(&one.tool)) {
+            let told = format!("{} may not decide on this; somebody who may has to", caller.user);
+            return Err(Failure::tool("TOL006", told, ErrorClass::Denied));
+        }
         let by = Label::new(format!("{} by {}", caller.user, session.client().name))
             .map_err(|problem| Failure::unknown(problem.to_string()))?;
         if let Decision::Reject = wanted.decision {
@@ -311,7 +326,7 @@ impl HouseGateway {
 
     /// The owner of the machine reads every artifact, others those of their own tasks.
     async fn may_read(&self, uri: &str, session: &Session) -> bool {
-        if session.caller().grants.is_none() {
+        if session.caller().is_owner() {
             return true;
         }
         let task = uri.split('/').nth(3).and_then(|task| task.parse().ok());
@@ -374,7 +389,7 @@ impl Gateway for HouseGateway {
 
     async fn resources(&self, cursor: Option<&str>, caller: &Client) -> Result<Page<Resource>, Failure> {
         // Files lie side by side, whoever they were made for: only the owner of the machine sees the list.
-        if caller.grants.is_some() {
+        if !caller.is_owner() {
             return Ok(Page::default());
         }
         let root = self.artifacts();

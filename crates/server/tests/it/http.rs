@@ -105,9 +105,12 @@ async fn callers_are_told_apart_and_keep_their_sessions_to_themselves() {
     let check = |parts: &axum::http::request::Parts| {
         let token = parts.headers.get("authorization").and_then(|value| value.to_str().ok());
         match token.and_then(|token| token.strip_prefix("Bearer ")) {
-            Some(user @ ("ada" | "bob")) => {
-                Ok(Caller { user: user.into(), grants: Some(BTreeSet::new()), held: None })
-            }
+            Some(user @ ("ada" | "bob")) => Ok(Caller {
+                user: user.into(),
+                grants: Some(BTreeSet::new()),
+                held: None,
+                approve: BTreeSet::new(),
+            }),
             _ => Err(Refused {
                 status: axum::http::StatusCode::UNAUTHORIZED,
                 challenge: Some("Bearer".into()),

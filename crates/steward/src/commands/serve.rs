@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 #[command(after_help = "Examples:
   steward serve                              the page at http://127.0.0.1:8088/, for whoever sits here
   steward serve --port 0 --no-worker         a free port, and tasks are left to `steward worker`
-  steward keys add ada && steward serve --listen 0.0.0.0 --host-name steward.example
+  steward keys add local && steward serve --listen 0.0.0.0 --host-name steward.example
                                              for a team: everybody with a key (`steward users`, `steward grants`)")]
 pub(crate) struct Serve {
     /// The port; 0 takes a free one.
