@@ -181,7 +181,8 @@ def large(to):
         got = chunked(to, path, kind, size)
         to.check(got in (413, 404, None), f"{path}: {size // MB} MB in pieces", got)
     got = upload(to, "x.csv", b"a,b\n" + b"1,2\n" * (26 * MB), timeout=120)
-    to.refused("104 MB of a table", got, [413])
+    # Whoever sends on while the answer is there already may see the connection close first.
+    to.check(got.status in (413, 0), "104 MB of a table are refused", got)
     for what, length in [("less than nothing", "-1"), ("more than there is", "99999999999999999999"), ("no number", "x"), ("two", "5, 6")]:
         status = status_of(raw(to.base, to.head("/api/v1/ask", "POST", f"Content-Type: application/json\r\nContent-Length: {length}\r\n") + b"\r\n{}", timeout=5))
         to.check(status in (400, 413, None), f"a length of {what}", status)

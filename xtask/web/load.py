@@ -1,8 +1,8 @@
 """load.py STEWARD_BINARY [--seconds 300] [--conversations 100] [--streams 200]: the server under load, on loopback.
 
-So many conversations ask and listen while so many streams stay open: no error, memory that does not drift, and little time beside
-the work. Then twice the capacity at once: who is too much is told when to come again. Then it is stopped under load: what was
-taken is done and kept, once. Start-up time and idle memory are printed. Everything is bounded.
+First twice the capacity at once: who is too much is told when to come again. Then so many conversations ask and listen while so
+many streams stay open: no error, memory that does not drift, and little time beside the work. Then it is stopped under load: what
+was taken is done and kept, once. Start-up time and idle memory are printed. Everything is bounded.
 """
 
 import argparse
@@ -264,8 +264,9 @@ def main():
         for say in SAYINGS:
             request(server.base, "POST", "/api/v1/ask", {"message": say}, timeout=180)
         print(f"first answers: {time.monotonic() - began:.1f} s; warm: {server.memory() / 2**20:.0f} MB")
-        asyncio.run(steady(server, given, check))
+        # The peak comes first: what it takes from the machine is not drift.
         asyncio.run(overload(server, given, check))
+        asyncio.run(steady(server, given, check))
         asyncio.run(stopped(server, given, check))
         check("panicked" not in server.told(), "nothing panicked", server.told()[-500:])
     check.end("load")
