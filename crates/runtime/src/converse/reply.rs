@@ -72,15 +72,28 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// As one JSON document, with the tables and charts of every analysis.
+    /// As one JSON document, with the tables and charts of every analysis. Files are named, not placed: where they lie on this machine
+    /// is nobody's business.
     #[must_use]
     pub fn json(&self) -> Json {
         let mut document = json!(self);
         if let (Some(document), false) = (document.as_object_mut(), self.analyses.is_empty()) {
-            document.insert("analyses".into(), self.analyses.iter().map(Answer::json).collect());
+            document.insert("analyses".into(), self.analyses.iter().map(without_places).collect());
         }
         document
     }
+}
+
+fn without_places(answer: &Answer) -> Json {
+    let mut document = answer.json();
+    for (list, place) in [("artifacts", "content_ref"), ("sources", "location")] {
+        for one in document.get_mut(list).and_then(Json::as_array_mut).into_iter().flatten() {
+            if let Some(Json::String(path)) = one.get_mut(place) {
+                *path = path.rsplit('/').next().unwrap_or_default().to_owned();
+            }
+        }
+    }
+    document
 }
 
 /// A question back.

@@ -577,9 +577,7 @@ fn artifact(task: &Task, state: &Course, dialect: Dialect) -> Option<Value> {
     if state.reply.is_null() || state.standing != Standing::Completed {
         return None;
     }
-    let mut reply = state.reply.clone();
-    super::artifacts::without_places(&mut reply);
-    let parts = [text_part(&super::turns::words(&reply), dialect), data_part(&reply, dialect)];
+    let parts = [text_part(&super::turns::words(&state.reply), dialect), data_part(&state.reply, dialect)];
     Some(json!({ "artifactId": format!("{}-answer", task.id), "name": "answer", "parts": parts }))
 }
 

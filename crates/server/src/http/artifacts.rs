@@ -83,21 +83,7 @@ async fn reply(
     let found = of_task(&site, &identity, id).await?;
     let kept = found.iter().find(|one| one.artifact_type == ArtifactKind::Summary).ok_or_else(missing)?;
     let bytes = tokio::fs::read(&kept.content_ref).await.map_err(|_| missing())?;
-    let mut reply: Value = serde_json::from_slice(&bytes).map_err(|_| missing())?;
-    without_places(&mut reply);
-    Ok(Json(reply))
-}
-
-/// Takes out where things lie on this machine.
-pub(super) fn without_places(reply: &mut Value) {
-    let analyses = reply.get_mut("analyses").and_then(Value::as_array_mut);
-    for analysis in analyses.into_iter().flatten() {
-        for (list, place) in [("artifacts", "content_ref"), ("sources", "location")] {
-            for one in analysis.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                without_place(one, place);
-            }
-        }
-    }
+    serde_json::from_slice(&bytes).map(Json).map_err(|_| missing())
 }
 
 /// A path as its last part.

@@ -9,7 +9,9 @@ use super::Shared;
 use super::problem::{Problem, REQUEST};
 use crate::identity::{By, Identity};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::header::{
+    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_LENGTH, COOKIE, HOST, ORIGIN,
+};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -124,6 +126,12 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
         && !site.options.origins.iter().any(|known| known == origin)
     {
         return Err(Problem::denied(format!("pages of {origin} may not use this server")));
+    }
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let most = super::largest(request.uri.path());
+    if announced.is_some_and(|length| length > most) {
+        let detail = format!("at most {most} bytes are taken here");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "WEB014", detail));
     }
     let identity = identify(site, request).await?;
     if let Some(identity) = &identity {

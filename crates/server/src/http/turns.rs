@@ -262,8 +262,7 @@ impl Site {
             Ok(reply) => {
                 pieces(&reply.response.answer)
                     .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
-                let mut document = reply.json();
-                super::artifacts::without_places(&mut document);
+                let document = reply.json();
                 live.tell("reply", &document);
                 live.end(Standing::Done, document, now);
             }

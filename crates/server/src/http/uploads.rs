@@ -25,7 +25,7 @@ use steward_domain::Coded as _;
 use uuid::Uuid;
 
 /// The largest file.
-const LARGEST: usize = 100 * 1024 * 1024;
+pub(super) const LARGEST: usize = 100 * 1024 * 1024;
 /// Files that come at once.
 pub(super) const AT_ONCE: usize = 4;
 /// The most files that one person keeps.

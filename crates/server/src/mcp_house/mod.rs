@@ -324,12 +324,25 @@ impl HouseGateway {
         Some(format!("artifact://{}", inner.display()))
     }
 
+    /// The files of somebody's own latest tasks.
+    async fn own_artifacts(&self, caller: &Client) -> Result<Vec<(PathBuf, u64)>, Failure> {
+        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.house().store);
+        let stored = |error: steward_store::Error| failed(error.into());
+        let latest = steward_store::Page::first(LATEST);
+        let mut files = Vec::new();
+        for task in store.tasks(&scope, steward_store::TaskFilter::default(), latest).await.map_err(stored)? {
+            let made = store.artifacts(&scope, task.id).await.map_err(stored)?;
+            files.extend(made.iter().map(|one| (PathBuf::from(&one.content_ref), one.size_bytes)));
+        }
+        Ok(files)
+    }
+
     /// The owner of the machine reads every artifact, others those of their own tasks.
     async fn may_read(&self, uri: &str, session: &Session) -> bool {
         if session.caller().is_owner() {
             return true;
         }
-        let task = uri.split('/').nth(3).and_then(|task| task.parse().ok());
+        let task = uri.split('/').nth(3).and_then(|task| task.split('.').next()?.parse().ok());
         let Some(task) = task.filter(|_| !uri.starts_with("artifact://results/")) else { return false };
         let scope = Scope::User(self.caller(session.caller()).user);
         matches!(self.toolbox.house().store.task(&scope, task).await, Ok(Some(_)))
@@ -344,6 +357,9 @@ impl HouseGateway {
         (plain && path.starts_with(&root) && path.is_file()).then_some(path)
     }
 }
+
+/// Tasks whose files are listed for somebody who is not the owner of the machine.
+const LATEST: u32 = 100;
 
 #[async_trait]
 impl Gateway for HouseGateway {
@@ -388,12 +404,13 @@ impl Gateway for HouseGateway {
     }
 
     async fn resources(&self, cursor: Option<&str>, caller: &Client) -> Result<Page<Resource>, Failure> {
-        // Files lie side by side, whoever they were made for: only the owner of the machine sees the list.
-        if !caller.is_owner() {
-            return Ok(Page::default());
-        }
-        let root = self.artifacts();
-        let mut files = tokio::task::spawn_blocking(move || artifacts_of(&root)).await.unwrap_or_default();
+        // Files lie side by side, whoever they were made for: only the owner of the machine sees all of them.
+        let mut files = if caller.is_owner() {
+            let root = self.artifacts();
+            tokio::task::spawn_blocking(move || artifacts_of(&root)).await.unwrap_or_default()
+        } else {
+            self.own_artifacts(caller).await?
+        };
         files.sort();
         let from = cursor
             .map_or(Ok(0), str::parse::<usize>)
