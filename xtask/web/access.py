@@ -451,13 +451,18 @@ def over_mcp(house, check, things):
     yes = analyst.said_yes
     got = analyst.tool("tools_call", tool="todo.delete_task", arguments={"id": 2})
     check(got is None, "who may not approve does not approve their own calls by asking themselves", (got, analyst.said_yes - yes))
+    files = house.server.home / "artifacts"
+    hers = [f"artifact://{file.relative_to(files)}" for file in files.rglob("*.*") if file.is_file() and SECRET.encode() in file.read_bytes()]
     for who in ["analyst", "nothing", "manager"]:
         other = Mcp(house, house.identities[who][0])
         listed = json.dumps(other.call("resources/list"))
         check(not any(value in listed for value in things.values()), f"resources/list shows {who} nothing of Ada's", listed)
-        named = [one["uri"] for one in ada.call("resources/list")["result"]["resources"]]
-        read = [uri for uri in named if "error" not in other.call("resources/read", {"uri": uri})]
-        check(named and not read, f"Ada's {len(named)} resources are not there for {who}", read)
+        read = [uri for uri in hers if "error" not in other.call("resources/read", {"uri": uri})]
+        check(hers and not read, f"Ada's {len(hers)} files are not there for {who}", read)
+    reply = f"artifact://replies/{things['asked']}.json"
+    listed = [one["uri"] for one in ada.call("resources/list").get("result", {}).get("resources", [])]
+    check(reply in listed, "Ada's own are listed for her", listed)
+    check("result" in ada.call("resources/read", {"uri": reply}), "and she reads them")
     for path in ["artifact://../keys/session.key", "artifact://replies/../../keys/session.key", "file:///etc/passwd"]:
         check("error" in ada.call("resources/read", {"uri": path}), f"{path} is no resource")
     analyst.session, kept = ada.session, analyst.session
