@@ -121,7 +121,7 @@ function Examples({ onSay }) {
       <span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}<li>
       <button type="button" class="example" disabled=${busy} onClick=${tryData}><span class="example-say">
       ${busy ? 'One moment…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
-    <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – CSV, Excel, JSON, Parquet or SQLite – and ask about it.</p></div>`;
+    <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – CSV, JSON, Parquet or SQLite – and ask about it.</p></div>`;
 }
 
 /** @param {any} domain */

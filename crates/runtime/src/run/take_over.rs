@@ -65,6 +65,11 @@ impl Runner {
     /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
         let stored = log::load(&*self.house().store, scope, task).await?;
+        let known = stored.events.len();
+        // The first event is the start: without it there is no run.
+        if !(1..=known).contains(&steps) {
+            return Err(Error::NoStep { task: task.to_string(), step: steps, steps: known });
+        }
         let new = TaskId(self.house().random.uuid_v7(self.now())?);
         let events = steward_engine::fork(&stored.events, steps, new);
         let (_, begun) = self.folded(scope, &stored.program, &stored.events, steps, task).await?;

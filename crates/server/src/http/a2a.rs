@@ -322,6 +322,9 @@ async fn begin(site: &Shared, identity: &Identity, params: &Value) -> Result<Arc
             return Err(Fault::params("params.message.contextId is not that of the task"));
         }
     }
+    if incoming.context_id.len() > 200 || said.id.len() > 200 {
+        return Err(Fault::params("contextId and messageId have at most 200 letters"));
+    }
     let context = match (&before, incoming.context_id.as_str()) {
         (Some(task), _) => task.context.clone(),
         (None, "") => site.new_id()?.to_string(),

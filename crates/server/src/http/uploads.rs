@@ -33,8 +33,7 @@ const MOST: usize = 200;
 /// How long a look at a file may take.
 const LOOK: Duration = Duration::from_secs(30);
 /// What can be read as data.
-const KINDS: [&str; 11] =
-    ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "xlsx", "xls", "ods", "sqlite", "db"];
+const KINDS: [&str; 8] = ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "sqlite", "db"];
 
 #[derive(Deserialize)]
 struct Named {
