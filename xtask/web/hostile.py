@@ -160,7 +160,7 @@ def bombs(to):
         fine = got.status == 201 or 400 <= got.status < 500 and got.is_problem()
         to.check(fine, f"{what} is taken or refused", got)
         to.check(took < 45, f"{what} is decided on in time", f"{took:.1f} s")
-        to.check(b"panicked" not in got.body and b"/ho" "me/" not in got.body, f"{what}: no inner matters are told", got)
+        to.check(b"panicked" not in got.body and b"/ho" b"me/" not in got.body, f"{what}: no inner matters are told", got)
         if to.server:
             more = to.server.memory() - before
             to.check(more < SWELL, f"{what} does not swell the server", f"{more // MB} MB")

@@ -12,6 +12,7 @@ mod weigh;
 
 use super::sure;
 use mention::{Mention, Shape, mentions};
+use serde_json::json;
 use steward_domain::{Confidence, ConversationEntity};
 
 /// An entity of the conversation. The order of a list of them is the order in which they were shown.
@@ -86,6 +87,28 @@ pub struct Reference {
 const CLEAR: f32 = 0.6;
 /// The most options that are offered.
 const OPTIONS: usize = 5;
+
+/// The same as a document: what was said, what it stands for, or what must be asked.
+#[must_use]
+pub fn resolved(text: &str, recent: &[Recent]) -> serde_json::Value {
+    let named = |at: &usize| {
+        let entity = recent.get(*at)?;
+        Some(json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }))
+    };
+    let document = |reference: &Reference| {
+        let (stands_for, question) = match &reference.found {
+            Found::One(at) => (vec![named(at)], None),
+            Found::Several(all) => (all.iter().map(named).collect(), None),
+            Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
+            Found::Nothing { question } => (Vec::new(), Some(question)),
+        };
+        json!({
+            "said": reference.said, "stands_for": stands_for, "question": question,
+            "confidence": reference.confidence, "reasons": reference.reasons,
+        })
+    };
+    json!({ "references": resolve(text, recent).iter().map(document).collect::<Vec<_>>() })
+}
 
 /// The references of a request. `recent` is in the order in which the entities were shown.
 #[must_use]

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use steward_domain::{ConversationId, ExecutionId};
-use steward_language::skill::{Found, Recent, humanise, resolve};
+use steward_language::skill::{Recent, humanise, resolved};
 use steward_store::EntitySearch;
 
 /// Words whose references are to be resolved.
@@ -90,23 +90,7 @@ async fn refer(
     }
     let known = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
     let recent: Vec<Recent> = known.iter().map(|entity| Recent::from(&**entity)).collect();
-    let named = |at: &usize| {
-        let entity = recent.get(*at)?;
-        Some(json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }))
-    };
-    let references: Vec<Value> = resolve(&refer.message, &recent)
-        .iter()
-        .map(|reference| {
-            let (stands_for, question) = match &reference.found {
-                Found::One(at) => (vec![named(at)], None),
-                Found::Several(all) => (all.iter().map(named).collect(), None),
-                Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
-                Found::Nothing { question } => (Vec::new(), Some(question)),
-            };
-            json!({ "said": reference.said, "stands_for": stands_for, "question": question, "confidence": reference.confidence, "reasons": reference.reasons })
-        })
-        .collect();
-    Ok(Json(json!({ "references": references })))
+    Ok(Json(resolved(&refer.message, &recent)))
 }
 
 async fn recover(State(_): State<Shared>, Who(_): Who, Input(trouble): Input<Trouble>) -> Json<Value> {

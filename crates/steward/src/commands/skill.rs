@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use std::io::Read as _;
 use steward_domain::{IntentKind, JsonObject};
 use steward_language::skill::{
-    ALL, Answered, Entity, FOUR, Found, Recent, SEVEN, agrees, classify, extract, humanise, resolve, suggest,
+    ALL, Answered, Entity, FOUR, Recent, SEVEN, agrees, classify, extract, humanise, resolved, suggest,
 };
 use steward_policy::Caller;
 use steward_tools::call::Request;
@@ -91,7 +91,7 @@ pub(super) async fn run(context: &Context, skill: Skill) -> Result<(), Failure> 
         Name::Entities => {
             json!({ "entities": extract(&text, &[], None).iter().map(entity).collect::<Vec<_>>() })
         }
-        Name::References => references(&text, &recent),
+        Name::References => resolved(&text, &recent),
         Name::Confirm => json!({ "agrees": agrees(&text) }),
         Name::Humanise => {
             let humane = humanise(&text, skill.doing.as_deref());
@@ -141,27 +141,6 @@ fn intent(text: &str, kinds: Kinds) -> Json {
 fn entity(entity: &Entity) -> Json {
     json!({ "kind": format!("{:?}", entity.kind), "text": entity.text, "value": format!("{:?}", entity.value),
         "at": [entity.start, entity.end], "confidence": entity.confidence, "reason": entity.reason })
-}
-
-fn references(text: &str, recent: &[Recent]) -> Json {
-    let named = |at: &usize| {
-        recent
-            .get(*at)
-            .map(|entity| json!({ "type": entity.entity_type, "id": entity.id, "name": entity.name }))
-    };
-    let found: Vec<Json> = resolve(text, recent)
-        .iter()
-        .map(|reference| {
-            let (stands_for, question) = match &reference.found {
-                Found::One(at) => (vec![named(at)], None),
-                Found::Several(all) => (all.iter().map(named).collect(), None),
-                Found::Unclear { options, question } => (options.iter().map(named).collect(), Some(question)),
-                Found::Nothing { question } => (Vec::new(), Some(question)),
-            };
-            json!({ "said": reference.said, "stands_for": stands_for, "question": question, "confidence": reference.confidence, "reasons": reference.reasons })
-        })
-        .collect();
-    json!({ "references": found })
 }
 
 /// Skills that know what is set up.

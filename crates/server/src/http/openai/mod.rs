@@ -4,6 +4,9 @@
 //! - A client that sends its whole history each time talks to one conversation of ours: what was said before is recognised.
 //! - Tools that a client brings are its own: they are named to it with their arguments, and never called here.
 
+mod embeddings;
+mod responses;
+
 use super::extract::{Input, Who};
 use super::openapi::Api;
 use super::problem::Problem;
@@ -16,8 +19,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,10 +37,6 @@ const MODEL: &str = "steward";
 const EMBEDDINGS: &str = "steward-embed";
 /// How sure a client's own tool must fit.
 const SURE: f32 = 0.35;
-/// Texts that are embedded at once.
-const TEXTS: usize = 256;
-/// The longest text that is embedded, in bytes; the encoder reads the first few hundred words.
-const LONGEST: usize = 32_000;
 /// Tools that a client may bring.
 const TOOLS: usize = 128;
 /// Sets of tools whose index is kept.
@@ -92,32 +89,6 @@ struct Function {
     parameters: Option<Value>,
 }
 
-/// A request for a response.
-#[derive(Deserialize, JsonSchema)]
-struct Responding {
-    model: String,
-    /// Words, or messages.
-    input: Value,
-    #[serde(default)]
-    previous_response_id: Option<String>,
-    #[serde(default)]
-    stream: Option<bool>,
-    #[serde(default)]
-    tools: Option<Vec<ClientTool>>,
-}
-
-/// A request for embeddings.
-#[derive(Deserialize, JsonSchema)]
-struct Embedding {
-    #[serde(default)]
-    model: Option<String>,
-    /// A text, or several.
-    input: Value,
-    /// `float` or `base64`.
-    #[serde(default)]
-    encoding_format: Option<String>,
-}
-
 pub(super) fn routes(api: &mut Api) {
     api.get("/v1/models", "What can be talked to: Steward and its agents")
         .gives_object(200, "`data`.")
@@ -130,16 +101,16 @@ pub(super) fn routes(api: &mut Api) {
         .fails_as_openai()
         .to(post(completions));
     api.post("/v1/responses", "The same in the form of responses")
-        .takes::<Responding>()
+        .takes::<responses::Responding>()
         .gives_object(200, "A response.")
         .or_events()
         .fails_as_openai()
-        .to(post(responses));
+        .to(post(responses::respond));
     api.post("/v1/embeddings", "Texts as numbers, by the built-in encoder")
-        .takes::<Embedding>()
+        .takes::<embeddings::Embedding>()
         .gives_object(200, "`data`.")
         .fails_as_openai()
-        .to(post(embeddings));
+        .to(post(embeddings::embed));
 }
 
 /// Errors in the form that these clients read.
@@ -539,166 +510,4 @@ impl Source for Later {
             Some(frames)
         })
     }
-}
-
-/// The conversation that an id of ours holds.
-fn conversation_of(id: &str) -> Option<ConversationId> {
-    let simple = id.strip_prefix("resp_")?.split('_').next()?;
-    uuid::Uuid::try_parse(simple).ok().map(ConversationId)
-}
-
-async fn responses(
-    State(site): State<Shared>,
-    Who(identity): Who,
-    Input(wanted): Input<Responding>,
-) -> Result<Response, Wrong> {
-    let messages: Vec<Said> = match &wanted.input {
-        Value::String(said) => vec![Said { role: "user".into(), content: said.as_str().into() }],
-        Value::Array(items) if items.len() <= 1000 => items
-            .iter()
-            .map(|item| match item.get("type").and_then(Value::as_str) {
-                Some("function_call_output") => {
-                    Ok(Said { role: "tool".into(), content: item.get("output").cloned().unwrap_or_default() })
-                }
-                Some("function_call") => Ok(Said { role: "assistant".into(), content: Value::Null }),
-                _ => serde_json::from_value(item.clone()),
-            })
-            .collect::<Result<_, _>>()
-            .map_err(|error| Problem::input(format!("input: {error}")))?,
-        _ => return Err(Problem::input("input: words, or a list of messages").into()),
-    };
-    site.fits(&identity, &wanted.model, &messages, wanted.tools.as_ref().map_or(0, Vec::len))?;
-    let conversation = match wanted.previous_response_id.as_deref() {
-        None => None,
-        // After a call of the client's own tool there may be no conversation yet.
-        Some(id) => Some(conversation_of(id).ok_or_else(|| Problem::missing("response", id))?)
-            .filter(|id| !id.0.is_nil()),
-    };
-    let tools = wanted.tools.unwrap_or_default();
-    let came = site.complete(&identity, &wanted.model, &messages, &tools, conversation).await?;
-    let turn = site.new_id()?.simple();
-    let created = site.now().micros() / 1_000_000;
-    let (output, text, reply) = match came {
-        Came::Words { text, reply } => {
-            let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
-            let message = json!({ "type": "message", "id": format!("msg_{turn}"), "status": "completed", "role": "assistant", "content": content });
-            (message, text, reply)
-        }
-        Came::Call { name, arguments } => {
-            let call = json!({ "type": "function_call", "id": format!("fc_{turn}"), "call_id": format!("call_{turn}"), "status": "completed", "name": name, "arguments": arguments });
-            (call, String::new(), Value::Null)
-        }
-    };
-    let talk = reply.get("conversation_id").and_then(Value::as_str).map(|id| id.replace('-', ""));
-    let talk = talk.or_else(|| conversation.map(|id| id.0.simple().to_string()));
-    let id = format!("resp_{}_{turn}", talk.unwrap_or_else(|| uuid::Uuid::nil().simple().to_string()));
-    let counted = usage(messages.iter().map(|message| text_len(&message.content)).sum(), &text);
-    let used = |name: &str| counted.get(name).cloned().unwrap_or_default();
-    let response = |status: &str, output: Value| {
-        json!({
-            "id": id, "object": "response", "created_at": created, "status": status, "model": wanted.model, "output": output,
-            "error": null, "incomplete_details": null, "instructions": null, "metadata": {}, "parallel_tool_calls": false,
-            "temperature": null, "top_p": null, "tool_choice": "auto", "tools": [], "previous_response_id": wanted.previous_response_id,
-            "usage": { "input_tokens": used("prompt_tokens"), "output_tokens": used("completion_tokens"), "total_tokens": used("total_tokens"),
-                "input_tokens_details": { "cached_tokens": 0 }, "output_tokens_details": { "reasoning_tokens": 0 } },
-        })
-    };
-    let whole = response("completed", json!([output]));
-    if wanted.stream != Some(true) {
-        return Ok(Json(whole).into_response());
-    }
-    let mut number = 0;
-    let mut event = |kind: &'static str, mut data: Value| {
-        if let Some(data) = data.as_object_mut() {
-            data.insert("type".into(), kind.into());
-            data.insert("sequence_number".into(), number.into());
-        }
-        number += 1;
-        Frame { id: None, name: Some(kind), data: data.to_string() }
-    };
-    let mut frames = vec![
-        event("response.created", json!({ "response": response("in_progress", json!([])) })),
-        event("response.output_item.added", json!({ "output_index": 0, "item": output })),
-    ];
-    if !text.is_empty() {
-        let item = format!("msg_{turn}");
-        let part = json!({ "type": "output_text", "text": "", "annotations": [] });
-        frames.push(event(
-            "response.content_part.added",
-            json!({ "item_id": item, "output_index": 0, "content_index": 0, "part": part }),
-        ));
-        for piece in pieces(&text) {
-            frames.push(event("response.output_text.delta", json!({ "item_id": item, "output_index": 0, "content_index": 0, "delta": piece, "logprobs": [] })));
-        }
-        frames.push(event(
-            "response.output_text.done",
-            json!({ "item_id": item, "output_index": 0, "content_index": 0, "text": text, "logprobs": [] }),
-        ));
-    }
-    frames.push(event("response.output_item.done", json!({ "output_index": 0, "item": output })));
-    frames.push(event("response.completed", json!({ "response": whole })));
-    Ok(stream::respond(&site, Later { first: Some(frames), rest: None }))
-}
-
-fn text_len(content: &Value) -> usize {
-    text(content).len()
-}
-
-async fn embeddings(
-    State(site): State<Shared>,
-    Who(_): Who,
-    Input(wanted): Input<Embedding>,
-) -> Result<Json<Value>, Wrong> {
-    if wanted.model.as_deref().is_some_and(|model| model != EMBEDDINGS) {
-        let detail = format!("there is no such model for embeddings: it is called {EMBEDDINGS}");
-        return Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", detail).into());
-    }
-    let texts: Vec<String> = match &wanted.input {
-        Value::String(one) => vec![one.clone()],
-        Value::Array(many) => {
-            let texts: Option<Vec<String>> = many.iter().map(|one| one.as_str().map(str::to_owned)).collect();
-            texts.ok_or_else(|| Problem::input("input: send texts; tokens are not taken"))?
-        }
-        _ => return Err(Problem::input("input: a text, or a list of texts").into()),
-    };
-    if let Some(long) = texts.iter().find(|text| text.len() > LONGEST) {
-        return Err(steward_runtime::Error::TooLong { bytes: long.len(), most: LONGEST }.into());
-    }
-    if texts.is_empty() || texts.len() > TEXTS || texts.iter().any(String::is_empty) {
-        return Err(Problem::input(format!("input: 1 to {TEXTS} texts, none of them empty")).into());
-    }
-    let as_text = match wanted.encoding_format.as_deref() {
-        None | Some("float") => false,
-        Some("base64") => true,
-        Some(other) => {
-            return Err(Problem::input(format!("encoding_format: float or base64, found {other:?}")).into());
-        }
-    };
-    let size: usize = texts.iter().map(String::len).sum();
-    let encoder = site.house().encoder.clone();
-    let made = tokio::task::spawn_blocking(move || {
-        texts.iter().map(|text| encoder.embed(text)).collect::<Option<Vec<_>>>()
-    });
-    let vectors = made.await.ok().flatten().ok_or_else(|| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "WEB013", "the encoder cannot be used here")
-    })?;
-    let data: Vec<Value> = vectors
-        .iter()
-        .enumerate()
-        .map(|(index, vector)| {
-            let embedding = if as_text {
-                Value::from(
-                    STANDARD
-                        .encode(vector.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()),
-                )
-            } else {
-                json!(vector.to_vec())
-            };
-            json!({ "object": "embedding", "index": index, "embedding": embedding })
-        })
-        .collect();
-    let tokens = size / 4 + 1;
-    Ok(Json(
-        json!({ "object": "list", "data": data, "model": EMBEDDINGS, "usage": { "prompt_tokens": tokens, "total_tokens": tokens } }),
-    ))
 }
