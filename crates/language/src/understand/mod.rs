@@ -11,6 +11,7 @@
 mod answer;
 mod catalogue;
 mod choose;
+mod data;
 mod fill;
 mod follow;
 mod lexicon;
@@ -34,6 +35,7 @@ use catalogue::Catalogue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use steward_domain::DomainName;
 
 /// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an `Arc`.
 pub struct Reader {
@@ -66,6 +68,19 @@ impl Reader {
     /// The domains that it reads against.
     pub fn domains(&self) -> impl Iterator<Item = &Topic> {
         self.domains.iter()
+    }
+
+    /// The same understanding, or one that asks data that was brought along, where a tool or nothing was only a guess. `data` is
+    /// the domain under which it is known, `came_now` whether it came with these very words.
+    #[must_use]
+    pub fn about_data(
+        &self,
+        data: &DomainName,
+        said: &str,
+        came_now: bool,
+        understood: Understood,
+    ) -> Understood {
+        data::about(self, data, said, came_now, understood)
     }
 
     /// What was meant.

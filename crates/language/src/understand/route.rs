@@ -8,7 +8,7 @@ use super::wish::{Clause, points_back};
 use crate::route::Understanding;
 use serde_json::json;
 use std::collections::BTreeMap;
-use steward_domain::{DomainName, IntentKind};
+use steward_domain::{Confidence, DomainName, IntentKind};
 
 /// Where a part of an utterance belongs.
 pub(super) struct Routed {
@@ -111,20 +111,32 @@ fn step(
         arguments.insert(field.name.clone(), Argument { value: json!(said), span: None, reason });
     }
     Step {
-        domain: Some(domain.clone()),
         act: tool.map_or(Act::Ask, |tool| Act::Call { tool: tool.tool.name.clone() }),
-        said: said.to_owned(),
-        intent: Some(IntentKind::Analyze),
         confidence: understanding.confidence,
         arguments,
+        after,
+        reasons: understanding.reasons.clone(),
+        ..asking(domain, said)
+    }
+}
+
+/// A step that asks a domain in these words.
+pub(super) fn asking(domain: &DomainName, said: &str) -> Step {
+    Step {
+        domain: Some(domain.clone()),
+        act: Act::Ask,
+        said: said.to_owned(),
+        intent: Some(IntentKind::Analyze),
+        confidence: Confidence::default(),
+        arguments: BTreeMap::new(),
         target: None,
         target_field: None,
         also: Vec::new(),
         missing: Vec::new(),
-        after,
+        after: Vec::new(),
         destructive: false,
         read_only: true,
         alternatives: Vec::new(),
-        reasons: understanding.reasons.clone(),
+        reasons: Vec::new(),
     }
 }

@@ -9,14 +9,12 @@ use super::readers::BROUGHT;
 use super::{Opened, Talker, Turn, understand};
 use crate::error::Result;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
-use steward_domain::IntentKind;
+use steward_domain::DomainName;
 use steward_language::model::{Message, Request, Role};
-use steward_language::skill::{SEVEN, agrees, classify, sure as sure_of};
-use steward_language::understand::{Act, Answered, Kind, Step, Understood, Why};
-use steward_language::words::words;
+use steward_language::skill::agrees;
+use steward_language::understand::{Answered, Kind, Understood, Why};
 
 /// How long a model may think about a message.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -97,76 +95,9 @@ fn sure(understood: &Understood, said: &str) -> bool {
     }
 }
 
-/// Data that somebody brought along is what their words are about, where nothing else was clearly meant: it came with this very message, or
-/// the words name something in it.
+/// What was brought along is what the words are about, where nothing else was clearly meant.
 fn about_data(opened: &Opened, understood: Understood) -> Understood {
-    let topic = opened.reader.domains().find(|topic| topic.name.as_str() == BROUGHT);
-    let (Some(topic), Answered::Nothing) = (topic, understood.answered) else { return understood };
-    let known: BTreeSet<String> = stems(&format!("{} {}", topic.title, topic.description));
-    let named = stems(&opened.turn.said).intersection(&known).count();
+    let Ok(data) = DomainName::new(BROUGHT) else { return understood };
     let came_now = !opened.turn.data.is_empty();
-    let elsewhere = |step: &Step| step.domain.as_ref() != Some(&topic.name);
-    let unclear = match understood.kind {
-        Kind::OutOfScope => true,
-        Kind::Chat => opened.turn.said.split_whitespace().count() > 2,
-        Kind::Help => false,
-        Kind::Act
-            if understood
-                .question
-                .as_ref()
-                .is_some_and(|asked| matches!(asked.why, Why::Meaning | Why::Domain)) =>
-        {
-            true
-        }
-        // A tool is a guess when the words name a column and ask for no change: of what was just brought, or of a picture.
-        Kind::Act => {
-            (came_now || charts(&opened.turn.said))
-                && named > 0
-                && !wants_change(&opened.turn.said)
-                && understood.steps.iter().all(elsewhere)
-        }
-    };
-    if !unclear || (named == 0 && !came_now) {
-        return understood;
-    }
-    let sure = sure_of(if named > 0 { 0.8 } else { 0.6 });
-    let step = Step {
-        domain: Some(topic.name.clone()),
-        act: Act::Ask,
-        said: opened.turn.said.clone(),
-        intent: Some(IntentKind::Analyze),
-        confidence: sure,
-        arguments: BTreeMap::new(),
-        target: None,
-        target_field: None,
-        also: Vec::new(),
-        missing: Vec::new(),
-        after: Vec::new(),
-        destructive: false,
-        read_only: true,
-        alternatives: Vec::new(),
-        reasons: vec!["the words are about the data that was brought along".to_owned()],
-    };
-    Understood {
-        confidence: sure,
-        domains: vec![(topic.name.clone(), sure)],
-        steps: vec![step],
-        ..Understood::plain(Kind::Act, "about the data that was brought along")
-    }
-}
-
-/// Whether somebody says in so many words that something is to be changed.
-fn wants_change(said: &str) -> bool {
-    matches!(classify(said, SEVEN).kind, Some(IntentKind::Create | IntentKind::Update | IntentKind::Delete))
-}
-
-/// Whether a picture of numbers is asked for.
-fn charts(said: &str) -> bool {
-    let pictures = ["chart", "charts", "plot", "graph", "histogram", "scatter", "heatmap", "boxplot"];
-    words(said).iter().any(|word| pictures.contains(&word.lower.as_str()))
-}
-
-/// The stems of the words that say something.
-fn stems(text: &str) -> BTreeSet<String> {
-    words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
+    opened.reader.about_data(&data, &opened.turn.said, came_now, understood)
 }
