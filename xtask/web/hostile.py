@@ -5,6 +5,7 @@ headers that end early or never. Each is answered with a problem of the 4xx kind
 starts a server of its own and watches its memory; given an address it uses that one.
 """
 
+import concurrent.futures
 import http.client
 import io
 import json
@@ -355,9 +356,34 @@ def slow(to):
         [link.close() for link in readers]
 
 
+def twice(to):
+    """The same request sent again, at once or later, does nothing twice; what did not change is not sent again."""
+    once = {"Idempotency-Key": f"run-{uuid.uuid4()}"}
+    path, body = "/api/v1/workflows/human_review/runs", {"input": {"topic": "the plan"}}
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(lambda _: to("POST", path, body, headers=once), range(10)))
+    begun = {answer.json()["task_id"] for answer in answers if answer.status == 202}
+    to.check(len(begun) == 1, "ten times the same run is one task", answers)
+    to.check(all(answer.status in (202, 409) for answer in answers), "and the others are told so", answers)
+    later = to("POST", path, body, headers=once)
+    to.check(later.status == 202 and {later.json()["task_id"]} == begun and later.headers.get("idempotency-replayed") == "true", "later it is the same answer", later)
+    to.refused("the key of another request", to("POST", path, {"input": {"topic": "something else"}}, headers=once))
+    to.refused("the key at another address", to("POST", "/api/v1/turns", {"message": "hello"}, headers=once))
+    wrong = {"Idempotency-Key": f"wrong-{uuid.uuid4()}"}
+    first, second = (to("POST", "/api/v1/workflows/nothing/runs", body, headers=wrong) for _ in range(2))
+    to.check((first.status, first.body) == (second.status, second.body) == (404, first.body), "a refusal stays a refusal", (first, second))
+    for read in ["/api/v1/tasks", "/api/v1/tools", "/api/v1/workflows"]:
+        got = to("GET", read)
+        same = to("GET", read, headers={"If-None-Match": got.headers.get("etag", "none")})
+        to.check(same.status == 304 and not same.body, f"{read} did not change", same)
+        other = to("GET", read, headers={"If-None-Match": '"something"'})
+        to.check(other.status == 200 and other.body == got.body, f"{read} for whoever has something else", other.status)
+    to.is_well("the same again")
+
+
 def everything(to):
     to("POST", "/api/v1/ask", {"message": "What is on my to-do list?"}, timeout=300)  # The first answer starts everything.
-    for part in [paths, names, bodies, headers, large, bombs, slow]:
+    for part in [paths, names, bodies, headers, twice, large, bombs, slow]:
         began = time.monotonic()
         part(to)
         print(f"{part.__name__}: {time.monotonic() - began:.1f} s", flush=True)

@@ -1,4 +1,9 @@
-//! Who asks: the doors through which others reach Steward. For now the one that speaks MCP, over pipes and over HTTP.
+//! Who asks: the doors through which others reach Steward.
+//!
+//! - [`http`]: the API, the page, and the protocols of OpenAI's clients, A2A and AG-UI, behind one door.
+//! - [`mcp`] over pipes and over HTTP, with [`mcp_house`] behind it.
+//! - [`slack`]: mentions, threads, direct messages, buttons.
+//! - [`identity`]: who somebody is and what they hold; [`metrics`]: numbers for Prometheus.
 //!
 //! Invariants
 //! - [`mcp`] knows the protocol and nothing of what is behind it: all that it offers comes through [`mcp::Gateway`], which

@@ -5,9 +5,10 @@
 
 use super::catalogue::{Catalogue, Prepared};
 use super::fill::{Filled, fill, is_determiner};
-use super::lexicon::{Class, is_generic, is_person, plural, verb_groups};
+use super::lexicon::{is_generic, is_person, plural};
 use super::text::{Text, Token};
 use super::values::When;
+use super::verbs::{Class, verb_groups};
 use super::wish::{Clause, Cue};
 use crate::cosine;
 use crate::skill::Recent;

@@ -17,11 +17,14 @@ mod follow;
 mod lexicon;
 mod plan;
 mod point;
+mod prepare;
 mod route;
 mod settle;
+mod steps;
 mod text;
 mod types;
 mod values;
+mod verbs;
 mod wish;
 
 pub use types::{

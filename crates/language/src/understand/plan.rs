@@ -3,15 +3,14 @@
 use super::answer;
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::choose::{Around, Candidate, choose, gibberish, service};
-use super::fill::fill;
 use super::follow;
-use super::lexicon::{CHAT, Class, HELP, plural};
-use super::point::{self, Pointed};
+use super::lexicon::{CHAT, HELP};
+use super::point::{self};
+use super::steps::{act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
-use super::types::{
-    Act, Answered, Argument, Choice, Given, Kind, Need, Pick, Question, Step, Target, Understood, Why,
-};
-use super::values::{When, days};
+use super::types::{Answered, Choice, Given, Kind, Question, Step, Understood, Why};
+use super::values::days;
+use super::verbs::Class;
 use super::wish::{Clause, Cue, clauses, heads, points_back};
 use super::{Reader, route};
 use crate::skill::sure;
@@ -19,14 +18,10 @@ use regex::Regex;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use steward_domain::{Confidence, DomainName, IntentKind};
+use steward_domain::{Confidence, DomainName};
 
 /// The most steps that one utterance comes to.
 const STEPS: usize = 12;
-/// How many other tools are named beside the one that is taken.
-const ALTERNATIVES: usize = 4;
-/// How near two tools must be for the one to be an alternative of the other.
-const CLOSE: f32 = 3.0;
 
 pub(super) fn understand(reader: &Reader, said: &str, given: &Given<'_>) -> Understood {
     let mut text = Text::read(said);
@@ -165,7 +160,7 @@ pub(super) fn finish(reader: &Reader, out: &mut Understood, shares: &BTreeMap<Do
 }
 
 /// What a clause comes to.
-enum Read {
+pub(super) enum Read {
     Steps(Vec<Step>, Option<Question>),
     Ask(Question, Vec<Step>),
     Outside(String),
@@ -407,255 +402,4 @@ fn which_new(
         .collect();
     let words = said.to_owned();
     Some(Question { options, words, ..Question::open(Why::Meaning, "What should it be?", at) })
-}
-
-/// The kind of wish that a tool stands for.
-fn intent(class: Class) -> IntentKind {
-    match class {
-        Class::Create => IntentKind::Create,
-        Class::Read => IntentKind::Read,
-        Class::List => IntentKind::List,
-        Class::Search => IntentKind::Search,
-        Class::Update => IntentKind::Update,
-        Class::Delete => IntentKind::Delete,
-    }
-}
-
-fn base_step(
-    catalogue: &Catalogue,
-    text: &Text,
-    clause: &Clause,
-    found: &[Candidate],
-    best: &Candidate,
-) -> Step {
-    let total: f32 = found.iter().take(12).map(|other| (other.score - best.score).exp()).sum();
-    let share = |score: f32| sure((score - best.score).exp() / total.max(1.0));
-    let tool = catalogue.tools.get(best.at);
-    let same_class = |other: &Candidate| {
-        catalogue.tools.get(other.at).map(|tool| tool.class) == tool.map(|tool| tool.class)
-    };
-    let alternatives = found
-        .iter()
-        .skip(1)
-        .filter(|other| best.score - other.score < CLOSE && same_class(other))
-        .take(ALTERNATIVES)
-        .filter_map(|other| Some((catalogue.tools.get(other.at)?.tool.name.clone(), share(other.score))))
-        .collect();
-    let (start, end) = text.trimmed(clause.start, clause.end);
-    let mut reasons = Vec::new();
-    if best.verb > 0.0 {
-        reasons.push("its verb fits".to_owned());
-    }
-    if best.noun > 0.0 {
-        reasons.push("what it is about is named".to_owned());
-    }
-    if best.filled.evidence > 0.0 {
-        reasons.push("values for its fields are said".to_owned());
-    }
-    Step {
-        domain: tool.and_then(|tool| tool.tool.domain.clone()),
-        act: Act::Call { tool: tool.map(|tool| tool.tool.name.clone()).unwrap_or_default() },
-        said: text.slice(start, end).to_owned(),
-        intent: tool.map(|tool| {
-            // To report something of a thing makes the report.
-            if tool.groups.contains("report") { IntentKind::Create } else { intent(tool.class) }
-        }),
-        confidence: share(best.score),
-        arguments: best.filled.arguments.clone(),
-        target: None,
-        target_field: None,
-        also: Vec::new(),
-        missing: best.filled.missing.clone(),
-        after: Vec::new(),
-        destructive: tool.is_some_and(|tool| tool.tool.destructive),
-        read_only: tool.is_some_and(|tool| tool.tool.read_only),
-        alternatives,
-        reasons,
-    }
-}
-
-/// "Delete all done tasks" lists them first.
-fn all_of(
-    catalogue: &Catalogue,
-    text: &Text,
-    clause: &Clause,
-    found: &[Candidate],
-    best: &Candidate,
-    days: &[When],
-    earlier: &[Step],
-) -> Option<Vec<Step>> {
-    let tool = catalogue.tools.get(best.at)?;
-    if tool.tool.read_only || tool.target().is_none() || best.filled.id.is_some() || clause.inherits {
-        return None;
-    }
-    let (start, end) = text.trimmed(clause.start, clause.end);
-    let plain = text.plain.get(start..end).unwrap_or_default();
-    let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word));
-    let noun =
-        text.tokens.iter().filter(|token| token.start >= start && token.end <= end && !token.quoted).any(
-            |token| {
-                plural(&token.lower)
-                    && catalogue
-                        .types_of(&token.lower)
-                        .iter()
-                        .any(|kind| Some(&kind.name) == tool.entity.as_ref())
-            },
-        );
-    if !noun || (!all && best.filled.target.is_none()) || plain.contains(" of them") {
-        return None;
-    }
-    let lists = |candidate: &&Candidate| {
-        catalogue.tools.get(candidate.at).is_some_and(|other| {
-            other.tool.read_only
-                && other.class == Class::List
-                && other.entity == tool.entity
-                && other.tool.domain == tool.tool.domain
-        })
-    };
-    let list = found.iter().find(lists)?;
-    let lister = catalogue.tools.get(list.at)?;
-    let cue = clause.cues.iter().find(|cue| cue.class == Some(tool.class));
-    let filled = fill(text, catalogue, lister, clause, cue, days);
-    if filled.left > 0 && !all {
-        return None;
-    }
-    let mut first = base_step(catalogue, text, clause, found, list);
-    first.arguments = filled.arguments;
-    first.alternatives.clear();
-    first.reasons = vec!["all of them must be known first".into()];
-    first.confidence = base_step(catalogue, text, clause, found, best).confidence;
-    let mut second = base_step(catalogue, text, clause, found, best);
-    second.target = Some(Target::OfStep {
-        step: earlier.len(),
-        pick: Pick::All,
-        words: text.slice(start, end).to_owned(),
-    });
-    second.target_field = tool.target().map(|field| field.name.clone());
-    second.after = vec![earlier.len()];
-    Some(vec![first, second])
-}
-
-/// Finds what a step acts on, and asks for what is missing.
-#[expect(clippy::too_many_arguments, reason = "a step is put together from all that is known of its clause")]
-fn act_on(
-    catalogue: &Catalogue,
-    text: &Text,
-    clause: &Clause,
-    given: &Given<'_>,
-    earlier: &[Step],
-    tool: &Prepared,
-    best: &Candidate,
-    mut step: Step,
-) -> Read {
-    let at = earlier.len();
-    point::refs(catalogue, text, clause, given, earlier, tool, &best.filled, &mut step);
-    let mut question = None;
-    let mut steps = vec![step.clone()];
-    if let Some(field) = tool.target() {
-        step.target_field = Some(field.name.clone());
-        match point::target(catalogue, text, clause, given, earlier, tool, &best.filled, &step) {
-            Pointed::To(targets) => {
-                steps = targets
-                    .into_iter()
-                    .map(|target| {
-                        let after = match &target {
-                            Target::OfStep { step, .. } => vec![*step],
-                            _ => Vec::new(),
-                        };
-                        Step { target: Some(target), after, ..step.clone() }
-                    })
-                    .collect();
-            }
-            Pointed::Unclear(text, options) => {
-                question = Some(Question {
-                    options,
-                    words: step.said.clone(),
-                    ..Question::open(Why::Entity, text, at)
-                });
-                steps = vec![step.clone()];
-            }
-        }
-    }
-    for step in &mut steps {
-        let used = step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. }));
-        // What changes something after something that was changed or made keeps its turn.
-        let turn = if step.read_only {
-            earlier.last().is_some_and(|before| !before.read_only)
-        } else {
-            earlier.iter().any(|before| !before.read_only && before.domain == step.domain)
-        };
-        if !used && turn {
-            step.after = vec![earlier.len() - 1];
-        }
-    }
-    if question.is_none() {
-        question = steps.first().and_then(|step| ask_field(catalogue, step, at, clause));
-    }
-    Read::Steps(steps, question)
-}
-
-/// What is missing: a required field, or anything to change.
-pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &Clause) -> Option<Question> {
-    let tool = catalogue.tool(step.tool()?)?;
-    if let Some(name) = step.missing.first() {
-        let field = tool.named(name)?;
-        let options: Vec<Choice> = if field.choices.is_empty() {
-            vec![Choice { label: name.replace('_', " "), value: json!(name) }]
-        } else {
-            field
-                .choices
-                .iter()
-                .map(|choice| Choice { label: choice.replace('_', " "), value: json!(choice) })
-                .collect()
-        };
-        let text = format!("What should the {} be?", name.replace('_', " "));
-        return Some(Question { options, field: Some(name.clone()), ..Question::open(Why::Field, text, at) });
-    }
-    let settable: Vec<_> = tool
-        .fields
-        .iter()
-        .filter(|field| !matches!(field.role, Role::Id | Role::Selector))
-        .filter(|field| !renames(clause) || field.role == Role::Title)
-        .collect();
-    let set = step
-        .arguments
-        .keys()
-        .any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
-    // Only a tool that changes whatever is said must be told what; "close" and "check in" say it themselves.
-    let changes = tool.groups.iter().any(|group| ["update", "rename", "move", "postpone"].contains(group));
-    if changes && tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
-        let options = settable
-            .iter()
-            .map(|field| Choice { label: field.name.replace('_', " "), value: json!(field.name) })
-            .collect();
-        let field = match settable.as_slice() {
-            [only] => Some(only.name.clone()),
-            _ => None,
-        };
-        return Some(Question { options, field, ..Question::open(Why::Field, "What should change?", at) });
-    }
-    None
-}
-
-fn renames(clause: &Clause) -> bool {
-    clause.cues.iter().any(|cue| cue.group == "rename" && cue.weight >= 4.0)
-}
-
-/// A value that names a thing of another type, with the need for it to be there.
-pub(super) fn refer(step: &mut Step, field: &str, target: Target, value: Option<String>) {
-    if let Some(value) = value {
-        step.arguments.entry(field.to_owned()).or_insert(Argument {
-            value: json!(value),
-            span: None,
-            reason: "it was spoken of before".into(),
-        });
-        step.also.push(Need { field: field.to_owned(), target });
-    } else {
-        if let Target::OfStep { step: before, .. } = &target {
-            step.after = vec![*before];
-        }
-        step.target = Some(target);
-        step.target_field = Some(field.to_owned());
-    }
-    step.missing.retain(|missing| missing != field);
 }

@@ -4,8 +4,8 @@
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::Filled;
-use super::plan::refer;
 use super::settle;
+use super::steps::refer;
 use super::text::Text;
 use super::types::{Choice, Given, Noticed, Pick, Settled, Step, Target, Thing};
 use super::wish::{Clause, points_back};

@@ -5,9 +5,10 @@
 //! - When several are named as well as each other, they are offered.
 
 use super::catalogue::{Catalogue, Prepared, Role};
-use super::lexicon::{Class, is_generic, root, same_field, same_noun, singular};
+use super::lexicon::{is_generic, root, same_field, same_noun, singular};
 use super::text::slip;
 use super::types::{Choice, Lookup, Noticed, Pick, Question, Settled, Step, Target, Why};
+use super::verbs::Class;
 use crate::words::words;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

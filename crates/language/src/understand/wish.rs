@@ -4,8 +4,8 @@
 //! Invariant: a cue never stands between quotes, and what only names a thing does not open a clause.
 
 use super::catalogue::Catalogue;
-use super::lexicon::{Class, PATTERNS, class_of, verb_groups};
 use super::text::{Text, Token};
+use super::verbs::{Class, PATTERNS, class_of, verb_groups};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -19,7 +19,7 @@ use steward_language::words::name_words;
 use steward_tools::Error;
 
 /// The most things that one step is carried out for.
-const MOST: usize = 50;
+pub(super) const MOST: usize = 50;
 
 /// A turn that is being carried out.
 pub(super) struct Work<'a> {

@@ -20,8 +20,9 @@ use steward_store::{Change, EntitySearch, Mention, Scope};
 const WINDOW: u32 = 10;
 /// Entities that are remembered beyond it.
 const ENTITIES: u32 = 200;
-/// Entities of one result that are remembered.
-const MENTIONED: usize = 50;
+/// How many things of one answer are remembered: more than may be changed at once, so that "all of them" over a long list is refused
+/// and never cut short.
+const MENTIONED: usize = 2 * super::carry::MOST;
 
 /// One conversation, and what of it matters to what is said next.
 #[derive(Clone)]

@@ -15,11 +15,13 @@ mod carry;
 mod compose;
 mod confirm;
 mod consult;
+mod ending;
 mod find;
 mod memory;
 mod readers;
 mod reply;
 
+pub use ending::{EndedBy, Ending, end};
 pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
 use crate::ask::{House, Record, keep_artifact};

@@ -9,6 +9,7 @@
 )]
 
 mod conversations;
+mod edges;
 mod live_model;
 mod runs;
 mod stories;

@@ -13,9 +13,9 @@ use steward_store::{ExecutionFilter, Page, Scope};
 use steward_tools::call::Request;
 
 /// Somebody who talks to applications.
-struct Office {
-    fixture: Fixture,
-    talker: Talker,
+pub(crate) struct Office {
+    pub(crate) fixture: Fixture,
+    pub(crate) talker: Talker,
 }
 
 fn examples() -> PathBuf {
@@ -24,7 +24,7 @@ fn examples() -> PathBuf {
 
 impl Office {
     /// The applications by name with more options for each, in the configuration that the repository ships.
-    async fn open(folder: &str, servers: &[(&str, &[&str])], limits: Limits) -> Self {
+    pub(crate) async fn open(folder: &str, servers: &[(&str, &[&str])], limits: Limits) -> Self {
         let fixture = Fixture::new();
         let home = fixture.folder.path();
         std::fs::create_dir_all(home.join("config")).unwrap();
@@ -60,11 +60,11 @@ impl Office {
         Self { talker: Talker::new(Arc::new(toolbox), limits), fixture }
     }
 
-    async fn todo() -> Self {
+    pub(crate) async fn todo() -> Self {
         Self::open("apps", &[], Limits::default()).await
     }
 
-    async fn say(&self, conversation: Option<ConversationId>, said: &str) -> Reply {
+    pub(crate) async fn say(&self, conversation: Option<ConversationId>, said: &str) -> Reply {
         let caller = Caller::owner(user());
         let turn = Turn { said: said.to_owned(), conversation, caller, data: Vec::new() };
         let reply = self.talker.say(&turn, &|_| {}).await.unwrap();
@@ -73,7 +73,7 @@ impl Office {
     }
 
     /// What a tool says, past the conversation.
-    async fn look(&self, tool: &str, arguments: Json) -> Json {
+    pub(crate) async fn look(&self, tool: &str, arguments: Json) -> Json {
         let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
         let request = Request::new(Caller::owner(user()), tool, arguments);
         self.talker.toolbox().call(&request).await.unwrap().output.structured.unwrap()
@@ -83,11 +83,11 @@ impl Office {
         self.fixture.house.clock.monotonic()
     }
 
-    async fn task(&self, id: u32) -> Json {
+    pub(crate) async fn task(&self, id: u32) -> Json {
         self.look("todo.get_task", json!({ "id": id })).await
     }
 
-    async fn events(&self, reply: &Reply) -> Vec<String> {
+    pub(crate) async fn events(&self, reply: &Reply) -> Vec<String> {
         self.fixture.journal(reply.task_id).await.into_iter().map(|(name, _)| name).collect()
     }
 }

@@ -113,7 +113,7 @@ async fn sign_out(State(site): State<Shared>) -> Response {
 }
 
 async fn settings(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
-    Json((site.shown)())
+    Json(site.shown.clone())
 }
 
 async fn users(State(site): State<Shared>, Who(_): Who) -> Json<Value> {

@@ -12,6 +12,7 @@ use axum::routing::post;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use steward_domain::ConversationId;
 
 /// What a front end sends.
@@ -67,6 +68,7 @@ async fn run(
         run: run.run_id,
         began: false,
         speaking: false,
+        steps: HashMap::new(),
     };
     Ok(stream::respond(&site, told))
 }
@@ -82,6 +84,8 @@ struct Told {
     run: String,
     began: bool,
     speaking: bool,
+    /// The names of the steps that run.
+    steps: HashMap<u64, String>,
 }
 
 fn event(kind: &str, more: Value) -> Frame {
@@ -100,9 +104,17 @@ impl Told {
         let message = format!("{}-answer", self.run);
         match frame.name.unwrap_or_default() {
             "began" => {
-                vec![event("STEP_STARTED", json!({ "stepName": format!("{}: {}", step + 1, text("what")) }))]
+                let name = format!("{}: {}", step + 1, text("what"));
+                self.steps.insert(step, name.clone());
+                vec![event("STEP_STARTED", json!({ "stepName": name }))]
             }
-            "ended" => vec![event("STEP_FINISHED", json!({ "stepName": format!("{}", step + 1) }))],
+            // A step ends under the name that it began with.
+            "ended" => self
+                .steps
+                .remove(&step)
+                .map(|name| event("STEP_FINISHED", json!({ "stepName": name })))
+                .into_iter()
+                .collect(),
             "text" => {
                 let delta =
                     event("TEXT_MESSAGE_CONTENT", json!({ "messageId": message, "delta": text("delta") }));

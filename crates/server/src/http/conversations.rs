@@ -13,12 +13,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, patch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use steward_domain::{
-    Conversation, ConversationId, ConversationStatus, EventType, Label, Message, Role, Timestamp, Valid,
-};
-use steward_journal::Draft;
-use steward_store::{Change, Commit, ConversationFilter, EntitySearch, Page};
+use serde_json::{Value, json};
+use steward_domain::{Conversation, ConversationId, ConversationStatus, Message, Role, Timestamp, Valid};
+use steward_runtime::converse::{self, EndedBy, Ending};
+use steward_store::{ConversationFilter, EntitySearch, Page};
 
 /// A conversation in a list.
 #[derive(Serialize, JsonSchema)]
@@ -171,20 +169,14 @@ async fn show(
     })))
 }
 
-async fn change(
+async fn end(
     site: &Shared,
     identity: &Identity,
     id: ConversationId,
-    status: ConversationStatus,
-    word: &str,
+    ending: Ending,
 ) -> Result<StatusCode, Problem> {
-    own(site, identity, id).await?;
-    let data = Map::from_iter([("status".to_owned(), json!(word)), ("by".to_owned(), json!(identity.user))]);
-    let actor = Label::new("server").map_err(steward_runtime::Error::from)?;
-    let commit = Commit::new(identity.user.clone(), id)
-        .entry(Draft::new(EventType::ConversationChanged, actor, data))
-        .change(Change::SetConversationStatus { id, status, at: site.now() });
-    site.store().commit(&scope(identity), commit).await?;
+    let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
+    converse::end(&**site.store(), &scope(identity), id, ending, by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -194,7 +186,7 @@ async fn archive(
     At(id): At<ConversationId>,
     Input(NewState { status: Closed::Archived }): Input<NewState>,
 ) -> Result<StatusCode, Problem> {
-    change(&site, &identity, id, ConversationStatus::Archived, "archived").await
+    end(&site, &identity, id, Ending::Archived).await
 }
 
 async fn remove(
@@ -202,17 +194,7 @@ async fn remove(
     Who(identity): Who,
     At(id): At<ConversationId>,
 ) -> Result<StatusCode, Problem> {
-    let messages = site.store().history(&scope(&identity), id, Page::first(10_000)).await?;
-    let done = change(&site, &identity, id, ConversationStatus::Deleted, "deleted").await?;
-    // The answers with their rows go with the words.
-    for message in messages {
-        let task = message.metadata.get("request_id").and_then(|id| serde_json::from_value(id.clone()).ok());
-        let Some(task) = task else { continue };
-        for kept in site.store().artifacts(&scope(&identity), task).await? {
-            let _it_may_be_gone_already = tokio::fs::remove_file(&kept.content_ref).await;
-        }
-    }
-    Ok(done)
+    end(&site, &identity, id, Ending::Deleted).await
 }
 
 async fn export(

@@ -133,14 +133,22 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
         let detail = format!("at most {most} bytes are taken here");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "WEB014", detail));
     }
-    let identity = identify(site, request).await?;
+    let (limiter, now, most) = (&site.limiter, site.clock().monotonic(), site.options.per_minute);
+    let identity = identify(site, request).await;
+    // Whoever is nobody may not try for ever. The page and its files are for everybody.
+    if !matches!(identity, Ok(Some(_))) && !open(request.uri.path()) {
+        let from = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string());
+        limiter.take(&format!("from {}", from.unwrap_or_default()), now, most)?;
+    }
+    let identity = identity?;
     if let Some(identity) = &identity {
         let safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
         // A key or a token is sent on purpose; a cookie and a loopback address travel by themselves.
         let by_itself = match identity.by {
             By::Session => true,
-            By::Loopback => from_page,
-            By::Key | By::Token => false,
+            // A page of ours that speaks MCP shows by its origin that it is ours; it has no token.
+            By::Loopback => from_page && !(origin.is_some() && request.uri.path() == "/mcp"),
+            By::Key | By::Token | By::Slack => false,
         };
         if by_itself && !safe {
             let sent = headers.get(CSRF).and_then(|token| token.to_str().ok()).unwrap_or_default();
@@ -150,9 +158,14 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
                 ));
             }
         }
-        site.limiter.take(identity.user.as_str(), site.clock().monotonic(), site.options.per_minute)?;
+        limiter.take(identity.user.as_str(), now, most)?;
     }
     Ok(identity)
+}
+
+/// What is the same for everybody, and cheap.
+fn open(path: &str) -> bool {
+    matches!(path, "/" | "/health" | "/ready" | "/favicon.ico" | "/favicon.svg") || path.starts_with("/page/")
 }
 
 async fn identify(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {

@@ -16,7 +16,7 @@ impl People for Members {
     }
 
     fn owner(&self, user: &UserId) -> Option<Caller> {
-        self.0.directory.named(user, By::Token).map(|identity| self.0.caller(&identity))
+        self.0.directory.named(user, By::Slack).map(|identity| self.0.caller(&identity))
     }
 
     fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool {

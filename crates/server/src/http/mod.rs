@@ -17,9 +17,11 @@ mod artifacts;
 mod audit;
 mod conversations;
 mod door;
+mod etag;
 mod extract;
 mod listen;
 mod members;
+mod once;
 mod openai;
 mod openapi;
 mod page;
@@ -40,7 +42,7 @@ use crate::slack::Slack;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{Method, StatusCode};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use openapi::Api;
@@ -50,7 +52,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use steward_domain::{Coded as _, Timestamp};
 use steward_journal::clock::Clock;
@@ -89,9 +90,6 @@ pub struct Options {
     pub home: PathBuf,
 }
 
-/// What settings look like to an administrator; secrets are not in it.
-pub type Shown = Arc<dyn Fn() -> Json + Send + Sync>;
-
 /// Everything that requests are answered with.
 pub struct Site {
     pub(crate) talker: Arc<Talker>,
@@ -99,20 +97,20 @@ pub struct Site {
     directory: Arc<Directory>,
     signer: Arc<NoteSigner>,
     metrics: Option<Metrics>,
-    shown: Shown,
+    shown: Json,
     options: Options,
     turns: turns::Turns,
     histories: openai::Histories,
     uploading: tokio::sync::Semaphore,
     a2a: a2a::Tasks,
     limiter: door::Limiter,
+    once: once::Once,
     /// Work that outlives its request.
     work: TaskTracker,
     /// Nothing new is taken.
-    stopping: AtomicBool,
+    stopping: CancellationToken,
     /// Whoever listens is told that it is over.
     over: CancellationToken,
-    requests: AtomicU64,
     page: page::Page,
 }
 
@@ -131,8 +129,8 @@ pub struct Parts {
     pub signer: Arc<NoteSigner>,
     /// What was counted.
     pub metrics: Option<Metrics>,
-    /// The settings, for administrators.
-    pub shown: Shown,
+    /// The settings as administrators see them; secrets are not in it.
+    pub shown: Json,
     /// What can be set.
     pub options: Options,
 }
@@ -155,10 +153,10 @@ impl Site {
             uploading: tokio::sync::Semaphore::new(uploads::AT_ONCE),
             a2a: a2a::Tasks::default(),
             limiter: door::Limiter::default(),
+            once: once::Once::default(),
             work: TaskTracker::new(),
-            stopping: AtomicBool::new(false),
+            stopping: CancellationToken::new(),
             over: CancellationToken::new(),
-            requests: AtomicU64::new(0),
             page: page::Page::default(),
         })
     }
@@ -202,7 +200,6 @@ impl Site {
     }
 
     fn log(&self, method: &Method, path: &str, status: StatusCode, took: Duration, id: &str) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
         if self.options.log {
             let at = self.now();
             eprintln!(
@@ -213,7 +210,7 @@ impl Site {
     }
 
     fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stopping.is_cancelled()
     }
 
     /// Reads everything that is set up once, beside what is asked, so that the first question does not wait for it.
@@ -221,13 +218,14 @@ impl Site {
         let site = self.clone();
         self.work.spawn(async move {
             let owner = Caller::owner(site.directory.machine_owner().clone());
-            let _whoever_asks_is_told_what_is_wrong = site.talker.reader(&owner, &[]).await;
+            let read = site.talker.reader(&owner, &[]);
+            let _whoever_asks_is_told_what_is_wrong = site.stopping.run_until_cancelled(read).await;
         });
     }
 
     /// Takes nothing new and waits for what runs; what is not done in time is called off and ends with that reason.
     pub async fn drain(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.cancel();
         self.work.close();
         if tokio::time::timeout(self.options.drain, self.work.wait()).await.is_err() {
             self.turns.stop_all();
@@ -286,6 +284,8 @@ impl Paging {
     }
 }
 
+/// The largest document that is looked at once more on its way out.
+const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 /// How large a request may be, unless a route says otherwise.
 const BODY: usize = 1024 * 1024;
 
@@ -331,6 +331,8 @@ pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Ar
         .route("/metrics", get(metrics))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn(etag::tag))
+        .layer(from_fn_with_state(site.clone(), once::once))
         .layer(DefaultBodyLimit::max(BODY));
     let mcp = mcp_router(site, gateway);
     // Slack shows who it is by its own signature.

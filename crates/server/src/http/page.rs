@@ -13,7 +13,6 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
@@ -44,10 +43,13 @@ impl Page {
 }
 
 fn prepare(content: &'static [u8]) -> Ready {
-    let hash: String = Sha256::digest(content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let compressed = encoder.write_all(content).and_then(|()| encoder.finish()).unwrap_or_default();
-    Ready { plain: Bytes::from_static(content), compressed: compressed.into(), tag: format!("\"{hash}\"") }
+    Ready {
+        plain: Bytes::from_static(content),
+        compressed: compressed.into(),
+        tag: format!("\"{}\"", super::etag::of(content)),
+    }
 }
 
 fn kind(name: &str) -> &'static str {

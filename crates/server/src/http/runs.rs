@@ -61,10 +61,14 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(run));
 }
 
-/// A name of the home, never a file: what a client sends must not reach the disk.
-fn granted(identity: &Identity, name: &str) -> Result<(), Problem> {
+/// Whether it is theirs to run, and a name of the home, never a file: what a client sends must not reach the disk.
+pub(super) fn runs(identity: &Identity, name: &str) -> bool {
     let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if plain && identity.runs(name) {
+    plain && identity.runs(name)
+}
+
+fn granted(identity: &Identity, name: &str) -> Result<(), Problem> {
+    if runs(identity, name) {
         return Ok(());
     }
     Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", format!("there is no workflow or agent {name}")))
@@ -77,7 +81,7 @@ async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Lin
         .map(|name| (name, "workflow"))
         .chain(agents.into_iter().map(|name| (name, "agent")));
     let mut items = Vec::new();
-    for (name, kind) in named.filter(|(name, _)| granted(&identity, name).is_ok()) {
+    for (name, kind) in named.filter(|(name, _)| runs(&identity, name)) {
         let (description, problem) = match site.runner.program(&name).await {
             Ok(program) => (program.definition().root.title().to_string(), None),
             Err(error) => (String::new(), Some(error.to_string())),

@@ -163,8 +163,9 @@ struct Watcher {
     over: bool,
 }
 
-/// How often the journal is looked at.
-const LOOK: Duration = Duration::from_millis(200);
+/// How soon the journal is looked at again: at once while things happen, seldom while nothing does.
+const SOONEST: Duration = Duration::from_millis(100);
+const LATEST: Duration = Duration::from_secs(1);
 
 impl Watcher {
     /// What is new: entries first, then the state that they led to.
@@ -201,12 +202,14 @@ impl Watcher {
 impl Source for Watcher {
     fn next(&mut self) -> Next<'_> {
         Box::pin(async move {
+            let mut pause = SOONEST;
             while !self.over {
                 let frames = self.look().await?;
                 if !frames.is_empty() {
                     return Some(frames);
                 }
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LATEST);
             }
             None
         })

@@ -19,10 +19,10 @@ use futures_util::FutureExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steward_domain::{ConversationId, UserId};
 use steward_runtime::converse::{Heard, Turn};
@@ -30,10 +30,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long a turn that ended can be heard again.
+/// How long a turn that ended can be heard again; then it is in the store only.
 const KEPT: Duration = Duration::from_secs(900);
-/// Turns that are remembered.
+/// Turns that ended and are remembered.
 const MOST: usize = 10_000;
+/// Bytes of all their events.
+const BYTES: usize = 16 * 1024 * 1024;
 /// The longest message, in bytes; whoever holds conversations takes no more.
 const LONGEST: usize = 100_000;
 /// Words that are told at once.
@@ -79,7 +81,7 @@ pub(super) struct Live {
     user: UserId,
     frames: Mutex<Vec<Frame>>,
     told: watch::Sender<usize>,
-    ended: Mutex<Option<(Standing, Value, Duration)>>,
+    ended: Mutex<Option<Standing>>,
     pub(super) stop: CancellationToken,
 }
 
@@ -91,9 +93,27 @@ impl Live {
         self.told.send_replace(frames.len());
     }
 
-    fn end(&self, standing: Standing, document: Value, now: Duration) {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((standing, document, now));
+    fn end(&self, standing: Standing) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
         self.tell("done", &json!({}));
+    }
+
+    /// How it ended, with the reply or the problem that was told.
+    fn outcome(&self) -> Option<(Standing, Value)> {
+        let standing = (*self.ended.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = frames.iter().rfind(|frame| matches!(frame.name, Some("reply" | "problem")))?;
+        Some((standing, serde_json::from_str(&last.data).unwrap_or_default()))
+    }
+
+    fn bytes(&self) -> usize {
+        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.iter().map(|frame| frame.data.len() + size_of::<Frame>()).sum()
+    }
+
+    /// How many events there were.
+    pub(super) fn told_so_far(&self) -> u64 {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
     fn after(&self, heard: usize) -> Vec<Frame> {
@@ -105,15 +125,35 @@ impl Live {
     }
 }
 
-/// Somebody's key against doing things twice.
-type Once = (UserId, String);
+/// Turns that can be heard.
+#[derive(Default)]
+struct Known {
+    live: HashMap<Uuid, Arc<Live>>,
+    /// Those that ended, the oldest first.
+    ended: VecDeque<(Uuid, Duration, usize)>,
+    bytes: usize,
+}
+
+impl Known {
+    /// What ended long ago is forgotten, and what takes too much room.
+    fn sweep(&mut self, now: Duration) {
+        while let Some((id, at, size)) = self.ended.front() {
+            let full = self.bytes > BYTES || self.ended.len() > MOST;
+            if !full && now.saturating_sub(*at) <= KEPT {
+                return;
+            }
+            self.bytes = self.bytes.saturating_sub(*size);
+            self.live.remove(id);
+            self.ended.pop_front();
+        }
+    }
+}
 
 /// All turns of this process.
 pub(super) struct Turns {
     at_once: usize,
     running: AtomicUsize,
-    live: Mutex<HashMap<Uuid, Arc<Live>>>,
-    once: Mutex<HashMap<Once, Uuid>>,
+    known: Mutex<Known>,
 }
 
 /// One of the places at work.
@@ -127,7 +167,7 @@ impl Drop for Place {
 
 impl Turns {
     pub(super) fn new(at_once: usize) -> Self {
-        Self { at_once, running: AtomicUsize::new(0), live: Mutex::default(), once: Mutex::default() }
+        Self { at_once, running: AtomicUsize::new(0), known: Mutex::default() }
     }
 
     pub(super) fn running(&self) -> usize {
@@ -135,27 +175,24 @@ impl Turns {
     }
 
     pub(super) fn stop_all(&self) {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|live| live.stop.cancel());
+        self.known().live.values().for_each(|live| live.stop.cancel());
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of(&self, id: Uuid, user: &UserId) -> Result<Arc<Live>, Problem> {
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        let live = self.known().live.get(&id).cloned();
         live.filter(|live| live.user == *user).ok_or_else(|| Problem::missing("turn", id))
     }
 
-    /// What ended long ago is forgotten: it is in the store.
-    fn sweep(&self, now: Duration) {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = |one: &Live| {
-            let ended = one.ended.lock().unwrap_or_else(PoisonError::into_inner);
-            ended.as_ref().is_some_and(|(.., at)| now.saturating_sub(*at) > KEPT)
-        };
-        live.retain(|_, one| !old(one));
-        if live.len() >= MOST {
-            live.retain(|_, one| !one.is_over());
-        }
-        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
-        once.retain(|_, id| live.contains_key(id));
+    fn ended(&self, live: &Live, now: Duration) {
+        let size = live.bytes();
+        let mut known = self.known();
+        known.bytes += size;
+        known.ended.push_back((live.id, now, size));
+        known.sweep(now);
     }
 }
 
@@ -224,7 +261,6 @@ impl Site {
         if running >= self.turns.at_once {
             return Err(crowded(running));
         }
-        self.turns.sweep(self.clock().monotonic());
         let live = Arc::new(Live {
             id: self.new_id()?,
             user: identity.user.clone(),
@@ -233,15 +269,16 @@ impl Site {
             ended: Mutex::default(),
             stop: CancellationToken::new(),
         });
-        self.turns.live.lock().unwrap_or_else(PoisonError::into_inner).insert(live.id, live.clone());
+        self.turns.known().live.insert(live.id, live.clone());
         let (site, one) = (self.clone(), live.clone());
         self.work.spawn(async move {
             if AssertUnwindSafe(site.work_on(&turn, &one)).catch_unwind().await.is_err() {
                 // Whoever listens is told, and nobody waits for ever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
-                one.end(Standing::Failed, problem, site.clock().monotonic());
+                one.end(Standing::Failed);
             }
+            site.turns.ended(&one, site.clock().monotonic());
             drop(place);
         });
         Ok(live)
@@ -250,28 +287,27 @@ impl Site {
     async fn work_on(&self, turn: &Turn, live: &Live) {
         let heard = |heard: Heard| match heard {
             Heard::Understood { steps } => live.tell("understood", &json!({ "steps": steps })),
-            Heard::Began { step, what } => live.tell("began", &json!({ "step": step, "what": what })),
+            Heard::Began { step, what } => {
+                live.tell("began", &json!({ "step": step, "what": what, "at": self.now() }));
+            }
             Heard::Ended { step, well, took } => live.tell(
                 "ended",
                 &json!({ "step": step, "well": well, "milliseconds": took.as_millis() as u64 }),
             ),
         };
         let said = self.talker.say_until(turn, &heard, &live.stop).await;
-        let now = self.clock().monotonic();
         match said {
             Ok(reply) => {
                 pieces(&reply.response.answer)
                     .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
-                let document = reply.json();
-                live.tell("reply", &document);
-                live.end(Standing::Done, document, now);
+                live.tell("reply", &reply.json());
+                live.end(Standing::Done);
             }
             Err(error) => {
                 let called_off = matches!(error, steward_runtime::Error::CalledOff);
                 let problem = json!(Problem::from(error).told());
                 live.tell("problem", &problem);
-                let standing = if called_off { Standing::Cancelled } else { Standing::Failed };
-                live.end(standing, problem, now);
+                live.end(if called_off { Standing::Cancelled } else { Standing::Failed });
             }
         }
     }
@@ -280,10 +316,9 @@ impl Site {
     pub(super) async fn ended(&self, live: &Live) -> Result<Value, Problem> {
         let mut told = live.told.subscribe();
         loop {
-            let ended = live.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            match ended {
-                Some((Standing::Done, reply, _)) => return Ok(reply),
-                Some((_, problem, _)) => return Err(again(&problem)),
+            match live.outcome() {
+                Some((Standing::Done, reply)) => return Ok(reply),
+                Some((_, problem)) => return Err(again(&problem)),
                 None => {}
             }
             if told.changed().await.is_err() {
@@ -328,38 +363,14 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A client's own key against doing things twice.
-pub(super) fn once_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(sent) = headers.get("idempotency-key") else { return Ok(None) };
-    match sent.to_str() {
-        Ok(key) if (1..=200).contains(&key.len()) => Ok(Some(key.to_owned())),
-        _ => Err(Problem::input("Idempotency-Key must have 1 to 200 plain letters")),
-    }
-}
-
 async fn take(
     State(site): State<Shared>,
     Who(identity): Who,
-    headers: HeaderMap,
     Input(say): Input<Say>,
-) -> Result<Response, Problem> {
-    let once = once_key(&headers)?.map(|key| (identity.user.clone(), key));
-    if let Some(once) = &once {
-        let known = site.turns.once.lock().unwrap_or_else(PoisonError::into_inner).get(once).copied();
-        if let Some(id) = known {
-            return Ok(taken(id));
-        }
-    }
+) -> Result<(StatusCode, Json<Taken>), Problem> {
     let live = site.begin(&identity, site.turn(&identity, &say)?)?;
-    if let Some(once) = once {
-        site.turns.once.lock().unwrap_or_else(PoisonError::into_inner).insert(once, live.id);
-    }
-    Ok(taken(live.id))
-}
-
-fn taken(id: Uuid) -> Response {
-    (StatusCode::ACCEPTED, Json(Taken { turn_id: id, events: format!("/api/v1/turns/{id}/events") }))
-        .into_response()
+    let (turn_id, events) = (live.id, format!("/api/v1/turns/{}/events", live.id));
+    Ok((StatusCode::ACCEPTED, Json(Taken { turn_id, events })))
 }
 
 async fn standing(
@@ -368,13 +379,12 @@ async fn standing(
     At(id): At<Uuid>,
 ) -> Result<Json<Value>, Problem> {
     let live = site.turns.of(id, &identity.user)?;
-    let ended = live.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Json(match ended {
+    Ok(Json(match live.outcome() {
         None => json!({ "turn_id": id, "status": Standing::Running }),
-        Some((Standing::Done, reply, _)) => {
+        Some((Standing::Done, reply)) => {
             json!({ "turn_id": id, "status": Standing::Done, "reply": reply })
         }
-        Some((standing, problem, _)) => json!({ "turn_id": id, "status": standing, "problem": problem }),
+        Some((standing, problem)) => json!({ "turn_id": id, "status": standing, "problem": problem }),
     }))
 }
 

@@ -103,6 +103,25 @@ impl Right {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Ask, Self::Tools, Self::Run, Self::Approve, Self::Audit, Self::Admin];
 
+    /// What it lets somebody do.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Ask => "Ask questions, hold conversations",
+            Self::Tools => "Call tools by hand",
+            Self::Run => "Run workflows and agents",
+            Self::Approve => "Decide on calls that wait",
+            Self::Audit => "Verify the whole journal",
+            Self::Admin => "Make keys, see users and settings",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|right| right.name() == name)
+    }
+
     /// Its name in files and documents.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -129,6 +148,8 @@ pub enum By {
     Session,
     /// With a token of the identity provider.
     Token,
+    /// Slack says who they are, under its signature.
+    Slack,
 }
 
 /// Somebody, for the length of a request.
@@ -404,7 +425,7 @@ impl Directory {
             return self.read(|loaded| loaded.access.slack_owner(team, user)).then_some(owner);
         }
         let found = self.read(|loaded| loaded.access.of_slack(team, user))?;
-        self.named(&found, By::Token)
+        self.named(&found, By::Slack)
     }
 
     /// The users, for administrators.

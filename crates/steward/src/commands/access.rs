@@ -3,7 +3,8 @@
 use super::Context;
 use crate::error::Failure;
 use crate::output::{Tone, document, paint, say, table};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use serde_json::json;
 use std::collections::BTreeSet;
 use steward_domain::UserId;
@@ -63,8 +64,8 @@ pub(crate) enum Keys {
         #[arg(long, default_value = "key")]
         name: String,
         /// What it is cut down to; everything that the user holds unless said.
-        #[arg(long, value_enum)]
-        scope: Vec<Scope>,
+        #[arg(long, value_parser = right())]
+        scope: Vec<Right>,
         /// How many days it lives.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: Option<u32>,
@@ -78,33 +79,10 @@ pub(crate) enum Keys {
     },
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Scope {
-    /// Ask questions, hold conversations.
-    Ask,
-    /// Call tools by hand.
-    Tools,
-    /// Run workflows and agents.
-    Run,
-    /// Decide on calls that wait.
-    Approve,
-    /// Verify the whole journal.
-    Audit,
-    /// Make keys, see users and settings.
-    Admin,
-}
-
-impl From<Scope> for Right {
-    fn from(scope: Scope) -> Self {
-        match scope {
-            Scope::Ask => Self::Ask,
-            Scope::Tools => Self::Tools,
-            Scope::Run => Self::Run,
-            Scope::Approve => Self::Approve,
-            Scope::Audit => Self::Audit,
-            Scope::Admin => Self::Admin,
-        }
-    }
+/// A right by its name, with all of them in the help.
+fn right() -> impl TypedValueParser<Value = Right> {
+    let known = Right::ALL.map(|right| PossibleValue::new(right.name()).help(right.about()));
+    PossibleValuesParser::new(known).try_map(|name| Right::of(&name).ok_or("no such right"))
 }
 
 #[derive(Subcommand)]
@@ -218,7 +196,7 @@ pub(super) fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
     let directory = super::serve::directory(context)?;
     match command {
         Keys::Add { user, name, scope, days } => {
-            let scopes = scope.into_iter().map(Right::from).collect();
+            let scopes = scope.into_iter().collect();
             let (record, key) = directory.add_key(&NewKey { user, name, scopes, days }, &SystemRandom)?;
             if context.json {
                 document(&json!({ "id": record.id, "key": key }));

@@ -4,11 +4,11 @@ use super::Context;
 use crate::error::Failure;
 use crate::output::{Tone, document, paint, say, short, table};
 use clap::{Subcommand, ValueEnum};
-use serde_json::{Map, json};
-use steward_domain::{ConversationId, ConversationStatus, EventType, Label, Problem};
-use steward_journal::Draft;
+use serde_json::json;
+use steward_domain::{ConversationId, ConversationStatus};
 use steward_journal::clock::{Clock, SystemClock};
-use steward_store::{Change, Commit, ConversationFilter, EntitySearch, Error, Page, Scope};
+use steward_runtime::converse::{self, EndedBy, Ending};
+use steward_store::{ConversationFilter, EntitySearch, Error, Page};
 
 #[derive(Subcommand)]
 pub(crate) enum Conversation {
@@ -65,12 +65,12 @@ pub(super) async fn run(context: &Context, conversation: Conversation) -> Result
     match conversation {
         Conversation::List { status, limit } => list(context, status, limit).await,
         Conversation::Show { id, limit } => show(context, id, limit).await,
-        Conversation::Archive { id } => change(context, id, ConversationStatus::Archived, "archived").await,
+        Conversation::Archive { id } => end(context, id, Ending::Archived).await,
         Conversation::Delete { id, yes } => {
             if !yes && !confirmed(&format!("Delete the messages and entities of {id} for good?")) {
                 return Err(Failure::user("CLI006", "nothing was deleted: say yes, or pass --yes"));
             }
-            change(context, id, ConversationStatus::Deleted, "deleted").await
+            end(context, id, Ending::Deleted).await
         }
     }
 }
@@ -146,30 +146,14 @@ async fn show(context: &Context, id: ConversationId, limit: u32) -> Result<(), F
     Ok(())
 }
 
-async fn change(
-    context: &Context,
-    id: ConversationId,
-    status: ConversationStatus,
-    word: &str,
-) -> Result<(), Failure> {
+async fn end(context: &Context, id: ConversationId, ending: Ending) -> Result<(), Failure> {
     let opened = context.open().await?;
-    let found = opened
-        .store
-        .conversation(&context.scope, id)
-        .await?
-        .ok_or(Error::NotFound { what: "conversation", id: id.to_string() })?;
-    let actor = Label::new("command_line").map_err(|problem: Problem| Failure::unexpected(problem))?;
-    let data =
-        Map::from_iter([("status".to_owned(), json!(word)), ("by".to_owned(), json!(context.settings.user))]);
-    let commit = Commit::new(found.user_id.clone(), id)
-        .entry(Draft::new(EventType::ConversationChanged, actor, data))
-        .change(Change::SetConversationStatus { id, status, at: SystemClock::default().now() });
-    let scope = if found.user_id == context.settings.user { &context.scope } else { &Scope::System };
-    opened.store.commit(scope, commit).await?;
+    let by = EndedBy { user: &context.settings.user, door: "command_line", at: SystemClock::default().now() };
+    converse::end(&*opened.store, &context.scope, id, ending, by).await?;
     if context.json {
-        document(&json!({ "conversation": id.to_string(), "status": word }));
+        document(&json!({ "conversation": id.to_string(), "status": ending.name() }));
     } else {
-        say(format!("{} {id}", paint(Tone::Good, word)));
+        say(format!("{} {id}", paint(Tone::Good, ending.name())));
     }
     Ok(())
 }

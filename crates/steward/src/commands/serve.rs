@@ -4,7 +4,7 @@ use super::Context;
 use crate::error::Failure;
 use crate::output::{Tone, paint};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +52,10 @@ pub(crate) struct Serve {
     /// Seconds that what runs may take to come to its end when it is stopped.
     #[arg(long, default_value_t = 30)]
     drain: u64,
+    /// Tools to offer over MCP under their own names, as names or `prefix.*`. Others are found with tools_search and called with
+    /// tools_call.
+    #[arg(long, value_name = "PATTERN")]
+    expose: Vec<String>,
     /// Cookies for TLS only: it is reached through a proxy that speaks TLS.
     #[arg(long)]
     behind_tls: bool,
@@ -91,7 +95,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         toolbox.clone(),
         runner.clone(),
         context.settings.user.clone(),
-        Exposure::default(),
+        Exposure { tools: command.expose.clone() },
     ));
     let slack = slack::Options::from_variables(|name| std::env::var(name).ok())?;
     let slack = slack.map(|options| site.slack(options)).transpose()?;
@@ -128,10 +132,12 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
             stop.cancel();
             let drained = async {
                 // Whoever waits for an answer still gets it, and whoever asks whether it is ready is told no.
-                if let Some(slack) = &slack {
-                    slack.close(Duration::from_secs(command.drain)).await;
-                }
-                site.drain().await;
+                let slack = async {
+                    if let Some(slack) = &slack {
+                        slack.close(Duration::from_secs(command.drain)).await;
+                    }
+                };
+                tokio::join!(site.drain(), slack);
                 closing.cancel();
             };
             let ended = tokio::join!(drained, &mut serving, working);
@@ -166,14 +172,13 @@ fn options(context: &Context, command: &Serve) -> Options {
 }
 
 /// The settings for administrators: addresses without passwords, variables without values.
-fn shown(context: &Context) -> http::Shown {
+fn shown(context: &Context) -> Value {
     let mut settings = context.settings.clone();
     settings.store = steward_journal::redact::Redactor::default().redact_text(&settings.store).into_owned();
-    let document = json!({
+    json!({
         "settings": settings, "version": env!("CARGO_PKG_VERSION"), "store": settings.store,
         "home": context.home.path,
-    });
-    Arc::new(move || document.clone())
+    })
 }
 
 /// Listens to Slack over a socket of our own, where that is set up.

@@ -2,8 +2,9 @@
 
 use super::{Filler, PREPOSITIONS};
 use crate::understand::catalogue::{Known, Role};
-use crate::understand::lexicon::{Class, is_person, plural, root, same_field};
+use crate::understand::lexicon::{is_person, plural, root, same_field};
 use crate::understand::values::counted;
+use crate::understand::verbs::Class;
 
 impl Filler<'_> {
     /// "at Acme", "in Hamburg", "for travel": values of open fields.

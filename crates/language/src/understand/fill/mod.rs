@@ -9,10 +9,11 @@ mod told;
 mod typed;
 
 use super::catalogue::{Catalogue, Known, Prepared, Role};
-use super::lexicon::{Class, is_generic, plural};
+use super::lexicon::{is_generic, plural};
 use super::text::{Quote, Text, Token};
 use super::types::Argument;
 use super::values::When;
+use super::verbs::Class;
 use super::wish::{Clause, Cue};
 use serde_json::Value;
 use std::collections::BTreeMap;

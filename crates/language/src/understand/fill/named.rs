@@ -2,8 +2,9 @@
 
 use super::{Filler, PREPOSITIONS, Piece, listed};
 use crate::understand::catalogue::{Known, Role};
-use crate::understand::lexicon::{Class, root, same_field};
+use crate::understand::lexicon::{root, same_field};
 use crate::understand::text::Quote;
+use crate::understand::verbs::Class;
 use serde_json::json;
 
 impl Filler<'_> {

@@ -2,7 +2,8 @@
 
 use super::{Filler, listed};
 use crate::understand::catalogue::{Known, Role};
-use crate::understand::lexicon::{Class, is_person, same_field};
+use crate::understand::lexicon::{is_person, same_field};
+use crate::understand::verbs::Class;
 use serde_json::{Value, json};
 
 impl Filler<'_> {

@@ -2,8 +2,9 @@
 
 use super::Filler;
 use crate::understand::catalogue::{Known, Role};
-use crate::understand::lexicon::{Class, plural, root, said_for, same_field, unit};
+use crate::understand::lexicon::{plural, root, said_for, same_field};
 use crate::understand::values::{When, address, choice_at, counted, numbers};
+use crate::understand::verbs::{Class, unit};
 use serde_json::json;
 
 /// What the beginning and the end of a span of days are called.

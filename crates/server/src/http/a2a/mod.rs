@@ -4,6 +4,8 @@
 //! - A task of the protocol is one wish: it may take several messages when something is asked back, and ends once.
 //! - Whatever another agent sends is somebody's who is signed in; what is not theirs is not there.
 
+mod card;
+mod list;
 mod told;
 
 use super::extract::{Who, whole};
@@ -15,15 +17,17 @@ use super::{Shared, Site};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::HOST;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use card::card;
+use list::list;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{ConversationId, Timestamp, UserId};
+use tokio::sync::watch;
 use told::{Told, shown};
 
 /// The revision that a client speaks.
@@ -50,6 +54,22 @@ impl Fault {
 
     fn missing(id: &str) -> Self {
         Self::new(-32001, format!("there is no task {id}"))
+    }
+
+    /// As JSON-RPC tells it; what the protocol has a name for carries that name, too.
+    fn told(&self) -> Value {
+        let reason = match self.code {
+            -32001 => "TASK_NOT_FOUND",
+            -32002 => "TASK_NOT_CANCELABLE",
+            -32003 => "PUSH_NOTIFICATION_NOT_SUPPORTED",
+            -32004 => "UNSUPPORTED_OPERATION",
+            -32005 => "CONTENT_TYPE_NOT_SUPPORTED",
+            -32007 => "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+            -32009 => "VERSION_NOT_SUPPORTED",
+            _ => return json!({ "code": self.code, "message": self.message }),
+        };
+        let info = json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "a2a-protocol.org" });
+        json!({ "code": self.code, "message": self.message, "data": [info] })
     }
 }
 
@@ -100,6 +120,8 @@ struct Task {
     context: String,
     user: UserId,
     state: Mutex<Course>,
+    /// Told whenever an answer to what it asked came, or it was called off.
+    moved: watch::Sender<()>,
 }
 
 /// What changes of it.
@@ -120,19 +142,41 @@ pub(super) struct Tasks {
     contexts: Mutex<HashMap<(UserId, String), ConversationId>>,
 }
 
-/// How many are remembered; beyond, those that ended are forgotten.
-const MOST: usize = 5000;
+/// How many are remembered; beyond, the older half of those that ended is forgotten.
+const MOST: usize = 2000;
 
+/// A message. Names are written together; readers of the protocol's other form write them apart.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Incoming {
-    #[serde(default)]
+    #[serde(default, alias = "message_id")]
     message_id: String,
-    #[serde(default)]
+    #[serde(default, alias = "context_id")]
     context_id: String,
-    #[serde(default)]
+    #[serde(default, alias = "task_id")]
     task_id: String,
+    #[serde(default)]
+    role: String,
     parts: Vec<Value>,
+}
+
+impl Incoming {
+    /// Its words. What is no text would be lost, so it is refused.
+    fn text(&self, dialect: Dialect) -> Result<String, Fault> {
+        let mut texts = Vec::new();
+        for part in &self.parts {
+            if dialect == Dialect::Old && part.get("kind").is_none() {
+                return Err(Fault::params("params.message.parts: each part has a kind"));
+            }
+            let text = part.get("text").and_then(Value::as_str);
+            texts
+                .push(text.ok_or_else(|| Fault::new(-32005, "this agent reads text only: a part has none"))?);
+        }
+        if texts.is_empty() {
+            return Err(Fault::params("params.message.parts: a message needs a part with text"));
+        }
+        Ok(texts.join("\n"))
+    }
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -144,54 +188,18 @@ pub(super) fn routes(api: &mut Api) {
         .takes::<serde_json::Map<String, Value>>()
         .gives_object(200, "The JSON-RPC answer, or events.")
         .to(post(call));
-    api.post("/a2a", "Talk to it as another agent: JSON-RPC of A2A 1.0 and 0.3")
-        .takes::<serde_json::Map<String, Value>>()
-        .gives_object(200, "The JSON-RPC answer, or events.")
-        .to(post(call));
-}
-
-async fn card(State(site): State<Shared>, headers: HeaderMap, who: Result<Who, Problem>) -> Json<Value> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    let scheme = if site.options.secure_cookies { "https" } else { "http" };
-    let url = format!("{scheme}://{host}/a2a");
-    let mut skills = vec![json!({
-        "id": "ask", "name": "Ask", "tags": ["questions", "data", "tools"],
-        "description": "Answers questions about data and tools in plain language, with sources, and carries out what is asked.",
-        "examples": ["What can you do?"],
-    })];
-    // What is set up here is for those who may use it.
-    if let Ok(Who(identity)) = who
-        && let Ok(reader) = site.talker.reader(&site.caller(&identity), &[]).await
-    {
-        skills.extend(reader.domains().map(|topic| {
-            json!({ "id": topic.name, "name": topic.title, "description": if topic.description.is_empty() { &topic.title } else { &topic.description }, "tags": [topic.name] })
-        }));
+    for path in ["/a2a", "/a2a/"] {
+        api.post(path, "Talk to it as another agent: JSON-RPC of A2A 1.0 and 0.3")
+            .takes::<serde_json::Map<String, Value>>()
+            .gives_object(200, "The JSON-RPC answer, or events.")
+            .to(post(call));
     }
-    let face =
-        |version: &str| json!({ "url": url, "protocolBinding": "JSONRPC", "protocolVersion": version });
-    let mut card = json!({
-        "name": "Steward", "description": "An agent you can account for: it answers about data and tools, with sources, and can prove afterwards what it did.",
-        "version": env!("CARGO_PKG_VERSION"), "supportedInterfaces": [face("1.0"), face("0.3")],
-        "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false, "stateTransitionHistory": false },
-        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain", "application/json"], "skills": skills,
-        "url": url, "preferredTransport": "JSONRPC", "protocolVersion": "0.3.0", "supportsAuthenticatedExtendedCard": false,
-    });
-    if let (Some(card), true) =
-        (card.as_object_mut(), site.directory.has_users() || !site.options.loopback_owner)
-    {
-        let scheme =
-            json!({ "httpAuthSecurityScheme": { "scheme": "Bearer" }, "type": "http", "scheme": "bearer" });
-        card.insert("securitySchemes".into(), json!({ "key": scheme }));
-        card.insert("security".into(), json!([{ "key": [] }]));
-        card.insert("securityRequirements".into(), json!([{ "schemes": { "key": { "list": [] } } }]));
-    }
-    Json(card)
 }
 
 /// One request of JSON-RPC.
 async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) -> Result<Response, Problem> {
-    let version =
-        request.headers().get("a2a-version").and_then(|version| version.to_str().ok()).map(str::to_owned);
+    let spoken = spoken(&request);
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
     let bytes = whole(request, &site).await?;
     let answer = |id: &Value, body: Value| {
         let mut told = json!({ "jsonrpc": "2.0", "id": id });
@@ -200,39 +208,45 @@ async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) 
         }
         Json(told).into_response()
     };
-    let fault = |id: &Value, fault: &Fault| {
-        answer(id, json!({ "error": { "code": fault.code, "message": fault.message } }))
-    };
+    let fault = |id: &Value, fault: &Fault| answer(id, json!({ "error": fault.told() }));
+    if !kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("json")) {
+        return Ok(fault(
+            &Value::Null,
+            &Fault::new(-32005, "send JSON, with `Content-Type: application/json`"),
+        ));
+    }
     let Ok(sent) = serde_json::from_slice::<Value>(&bytes) else {
         return Ok(fault(&Value::Null, &Fault::new(-32700, "the request is not JSON")));
     };
-    let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+    let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
     let method = sent.get("method").and_then(Value::as_str).unwrap_or_default();
+    let Some(id) = id else {
+        return Ok(fault(&Value::Null, &Fault::new(-32600, "a request needs an id: a text or a number")));
+    };
     if sent.get("jsonrpc").and_then(Value::as_str) != Some("2.0") || method.is_empty() {
         return Ok(fault(&id, &Fault::new(-32600, "the request is no JSON-RPC 2.0 request with a method")));
     }
-    if version.as_deref().is_some_and(|version| !(version.starts_with("1.") || version.starts_with("0.3"))) {
+    if !spoken {
         return Ok(fault(&id, &Fault::new(-32009, "this agent speaks A2A 1.0 and 0.3")));
     }
     let dialect = if method.contains('/') { Dialect::Old } else { Dialect::One };
     let params = sent.get("params").cloned().unwrap_or_default();
     let came = match method {
         "SendMessage" | "message/send" => send(&site, &identity, &params, dialect).await,
-        "SendStreamingMessage" | "message/stream" => match begin(&site, &identity, &params).await {
+        "SendStreamingMessage" | "message/stream" => match begin(&site, &identity, &params, dialect).await {
             Ok(task) => return Ok(stream::respond(&site, Told::new(site.clone(), task, id, dialect))),
             Err(wrong) => Err(wrong),
         },
         "SubscribeToTask" | "tasks/resubscribe" => match known(&site, &identity, &params) {
             Ok(task) if ended(&task) => Err(Fault::new(-32004, "the task has ended: GetTask shows it")),
-            Ok(task) => return Ok(stream::respond(&site, Told::new(site.clone(), task, id, dialect))),
+            Ok(task) => return Ok(stream::respond(&site, Told::from_now(site.clone(), task, id, dialect))),
             Err(wrong) => Err(wrong),
         },
         "GetTask" | "tasks/get" => one(&site, &identity, &params, dialect),
         "ListTasks" | "tasks/list" => list(&site, &identity, &params, dialect),
         "CancelTask" | "tasks/cancel" => cancel(&site, &identity, &params, dialect).await,
-        "GetExtendedAgentCard" | "agent/getAuthenticatedExtendedCard" => {
-            Err(Fault::new(-32007, "there is no other card than the one at /.well-known/agent-card.json"))
-        }
+        "GetExtendedAgentCard" => Err(Fault::new(-32004, ONE_CARD)),
+        "agent/getAuthenticatedExtendedCard" => Err(Fault::new(-32007, ONE_CARD)),
         name if name.to_lowercase().contains("pushnotification") => {
             Err(Fault::new(-32003, "push notifications are not sent: listen to the stream"))
         }
@@ -244,12 +258,29 @@ async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) 
     })
 }
 
+const ONE_CARD: &str = "there is no other card than the one at /.well-known/agent-card.json";
+
+/// Whether the revision that a request names is one that is spoken here. None is the one that had no name for it.
+fn spoken(request: &Request) -> bool {
+    let header =
+        request.headers().get("a2a-version").map(|version| version.to_str().unwrap_or("?").to_owned());
+    let query = request.uri().query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let mut query = query.filter(|(name, _)| name.eq_ignore_ascii_case("a2a-version"));
+    let named = header.or_else(|| query.next().map(|(_, version)| version.to_owned())).unwrap_or_default();
+    let mut parts = named.trim().split('.');
+    matches!((parts.next(), parts.next()), (Some(""), None) | (Some("1"), Some("0")) | (Some("0"), Some("3")))
+}
+
 /// How much of the history is wanted; all of it when nothing is said.
 fn history_length(params: &Value) -> Result<Option<usize>, Fault> {
     let of = |at: &str| params.pointer(at).filter(|length| !length.is_null());
-    let Some(length) = of("/historyLength").or_else(|| of("/configuration/historyLength")) else {
-        return Ok(None);
-    };
+    let places = [
+        "/historyLength",
+        "/history_length",
+        "/configuration/historyLength",
+        "/configuration/history_length",
+    ];
+    let Some(length) = places.iter().find_map(|at| of(at)) else { return Ok(None) };
     let wrong = || Fault::params("historyLength must be a number from 0 on");
     length.as_u64().and_then(|length| usize::try_from(length).ok()).map(Some).ok_or_else(wrong)
 }
@@ -276,7 +307,11 @@ impl Tasks {
     fn keep(&self, task: &Arc<Task>) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         if tasks.len() >= MOST {
-            tasks.retain(|_, task| !ended(task));
+            let over = tasks.values().filter(|task| ended(task));
+            let mut over: Vec<(Timestamp, String)> =
+                over.map(|task| (lock(task).at, task.id.clone())).collect();
+            over.sort();
+            over.iter().take(over.len().div_ceil(2)).for_each(|(_, id)| drop(tasks.remove(id)));
         }
         tasks.insert(task.id.clone(), task.clone());
     }
@@ -296,20 +331,22 @@ impl Tasks {
 }
 
 /// Takes a message: a new task, or the answer to what a task asked.
-async fn begin(site: &Shared, identity: &Identity, params: &Value) -> Result<Arc<Task>, Fault> {
+async fn begin(
+    site: &Shared,
+    identity: &Identity,
+    params: &Value,
+    dialect: Dialect,
+) -> Result<Arc<Task>, Fault> {
     let message = params.get("message").cloned().ok_or_else(|| Fault::params("params.message is missing"))?;
     let incoming: Incoming =
         serde_json::from_value(message).map_err(|error| Fault::params(format!("params.message: {error}")))?;
     if incoming.message_id.is_empty() {
         return Err(Fault::params("params.message.messageId is missing"));
     }
-    let texts: Vec<&str> =
-        incoming.parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect();
-    if texts.is_empty() {
-        let code = if incoming.parts.is_empty() { -32602 } else { -32005 };
-        return Err(Fault::new(code, "a message needs a part with text"));
+    if !matches!(incoming.role.as_str(), "user" | "ROLE_USER") {
+        return Err(Fault::params("params.message.role must be that of the user"));
     }
-    let said = Said { id: incoming.message_id, by_user: true, text: texts.join("\n") };
+    let said = Said { id: incoming.message_id.clone(), by_user: true, text: incoming.text(dialect)? };
     let before = match incoming.task_id.as_str() {
         "" => None,
         id => Some(site.a2a.of(id, &identity.user)?),
@@ -347,6 +384,7 @@ async fn begin(site: &Shared, identity: &Identity, params: &Value) -> Result<Arc
             (state.live, state.standing, state.at) = (live, Standing::Working, site.now());
             state.history.push(said);
             drop(state);
+            task.moved.send_replace(());
             task
         }
         None => {
@@ -362,6 +400,7 @@ async fn begin(site: &Shared, identity: &Identity, params: &Value) -> Result<Arc
                 context,
                 user: identity.user.clone(),
                 state: Mutex::new(state),
+                moved: watch::Sender::new(()),
             });
             site.a2a.keep(&task);
             task
@@ -410,9 +449,10 @@ async fn settle(site: &Site, task: &Task) {
 
 async fn send(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
     let length = history_length(params)?;
-    let task = begin(site, identity, params).await?;
+    let task = begin(site, identity, params, dialect).await?;
     let flag = |at: &str| params.pointer(at).and_then(Value::as_bool);
     let at_once = flag("/configuration/returnImmediately") == Some(true)
+        || flag("/configuration/return_immediately") == Some(true)
         || flag("/configuration/blocking") == Some(false);
     if !at_once {
         let live = lock(&task).live.clone();
@@ -440,6 +480,8 @@ async fn cancel(
     if waits {
         let mut state = lock(&task);
         (state.standing, state.at) = (Standing::Cancelled, site.now());
+        drop(state);
+        task.moved.send_replace(());
     } else {
         live.stop.cancel();
         let _called_off = site.ended(&live).await;
@@ -451,85 +493,4 @@ async fn cancel(
 fn one(site: &Site, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
     let length = history_length(params)?;
     known(site, identity, params).map(|task| shown(&task, dialect, length))
-}
-
-/// What is wanted of the list of tasks.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Wanted {
-    context_id: String,
-    status: String,
-    page_size: Option<i64>,
-    page_token: String,
-    include_artifacts: bool,
-    #[serde(alias = "lastUpdatedAfter")]
-    status_timestamp_after: Value,
-}
-
-impl Wanted {
-    /// From when on; a number is milliseconds.
-    fn after(&self) -> Result<Option<Timestamp>, Fault> {
-        match &self.status_timestamp_after {
-            Value::Null => Ok(None),
-            Value::Number(millis) => {
-                let millis = millis.as_i64().filter(|millis| (0..=253_402_300_799_000).contains(millis));
-                let millis = millis.ok_or_else(|| Fault::params("lastUpdatedAfter is no time"))?;
-                Ok(Some(Timestamp::from_micros(millis * 1000)))
-            }
-            text => serde_json::from_value(text.clone())
-                .map(Some)
-                .map_err(|_| Fault::params("statusTimestampAfter is no time")),
-        }
-    }
-}
-
-/// Standings that there are.
-const STANDINGS: [Standing; 5] =
-    [Standing::Working, Standing::Completed, Standing::InputRequired, Standing::Failed, Standing::Cancelled];
-/// Standings that the protocol knows and tasks here are never in.
-const NEVER: [&str; 4] = ["submitted", "rejected", "auth-required", "unknown"];
-
-/// The standing of this name, in either revision; nothing for one that no task here is ever in.
-fn standing_of(name: &str) -> Result<Option<Standing>, Fault> {
-    let plain = name.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-");
-    let found = STANDINGS.into_iter().find(|standing| standing.name(Dialect::Old) == plain);
-    match found {
-        None if !NEVER.contains(&plain.as_str()) => Err(Fault::params(format!("there is no status {name}"))),
-        found => Ok(found),
-    }
-}
-
-fn list(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
-    let sent = if params.is_null() { json!({}) } else { params.clone() };
-    let wanted: Wanted =
-        serde_json::from_value(sent).map_err(|error| Fault::params(format!("params: {error}")))?;
-    let (length, after) = (history_length(params)?, wanted.after()?);
-    let size = wanted.page_size.unwrap_or(50);
-    if !(1..=100).contains(&size) {
-        return Err(Fault::params("pageSize must be from 1 to 100"));
-    }
-    let skip: usize = match wanted.page_token.as_str() {
-        "" => 0,
-        token => token.parse().map_err(|_| Fault::params("pageToken is not one of ours"))?,
-    };
-    let status = if wanted.status.is_empty() { None } else { Some(standing_of(&wanted.status)?) };
-    let fits = |task: &&Arc<Task>| {
-        let course = lock(task);
-        task.user == identity.user
-            && (wanted.context_id.is_empty() || task.context == wanted.context_id)
-            && status.is_none_or(|status| status == Some(course.standing))
-            && after.is_none_or(|after| course.at > after)
-    };
-    let tasks = site.a2a.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut found: Vec<Arc<Task>> = tasks.values().filter(fits).cloned().collect();
-    drop(tasks);
-    found.sort_by_key(|task| std::cmp::Reverse(lock(task).at));
-    let (total, size) = (found.len(), usize::try_from(size).unwrap_or(50));
-    let mut page: Vec<Value> =
-        found.iter().skip(skip).take(size).map(|task| shown(task, dialect, length)).collect();
-    if !wanted.include_artifacts {
-        page.iter_mut().filter_map(Value::as_object_mut).for_each(|task| drop(task.remove("artifacts")));
-    }
-    let next = if skip + size < total { (skip + size).to_string() } else { String::new() };
-    Ok(json!({ "tasks": page, "nextPageToken": next, "pageSize": page.len(), "totalSize": total }))
 }

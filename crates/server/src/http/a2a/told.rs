@@ -70,9 +70,13 @@ pub(super) fn shown(task: &Task, dialect: Dialect, length: Option<usize>) -> Val
         .map(|said| message(task, said, dialect))
         .collect();
     let mut told = json!({
-        "id": task.id, "contextId": task.context, "status": status(task, &state, dialect), "history": history,
+        "id": task.id, "contextId": task.context, "status": status(task, &state, dialect),
         "artifacts": artifact(task, &state, dialect).into_iter().collect::<Vec<_>>(),
     });
+    // Whoever wants none of it gets none.
+    if let (Some(told), true) = (told.as_object_mut(), length != Some(0)) {
+        told.insert("history".into(), history.into());
+    }
     kind(&mut told, "task", dialect);
     told
 }
@@ -86,12 +90,37 @@ pub(super) struct Told {
     listener: Listener,
     began: bool,
     over: bool,
+    /// Whether it is heard until the task ends, or until it asks something.
+    to_the_end: bool,
+    /// Whether it was told that the task asks something.
+    asked: bool,
 }
 
 impl Told {
     pub(super) fn new(site: Shared, task: Arc<Task>, id: Value, dialect: Dialect) -> Self {
         let listener = Listener::new(lock(&task).live.clone(), 0);
-        Self { site, task, id, dialect, listener, began: false, over: false }
+        Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: false, asked: false }
+    }
+
+    /// From now on: what was told before is in the task.
+    pub(super) fn from_now(site: Shared, task: Arc<Task>, id: Value, dialect: Dialect) -> Self {
+        let (live, asked) = {
+            let state = lock(&task);
+            (state.live.clone(), state.standing == Standing::InputRequired)
+        };
+        let listener = Listener::new(live.clone(), live.told_so_far());
+        Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: true, asked }
+    }
+
+    /// Waits while the task asks somebody; what follows is heard from its beginning.
+    async fn answered(&mut self) {
+        let mut moved = self.task.moved.subscribe();
+        while lock(&self.task).standing == Standing::InputRequired {
+            if moved.changed().await.is_err() {
+                break;
+            }
+        }
+        self.listener = Listener::new(lock(&self.task).live.clone(), 0);
     }
 
     fn frame(&self, name: &str, old: &str, mut event: Value) -> Frame {
@@ -123,7 +152,7 @@ impl Told {
             text: data.get("what")?.as_str()?.to_owned(),
         };
         let status = json!({
-            "state": Standing::Working.name(self.dialect), "timestamp": self.site.now(),
+            "state": Standing::Working.name(self.dialect), "timestamp": data.get("at"),
             "message": message(&self.task, &said, self.dialect),
         });
         Some(self.update(&status, false))
@@ -146,14 +175,19 @@ impl Source for Told {
                         }
                     }
                     None => {
-                        self.over = true;
                         settle(&self.site, &self.task).await;
                         let state = lock(&self.task).clone();
+                        self.over = !self.to_the_end || state.standing != Standing::InputRequired;
+                        if !self.over && std::mem::replace(&mut self.asked, true) {
+                            self.answered().await;
+                            self.asked = false;
+                            continue;
+                        }
                         let made = artifact(&self.task, &state, self.dialect).map(|artifact| {
                             let event = json!({ "taskId": self.task.id, "contextId": self.task.context, "artifact": artifact, "append": false, "lastChunk": true });
                             self.frame("artifactUpdate", "artifact-update", event)
                         });
-                        let last = self.update(&status(&self.task, &state, self.dialect), true);
+                        let last = self.update(&status(&self.task, &state, self.dialect), self.over);
                         return Some(made.into_iter().chain([last]).collect());
                     }
                 }

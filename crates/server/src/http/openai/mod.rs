@@ -6,10 +6,12 @@
 
 mod embeddings;
 mod responses;
+mod tools;
 
 use super::extract::{Input, Who};
 use super::openapi::Api;
 use super::problem::Problem;
+use super::runs::runs;
 use super::stream::{self, Frame, Next, Source};
 use super::turns::{Say, pieces, words};
 use super::{Shared, Site};
@@ -26,21 +28,17 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use steward_domain::{ConversationId, SemanticVersion, ToolName};
+use std::sync::{Mutex, PoisonError};
+use steward_domain::ConversationId;
 use steward_runtime::run::Standing;
-use steward_tools::select::{Entry, Index, Past, Request};
+use tools::ClientTool;
 
 /// The model that is Steward itself.
 const MODEL: &str = "steward";
 /// The model behind `/v1/embeddings`.
 const EMBEDDINGS: &str = "steward-embed";
-/// How sure a client's own tool must fit.
-const SURE: f32 = 0.35;
 /// Tools that a client may bring.
 const TOOLS: usize = 128;
-/// Sets of tools whose index is kept.
-const INDEXES: usize = 32;
 /// Histories that are recognised.
 const HISTORIES: usize = 10_000;
 
@@ -65,28 +63,6 @@ struct Said {
     /// Words, or parts of which the text counts.
     #[serde(default)]
     content: Value,
-}
-
-#[derive(Clone, Deserialize, JsonSchema)]
-struct ClientTool {
-    #[serde(default)]
-    function: Option<Function>,
-    /// The flat form of `/v1/responses`.
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Option<Value>,
-}
-
-#[derive(Clone, Deserialize, JsonSchema)]
-struct Function {
-    name: String,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Option<Value>,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -154,11 +130,6 @@ async fn models(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
     Json(json!({ "object": "list", "data": data }))
 }
 
-/// A name of the home, never a file.
-fn plain(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
 /// The words of a message.
 fn text(content: &Value) -> String {
     match content {
@@ -176,24 +147,12 @@ fn text(content: &Value) -> String {
 pub(super) struct Histories {
     known: Mutex<HashMap<[u8; 32], ConversationId>>,
     /// The tools that clients bring with every request, ready to be chosen from.
-    indexes: Mutex<HashMap<[u8; 32], Arc<Index>>>,
+    indexes: tools::Indexes,
 }
 
 impl Histories {
     fn get(&self, key: &[u8; 32]) -> Option<ConversationId> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
-    }
-
-    fn index(&self, key: &[u8; 32]) -> Option<Arc<Index>> {
-        self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
-    }
-
-    fn keep_index(&self, key: [u8; 32], index: Arc<Index>) {
-        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-        if indexes.len() >= INDEXES {
-            indexes.clear();
-        }
-        indexes.insert(key, index);
     }
 
     fn keep(&self, key: [u8; 32], id: ConversationId) {
@@ -226,75 +185,21 @@ enum Came {
     Call { name: String, arguments: String },
 }
 
-impl Site {
-    /// One of the client's own tools, when the words clearly mean it.
-    async fn own_tool(&self, tools: &[ClientTool], said: &str) -> Option<(String, String)> {
-        let version = SemanticVersion::new("1.0.0").ok()?;
-        let mut names: HashMap<String, String> = HashMap::new();
-        let entries: Vec<Entry> = tools
-            .iter()
-            .filter_map(|tool| {
-                let (name, description, parameters) = match &tool.function {
-                    Some(function) => (&function.name, &function.description, &function.parameters),
-                    None => (tool.name.as_ref()?, &tool.description, &tool.parameters),
-                };
-                let plain: String = name
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
-                    .collect();
-                let known: ToolName = format!("client.{plain}").parse().ok()?;
-                names.insert(known.to_string(), name.clone());
-                Some(Entry {
-                    name: known,
-                    version: version.clone(),
-                    domain: None,
-                    description: description.clone().unwrap_or_default(),
-                    parameter_schema: parameters
-                        .clone()
-                        .and_then(|schema| schema.as_object().cloned())
-                        .unwrap_or_default(),
-                    examples: Vec::new(),
-                    past: Past::default(),
-                })
-            })
-            .collect();
-        let key: [u8; 32] = {
-            let mut hash = Sha256::new();
-            for entry in &entries {
-                hash.update(format!("{}\n{}\n{:?}\n", entry.name, entry.description, entry.parameter_schema));
-            }
-            hash.finalize().into()
-        };
-        let (known, encoder, said) =
-            (self.histories.index(&key), self.house().encoder.clone(), said.to_owned());
-        let chosen = tokio::task::spawn_blocking(move || {
-            let index = match known {
-                Some(index) => index,
-                None => {
-                    let mut index = Index::new(encoder);
-                    index.update(&entries).ok()?;
-                    Arc::new(index)
-                }
-            };
-            let found = index.select(&Request { limit: 1, ..Request::new(&said) });
-            let best = found.candidates.into_iter().next();
-            let fits = best.filter(|best| best.confidence >= SURE && best.arguments.missing.is_empty());
-            let call =
-                fits.map(|best| (best.tool.to_string(), Value::Object(best.arguments.arguments).to_string()));
-            Some((index, call))
-        });
-        let (index, call) = chosen.await.ok()??;
-        self.histories.keep_index(key, index);
-        let (name, arguments) = call?;
-        Some((names.remove(&name)?, arguments))
+impl Came {
+    /// The conversation that it belongs to.
+    fn conversation(&self) -> Option<ConversationId> {
+        let Self::Words { reply, .. } = self else { return None };
+        serde_json::from_value(reply.get("conversation_id")?.clone()).ok()
     }
+}
 
+impl Site {
     /// What can be told at once, before a stream is begun: then it has a status.
     fn fits(&self, identity: &Identity, model: &str, messages: &[Said], tools: usize) -> Result<(), Problem> {
         if tools > TOOLS {
             return Err(Problem::input(format!("tools: at most {TOOLS} at once")));
         }
-        let agent = model.strip_prefix("steward/").filter(|agent| plain(agent) && identity.runs(agent));
+        let agent = model.strip_prefix("steward/").filter(|agent| runs(identity, agent));
         if model != MODEL
             && !agent.is_some_and(|agent| self.runner.defined().1.iter().any(|known| known == agent))
         {
@@ -359,13 +264,13 @@ impl Site {
         };
         let reply = self.answered(identity, &say).await?;
         let text = told(&reply);
-        if let Some(id) = reply.get("conversation_id").and_then(|id| serde_json::from_value(id.clone()).ok())
-        {
-            let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
-            let key = history(identity, so_far);
+        let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
+        let key = history(identity, so_far);
+        let came = Came::Words { text, reply };
+        if let Some(id) = came.conversation() {
             self.histories.keep(key, id);
         }
-        Ok(Came::Words { text, reply })
+        Ok(came)
     }
 
     async fn agent(&self, identity: &Identity, name: &str, messages: &[Said]) -> Result<Came, Problem> {

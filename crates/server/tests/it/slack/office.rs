@@ -1,9 +1,8 @@
 //! Steward behind the door: a real store, a real toolbox over the example's to-do list, and people of whom one may approve.
 
 use super::fake::{BOT, Call, Fake, Posted};
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use ring::hmac;
 use serde_json::{Value as Json, json};
-use sha2::Sha256;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -170,10 +169,9 @@ impl Office {
     /// Sends bytes as Slack does and gives the status and the body.
     pub(crate) async fn send(&self, path: &str, body: String, shift: i64, secret: &str) -> (u16, String) {
         let now = SystemClock::default().now().micros() / 1_000_000 + shift;
-        let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
-        mac.update(format!("v0:{now}:{body}").as_bytes());
-        let signature: String =
-            mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let mac = hmac::sign(&key, format!("v0:{now}:{body}").as_bytes());
+        let signature: String = mac.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         let request = self.client.post(format!("{}{path}", self.address)).body(body);
         let request = request.header("x-slack-request-timestamp", now.to_string());
         let answer = request.header("x-slack-signature", format!("v0={signature}")).send().await.unwrap();

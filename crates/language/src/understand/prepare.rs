@@ -1,0 +1,356 @@
+//! A tool made ready to be understood: what it acts on, what its fields mean, what people call it.
+
+use super::catalogue::{Known, Prepared, Role, Type};
+use super::lexicon::{is_person, root, same_field, singular};
+use super::types::Tool;
+use super::verbs::{Class, PARTICLES, class_of, hints, phrasal, verb_groups};
+use crate::Encoder;
+use crate::words::{is_stop, name_words, words};
+use regex::Regex;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The words of a tool's own name, without the server's.
+fn own_words(name: &str) -> Vec<String> {
+    name_words(name.rsplit('.').next().unwrap_or(name))
+}
+
+/// The types of things: the last nouns of names such as `create_task`, `list_companies`.
+pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
+    let mut found: Vec<Type> = Vec::new();
+    for tool in tools {
+        let words = own_words(&tool.name);
+        let basic = words.first().is_some_and(|verb| {
+            verb_groups(&root(verb))
+                .iter()
+                .any(|(group, _)| ["create", "read", "list", "search", "delete", "update"].contains(group))
+        });
+        let Some(noun) = words.last().filter(|_| basic && words.len() > 1 && !is_free(&tool.input)) else {
+            continue;
+        };
+        let (name, domain) = (singular(noun), tool.domain.clone());
+        // `update_deal_stage` changes a deal: its last noun is a field.
+        let fields = tool.input.get("properties").and_then(Value::as_object);
+        if fields.is_some_and(|fields| fields.contains_key(noun)) && words.len() > 2 {
+            continue;
+        }
+        if !found.iter().any(|kind| kind.name == name && kind.domain == domain) {
+            found.push(Type { root: root(&name), name, domain, synonyms: BTreeSet::new() });
+        }
+    }
+    found
+}
+
+/// "Lists companies (customers and prospects)": the words in brackets behind the type.
+pub(super) fn bracketed(description: &str, name: &str) -> Vec<String> {
+    static BRACKETS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w+) \(([^)]+)\)").ok());
+    let Some(pattern) = BRACKETS.as_ref() else { return Vec::new() };
+    let behind = |noun: &str| singular(&noun.to_lowercase()) == name;
+    pattern
+        .captures_iter(description)
+        .filter(|found| found.get(1).is_some_and(|noun| behind(noun.as_str())))
+        .filter_map(|found| found.get(2))
+        .flat_map(|inner| words(inner.as_str()))
+        .filter(|word| !word.stop)
+        .map(|word| root(&word.lower))
+        .collect()
+}
+
+/// Roots of what holds the things: "a task of the to-do list", "into the notebook", "from the sales pipeline".
+pub(super) fn held(description: &str) -> Vec<String> {
+    static HELD: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\b(?:of|in|into|on|from|to|the) the (?:[\w-]+ )?([\w-]+)\b").ok());
+    let Some(pattern) = HELD.as_ref() else { return Vec::new() };
+    pattern
+        .captures_iter(description)
+        .filter_map(|found| found.get(1))
+        .map(|noun| root(&noun.as_str().to_lowercase()))
+        .filter(|noun| noun.len() > 2)
+        .collect()
+}
+
+fn is_question(name: &str) -> bool {
+    ["query", "question", "text", "prompt", "q", "request", "message", "input", "search"].contains(&name)
+}
+
+/// Whether all a tool takes is a question in plain words, beside what carries a talk on.
+fn is_free(input: &Value) -> bool {
+    let Some(fields) = input.get("properties").and_then(Value::as_object) else { return false };
+    let carries = |name: &str| name.ends_with("_id") || ["session", "conversation", "thread"].contains(&name);
+    let asks = fields.keys().filter(|name| is_question(name)).count();
+    asks == 1 && fields.len() > 1 && fields.keys().all(|name| is_question(name) || carries(name))
+}
+
+pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
+    let own = own_words(&tool.name);
+    let verb = own.first().map(|verb| root(verb)).unwrap_or_default();
+    let phrase = own
+        .get(1)
+        .filter(|word| PARTICLES.contains(&word.as_str()) && own.len() > 2)
+        .map(|particle| (verb.clone(), particle.clone()));
+    let told = words(&tool.description).first().map(|word| root(&word.lower)).unwrap_or_default();
+    let here =
+        |noun: &str| types.iter().any(|kind| kind.domain == tool.domain && kind.name == singular(noun));
+    let noun = own.iter().skip(1).find(|noun| here(noun)).or_else(|| own.iter().skip(1).next_back());
+    // "The book's number": what the id belongs to is what is acted on, whatever the tool is called.
+    let owner = tool
+        .input
+        .get("properties")
+        .and_then(|fields| fields.get("id"))
+        .and_then(|id| id.get("description"))
+        .and_then(Value::as_str);
+    let owner = owner
+        .and_then(|text| words(text).into_iter().map(|word| singular(&word.lower)).find(|word| here(word)));
+    let entity = owner.or_else(|| noun.map(|noun| singular(noun)));
+    let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
+    // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
+    let known = verb_groups(&verb);
+    let mut groups: BTreeSet<&'static str> =
+        known.iter().filter(own_group).map(|(group, _)| *group).collect();
+    // A verb of two words is another verb: "check out" is no checking.
+    let said = phrase.as_ref().map(|(verb, particle)| format!("{verb} {particle}"));
+    if let Some(said) = &said {
+        groups = phrasal(said).into_iter().collect();
+    } else if groups.is_empty() {
+        groups = known.iter().take(1).map(|(group, _)| *group).collect();
+    }
+    let input = tool.input.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let required: BTreeSet<&str> = tool
+        .input
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let many = input.contains_key("query") || input.contains_key("q");
+    let class = groups.iter().find_map(|group| class_of(group));
+    let has_id = input.keys().any(|name| is_id(name, entity.as_deref()));
+    // What changes something is no reading, whatever its verb; only a plain verb of reading speaks where nothing is declared.
+    let plainly =
+        ["get", "read", "list", "search", "find", "show", "view", "fetch", "query", "describ", "count"]
+            .iter()
+            .any(|reads| root(reads) == verb || *reads == verb);
+    let reads = |class: Class| matches!(class, Class::Read | Class::List | Class::Search);
+    let class = class.filter(|class| {
+        !reads(*class) || tool.read_only || (!tool.destructive && plainly && phrase.is_none())
+    });
+    let class = match class {
+        Some(class) if reads(class) => class,
+        Some(class) if !tool.read_only => {
+            if tool.destructive {
+                Class::Delete
+            } else if class == Class::Create && has_id {
+                Class::Update
+            } else {
+                class
+            }
+        }
+        _ if tool.read_only => {
+            if many {
+                Class::Search
+            } else if has_id {
+                Class::Read
+            } else {
+                Class::List
+            }
+        }
+        _ if tool.destructive => Class::Delete,
+        _ if has_id => Class::Update,
+        _ => Class::Create,
+    };
+    let free = is_free(&tool.input);
+    let mut fields: Vec<Known> = Vec::new();
+    for (name, schema) in &input {
+        fields.push(field(
+            name,
+            schema,
+            required.contains(name.as_str()),
+            class,
+            entity.as_deref(),
+            has_id,
+            tool.read_only,
+            &here,
+        ));
+    }
+    // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
+    fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
+    let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
+    let gives = gives(tool.output.as_ref(), types);
+    let telling = words(&tool.description)
+        .into_iter()
+        .filter(|word| !word.stop && word.lower.len() > 2)
+        .map(|word| root(&word.lower))
+        .collect();
+    let hinted =
+        if tool.read_only { BTreeSet::new() } else { hints(&tool.description).into_iter().collect() };
+    let nouns = own
+        .iter()
+        .skip(1 + usize::from(phrase.is_some()))
+        .filter(|word| !here(word) && Some(singular(word)) != entity && word.len() > 2 && !is_stop(word))
+        .map(|word| root(word))
+        .collect();
+    let told = if phrase.is_some() { String::new() } else { told };
+    let verb = said.unwrap_or(verb);
+    Prepared {
+        verb,
+        phrase,
+        hinted,
+        nouns,
+        told,
+        groups,
+        class,
+        entity,
+        gives,
+        telling,
+        fields,
+        vector,
+        free,
+        tool,
+    }
+}
+
+/// The type of the things in a result: the name of its list.
+fn gives(output: Option<&Value>, types: &[Type]) -> Option<String> {
+    let fields = output?.get("properties")?.as_object()?;
+    fields
+        .iter()
+        .filter(|(_, schema)| schema.get("items").is_some())
+        .map(|(name, _)| singular(name))
+        .find(|name| types.iter().any(|kind| kind.name == *name))
+}
+
+fn is_id(name: &str, entity: Option<&str>) -> bool {
+    let words = name_words(name);
+    name == "id"
+        || (words.len() == 2
+            && words.last().is_some_and(|last| last == "id")
+            && words.first().map(String::as_str) == entity)
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of it is read from one tool, and only here")]
+fn field(
+    name: &str,
+    schema: &Value,
+    required: bool,
+    class: Class,
+    entity: Option<&str>,
+    has_id: bool,
+    read_only: bool,
+    here: &dyn Fn(&str) -> bool,
+) -> Known {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
+    let kind = match schema.get("type") {
+        Some(Value::String(kind)) => kind.as_str(),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("string")
+        }
+        _ => "string",
+    };
+    let description = text("description");
+    let all = name_words(name);
+    let words: Vec<String> =
+        all.iter().filter(|word| !["new", "the"].contains(&word.as_str())).cloned().collect();
+    let fresh = all.first().is_some_and(|first| first == "new");
+    let last = words.last().map(String::as_str).unwrap_or_default();
+    let choices: Vec<String> = schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    let is_title =
+        ["title", "name", "subject", "label", "heading", "headline"].contains(&last) || Some(last) == entity;
+    let of_type = words
+        .iter()
+        .find(|word| here(word) && Some(singular(word).as_str()) != entity)
+        .map(|word| singular(word));
+    let day = text("format").starts_with("date") || description.contains("YYYY-MM-DD");
+    let role = match kind {
+        _ if !choices.is_empty() => Role::Choice,
+        _ if is_id(name, entity) => Role::Id,
+        "array" => Role::Tags,
+        "boolean" => Role::Flag,
+        "integer" | "number" if ["limit", "count", "top", "max", "size", "per_page"].contains(&name) => {
+            Role::Limit
+        }
+        "integer" | "number" => Role::Number,
+        _ if day => Role::Day,
+        _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
+        // "What is repaired, when the number is not known": it says which one.
+        _ if has_id && !required && description.contains(" not known") => Role::Selector,
+        _ if is_title && read_only && !has_id && class == Class::Read => Role::Selector,
+        _ if is_title => Role::Title,
+        _ if last == "email" || text("format") == "email" => Role::Email,
+        _ if ["phone", "telephone", "mobile"].contains(&last) => Role::Phone,
+        _ if is_question(last) && read_only => Role::Query,
+        _ if [
+            "text",
+            "body",
+            "content",
+            "summary",
+            "description",
+            "message",
+            "note",
+            "comment",
+            "details",
+        ]
+        .contains(&last) =>
+        {
+            Role::Long
+        }
+        _ => Role::Open,
+    };
+    Known {
+        role,
+        required,
+        choices,
+        examples: examples(description),
+        cues: crate::words::words(description)
+            .into_iter()
+            .filter(|word| {
+                !word.stop && word.lower.len() > 3 && !["only", "when"].contains(&word.lower.as_str())
+            })
+            .map(|word| root(&word.lower))
+            .collect(),
+        of: of_type,
+        whole: kind == "integer",
+        person: is_person(last) || same_field(last, "author") || description.starts_with("Who "),
+        yes: part(description, "true:"),
+        no: part(description, "false:"),
+        name: name.to_owned(),
+        words,
+    }
+}
+
+/// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of them.
+fn part(description: &str, which: &str) -> BTreeSet<String> {
+    let rest = description.split_once(which).map_or("", |(_, rest)| rest);
+    let end = rest.split(';').next().unwrap_or_default();
+    crate::words::words(end)
+        .into_iter()
+        .filter(|word| {
+            !word.stop && word.lower.len() > 3 && !["only", "what", "should"].contains(&word.lower.as_str())
+        })
+        .map(|word| root(&word.lower))
+        .collect()
+}
+
+/// "What it belongs to, like home or work": home, work.
+fn examples(description: &str) -> Vec<String> {
+    let opens = description.strip_prefix("Like ").map(|rest| ("", rest));
+    let Some((_, rest)) =
+        opens.or_else(|| description.split_once(", like ")).or_else(|| description.split_once("such as "))
+    else {
+        return Vec::new();
+    };
+    rest.split([',', ';', '.'])
+        .flat_map(|part| part.split(" or "))
+        .flat_map(|part| part.split(" and "))
+        .map(|part| part.trim().to_lowercase())
+        .filter(|part| !part.is_empty() && part.len() < 30)
+        .collect()
+}

@@ -1,0 +1,113 @@
+//! Conversations that are put away, or deleted with everything that was said in them.
+//!
+//! Invariant: what is deleted is told in the journal, and what the journal holds of its words is erased; that it was there stays
+//! provable. Tasks keep their rows until the retention policy takes them.
+
+use crate::error::Result;
+use serde_json::{Map, json};
+use steward_domain::{ConversationId, ConversationStatus, EventType, Label, TaskId, Timestamp, UserId};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, Error, Page, Scope, Store};
+
+/// How a conversation ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It can be read and takes no more messages.
+    Archived,
+    /// Its messages, entities and answers are gone, for good.
+    Deleted,
+}
+
+impl Ending {
+    /// In a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Archived => "archived",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// How many messages are looked through for what belongs to them, at once.
+const MESSAGES: u32 = 500;
+
+/// Who ends it, when, and through which door they asked for it.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedBy<'a> {
+    /// Who.
+    pub user: &'a UserId,
+    /// The door, as the journal names it.
+    pub door: &'a str,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Ends a conversation that `scope` sees.
+pub async fn end(
+    store: &dyn Store,
+    scope: &Scope,
+    id: ConversationId,
+    ending: Ending,
+    by: EndedBy<'_>,
+) -> Result<()> {
+    let missing = || Error::NotFound { what: "conversation", id: id.to_string() };
+    let found = store.conversation(scope, id).await?.ok_or_else(missing)?;
+    if found.status == ConversationStatus::Deleted {
+        return Err(missing().into());
+    }
+    let own = Scope::User(found.user_id.clone());
+    let tasks = if ending == Ending::Deleted { tasks(store, &own, id).await? } else { Vec::new() };
+    let status = match ending {
+        Ending::Archived => ConversationStatus::Archived,
+        Ending::Deleted => ConversationStatus::Deleted,
+    };
+    let data = json!({ "status": ending.name(), "by": by.user });
+    let entry = Draft::new(EventType::ConversationChanged, Label::new(by.door)?, object(data));
+    let commit = Commit::new(found.user_id.clone(), id).entry(entry);
+    let at = by.at;
+    store.commit(&own, commit.change(Change::SetConversationStatus { id, status, at })).await?;
+    // What goes with the words: the answers with their rows, and what the journal holds of them.
+    for task in tasks {
+        for kept in store.artifacts(&own, task).await? {
+            let _it_may_be_gone_already = tokio::fs::remove_file(&kept.content_ref).await;
+        }
+        erase(store, &own, &found.user_id, task, by).await?;
+    }
+    Ok(())
+}
+
+/// The tasks that its messages led to.
+async fn tasks(store: &dyn Store, own: &Scope, id: ConversationId) -> Result<Vec<TaskId>> {
+    let mut tasks: Vec<TaskId> = Vec::new();
+    let mut page = Page::first(MESSAGES);
+    loop {
+        let messages = store.history(own, id, page).await?;
+        let of = messages.iter().filter_map(|message| message.metadata.get("request_id").cloned());
+        tasks.extend(of.filter_map(|task| serde_json::from_value::<TaskId>(task).ok()));
+        if messages.len() < MESSAGES as usize {
+            tasks.dedup();
+            return Ok(tasks);
+        }
+        page.offset += MESSAGES;
+    }
+}
+
+async fn erase(store: &dyn Store, own: &Scope, user: &UserId, task: TaskId, by: EndedBy<'_>) -> Result<()> {
+    let kept = store.payloads(own, task.into()).await?;
+    let kept: Vec<_> = kept.into_iter().filter(|one| one.erased_at.is_none()).collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let data = json!({ "erased": kept.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), "why": "its conversation was deleted" });
+    let entry = Draft::new(EventType::PayloadErased, Label::new(by.door)?, object(data));
+    let (commit, at) = (Commit::new(user.clone(), task).entry(entry), by.at);
+    let commit =
+        kept.into_iter().fold(commit, |commit, one| commit.change(Change::ErasePayload { id: one.id, at }));
+    store.commit(own, commit).await?;
+    Ok(())
+}
+
+fn object(value: serde_json::Value) -> Map<String, serde_json::Value> {
+    if let serde_json::Value::Object(map) = value { map } else { Map::new() }
+}
