@@ -372,7 +372,7 @@ def twice(to):
     wrong = {"Idempotency-Key": f"wrong-{uuid.uuid4()}"}
     first, second = (to("POST", "/api/v1/workflows/nothing/runs", body, headers=wrong) for _ in range(2))
     to.check((first.status, first.body) == (second.status, second.body) == (404, first.body), "a refusal stays a refusal", (first, second))
-    for read in ["/api/v1/tasks", "/api/v1/tools", "/api/v1/workflows"]:
+    for read in ["/api/v1/conversations", "/api/v1/tools", "/api/v1/workflows"]:
         got = to("GET", read)
         same = to("GET", read, headers={"If-None-Match": got.headers.get("etag", "none")})
         to.check(same.status == 304 and not same.body, f"{read} did not change", same)

@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::home::Home;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use steward_domain::{
     Agent, AnalysisTimeout, Check, Environment, Problem, RequestPolicy, RetentionPolicy, RowLimit, UserId,
@@ -31,6 +32,57 @@ pub(crate) struct Settings {
     pub(crate) conversation: ConversationSettings,
     /// What tools may touch.
     pub(crate) tools: ToolSettings,
+    /// How `steward serve` is reached, and how much it takes.
+    pub(crate) serve: ServeSettings,
+}
+
+/// How `steward serve` is reached, and how much it takes. The environment and the command line come before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ServeSettings {
+    /// The port; 0 takes a free one.
+    pub(crate) port: u16,
+    /// The address to listen on.
+    pub(crate) listen: IpAddr,
+    /// Names that it answers to, beside localhost.
+    pub(crate) host_names: Vec<String>,
+    /// Origins whose pages may use it.
+    pub(crate) origins: Vec<String>,
+    /// Requests that one identity may make in a minute.
+    pub(crate) per_minute: u32,
+    /// Questions that are worked on at once.
+    pub(crate) at_once: usize,
+    /// Tasks of workflows and agents that run at once.
+    pub(crate) tasks: u32,
+    /// Whether it works off the queue itself.
+    pub(crate) worker: bool,
+    /// Seconds that what runs may take to come to its end when it is stopped.
+    pub(crate) drain_seconds: u64,
+    /// Tools to offer over MCP under their own names.
+    pub(crate) expose: Vec<String>,
+    /// Whether cookies are for TLS only.
+    pub(crate) behind_tls: bool,
+    /// Whether every request is told on the error output.
+    pub(crate) log: bool,
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        Self {
+            port: 8088,
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            host_names: Vec::new(),
+            origins: Vec::new(),
+            per_minute: 1200,
+            at_once: 64,
+            tasks: 32,
+            worker: true,
+            drain_seconds: 30,
+            expose: Vec::new(),
+            behind_tls: false,
+            log: false,
+        }
+    }
 }
 
 /// What tools may touch, whoever calls them.
@@ -126,6 +178,7 @@ impl Default for Settings {
             analysis: AnalysisSettings::default(),
             conversation: ConversationSettings::default(),
             tools: ToolSettings::default(),
+            serve: ServeSettings::default(),
         }
     }
 }
@@ -172,6 +225,10 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
             let result = check(&path);
             note(path, result);
         }
+    }
+    if config("access.yaml").exists() {
+        let read = steward_server::identity::AccessFile::load(&home.path);
+        note(config("access.yaml"), read.map(drop).map_err(Failure::from));
     }
     let tools = ["mcp_servers.yaml", "domains.yaml", "tools.yaml"].map(config);
     let problems = steward_tools::config::Configuration::load(&home.path).err();

@@ -11,6 +11,7 @@ use crate::queue::{Depth, Lease};
 use crate::retention::RetentionReport;
 use crate::usage::Analytics;
 use async_trait::async_trait;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
@@ -181,4 +182,6 @@ pub trait Store: Send + Sync {
     async fn check(&self) -> Result<String>;
     /// The schema's version.
     async fn schema_version(&self) -> Result<i64>;
+    /// Writes the whole store to a new file, as one moment saw it. Others go on working meanwhile.
+    async fn snapshot(&self, to: &Path) -> Result<()>;
 }

@@ -5,7 +5,7 @@ use super::{Answer, Ask, House};
 use crate::error::Result;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use steward_analysis::frame::{Frame, Value};
 use steward_analysis::report::{self, ReportInput};
 use steward_analysis::tools::Workbench;
@@ -90,6 +90,24 @@ pub(super) fn write(
         answer.response.artifacts.push(artifact);
     }
     Ok(())
+}
+
+/// Where a file lies that was written under `content_ref`. A home that was moved or restored elsewhere has it in the same place of its
+/// own artifacts.
+#[must_use]
+pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
+    let path = Path::new(content_ref);
+    let inside: Vec<Component<'_>> = path.components().collect();
+    let folder = inside.iter().rposition(|part| part.as_os_str() == "artifacts");
+    match folder.and_then(|at| inside.get(at + 1..)) {
+        Some(inner)
+            if !path.starts_with(artifacts)
+                && inner.iter().all(|part| matches!(part, Component::Normal(_))) =>
+        {
+            artifacts.join(inner.iter().collect::<PathBuf>())
+        }
+        _ => path.to_owned(),
+    }
 }
 
 /// Keeps one more file of a task, named and hashed in its journal.

@@ -14,6 +14,7 @@ pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 
 use crate::error::{Error, Result};
 pub(crate) use artifacts::keep as keep_artifact;
+pub use artifacts::placed;
 pub(crate) use record::Record;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};

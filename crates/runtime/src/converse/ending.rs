@@ -3,8 +3,10 @@
 //! Invariant: what is deleted is told in the journal, and what the journal holds of its words is erased; that it was there stays
 //! provable. Tasks keep their rows until the retention policy takes them.
 
+use crate::ask::placed;
 use crate::error::Result;
 use serde_json::{Map, json};
+use std::path::Path;
 use steward_domain::{ConversationId, ConversationStatus, EventType, Label, TaskId, Timestamp, UserId};
 use steward_journal::Draft;
 use steward_store::{Change, Commit, Error, Page, Scope, Store};
@@ -43,9 +45,10 @@ pub struct EndedBy<'a> {
     pub at: Timestamp,
 }
 
-/// Ends a conversation that `scope` sees.
+/// Ends a conversation that `scope` sees. `artifacts` is where answers are kept.
 pub async fn end(
     store: &dyn Store,
+    artifacts: &Path,
     scope: &Scope,
     id: ConversationId,
     ending: Ending,
@@ -70,7 +73,7 @@ pub async fn end(
     // What goes with the words: the answers with their rows, and what the journal holds of them.
     for task in tasks {
         for kept in store.artifacts(&own, task).await? {
-            let _it_may_be_gone_already = tokio::fs::remove_file(&kept.content_ref).await;
+            let _it_may_be_gone_already = tokio::fs::remove_file(placed(artifacts, &kept.content_ref)).await;
         }
         erase(store, &own, &found.user_id, task, by).await?;
     }

@@ -106,9 +106,10 @@ async fn a_conversation_that_is_deleted_takes_its_words_and_answers_along() {
     let by = EndedBy { user: &owner, door: "test", at: office.fixture.house.clock.now() };
     let stranger = Scope::User("somebody_else".parse().unwrap());
     let id = reply.conversation_id;
-    let refused = converse::end(&**store, &stranger, id, Ending::Deleted, by).await.unwrap_err();
+    let kept_in = &office.fixture.house.artifacts;
+    let refused = converse::end(&**store, kept_in, &stranger, id, Ending::Deleted, by).await.unwrap_err();
     assert_eq!(refused.code(), "STO001", "what is not theirs is not there");
-    converse::end(&**store, &scope, id, Ending::Deleted, by).await.unwrap();
+    converse::end(&**store, kept_in, &scope, id, Ending::Deleted, by).await.unwrap();
     assert!(files.iter().all(|file| !std::path::Path::new(file).exists()), "{files:?}");
     assert!(store.history(&scope, id, Page::first(10)).await.unwrap().is_empty());
     let left = store.payloads(&scope, reply.task_id.into()).await.unwrap();
@@ -116,6 +117,6 @@ async fn a_conversation_that_is_deleted_takes_its_words_and_answers_along() {
     // That it was there stays provable.
     let journal = office.fixture.journal(reply.task_id).await;
     assert!(journal.iter().any(|(name, _)| name == "payload_erased"), "{journal:#?}");
-    let twice = converse::end(&**store, &scope, id, Ending::Deleted, by).await.unwrap_err();
+    let twice = converse::end(&**store, kept_in, &scope, id, Ending::Deleted, by).await.unwrap_err();
     assert_eq!(twice.code(), "STO001");
 }

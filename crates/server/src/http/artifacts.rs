@@ -15,6 +15,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use std::path::Path;
 use steward_domain::{Artifact, ArtifactId, ArtifactKind, TaskId, Valid};
+use steward_runtime::ask::placed;
 
 pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/artifacts/{task}/{id}", "A file of an answer")
@@ -56,13 +57,13 @@ async fn file(
     if headers.get(IF_NONE_MATCH).and_then(|sent| sent.to_str().ok()) == Some(tag.as_str()) {
         return Ok(StatusCode::NOT_MODIFIED.into_response());
     }
-    let path = Path::new(&found.content_ref);
+    let path = placed(&site.house().artifacts, &found.content_ref);
     let gone = |_| Problem::new(StatusCode::GONE, "STO001", "the file is not there any more");
-    let bytes = tokio::fs::read(path).await.map_err(gone)?;
+    let bytes = tokio::fs::read(&path).await.map_err(gone)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
     let headers = [
-        (CONTENT_TYPE, kind_of(path).to_owned()),
+        (CONTENT_TYPE, kind_of(&path).to_owned()),
         (CONTENT_DISPOSITION, format!("inline; filename=\"{name}\"")),
         // A report is a document of its own that may do nothing.
         (
@@ -82,7 +83,8 @@ async fn reply(
     let missing = || Problem::missing("kept answer of task", id);
     let found = of_task(&site, &identity, id).await?;
     let kept = found.iter().find(|one| one.artifact_type == ArtifactKind::Summary).ok_or_else(missing)?;
-    let bytes = tokio::fs::read(&kept.content_ref).await.map_err(|_| missing())?;
+    let bytes =
+        tokio::fs::read(placed(&site.house().artifacts, &kept.content_ref)).await.map_err(|_| missing())?;
     serde_json::from_slice(&bytes).map(Json).map_err(|_| missing())
 }
 

@@ -176,7 +176,7 @@ async fn end(
     ending: Ending,
 ) -> Result<StatusCode, Problem> {
     let by = EndedBy { user: &identity.user, door: "server", at: site.now() };
-    converse::end(&**site.store(), &scope(identity), id, ending, by).await?;
+    converse::end(&**site.store(), &site.house().artifacts, &scope(identity), id, ending, by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded, ErrorClass, JsonObject, Label, TaskId, UserId};
 use steward_policy::{Caller, Provenance};
+use steward_runtime::ask::placed;
 use steward_runtime::run::{Runner, Standing};
 use steward_runtime::toolbox::Toolbox;
 use steward_store::Scope;
@@ -198,7 +199,7 @@ impl HouseGateway {
         let artifacts = store.artifacts(&scope, task).await.map_err(|error| failed(error.into()))?;
         let artifacts: Vec<Json> = artifacts
             .iter()
-            .map(|artifact| json!({ "type": artifact.artifact_type, "sha256": artifact.content_hash, "uri": self.address(Path::new(&artifact.content_ref)) }))
+            .map(|artifact| json!({ "type": artifact.artifact_type, "sha256": artifact.content_hash, "uri": self.address(&placed(&self.artifacts(), &artifact.content_ref)) }))
             .collect();
         Ok(Output::json(json!({ "task": *found, "artifacts": artifacts })))
     }
@@ -233,7 +234,8 @@ impl HouseGateway {
         let mut files = Vec::new();
         for task in store.tasks(&scope, steward_store::TaskFilter::default(), latest).await.map_err(stored)? {
             let made = store.artifacts(&scope, task.id).await.map_err(stored)?;
-            files.extend(made.iter().map(|one| (PathBuf::from(&one.content_ref), one.size_bytes)));
+            files
+                .extend(made.iter().map(|one| (placed(&self.artifacts(), &one.content_ref), one.size_bytes)));
         }
         Ok(files)
     }

@@ -149,7 +149,8 @@ async fn show(context: &Context, id: ConversationId, limit: u32) -> Result<(), F
 async fn end(context: &Context, id: ConversationId, ending: Ending) -> Result<(), Failure> {
     let opened = context.open().await?;
     let by = EndedBy { user: &context.settings.user, door: "command_line", at: SystemClock::default().now() };
-    converse::end(&*opened.store, &context.scope, id, ending, by).await?;
+    converse::end(&*opened.store, &context.home.path.join("artifacts"), &context.scope, id, ending, by)
+        .await?;
     if context.json {
         document(&json!({ "conversation": id.to_string(), "status": ending.name() }));
     } else {

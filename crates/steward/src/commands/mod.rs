@@ -5,6 +5,7 @@ mod analytics;
 mod approvals;
 mod ask;
 mod audit;
+mod backup;
 mod chat;
 mod config;
 mod conversation;
@@ -47,6 +48,7 @@ use steward_telemetry::Metrics;
   steward task trace ID                 what a task did, step by step
   steward audit verify                  prove that nobody rewrote the journal
   steward audit export ID --out run.jsonl
+  steward backup monday.tar.gz          everything in one file, while it is in use
 
 Exit codes: 0 done, 2 wrong input, 3 not allowed, 4 try again later, 70 a bug in Steward.")]
 pub(crate) struct Cli {
@@ -131,6 +133,10 @@ pub(crate) enum Command {
     Grants(access::Grants),
     /// Serve Steward to MCP clients, over pipes or HTTP.
     Mcp(mcp::Mcp),
+    /// Write everything that this home holds to one file, while it is in use.
+    Backup(backup::Backup),
+    /// Put a backup into a new home, and verify its journal.
+    Restore(backup::Restore),
     /// Purge what is older than the retention policy allows.
     #[command(subcommand)]
     Retention(retention::Retention),
@@ -186,6 +192,9 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
     if let Command::Config(config::Config::Check) = cli.command {
         return config::check(&home, cli.global.json);
     }
+    if let Command::Restore(restore) = cli.command {
+        return backup::restore(&home, cli.global.store.as_deref(), cli.global.json, restore).await;
+    }
     let settings = settings?;
     let scope = if cli.global.all_users { Scope::System } else { Scope::User(settings.user.clone()) };
     let context = Context { home, settings, json: cli.global.json, scope, metrics };
@@ -210,10 +219,14 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         Command::Keys(keys) => access::keys(&context, keys),
         Command::Grants(grants) => access::grants(&context, grants),
         Command::Mcp(mcp) => mcp::run(&context, mcp).await,
+        Command::Backup(backup) => backup::backup(&context, backup).await,
         Command::Retention(retention) => retention::run(&context, &retention).await,
         Command::Analytics(analytics) => analytics::run(&context, &analytics).await,
         Command::Config(config::Config::Show) => config::show(&context),
-        Command::Config(config::Config::Check) | Command::Doctor | Command::Completions { .. } => Ok(()),
+        Command::Config(config::Config::Check)
+        | Command::Doctor
+        | Command::Restore(_)
+        | Command::Completions { .. } => Ok(()),
     }
 }
 

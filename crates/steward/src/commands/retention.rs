@@ -8,6 +8,7 @@ use clap::Subcommand;
 use serde_json::json;
 use std::path::Path;
 use steward_journal::clock::{Clock, SystemClock};
+use steward_runtime::ask::placed;
 use steward_store::{PurgedFile, RetentionReport, Store};
 
 #[derive(Subcommand)]
@@ -69,12 +70,15 @@ pub(super) async fn apply(home: &Home, store: &dyn Store, dry_run: bool) -> Resu
 /// Removes an artifact of its task. Where it lies was said by whoever made it, so only a file in the artifacts folder,
 /// under the name of that very task, is ours to remove, links followed.
 fn remove(home: &Home, file: &PurgedFile) -> Result<(), String> {
-    let path = home.path.join(&file.content_ref);
+    let path = placed(&home.path.join("artifacts"), &file.content_ref);
+    let path = home.path.join(path);
     let folder = path.parent().unwrap_or(Path::new("")).canonicalize().map_err(|error| error.to_string())?;
     let artifacts = home.path.join("artifacts").canonicalize().map_err(|error| error.to_string())?;
     let task = file.task_id.to_string();
-    let own =
-        folder.strip_prefix(&artifacts).is_ok_and(|inside| inside.iter().any(|part| part == task.as_str()));
+    let named = path.file_stem().is_some_and(|stem| stem == task.as_str());
+    let own = folder
+        .strip_prefix(&artifacts)
+        .is_ok_and(|inside| named || inside.iter().any(|part| part == task.as_str()));
     if !own {
         return Err("it does not lie in the artifacts of its task".to_owned());
     }

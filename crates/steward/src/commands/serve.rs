@@ -1,11 +1,13 @@
 //! `steward serve`: everything in one process, over HTTP: the API, the page, MCP, the protocols of others, and a worker beside them.
 
 use super::Context;
+use crate::config::ServeSettings;
 use crate::error::Failure;
 use crate::output::{Tone, paint};
 use clap::Args;
+use clap::builder::FalseyValueParser;
 use serde_json::{Value, json};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_journal::clock::{Clock as _, SystemClock};
@@ -25,46 +27,69 @@ use tokio_util::sync::CancellationToken;
   steward keys add local && steward serve --listen 0.0.0.0 --host-name steward.example
                                              for a team: everybody with a key (`steward users`, `steward grants`)")]
 pub(crate) struct Serve {
-    /// The port; 0 takes a free one.
-    #[arg(long, default_value_t = 8088, env = "STEWARD_PORT")]
-    port: u16,
-    /// The address to listen on. Anything but loopback needs users or keys.
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), env = "STEWARD_LISTEN")]
-    listen: IpAddr,
+    /// The port, 8088 unless said; 0 takes a free one.
+    #[arg(long, env = "STEWARD_PORT")]
+    port: Option<u16>,
+    /// The address to listen on, 127.0.0.1 unless said. Anything but loopback needs users or keys.
+    #[arg(long, env = "STEWARD_LISTEN")]
+    listen: Option<IpAddr>,
     /// A name that it answers to, beside localhost; repeat it for several.
     #[arg(long, value_name = "NAME", env = "STEWARD_HOST_NAME", value_delimiter = ',')]
     host_name: Vec<String>,
     /// An origin whose pages may use it, such as https://tools.example; repeat it for several.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", env = "STEWARD_ORIGIN", value_delimiter = ',')]
     origin: Vec<String>,
-    /// Requests that one identity may make in a minute.
-    #[arg(long, default_value_t = 1200)]
-    per_minute: u32,
-    /// Questions that are worked on at once; beyond, clients are asked to wait.
-    #[arg(long, default_value_t = 64)]
-    at_once: usize,
-    /// Tasks of workflows and agents that run at once.
-    #[arg(long, default_value_t = 32)]
-    tasks: u32,
+    /// Requests that one identity may make in a minute; 1200 unless said.
+    #[arg(long, value_name = "N", env = "STEWARD_PER_MINUTE")]
+    per_minute: Option<u32>,
+    /// Questions that are worked on at once, 64 unless said; beyond, clients are asked to wait.
+    #[arg(long, value_name = "N", env = "STEWARD_AT_ONCE")]
+    at_once: Option<usize>,
+    /// Tasks of workflows and agents that run at once; 32 unless said.
+    #[arg(long, value_name = "N", env = "STEWARD_TASKS")]
+    tasks: Option<u32>,
     /// Leave workflows and agents to other workers.
     #[arg(long)]
     no_worker: bool,
-    /// Seconds that what runs may take to come to its end when it is stopped.
-    #[arg(long, default_value_t = 30)]
-    drain: u64,
+    /// Seconds that what runs may take to come to its end when it is stopped; 30 unless said.
+    #[arg(long, value_name = "SECONDS", env = "STEWARD_DRAIN")]
+    drain: Option<u64>,
     /// Tools to offer over MCP under their own names, as names or `prefix.*`. Others are found with tools_search and called with
     /// tools_call.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", env = "STEWARD_EXPOSE", value_delimiter = ',')]
     expose: Vec<String>,
     /// Cookies for TLS only: it is reached through a proxy that speaks TLS.
-    #[arg(long)]
+    #[arg(long, env = "STEWARD_BEHIND_TLS", value_parser = FalseyValueParser::new())]
     behind_tls: bool,
     /// Tell every request on the error output, as JSON.
-    #[arg(long)]
+    #[arg(long, env = "STEWARD_LOG_REQUESTS", value_parser = FalseyValueParser::new())]
     log: bool,
 }
 
+impl Serve {
+    /// What the command line and the environment say comes before what the file says.
+    fn over(self, file: &ServeSettings) -> ServeSettings {
+        let listed =
+            |said: Vec<String>, written: &[String]| if said.is_empty() { written.to_vec() } else { said };
+        ServeSettings {
+            port: self.port.unwrap_or(file.port),
+            listen: self.listen.unwrap_or(file.listen),
+            host_names: listed(self.host_name, &file.host_names),
+            origins: listed(self.origin, &file.origins),
+            per_minute: self.per_minute.unwrap_or(file.per_minute).max(1),
+            at_once: self.at_once.unwrap_or(file.at_once).max(1),
+            tasks: self.tasks.unwrap_or(file.tasks).max(1),
+            worker: file.worker && !self.no_worker,
+            drain_seconds: self.drain.unwrap_or(file.drain_seconds),
+            expose: listed(self.expose, &file.expose),
+            behind_tls: file.behind_tls || self.behind_tls,
+            log: file.log || self.log,
+        }
+    }
+}
+
 pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure> {
+    let set = command.over(&context.settings.serve);
     let clock = SystemClock::default();
     let began = clock.monotonic();
     let opened = context.open().await?;
@@ -72,13 +97,13 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let toolbox = talker.toolbox().clone();
     let runner = super::run::over(context, &toolbox)?;
     let directory = directory(context)?;
-    if !command.listen.is_loopback() && !directory.has_users() && directory.keys().is_empty() {
+    if !set.listen.is_loopback() && !directory.has_users() && directory.keys().is_empty() {
         toolbox.close().await;
         return Err(Failure::user(
             "WEB019",
             format!(
                 "{} can be reached by others, and nobody is set up. Make a key first: steward keys add {}",
-                command.listen, context.settings.user
+                set.listen, context.settings.user
             ),
         ));
     }
@@ -89,18 +114,18 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         signer: opened.signer.clone(),
         metrics: context.metrics.clone(),
         shown: shown(context),
-        options: options(context, &command),
+        options: options(context, &set),
     });
     let gateway: Arc<dyn Gateway> = Arc::new(HouseGateway::new(
         toolbox.clone(),
         runner.clone(),
         context.settings.user.clone(),
-        Exposure { tools: command.expose.clone() },
+        Exposure { tools: set.expose.clone() },
     ));
     let slack = slack::Options::from_variables(|name| std::env::var(name).ok())?;
     let slack = slack.map(|options| site.slack(options)).transpose()?;
     let router = http::router(&site, gateway, slack.clone());
-    let address = SocketAddr::new(command.listen, command.port);
+    let address = SocketAddr::new(set.listen, set.port);
     let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
         Failure::user("WEB020", format!("{address}: {error}. Choose another with --port"))
     })?;
@@ -114,7 +139,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     site.warm();
     let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let serving = http::serve(listener, router, closing.clone());
-    let working = worker(&command, runner, &stop);
+    let working = worker(&set, runner, &stop);
     let socket = socket(slack.clone(), stop.clone());
     let following = toolbox.follow(|change| {
         if let steward_tools::config::Change::Refused { problems, .. } = change {
@@ -134,7 +159,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
                 // Whoever waits for an answer still gets it, and whoever asks whether it is ready is told no.
                 let slack = async {
                     if let Some(slack) = &slack {
-                        slack.close(Duration::from_secs(command.drain)).await;
+                        slack.close(Duration::from_secs(set.drain_seconds)).await;
                     }
                 };
                 tokio::join!(site.drain(), slack);
@@ -156,17 +181,17 @@ pub(super) fn directory(context: &Context) -> Result<Arc<Directory>, Failure> {
     Ok(Arc::new(Directory::open(&context.home.path, owner, clock, &SystemRandom, Some(fetch))?))
 }
 
-fn options(context: &Context, command: &Serve) -> Options {
+fn options(context: &Context, set: &ServeSettings) -> Options {
     let loopback = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     Options {
-        hosts: loopback.into_iter().chain(command.host_name.iter().cloned()).collect(),
-        origins: command.origin.clone(),
-        loopback_owner: command.listen.is_loopback(),
-        per_minute: command.per_minute.max(1),
-        at_once: command.at_once.max(1),
-        drain: Duration::from_secs(command.drain),
-        secure_cookies: command.behind_tls,
-        log: command.log,
+        hosts: loopback.into_iter().chain(set.host_names.iter().cloned()).collect(),
+        origins: set.origins.clone(),
+        loopback_owner: set.listen.is_loopback(),
+        per_minute: set.per_minute,
+        at_once: set.at_once,
+        drain: Duration::from_secs(set.drain_seconds),
+        secure_cookies: set.behind_tls,
+        log: set.log,
         home: context.home.path.clone(),
     }
 }
@@ -192,17 +217,17 @@ async fn socket(slack: Option<Arc<slack::Slack>>, stop: CancellationToken) -> Re
 
 /// Works off the queue beside the requests, until it is stopped.
 async fn worker(
-    command: &Serve,
+    set: &ServeSettings,
     runner: steward_runtime::run::Runner,
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
-    if command.no_worker {
+    if !set.worker {
         stop.cancelled().await;
         return Ok(());
     }
     let options = ServiceOptions {
-        at_once: command.tasks.max(1),
-        drain: Duration::from_secs(command.drain),
+        at_once: set.tasks,
+        drain: Duration::from_secs(set.drain_seconds),
         ..ServiceOptions::default()
     };
     Ok(Service::new(runner, options).run(stop.clone(), Arc::new(|_, _| {})).await?)

@@ -8,6 +8,7 @@
 )]
 
 mod audit;
+mod backup;
 mod configuration;
 mod records;
 mod runs;

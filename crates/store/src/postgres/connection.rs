@@ -98,6 +98,22 @@ impl Database {
             .await
     }
 
+    /// A transaction that sees everything, as it is at its beginning.
+    pub(super) async fn begin_as_of_now(&self) -> Result<Tx> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::raw_sql(
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL ROLE steward_system",
+        )
+        .execute(&mut *transaction)
+        .await?;
+        Ok(transaction)
+    }
+
+    /// A transaction of the role that owns the tables.
+    pub(super) async fn begin_as_owner(&self) -> Result<Tx> {
+        Ok(self.pool.begin().await?)
+    }
+
     /// A transaction whose commit does not wait for the disk. The server writes its log in order, so the next commit that
     /// waits takes this one along; else its own writer does, within three times `wal_writer_delay` (0.6 s as installed).
     pub(super) async fn begin_unsynced(&self, scope: &Scope) -> Result<Tx> {

@@ -5,6 +5,7 @@ mod changes;
 mod connection;
 mod conversations;
 mod documents;
+mod dump;
 mod executions;
 mod journal;
 mod queue;
@@ -26,6 +27,7 @@ use crate::rules::may_write;
 use crate::usage::Analytics;
 use async_trait::async_trait;
 use connection::Database;
+use std::path::Path;
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 use steward_domain::{
@@ -66,6 +68,11 @@ impl PostgresStore {
     #[doc(hidden)]
     pub async fn create_at_version(address: &str, version: i64) -> Result<()> {
         Database::connect(address, version).await.map(drop)
+    }
+
+    /// Fills an empty database with what [`Store::snapshot`] wrote.
+    pub async fn restore(address: &str, from: &Path) -> Result<()> {
+        dump::read(address, from).await
     }
 
     /// The tables with a user's data that lack forced row-level security; none, if all is well.
@@ -296,5 +303,8 @@ impl Store for PostgresStore {
     }
     async fn schema_version(&self) -> Result<i64> {
         self.db.schema_version().await
+    }
+    async fn snapshot(&self, to: &Path) -> Result<()> {
+        dump::write(&self.db, to).await
     }
 }

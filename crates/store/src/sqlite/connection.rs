@@ -126,6 +126,19 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<String> {
     }
 }
 
+/// Writes everything, as this moment sees it, to a new file.
+pub(super) fn copy(path: &Path, to: &Path) -> Result<()> {
+    let there = to.try_exists().unwrap_or(true);
+    let name = to.to_str().filter(|_| !there).ok_or_else(|| Error::ReadOnly {
+        path: to.to_owned(),
+        detail: "there is a file of this name already, or the name is no text".to_owned(),
+    })?;
+    // It reads only, but SQLite wants a connection that could write.
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.execute("VACUUM INTO ?1", [name]).map_err(|error| explain(to, &error))?;
+    Ok(())
+}
+
 /// Connections for reading, opened when first needed and used again.
 pub(super) struct Readers {
     path: PathBuf,

@@ -316,4 +316,8 @@ impl Store for SqliteStore {
     async fn schema_version(&self) -> Result<i64> {
         self.read(connection::schema_version).await
     }
+    async fn snapshot(&self, to: &Path) -> Result<()> {
+        let (path, to) = (self.path.clone(), to.to_owned());
+        self.read(move |_| connection::copy(&path, &to)).await
+    }
 }

@@ -2,7 +2,8 @@
 
 use crate::{conform, options};
 use std::sync::Arc;
-use steward_domain::EventType;
+use steward_domain::{Coded as _, EventType};
+use steward_store::audit::verify;
 use steward_store::conformance::isolation::{settle, visible};
 use steward_store::conformance::samples::*;
 use steward_store::postgres::PostgresStore;
@@ -150,4 +151,42 @@ async fn an_unsynced_commit_does_not_wait_for_the_servers_disk() {
 async fn a_server_that_is_not_there_is_named() {
     let refused = PostgresStore::open("postgres://nobody@127.0.0.1:1/none", options()).await.err().unwrap();
     assert!(matches!(refused, steward_store::Error::Unreachable { .. }), "{refused:?}");
+}
+
+/// A copy goes into an empty database, whole or not at all, and work goes on there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_fills_an_empty_database() {
+    let (Some(from), Some(to), Some(other)) = (database().await, database().await, database().await) else {
+        return;
+    };
+    let store = PostgresStore::open(&from, options()).await.unwrap();
+    let mine = settle(&store).await;
+    let head = store.head().await.unwrap().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    store.snapshot(&copy).await.unwrap();
+    settle(&store).await;
+    PostgresStore::restore(&to, &copy).await.unwrap();
+    let restored = PostgresStore::open(&to, options()).await.unwrap();
+    assert_eq!(
+        visible(&restored, &scope(&mine.user), &mine).await,
+        visible(&store, &scope(&mine.user), &mine).await
+    );
+    assert_eq!(restored.unprotected_tables().await.unwrap(), Vec::<String>::new(), "policies hold again");
+    let verified = verify(&restored, options().signer.verifier(), Some(&head.note)).await.unwrap();
+    assert_eq!(verified.entries, head.size);
+    // Numbers that the database gives go on where they were.
+    let more = settle(&restored).await;
+    assert!(restored.task(&scope(&more.user), more.task).await.unwrap().is_some());
+    let used = PostgresStore::restore(&to, &copy).await.unwrap_err();
+    assert_eq!(used.code(), "STO002", "{used}");
+    // Cut off anywhere, it is refused, and nothing is there.
+    let bytes = std::fs::read(&copy).unwrap();
+    for share in [1, 3, 7, 9] {
+        let cut = folder.path().join(format!("cut{share}"));
+        std::fs::write(&cut, &bytes[..bytes.len() * share / 10]).unwrap();
+        let refused = PostgresStore::restore(&other, &cut).await.unwrap_err();
+        assert!(["STO003", "STO015"].contains(&refused.code()), "{refused}");
+    }
+    PostgresStore::restore(&other, &copy).await.unwrap();
 }

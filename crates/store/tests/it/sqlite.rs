@@ -2,8 +2,9 @@
 
 use crate::{conform, options};
 use std::sync::Arc;
-use steward_domain::EventType;
+use steward_domain::{Coded as _, EventType};
 use steward_store::audit::verify;
+use steward_store::conformance::isolation::{settle, visible};
 use steward_store::conformance::samples::*;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Commit, Scope, Store};
@@ -78,4 +79,26 @@ async fn an_unsynced_commit_outlives_its_process() {
 #[allow(clippy::disallowed_methods, reason = "the test stands outside the store")]
 pub(crate) fn rusqlite_open(path: &std::path::Path) -> rusqlite::Connection {
     rusqlite::Connection::open(path).unwrap()
+}
+
+/// A copy is what one moment saw, and a store of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_is_a_store_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("state.db"), options()).unwrap();
+    let before = settle(&store).await;
+    let head = store.head().await.unwrap().unwrap();
+    let copy = folder.path().join("copy.db");
+    store.snapshot(&copy).await.unwrap();
+    let after = settle(&store).await;
+    let copied = SqliteStore::open(&copy, options()).unwrap();
+    assert_eq!(
+        visible(&copied, &scope(&before.user), &before).await,
+        visible(&store, &scope(&before.user), &before).await
+    );
+    assert!(copied.task(&scope(&after.user), after.task).await.unwrap().is_none(), "that came later");
+    let verified = verify(&copied, options().signer.verifier(), Some(&head.note)).await.unwrap();
+    assert_eq!(verified.entries, head.size);
+    assert_eq!(store.snapshot(&copy).await.unwrap_err().code(), "STO005", "nothing is written over");
+    settle(&copied).await;
 }
