@@ -4,6 +4,7 @@ Card, a message and its answer, the stream, a question back answered in the same
 """
 
 import asyncio
+import json
 import sys
 import uuid
 
@@ -34,6 +35,76 @@ async def say(client, text, context="", task=""):
         if kind == "task":
             context, task = event.task.context_id, event.task.id
     return events, state, told, context, task
+
+
+async def letters(http, base):
+    """What the revisions ask for to the letter: numbers and names of errors, roles, versions, kinds of parts, pages, tags."""
+    def sent(method="SendMessage", params=None, id=1, **more):
+        said = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": "show my tasks"}]} | more
+        return {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {"message": said}}
+
+    async def post(body, path="/a2a", **headers):
+        return (await http.post(base + path, json=body, headers={name.replace("_", "-"): value for name, value in headers.items()})).json()
+
+    text = [{"text": "hello"}]
+    for body, code, headers in [
+        (sent(role=""), -32602, {}),
+        (sent(role="ROLE_AGENT"), -32602, {}),
+        (sent(parts=[]), -32602, {}),
+        (sent(parts=[*text, {"raw": "aGVsbG8=", "mediaType": "image/png"}]), -32005, {}),
+        (sent(id={"a": 1}), -32600, {}),
+        (sent(), -32009, {"A2A_Version": "1.9"}),
+        (sent(), -32009, {"A2A_Version": "0.35"}),
+        (sent("GetTask", {"id": "nothing"}), -32001, {}),
+        (sent("GetExtendedAgentCard"), -32004, {}),
+        (sent("agent/getAuthenticatedExtendedCard"), -32007, {}),
+        (sent("SetTaskPushNotificationConfig"), -32003, {}),
+        (sent("Nothing"), -32601, {}),
+    ]:
+        error = (await post(body, **headers)).get("error", {})
+        assert error.get("code") == code, (body, error)
+        named = [info["reason"] for info in error.get("data", []) if info["domain"] == "a2a-protocol.org"]
+        assert bool(named) == (-32009 <= code <= -32001), (code, named)
+    assert (await post(sent(), "/a2a?A2A-Version=99.0"))["error"]["code"] == -32009
+    for headers in ({"A2A_Version": ""}, {"A2A_Version": "1.0"}, {"A2A_Version": "0.3"}):
+        assert "result" in await post(sent(parts=[*text, {"data": {"a": 1}}]), "/a2a/", **headers)
+    context = str(uuid.uuid4())
+    begun = [(await post(sent(contextId=context)))["result"]["task"]["id"] for _ in range(3)]
+    first = (await post(sent("ListTasks", {"contextId": context, "pageSize": 2})))["result"]
+    begun.append((await post(sent(contextId=context)))["result"]["task"]["id"])
+    second = (await post(sent("ListTasks", {"contextId": context, "pageSize": 2, "pageToken": first["nextPageToken"]})))["result"]
+    assert [task["id"] for page in (first, second) for task in page["tasks"]] == begun[2::-1], "what came between moved nothing"
+    bare = (await post(sent("GetTask", {"id": begun[0], "history_length": 0})))["result"]
+    assert "history" not in bare, bare
+    card = await http.get(f"{base}/.well-known/agent-card.json")
+    same = await http.get(f"{base}/.well-known/agent-card.json", headers={"If-None-Match": card.headers["etag"]})
+    assert same.status_code == 304 and "max-age" in card.headers["cache-control"], same
+    print("to the letter: errors, versions, roles, pages, tags")
+
+
+async def followed(http, base):
+    """Whoever subscribes to a task that asks something hears its answer, and nothing of what was before."""
+    def rpc(method, params):
+        return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+    def said(text, **more):
+        return {"message": {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]} | more}
+
+    task = (await http.post(f"{base}/a2a", json=rpc("SendMessage", said("delete the report task")))).json()["result"]["task"]
+    assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED", task
+    states = []
+    async with http.stream("POST", f"{base}/a2a", json=rpc("SubscribeToTask", {"id": task["id"]})) as stream:
+        async for line in stream.aiter_lines():
+            if not line.startswith("data: "):
+                continue
+            event = json.loads(line[6:])["result"]
+            status = event.get("task", event.get("statusUpdate", {})).get("status")
+            states += [status["state"]] if status else []
+            if len(states) == 1:
+                await http.post(f"{base}/a2a", json=rpc("SendMessage", said("the quarterly one", taskId=task["id"])))
+                await http.post(f"{base}/a2a", json=rpc("CancelTask", {"id": task["id"]}))
+    assert states[0] == "TASK_STATE_INPUT_REQUIRED" and states[-1] in ("TASK_STATE_COMPLETED", "TASK_STATE_CANCELED"), states
+    print(f"subscribed: {' '.join(state.removeprefix('TASK_STATE_').lower() for state in states)}")
 
 
 async def main(base):
@@ -74,6 +145,8 @@ async def main(base):
         answer = (await http.post(f"{base}/a2a", json=old)).json()["result"]
         assert answer["kind"] == "task" and answer["status"]["state"] == "completed", answer
         print("revision 0.3: completed")
+        await letters(http, base)
+        await followed(http, base)
 
 
 asyncio.run(main(sys.argv[1].rstrip("/")))

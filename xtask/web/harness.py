@@ -207,12 +207,11 @@ class Server:
     def told(self):
         return (self.home / "serve.log").read_text(errors="replace")[-4000:]
 
-    def memory(self):
-        """Resident bytes."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-        return 0
+    def memory(self, files=False):
+        """Bytes that are its own; with `files` also pages of files, such as the database, that the kernel may drop at any time."""
+        wanted = ("VmRSS:",) if files else ("RssAnon:", "RssShmem:")
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(wanted))
 
     def stop(self, how=signal.SIGTERM, seconds=60):
         """Stops it and gives its exit code."""

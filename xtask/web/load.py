@@ -148,7 +148,7 @@ async def steady(server, given, check):
     while time.monotonic() - began < given.seconds:
         await asyncio.sleep(min(1, given.seconds / 20))
         memory.append(server.memory())
-    opened = run.open - len(run.broken)
+    opened, resident = run.open - len(run.broken), server.memory(files=True)
     run.over.set()
     await asyncio.gather(*talks)
     [stream.cancel() for stream in streams]
@@ -157,7 +157,7 @@ async def steady(server, given, check):
     early, late = statistics.median(memory[fifth : 2 * fifth] or memory), statistics.median(memory[-fifth:])
     drift = 100 * (late - early) / early
     print(f"load: {run.turns} answers in {given.seconds} s, {given.conversations} conversations, {opened} of {given.streams} streams open to the end, {run.beats} pieces heard")
-    print(f"memory under load: {early / 2**20:.0f} MB early, {late / 2**20:.0f} MB late, drift {drift:+.1f} %")
+    print(f"memory under load: {early / 2**20:.0f} MB early, {late / 2**20:.0f} MB late, drift {drift:+.1f} %; {resident / 2**20:.0f} MB with pages of the database")
     print(f"time beside the work: median {percentile(run.beside, 0.5):.1f} ms, p99 {percentile(run.beside, 0.99):.1f} ms, worst {percentile(run.beside, 1):.1f} ms")
     check(not run.errors, "no error under load", (len(run.errors), run.errors[:3]))
     check(opened == given.streams and not run.broken, "all streams stay open", (opened, run.broken[:3]))

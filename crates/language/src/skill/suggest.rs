@@ -23,7 +23,7 @@ pub struct Answered<'a> {
 /// Something that could be asked next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// As a question back to the person.
+    /// In words that can be said as they are.
     pub text: String,
     /// Where it would go.
     pub domain: DomainName,
@@ -33,9 +33,14 @@ pub struct Suggestion {
     pub reason: String,
 }
 
-/// Up to three suggestions, the likeliest first. One for each domain before a second for any.
+/// Up to three suggestions, the likeliest first. One for each domain before a second for any. `answerable` says whether words would
+/// be understood and answered.
 #[must_use]
-pub fn suggest(answered: Answered<'_>, domains: &[Domain]) -> Vec<Suggestion> {
+pub fn suggest(
+    answered: Answered<'_>,
+    domains: &[Domain],
+    answerable: impl Fn(&str) -> bool,
+) -> Vec<Suggestion> {
     let said = stems(answered.question);
     let home: Vec<&Domain> =
         domains.iter().filter(|domain| answered.domains.contains(&domain.name)).collect();
@@ -59,7 +64,7 @@ pub fn suggest(answered: Answered<'_>, domains: &[Domain]) -> Vec<Suggestion> {
                 continue;
             }
             let score = base + 0.4 * shared as f32 / words.len() as f32;
-            let text = format!("Would you like to see this next: {}?", lowered(capability));
+            let text = sayable(capability);
             here.push((
                 score,
                 Suggestion {
@@ -74,11 +79,24 @@ pub fn suggest(answered: Answered<'_>, domains: &[Domain]) -> Vec<Suggestion> {
         all.extend(here.into_iter().enumerate().map(|(turn, (score, suggestion))| (turn, score, suggestion)));
     }
     all.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    all.into_iter().take(MOST).map(|(.., suggestion)| suggestion).collect()
+    let said = all.into_iter().map(|(.., suggestion)| suggestion);
+    said.filter(|suggestion| answerable(&suggestion.text)).take(MOST).collect()
 }
 
 fn stems(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
+}
+
+/// A capability as somebody would ask for it: a question, a wish, or a thing to be shown.
+fn sayable(capability: &str) -> String {
+    let plain = capability.trim().trim_end_matches(['.', '?', '!']);
+    let first = plain.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let asks = ["what", "which", "who", "whose", "how", "when", "where", "why", "is", "are", "does", "do"];
+    match () {
+        () if asks.contains(&first.as_str()) => format!("{plain}?"),
+        () if crate::understand::is_verb(&first) => plain.to_owned(),
+        () => format!("Show me {}", lowered(plain)),
+    }
 }
 
 /// With a small first letter, unless it is an abbreviation.
@@ -104,10 +122,23 @@ mod tests {
 
     fn texts(question: &str, domains: &[Domain]) -> Vec<String> {
         let name = DomainName::new("behavior").unwrap();
-        suggest(Answered { question, domains: &[name] }, domains)
+        suggest(Answered { question, domains: &[name] }, domains, |_| true)
             .into_iter()
             .map(|found| found.text)
             .collect()
+    }
+
+    #[test]
+    fn capabilities_become_what_somebody_would_say() {
+        for (capability, said) in [
+            ("Stock of products", "Show me stock of products"),
+            ("What is due", "What is due?"),
+            ("Which vehicles are available?", "Which vehicles are available?"),
+            ("Find people and companies", "Find people and companies"),
+            ("CRM contacts", "Show me CRM contacts"),
+        ] {
+            assert_eq!(sayable(capability), said);
+        }
     }
 
     #[test]
@@ -121,12 +152,13 @@ mod tests {
         let found = texts("which products have the highest cart abandonment", &domains);
         assert_eq!(
             found,
-            [
-                "Would you like to see this next: stock of products?",
-                "Would you like to see this next: customer segmentation?",
-                "Would you like to see this next: replenishment times?",
-            ]
+            ["Show me stock of products", "Show me customer segmentation", "Show me replenishment times",]
         );
+        let answerable = |text: &str| !text.contains("stock");
+        let name = DomainName::new("behavior").unwrap();
+        let asked =
+            Answered { question: "which products have the highest cart abandonment", domains: &[name] };
+        assert!(suggest(asked, &domains, answerable).iter().all(|found| !found.text.contains("stock")));
         assert!(texts("anything", &[domain("far", &["Far things"], &[], true)]).is_empty());
     }
 }

@@ -37,7 +37,7 @@ use crate::route::{Router, Topic};
 use catalogue::Catalogue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::DomainName;
 
 /// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an `Arc`.
@@ -47,6 +47,16 @@ pub struct Reader {
     catalogue: Catalogue,
     /// Tells domains apart; there is none to tell when there is one.
     router: Option<Router>,
+    /// What was found out by [`Reader::shows`].
+    shown: Mutex<BTreeMap<String, bool>>,
+}
+
+/// How much of that is remembered.
+const KNOWN: usize = 500;
+
+/// Whether a word asks for something to be done.
+pub(crate) fn is_verb(word: &str) -> bool {
+    !verbs::verb_groups(&lexicon::root(word)).is_empty()
 }
 
 impl std::fmt::Debug for Reader {
@@ -65,7 +75,7 @@ impl Reader {
         let router =
             (domains.len() > 1 || domains.iter().any(asked)).then(|| Router::new(encoder.clone(), &domains));
         let catalogue = Catalogue::new(&encoder, tools, &titles);
-        Self { encoder, domains, catalogue, router }
+        Self { encoder, domains, catalogue, router, shown: Mutex::default() }
     }
 
     /// The domains that it reads against.
@@ -84,6 +94,28 @@ impl Reader {
         understood: Understood,
     ) -> Understood {
         data::about(self, data, said, came_now, understood)
+    }
+
+    /// Whether words by themselves ask to see something that is here: they can be offered to somebody.
+    #[must_use]
+    pub fn shows(&self, said: &str) -> bool {
+        let mut known = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shows) = known.get(said) {
+            return *shows;
+        }
+        let given = Given { today: chrono::NaiveDate::default(), recent: &[], pending: None, before: &[] };
+        let read = self.understand(said, &given);
+        let shows = read.kind == Kind::Act
+            && read.question.is_none()
+            && !read.steps.is_empty()
+            && read
+                .steps
+                .iter()
+                .all(|step| step.read_only && step.missing.is_empty() && step.target.is_none());
+        if known.len() < KNOWN {
+            known.insert(said.to_owned(), shows);
+        }
+        shows
     }
 
     /// What was meant.

@@ -284,7 +284,9 @@ fn suggestions(work: &Work<'_>, done: &Done) -> Vec<String> {
     let own =
         done.ended.iter().filter_map(|ended| ended.analysis.as_ref()).flat_map(|answer| &answer.suggestions);
     let domains: Vec<DomainName> = done.ended.iter().filter_map(|ended| ended.step.domain.clone()).collect();
-    let near = suggest(Answered { question: &work.turn.said, domains: &domains }, &fields(work));
+    let near = suggest(Answered { question: &work.turn.said, domains: &domains }, &fields(work), |said| {
+        work.reader.shows(said)
+    });
     let mut found: Vec<String> = Vec::new();
     for text in own.cloned().chain(near.into_iter().map(|suggestion| suggestion.text)) {
         if found.len() < 3 && !found.contains(&text) {

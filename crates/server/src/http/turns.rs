@@ -32,10 +32,11 @@ use uuid::Uuid;
 
 /// How long a turn that ended can be heard again; then it is in the store only.
 const KEPT: Duration = Duration::from_secs(900);
-/// Turns that ended and are remembered.
-const MOST: usize = 10_000;
-/// Bytes of all their events.
-const BYTES: usize = 16 * 1024 * 1024;
+/// Memory for turns that ended.
+const BYTES: usize = 8 * 1024 * 1024;
+/// What a turn takes beside the letters of its events, each of them in turn.
+const EACH: usize = 2048;
+const EACH_EVENT: usize = 128;
 /// The longest message, in bytes; whoever holds conversations takes no more.
 const LONGEST: usize = 100_000;
 /// Words that are told at once.
@@ -108,7 +109,7 @@ impl Live {
 
     fn bytes(&self) -> usize {
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.iter().map(|frame| frame.data.len() + size_of::<Frame>()).sum()
+        EACH + frames.iter().map(|frame| frame.data.len() + EACH_EVENT).sum::<usize>()
     }
 
     /// How many events there were.
@@ -138,7 +139,7 @@ impl Known {
     /// What ended long ago is forgotten, and what takes too much room.
     fn sweep(&mut self, now: Duration) {
         while let Some((id, at, size)) = self.ended.front() {
-            let full = self.bytes > BYTES || self.ended.len() > MOST;
+            let full = self.bytes > BYTES;
             if !full && now.saturating_sub(*at) <= KEPT {
                 return;
             }

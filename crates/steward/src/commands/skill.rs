@@ -182,7 +182,7 @@ async fn known(
             let domains: Vec<_> = reader.domains().map(|topic| topic.name.clone()).collect();
             let snapshot = talker.toolbox().registry().snapshot();
             let fields: Vec<_> = snapshot.domains.values().map(|field| (**field.domain).clone()).collect();
-            let next = suggest(Answered { question: text, domains: &domains }, &fields);
+            let next = suggest(Answered { question: text, domains: &domains }, &fields, |_| true);
             Ok(
                 json!({ "suggestions": next.iter().map(|next| json!({ "text": next.text, "domain": next.domain, "reason": next.reason })).collect::<Vec<_>>() }),
             )

@@ -161,16 +161,20 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Its words. What is no text would be lost, so it is refused.
+    /// Its words. Data beside them is taken and not read; a file would be lost, so it is refused.
     fn text(&self, dialect: Dialect) -> Result<String, Fault> {
         let mut texts = Vec::new();
         for part in &self.parts {
             if dialect == Dialect::Old && part.get("kind").is_none() {
                 return Err(Fault::params("params.message.parts: each part has a kind"));
             }
-            let text = part.get("text").and_then(Value::as_str);
-            texts
-                .push(text.ok_or_else(|| Fault::new(-32005, "this agent reads text only: a part has none"))?);
+            match part.get("text").and_then(Value::as_str) {
+                Some(text) => texts.push(text),
+                None if part.get("data").is_some() => {}
+                None => {
+                    return Err(Fault::new(-32005, "this agent reads text: a part is a file, or nothing"));
+                }
+            }
         }
         if texts.is_empty() {
             return Err(Fault::params("params.message.parts: a message needs a part with text"));
@@ -218,11 +222,11 @@ async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) 
     let Ok(sent) = serde_json::from_slice::<Value>(&bytes) else {
         return Ok(fault(&Value::Null, &Fault::new(-32700, "the request is not JSON")));
     };
-    let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+    let id = sent.get("id").cloned().unwrap_or_default();
     let method = sent.get("method").and_then(Value::as_str).unwrap_or_default();
-    let Some(id) = id else {
-        return Ok(fault(&Value::Null, &Fault::new(-32600, "a request needs an id: a text or a number")));
-    };
+    if !(id.is_string() || id.is_number() || id.is_null()) {
+        return Ok(fault(&Value::Null, &Fault::new(-32600, "the id of a request is a text or a number")));
+    }
     if sent.get("jsonrpc").and_then(Value::as_str) != Some("2.0") || method.is_empty() {
         return Ok(fault(&id, &Fault::new(-32600, "the request is no JSON-RPC 2.0 request with a method")));
     }
