@@ -3,7 +3,7 @@
 //!
 //! Invariant: the same clause and tools give the same order; ties go by the tools' names.
 
-use super::catalogue::{Catalogue, Prepared};
+use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, fill, is_determiner};
 use super::lexicon::{is_generic, is_person, plural};
 use super::text::{Text, Token};
@@ -95,6 +95,8 @@ pub(super) fn choose(
         .iter()
         .any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
     let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
+    let states = !clause.asks && is_state(text.plain.get(start..end).unwrap_or_default());
+    let reports = !clause.asks && head.is_some_and(|head| head.capital) && is_report(&tokens);
     let mut found: Vec<Candidate> = Vec::new();
     for (at, tool) in catalogue.tools.iter().enumerate().filter(|(_, tool)| !tool.free) {
         let mut verb = 0.0_f32;
@@ -146,6 +148,13 @@ pub(super) fn choose(
         if !tool.tool.read_only && !changes && shows {
             score -= 2.5;
         }
+        // What somebody did is no wish to see something.
+        if reports && tool.tool.read_only && verb < 3.8 {
+            score -= 2.5;
+        }
+        if states {
+            score += stated(tool, &filled);
+        }
         if let Some(domain) = &tool.tool.domain {
             score += 2.5 * around.domains.get(domain).copied().unwrap_or(0.0);
         }
@@ -153,6 +162,36 @@ pub(super) fn choose(
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
     found
+}
+
+/// "Ann Bell has just arrived": a name, and what it did.
+fn is_report(tokens: &[&Token]) -> bool {
+    let name = tokens.iter().take_while(|token| token.capital && !token.quoted).count();
+    let said = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
+    let more = tokens.len() > name + 1;
+    name > 0
+        && more
+        && ["has", "have", "had", "is", "just", "already", "wants", "called"].contains(&said(name))
+}
+
+/// "The room is clean now": of something certain it is said what it is.
+fn is_state(plain: &str) -> bool {
+    static STATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^(?:(?:the|that|this|my|our) |it\b|they\b|them\b|both\b|all of (?:them|these|those)\b|[a-z]+s? #?\d|#?\d).*\b(?:is|are|was|were|has been|have been)\b").ok()
+    });
+    let clause = [" that ", " which ", " who "].iter().any(|word| plain.contains(word));
+    !clause && STATE.as_ref().is_some_and(|state| state.is_match(plain))
+}
+
+/// What something is said to be is to be noted, by a tool that sets one of a few states; it is no wish to see what is so.
+fn stated(tool: &Prepared, filled: &Filled) -> f32 {
+    let chosen =
+        filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| field.role == Role::Choice);
+    match tool.class {
+        Class::Update if chosen && tool.target().is_some() => 2.5,
+        Class::List | Class::Search if chosen => -2.5,
+        _ => 0.0,
+    }
 }
 
 /// A noun that stands in the name of few tools speaks for them: "mileage" for `record_mileage`.

@@ -1,7 +1,7 @@
 //! From clauses to steps: the tool of each, what it acts on, what must be asked first, and what follows what.
 
 use super::answer;
-use super::catalogue::{Catalogue, Prepared, Role};
+use super::catalogue::{Catalogue, Known, Prepared, Role};
 use super::choose::{Around, Candidate, choose, gibberish, service};
 use super::follow;
 use super::lexicon::{CHAT, HELP};
@@ -205,9 +205,10 @@ fn clause_steps(
         return Read::Ask(question, Vec::new());
     }
     let Some(best) = found.first() else { return Read::Outside("there are no tools".into()) };
-    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim())
-        || !inside(catalogue, best, clause, &around, text)
-    {
+    let one = about_one(catalogue, text, clause, &around, &found);
+    let is_inside = one.is_some() || inside(catalogue, best, clause, &around, text);
+    let best = one.unwrap_or(best);
+    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !is_inside {
         return Read::Outside(format!("nothing here does what \"{}\" asks for", text.slice(start, end)));
     }
     let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
@@ -219,6 +220,42 @@ fn clause_steps(
     }
     let step = base_step(catalogue, text, clause, &found, best);
     act_on(catalogue, text, clause, given, earlier, tool, best, step)
+}
+
+/// "When does Ann Bell leave?": a question about something named, which nothing else answers, is answered by showing it.
+fn about_one<'a>(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    around: &Around<'_>,
+    found: &'a [Candidate],
+) -> Option<&'a Candidate> {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let named = text
+        .tokens
+        .iter()
+        .any(|token| token.start > start && token.end <= end && token.capital && !token.quoted);
+    let best = found.first()?;
+    if !clause.asks || strong(clause) || !named || inside(catalogue, best, clause, around, text) {
+        return None;
+    }
+    // What is asked of it is a word that a tool uses which acts on the same: "leave", where guests are checked out.
+    let spoken_of = |read: &Prepared| {
+        let same = |other: &Prepared| {
+            let selects = |field: &&Known| field.role == Role::Selector && other.named(&field.name).is_some();
+            other.tool.domain == read.tool.domain
+                && (other.entity == read.entity || read.fields.iter().any(|field| selects(&field)))
+        };
+        found.iter().any(|other| other.told >= 1.0 && catalogue.tools.get(other.at).is_some_and(same))
+    };
+    found.iter().find(|other| {
+        other.filled.target.is_some()
+            && catalogue.tools.get(other.at).is_some_and(|tool| {
+                tool.class == Class::Read
+                    && tool.tool.read_only
+                    && (inside(catalogue, other, clause, around, text) || spoken_of(tool))
+            })
+    })
 }
 
 /// Whether anything but chance speaks for the best tool.
@@ -270,7 +307,7 @@ fn inside(
         if named
             && tool.class == Class::Read
             && best.filled.target.is_some()
-            && (best.told > 0.0 || who || best.verb >= 3.8)
+            && (best.told > 0.0 || who || best.verb >= 3.8 || best.near > 0.2)
         {
             return true;
         }
@@ -282,6 +319,10 @@ fn inside(
     }
     // A statement with no verb that is known: what it means and what is named speak for the tool.
     if best.near > 0.35 && (best.told >= 1.0 || best.filled.target.is_some()) {
+        return true;
+    }
+    // "Ann Bell has arrived": of something named, in a word that the description of the tool uses.
+    if best.told >= 1.0 && best.filled.target.is_some() && best.near > 0.1 && !tool.tool.read_only {
         return true;
     }
     best.verb >= 2.5 && (tool.target().is_some() || best.near > 0.12 || points || tool.class == Class::Search)

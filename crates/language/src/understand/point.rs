@@ -260,7 +260,13 @@ pub(super) fn target(
         return Pointed::To(
             parts
                 .into_iter()
-                .map(|words| Target::Named { words, entity_type: entity_type.clone() })
+                .map(|words| match words.parse::<u64>() {
+                    // A bare number is the number of it.
+                    Ok(number) if tool.field(Role::Id).is_some() => {
+                        Target::Id { id: json!(number), entity_type: entity_type.clone() }
+                    }
+                    _ => Target::Named { words, entity_type: entity_type.clone() },
+                })
                 .collect(),
         );
     }
@@ -377,8 +383,16 @@ fn further(text: &Text, clause: &Clause, _start: usize, end: usize, tool: &Prepa
     found
 }
 
-/// "the Acme pilot and the Kestrel licences": two things, when each has its own article.
+/// "the Acme pilot and the Kestrel licences": two things, when each has its own article, or a name of several words.
 fn coordinated(words: &str) -> Vec<String> {
+    // Two names of several words each: "Helen Brandt and Karin Lind".
+    let full = |part: &str| {
+        part.split(' ').count() > 1 && part.split(' ').all(|word| word.starts_with(char::is_uppercase))
+    };
+    let names: Vec<&str> = words.split(" and ").collect();
+    if names.len() > 1 && names.iter().all(|part| full(part)) {
+        return names.into_iter().map(str::to_owned).collect();
+    }
     let parts: Vec<&str> = words.split(" and the ").collect();
     if parts.len() > 1 && parts.iter().all(|part| !part.trim().is_empty()) {
         parts.into_iter().map(|part| part.trim().to_owned()).collect()
@@ -407,7 +421,10 @@ pub(super) fn refs(
         if let Some(of) = of.filter(|_| !tool.tool.read_only) {
             step.also.push(super::types::Need {
                 field: field.clone(),
-                target: Target::Named { words: piece.words.clone(), entity_type: of },
+                target: match piece.words.parse::<u64>() {
+                    Ok(number) => Target::Id { id: json!(number), entity_type: of },
+                    Err(_) => Target::Named { words: piece.words.clone(), entity_type: of },
+                },
             });
         }
     }

@@ -166,6 +166,9 @@ pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
 /// groups `a`, `b` and `c` is used up; without any, all of it is.
 const PHRASES: &[(&str, f32, &str)] = &[
     ("delete", 5.0, r"\bget rid of\b"),
+    ("delete", 4.5, r"\bcall(?:ed|ing|s)? off\b"),
+    ("delete", 4.2, r"\b(?:is|are|was|'s) not coming\b"),
+    ("update", 3.2, r"\binstead\b"),
     ("delete", 5.0, r"(?P<a>\bthrow) .*?(?P<b>\b(?:away|out)\b)"),
     ("delete", 5.0, r"\bthrow (?:away|out)\b"),
     (

@@ -8,6 +8,35 @@ use crate::understand::verbs::Class;
 
 impl Filler<'_> {
     /// "at Acme", "in Hamburg", "for travel": values of open fields.
+    /// "Move Ann to 202", "bookings for room 201": a number of another type of thing, where a field takes one.
+    pub(super) fn numbered(&mut self) {
+        for at in 0..self.tokens.len() {
+            if !["to", "in", "into", "for", "from", "on"].contains(&self.lower(at)) {
+                continue;
+            }
+            let skip = usize::from(["the", "our", "my"].contains(&self.lower(at + 1)));
+            let kinds: Vec<String> = self
+                .catalogue
+                .types_of(self.lower(at + skip + 1))
+                .iter()
+                .map(|kind| kind.name.clone())
+                .collect();
+            let from = at + skip + 1 + usize::from(!kinds.is_empty());
+            let number = self.lower(from).parse::<u64>().is_ok() && !self.is_used(from) && !self.is_day(from);
+            let takes = |field: &&Known| {
+                let of = field.of.as_ref().filter(|of| kinds.is_empty() || kinds.contains(of));
+                of.is_some() && field.role == Role::Open && !self.has(&field.name)
+            };
+            let Some(field) = self.tool.fields.iter().find(takes).filter(|_| number) else { continue };
+            if let Some(piece) = self.piece(from, from) {
+                (at..from).for_each(|at| self.take(at));
+                let span = Some((piece.start, piece.end));
+                self.put(&field.name, Self::text_value(&piece), span, "it is the number of one", 1.2);
+                self.out.refs.push((field.name.clone(), piece));
+            }
+        }
+    }
+
     pub(super) fn prepositions(&mut self) {
         let read = self.tool.tool.read_only;
         if self.between.is_some() || read {

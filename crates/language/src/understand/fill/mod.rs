@@ -62,6 +62,8 @@ pub(super) struct Filler<'a> {
     end: usize,
     /// What stands between the two parts of the cue: "take … off".
     between: Option<(usize, usize)>,
+    /// Where days are said.
+    whens: Vec<(usize, usize)>,
     out: Filled,
 }
 
@@ -89,6 +91,7 @@ pub(super) fn fill(
         start,
         end,
         between: None,
+        whens: days.iter().map(|when| (when.start, when.end)).collect(),
         out: Filled::default(),
     };
     // What says the same as the cue that was taken is used up with it.
@@ -116,6 +119,7 @@ pub(super) fn fill(
     filler.quoted();
     filler.told_of();
     filler.colon();
+    filler.numbered();
     filler.prepositions();
     filler.modifiers();
     filler.rest();

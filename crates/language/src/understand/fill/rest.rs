@@ -6,6 +6,14 @@ use crate::understand::lexicon::{is_person, same_field};
 use crate::understand::verbs::Class;
 use serde_json::{Value, json};
 
+/// Words behind a name that begin what is said of it.
+const SAYS: &[&str] = &[
+    "wants", "wishes", "needs", "would", "will", "has", "had", "is", "was", "called", "rang", "phoned",
+    "wrote", "says", "said", "asked", "asks", "likes", "prefers", "just", "can't", "cannot", "won't",
+];
+/// Verbs that only lead to what is said behind them.
+const LIGHT: &[&str] = &["take", "put", "get", "have", "bring", "let", "give", "make", "set", "mark", "keep"];
+
 impl Filler<'_> {
     /// The name in what is left, where a person is made: "I met Ben Cole".
     pub(super) fn proper(&self, from: usize, to: usize) -> (usize, usize) {
@@ -41,6 +49,9 @@ impl Filler<'_> {
             }
         }
         let create = self.tool.class == Class::Create;
+        if create && self.open(Role::Title).is_none() {
+            self.whom();
+        }
         if let Some(field) = self.open(Role::Title).filter(|_| create) {
             self.first_type();
             let place = self.longest(false).map(|(from, to)| self.proper(from, to));
@@ -118,6 +129,7 @@ impl Filler<'_> {
             if self.tool.class == Class::Read {
                 self.asked();
             }
+            self.no_names();
             self.bystanders();
             let open: Vec<&Known> = self
                 .tool
@@ -133,9 +145,74 @@ impl Filler<'_> {
                 self.required_open(field);
             }
             if let Some((from, to)) = self.longest(false) {
-                self.out.target = self.piece(from, to);
+                self.out.target = self.piece(from, self.name_ends(from, to));
             }
             self.is_said();
+        }
+    }
+
+    /// The person that something new is for, where one is needed: "book Anders Holm into 202".
+    fn whom(&mut self) {
+        let needed = |field: &&Known| {
+            field.required && field.person && field.role == Role::Open && !self.has(&field.name)
+        };
+        let Some(field) = self.tool.fields.iter().find(needed) else { return };
+        let free = |at: usize| {
+            self.tokens.get(at).is_some_and(|token| token.capital && !token.quoted) && !self.is_used(at)
+        };
+        let Some(from) = (0..self.tokens.len()).find(|at| free(*at) && (*at > 0 || free(at + 1))) else {
+            return;
+        };
+        let to = (from..self.tokens.len()).take_while(|at| free(*at)).last().unwrap_or(from);
+        if let Some(piece) = self.piece(from, to) {
+            let span = Some((piece.start, piece.end));
+            self.put(&field.name, Self::text_value(&piece), span, "it is somebody's name", 1.0);
+        }
+    }
+
+    pub(super) fn is_day(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| {
+            self.whens.iter().any(|(start, end)| token.start >= *start && token.end <= *end)
+        })
+    }
+
+    /// Where a name ends that something is said of: "Peter Quinn wants to stay", "Ann Bell to 202".
+    fn name_ends(&self, from: usize, to: usize) -> usize {
+        let capital = |at: usize| self.tokens.get(at).is_some_and(|token| token.capital && !token.quoted);
+        let number = |at: usize| self.lower(at).parse::<u64>().is_ok();
+        let ends = |at: usize| {
+            SAYS.contains(&self.lower(at))
+                || (["to", "in", "into", "on", "from"].contains(&self.lower(at)) && number(at + 1))
+        };
+        // "When does Ann Bell leave": in a question a verb stands behind the name.
+        let run = (from..=to).take_while(|at| capital(*at)).last();
+        let asks =
+            ["when", "how", "has", "is", "does", "did", "was", "where", "will"].contains(&self.lower(0));
+        let article = from.checked_sub(1).is_some_and(|before| super::is_determiner(self.lower(before)));
+        let asks = asks && !article;
+        if let Some(last) = run.filter(|last| asks && (last + 1..=to).all(|at| !capital(at))) {
+            return last;
+        }
+        (from + 1..=to).find(|at| capital(at - 1) && !capital(*at) && ends(*at)).map_or(to, |at| at - 1)
+    }
+
+    /// A day is no name, and neither is a verb that says little: "take the room out of order".
+    fn no_names(&mut self) {
+        for at in 0..self.tokens.len() {
+            let Some(token) = self.tokens.get(at).copied().filter(|token| !token.quoted) else { continue };
+            if self.is_used(at) {
+                continue;
+            }
+            let day = self.is_day(at);
+            let somebody = ["anyone", "anybody", "someone", "somebody", "nobody", "everyone", "everybody"]
+                .contains(&token.lower.as_str());
+            let ordinal = token.lower.starts_with(|letter: char| letter.is_ascii_digit());
+            let light = at == 0 && LIGHT.contains(&token.lower.as_str());
+            // "Ann has arrived": what the tool is said to do is not its name either.
+            let bent = !token.capital && token.root != token.lower && self.tool.telling.contains(&token.root);
+            if (day && !ordinal) || light || bent || somebody {
+                self.take(at);
+            }
         }
     }
 
