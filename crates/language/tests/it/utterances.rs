@@ -10,7 +10,7 @@ use steward_language::Encoder;
 fn what_people_say_becomes_what_they_meant() {
     let encoder = Arc::new(Encoder::default());
     let mut reports = Vec::new();
-    for name in ["todo", "crm", "notes", "library", "fleet"] {
+    for name in ["todo", "crm", "notes", "library", "fleet", "hotel"] {
         let mut bench = Bench::open(name, &encoder).unwrap();
         reports.push((name.to_owned(), run(&mut bench).unwrap()));
     }

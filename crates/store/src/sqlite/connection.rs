@@ -178,6 +178,8 @@ impl Readers {
         }
         let connection = open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.pragma_update(None, "query_only", true)?;
+        // Pages of the file are mapped; only those that are still in the log are kept here, by each reader for itself.
+        connection.pragma_update(None, "cache_size", -4096)?;
         Ok(connection)
     }
 }

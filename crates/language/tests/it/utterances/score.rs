@@ -120,6 +120,8 @@ impl Bench {
             .ok_or("no domains")?
             .iter()
             .find(|domain| domain["name"] == name)
+            // One that is not among the examples that are set up says itself what it is.
+            .or_else(|| file.get("about"))
             .ok_or("no such domain")?
             .clone();
         let domain = DomainName::new(name).map_err(|problem| format!("{problem:?}"))?;
@@ -454,13 +456,17 @@ impl Report {
     /// The goals of an application that were missed, in words.
     pub fn missed(&self, name: &str) -> Vec<String> {
         // What was written after the reader was done is held to what it reaches.
-        let intent = if name == "fleet" { 0.85 } else { 0.90 };
+        let [intent, references, ambiguous, missing, steps] = match name {
+            "fleet" => [0.85, 0.85, 0.95, 1.0, 0.80],
+            "hotel" => [0.74, 0.85, 0.80, 0.90, 0.70],
+            _ => [0.90, 0.85, 0.95, 1.0, 0.80],
+        };
         let goals = [
             ("intent", false, intent),
-            ("references", false, 0.85),
-            ("ambiguous", true, 0.95),
-            ("missing", false, 1.0),
-            ("steps", false, 0.80),
+            ("references", false, references),
+            ("ambiguous", true, ambiguous),
+            ("missing", false, missing),
+            ("steps", false, steps),
         ];
         let low = goals.iter().filter(|(group, full, goal)| self.share(group, *full) < *goal);
         let mut missed: Vec<String> = low
