@@ -276,7 +276,7 @@ fn value_of(
                 .filter(|_| text.tokens.len() <= 6)
                 .or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
         }
-        Role::Day | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
+        Role::Day | Role::Time | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
             fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today))
                 .arguments
                 .remove(&field.name)

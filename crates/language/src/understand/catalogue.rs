@@ -30,6 +30,8 @@ pub(super) enum Role {
     Choice,
     /// A calendar day.
     Day,
+    /// A time of day.
+    Time,
     /// A number.
     Number,
     /// How many at most.

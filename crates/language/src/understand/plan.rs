@@ -275,7 +275,10 @@ fn inside(
     let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
     let values = best.filled.evidence;
     let typed = best.filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| {
-        matches!(field.role, Role::Choice | Role::Flag | Role::Day | Role::Email | Role::Phone | Role::Number)
+        matches!(
+            field.role,
+            Role::Choice | Role::Flag | Role::Day | Role::Time | Role::Email | Role::Phone | Role::Number
+        )
     });
     let something = (typed && values >= 1.2)
         || best.noun > 0.5

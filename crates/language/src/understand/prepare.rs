@@ -143,6 +143,9 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
                 Class::Delete
             } else if class == Class::Create && has_id {
                 Class::Update
+            } else if groups.contains("reserve") && !has_id {
+                // To book what has no number yet makes a booking.
+                Class::Create
             } else {
                 class
             }
@@ -279,6 +282,7 @@ fn field(
         }
         "integer" | "number" => Role::Number,
         _ if day => Role::Day,
+        _ if text("format") == "time" || description.contains("HH:MM") => Role::Time,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
         // "What is repaired, when the number is not known": it says which one.
         _ if has_id && !required && description.contains(" not known") => Role::Selector,

@@ -22,6 +22,37 @@ static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?P<week>this week)\b|\b(?P<month>this month)\b|\b(?P<nextweek>next week)\b|\b(?P<endmonth>(?:the )?end of (?:the|this) month|month'?s end)\b|\b(?P<endweek>(?:the )?end of (?:the|this) week)\b|\bthe (?P<nth>\d{1,2})(?:st|nd|rd|th)\b|\b(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b").ok()
 });
 
+/// The times of day that are said between two places, each with where it stands, as hours and minutes.
+pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, String)> {
+    static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\b(?:(?P<h>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:[:.](?P<m>[0-5]\d))?(?: ?(?:o'clock|o’clock))?(?: ?(?P<half>a\.?m\b|p\.?m\b)\.?| (?:in the|at|this) (?P<part>morning|afternoon|evening|night))|(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)\b|(?P<word>noon|midday|midnight)\b)").ok()
+    });
+    const HOURS: [&str; 12] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let (Some(pattern), Some(piece)) = (CLOCK.as_ref(), plain.get(from..to)) else { return Vec::new() };
+    let read = |found: &regex::Captures<'_>| -> Option<(usize, usize, String)> {
+        let whole = found.get(0)?;
+        let number = |name: &str| {
+            let text = found.name(name)?.as_str();
+            text.parse::<u32>().ok().or_else(|| {
+                HOURS.iter().position(|hour| *hour == text).and_then(|at| u32::try_from(at + 1).ok())
+            })
+        };
+        let (hour, minute) = if let Some(word) = found.name("word") {
+            (if word.as_str() == "midnight" { 0 } else { 12 }, 0)
+        } else if let Some(hour) = number("hh") {
+            (hour, number("mm")?)
+        } else {
+            let hour = number("h").filter(|hour| (1..=12).contains(hour))?;
+            let half = found.name("half").or_else(|| found.name("part")).map_or("", |half| half.as_str());
+            let late = half.starts_with('p') || ["afternoon", "evening", "night"].contains(&half);
+            (hour % 12 + if late { 12 } else { 0 }, number("m").unwrap_or(0))
+        };
+        Some((from + whole.start(), from + whole.end(), format!("{hour:02}:{minute:02}")))
+    };
+    pattern.captures_iter(piece).take(8).filter_map(|found| read(&found)).collect()
+}
+
 /// The days that are said, in order. What is quoted is data.
 pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
     let mut found: Vec<When> = Vec::new();
@@ -171,4 +202,28 @@ pub(super) fn address(text: &str, phone: bool) -> Option<(usize, usize)> {
     static PHONE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\+?\d[\d ()/-]{4,}\d").ok());
     let pattern = if phone { PHONE.as_ref() } else { EMAIL.as_ref() };
     pattern.and_then(|pattern| pattern.find(text)).map(|found| (found.start(), found.end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clocks;
+
+    #[test]
+    fn times_of_day_are_read_and_numbers_are_not() {
+        for (said, expected) in [
+            ("at 9:30", vec!["09:30"]),
+            ("3 pm", vec!["15:00"]),
+            ("12 am and 12 pm", vec!["00:00", "12:00"]),
+            ("from 11am to 4.30 p.m.", vec!["11:00", "16:30"]),
+            ("ten in the morning", vec!["10:00"]),
+            ("noon", vec!["12:00"]),
+            ("reschedule 307 to 17:00", vec!["17:00"]),
+            ("task 12", vec![]),
+            ("25:10", vec![]),
+            ("one more night", vec![]),
+        ] {
+            let found: Vec<String> = clocks(said, 0, said.len()).into_iter().map(|(.., time)| time).collect();
+            assert_eq!(found, expected, "{said}");
+        }
+    }
 }

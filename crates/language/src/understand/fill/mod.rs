@@ -109,6 +109,7 @@ pub(super) fn fill(
     filler.container_alone();
     filler.hashes();
     filler.addresses();
+    filler.times();
     filler.id();
     filler.days(days);
     filler.choices();

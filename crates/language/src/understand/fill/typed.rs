@@ -3,7 +3,7 @@
 use super::Filler;
 use crate::understand::catalogue::{Known, Role};
 use crate::understand::lexicon::{plural, root, said_for, same_field};
-use crate::understand::values::{When, address, choice_at, counted, numbers};
+use crate::understand::values::{When, address, choice_at, clocks, counted, numbers};
 use crate::understand::verbs::{Class, unit};
 use serde_json::json;
 
@@ -71,6 +71,23 @@ impl Filler<'_> {
                 self.take(at);
             } else {
                 break;
+            }
+        }
+    }
+
+    /// "At 9:30", "3 pm", "noon". A time is no number of anything, whether or not a field takes it.
+    pub(super) fn times(&mut self) {
+        for (start, end, time) in clocks(&self.text.plain, self.start, self.end) {
+            if self.quotes.iter().any(|quote| quote.start <= start && end <= quote.end) {
+                continue;
+            }
+            if let Some(field) = self.open(Role::Time) {
+                self.put(&field.name.clone(), json!(time), Some((start, end)), "it is a time of day", 1.2);
+                self.near(start, &field.words.clone());
+                self.mark(start, end);
+            } else if self.tool.target().is_some() {
+                self.mark(start, end);
+                self.out.left += 1;
             }
         }
     }
