@@ -145,6 +145,8 @@ async def main(base):
         answer = (await http.post(f"{base}/a2a", json=old)).json()["result"]
         assert answer["kind"] == "task" and answer["status"]["state"] == "completed", answer
         print("revision 0.3: completed")
+    # A client of its own: the official one leaves its headers behind.
+    async with httpx.AsyncClient(timeout=60) as http:
         await letters(http, base)
         await followed(http, base)
 
