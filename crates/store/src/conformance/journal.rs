@@ -157,7 +157,7 @@ pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     let (user, task) = (user(), TaskId(uuid()));
     let mut leaky = draft(
         EventType::ToolCalled,
-        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "abc", "text": "mail jane@example.com" } }),
+        json!({ "arguments": { "url": "postgres://bob:hunter2@db/x", "api_key": "swordfish", "text": "mail jane@example.com" } }),
     );
     leaky.personal.insert("question".into(), json!("my card is 4111 1111 1111 1111"));
     store.commit(&scope(&user), Commit::new(user.clone(), task).entry(leaky)).await.unwrap();
@@ -166,14 +166,14 @@ pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     let tool = tool("leaky", "todo", None).validate().unwrap();
     store.commit(&Scope::System, commit(&user).change(Change::PutTool(tool.clone()))).await.unwrap();
     let call = invocation(&user, None, tool.id, 1, 1, Outcome::Success)
-        .with(|call| call.input_parameters = object(json!({ "api_key": "abc", "to": "jane@example.com" })))
+        .with(|call| call.input_parameters = object(json!({ "api_key": "swordfish", "to": "jane@example.com" })))
         .unwrap();
     store.commit(&scope(&user), commit(&user).change(Change::PutInvocation(call))).await.unwrap();
     let recorded =
         store.invocations(&scope(&user), crate::InvocationFilter::default(), Page::first(1)).await.unwrap();
     let parameters = serde_json::to_string(&recorded[0].input_parameters).unwrap();
     for written in [parameters.as_str(), entry.event_data.as_str(), payload.body.as_deref().unwrap()] {
-        for secret in ["hunter2", "abc", "jane@example.com", "4111"] {
+        for secret in ["hunter2", "swordfish", "jane@example.com", "4111 1111"] {
             assert!(!written.contains(secret), "{secret} in {written}");
         }
     }
