@@ -167,7 +167,7 @@ pub(super) async fn secrets_never_reach_the_disk(store: Arc<dyn Store>) {
     store.commit(&Scope::System, commit(&user).change(Change::PutTool(tool.clone()))).await.unwrap();
     let call = invocation(&user, None, tool.id, 1, 1, Outcome::Success)
         .with(|call| {
-            call.input_parameters = object(json!({ "api_key": "swordfish", "to": "jane@example.com" }))
+            call.input_parameters = object(json!({ "api_key": "swordfish", "to": "jane@example.com" }));
         })
         .unwrap();
     store.commit(&scope(&user), commit(&user).change(Change::PutInvocation(call))).await.unwrap();
