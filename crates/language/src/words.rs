@@ -2,6 +2,8 @@
 //!
 //! Invariant: a word's place in the text is kept in bytes, so that whoever works with words can show where they stood.
 
+use std::collections::BTreeSet;
+
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
@@ -167,6 +169,11 @@ pub fn is_stop(word: &str) -> bool {
         "what's", "when", "where", "which", "who", "will", "with", "would", "you", "your",
     ];
     STOP.binary_search(&word).is_ok()
+}
+
+/// The stems of the words that say something.
+pub(crate) fn telling(text: &str) -> BTreeSet<String> {
+    words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@
 //! fits there is none; suggestions are never invented.
 
 use super::sure;
-use crate::words::words;
-use std::collections::BTreeSet;
+use crate::words::telling;
 use steward_domain::{Confidence, Domain, DomainName};
 
 /// The most suggestions that an answer carries.
@@ -41,7 +40,7 @@ pub fn suggest(
     domains: &[Domain],
     answerable: impl Fn(&str) -> bool,
 ) -> Vec<Suggestion> {
-    let said = stems(answered.question);
+    let said = telling(answered.question);
     let home: Vec<&Domain> =
         domains.iter().filter(|domain| answered.domains.contains(&domain.name)).collect();
     let mut all: Vec<(usize, f32, Suggestion)> = Vec::new();
@@ -57,7 +56,7 @@ pub fn suggest(
         };
         let mut here: Vec<(f32, Suggestion)> = Vec::new();
         for capability in &domain.capabilities {
-            let words = stems(capability);
+            let words = telling(capability);
             let shared = words.intersection(&said).count();
             // All of its words were in the question: that was just answered.
             if words.is_empty() || shared == words.len() {
@@ -81,10 +80,6 @@ pub fn suggest(
     all.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let said = all.into_iter().map(|(.., suggestion)| suggestion);
     said.filter(|suggestion| answerable(&suggestion.text)).take(MOST).collect()
-}
-
-fn stems(text: &str) -> BTreeSet<String> {
-    words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
 }
 
 /// A capability as somebody would ask for it: a question, a wish, or a thing to be shown.

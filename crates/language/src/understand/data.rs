@@ -4,8 +4,7 @@ use super::Reader;
 use super::route::asking;
 use super::types::{Answered, Kind, Step, Understood, Why};
 use crate::skill::{SEVEN, classify, sure};
-use crate::words::words;
-use std::collections::BTreeSet;
+use crate::words::{telling, words};
 use steward_domain::{DomainName, IntentKind};
 
 /// Words that ask for a picture of numbers.
@@ -22,7 +21,7 @@ pub(super) fn about(
 ) -> Understood {
     let topic = reader.domains().find(|topic| topic.name == *data);
     let (Some(topic), Answered::Nothing) = (topic, understood.answered) else { return understood };
-    let named = !stems(said).is_disjoint(&stems(&format!("{} {}", topic.title, topic.description)));
+    let named = !telling(said).is_disjoint(&telling(&format!("{} {}", topic.title, topic.description)));
     let asks_which = |why: Why| matches!(why, Why::Meaning | Why::Domain);
     let guessed = match understood.kind {
         Kind::Help => false,
@@ -57,11 +56,6 @@ fn changes(said: &str) -> bool {
 
 fn charts(said: &str) -> bool {
     words(said).iter().any(|word| PICTURES.contains(&word.lower.as_str()))
-}
-
-/// The stems of the words that say something.
-fn stems(text: &str) -> BTreeSet<String> {
-    words(text).into_iter().filter(|word| !word.stop).map(|word| word.stem).collect()
 }
 
 #[cfg(test)]

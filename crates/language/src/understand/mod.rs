@@ -15,6 +15,7 @@ mod data;
 mod fill;
 mod follow;
 mod lexicon;
+mod place;
 mod plan;
 mod point;
 mod prepare;

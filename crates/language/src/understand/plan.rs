@@ -5,7 +5,8 @@ use super::catalogue::{Catalogue, Known, Prepared, Role};
 use super::choose::{Around, Candidate, choose, gibberish, service};
 use super::follow;
 use super::lexicon::{CHAT, HELP};
-use super::point::{self};
+use super::place::place;
+use super::point::Scene;
 use super::steps::{act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
 use super::types::{Answered, Choice, Given, Kind, Question, Step, Understood, Why};
@@ -183,13 +184,13 @@ fn clause_steps(
         recent: given.recent,
         vector: reader.encoder.embed(text.slice(start, end)),
         domains,
-        back: points_back(plain) || point::place(plain).is_some(),
+        back: points_back(plain) || place(plain).is_some(),
         before: earlier.last().filter(|_| clause.inherits).and_then(Step::tool),
     };
     // "The board one, please": to point at something is to ask to see it.
     let mut clause = clause.clone();
     let says = plain.contains(" is ") || plain.contains(" are ");
-    let pointed = (point::place(plain).is_some() || plain.ends_with(" one")) && !says;
+    let pointed = (place(plain).is_some() || plain.ends_with(" one")) && !says;
     if pointed && !given.recent.is_empty() && clause.cues.iter().all(|cue| cue.weight < 2.0) {
         clause.cues.push(Cue {
             group: "read".into(),
@@ -219,7 +220,7 @@ fn clause_steps(
         return Read::Steps(steps, None);
     }
     let step = base_step(catalogue, text, clause, &found, best);
-    act_on(catalogue, text, clause, given, earlier, tool, best, step)
+    act_on(&Scene { catalogue, text, clause, given, earlier, tool }, best, step)
 }
 
 /// "When does Ann Bell leave?": a question about something named, which nothing else answers, is answered by showing it.
@@ -359,9 +360,8 @@ fn bare(
     let typed = tokens.iter().any(|token| !catalogue.types_of(&token.lower).is_empty());
     let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some());
     let first = found.first().and_then(|best| catalogue.tools.get(best.at));
-    let pointed = points_back(plain)
-        || point::place(plain).is_some()
-        || (!given.recent.is_empty() && plain.contains(" one"));
+    let pointed =
+        points_back(plain) || place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
     let mine = tokens.first().is_some_and(|token| ["my", "our", "any"].contains(&token.lower.as_str()));
     let words = strongest < 2.0
         && tokens.len() <= 3

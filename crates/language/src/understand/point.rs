@@ -4,6 +4,7 @@
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::Filled;
+use super::place::{Place, place};
 use super::settle;
 use super::steps::refer;
 use super::text::Text;
@@ -15,89 +16,25 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+/// Everything that is known where a step is put together.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) catalogue: &'a Catalogue,
+    pub(super) text: &'a Text,
+    pub(super) clause: &'a Clause,
+    pub(super) given: &'a Given<'a>,
+    /// The steps before it.
+    pub(super) earlier: &'a [Step],
+    /// The tool that it calls.
+    pub(super) tool: &'a Prepared,
+}
+
 /// What a clause points to.
 pub(super) enum Pointed {
     /// Each is a step.
     To(Vec<Target>),
     /// One of these: a question and its options.
     Unclear(String, Vec<Choice>),
-}
-
-/// A place in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Nth(usize),
-    Last,
-    First(usize),
-    LastOf(usize),
-    All,
-    Both,
-}
-
-const ORDINALS: &[&str] =
-    &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
-const COUNTS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-
-static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
-});
-static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
-});
-static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
-static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|\bthe |\bthat |\bnumber |\bno )(?:very )?(?P<n>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}(?:st|nd|rd|th))(?P<one> one\b| \w+|\W|$)").ok()
-});
-
-/// The place in a list that words name.
-pub(super) fn place(plain: &str) -> Option<Place> {
-    let number = |word: &str| {
-        let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
-        let at = ORDINALS
-            .iter()
-            .position(|known| *known == word)
-            .or_else(|| COUNTS.iter().position(|known| *known == word));
-        at.map(|at| at + 1).or_else(|| digits.parse().ok())
-    };
-    if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
-        let count = number(found.name("n")?.as_str())?;
-        let end = found.name("end")?.as_str();
-        return Some(if ["last", "bottom"].contains(&end) {
-            Place::LastOf(count)
-        } else {
-            Place::First(count)
-        });
-    }
-    if ALL.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
-        return Some(Place::All);
-    }
-    if BOTH.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
-        return Some(Place::Both);
-    }
-    for found in NTH.as_ref()?.captures_iter(plain) {
-        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
-            continue;
-        };
-        let counted = COUNTS.contains(&word.as_str());
-        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"]
-            .contains(&next.as_str().trim());
-        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic())
-            && word.as_str().starts_with(|c: char| c.is_ascii_digit());
-        let to = plain.get(..whole.start()).is_some_and(|before| {
-            before.trim_end().ends_with("to")
-                || before.trim_end().ends_with("on")
-                || before.trim_end().ends_with("by")
-        });
-        if time || (dated && to) || (counted && !whole.as_str().starts_with("number ")) {
-            continue;
-        }
-        return match word.as_str() {
-            "last" | "latter" => Some(Place::Last),
-            "former" => Some(Place::Nth(1)),
-            word => number(word).map(Place::Nth),
-        };
-    }
-    None
 }
 
 fn thing(recent: &Recent) -> Thing {
@@ -208,24 +145,12 @@ fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> 
 }
 
 /// The target of a step.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is pointed to depends on all that is known of the clause"
-)]
-pub(super) fn target(
-    catalogue: &Catalogue,
-    text: &Text,
-    clause: &Clause,
-    given: &Given<'_>,
-    earlier: &[Step],
-    tool: &Prepared,
-    filled: &Filled,
-    step: &Step,
-) -> Pointed {
+pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed {
+    let Scene { catalogue, text, clause, given, earlier, tool } = *scene;
     let entity = tool.entity.clone().unwrap_or_default();
-    if let Some((id, start, end)) = &filled.id {
+    if let Some((id, _, end)) = &filled.id {
         let mut ids = vec![id.clone()];
-        ids.extend(further(text, clause, *start, *end, tool));
+        ids.extend(further(text, clause, *end, tool));
         return Pointed::To(
             ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
         );
@@ -361,7 +286,7 @@ fn pronoun(plain: &str) -> Option<usize> {
 }
 
 /// More ids behind the first: "note 6 and note 7".
-fn further(text: &Text, clause: &Clause, _start: usize, end: usize, tool: &Prepared) -> Vec<Value> {
+fn further(text: &Text, clause: &Clause, end: usize, tool: &Prepared) -> Vec<Value> {
     static MORE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
     let whole = tool.field(Role::Id).is_some_and(|field| field.whole);
@@ -402,20 +327,8 @@ fn coordinated(words: &str) -> Vec<String> {
 }
 
 /// The things of other types that a step names or points to.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is pointed to depends on all that is known of the clause"
-)]
-pub(super) fn refs(
-    catalogue: &Catalogue,
-    text: &Text,
-    clause: &Clause,
-    given: &Given<'_>,
-    earlier: &[Step],
-    tool: &Prepared,
-    filled: &Filled,
-    step: &mut Step,
-) {
+pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
+    let Scene { catalogue, text, clause, given, earlier, tool } = *scene;
     for (field, piece) in &filled.refs {
         let of = tool.named(field).and_then(|field| field.of.clone());
         if let Some(of) = of.filter(|_| !tool.tool.read_only) {

@@ -1,13 +1,13 @@
 //! Steps: one call each, with what it acts on and what is still missing.
 
-use super::catalogue::{Catalogue, Prepared, Role};
+use super::catalogue::{Catalogue, Role};
 use super::choose::Candidate;
 use super::fill::fill;
 use super::lexicon::plural;
 use super::plan::Read;
-use super::point::{self, Pointed};
+use super::point::{self, Pointed, Scene};
 use super::text::Text;
-use super::types::{Act, Argument, Choice, Given, Need, Pick, Question, Step, Target, Why};
+use super::types::{Act, Argument, Choice, Need, Pick, Question, Step, Target, Why};
 use super::values::When;
 use super::verbs::Class;
 use super::wish::Clause;
@@ -147,24 +147,15 @@ pub(super) fn all_of(
 }
 
 /// Finds what a step acts on, and asks for what is missing.
-#[expect(clippy::too_many_arguments, reason = "a step is put together from all that is known of its clause")]
-pub(super) fn act_on(
-    catalogue: &Catalogue,
-    text: &Text,
-    clause: &Clause,
-    given: &Given<'_>,
-    earlier: &[Step],
-    tool: &Prepared,
-    best: &Candidate,
-    mut step: Step,
-) -> Read {
+pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Read {
+    let Scene { catalogue, clause, earlier, tool, .. } = *scene;
     let at = earlier.len();
-    point::refs(catalogue, text, clause, given, earlier, tool, &best.filled, &mut step);
+    point::refs(scene, &best.filled, &mut step);
     let mut question = None;
     let mut steps = vec![step.clone()];
     if let Some(field) = tool.target() {
         step.target_field = Some(field.name.clone());
-        match point::target(catalogue, text, clause, given, earlier, tool, &best.filled, &step) {
+        match point::target(scene, &best.filled, &step) {
             Pointed::To(targets) => {
                 steps = targets
                     .into_iter()

@@ -11,6 +11,7 @@
 mod a2a;
 mod admin;
 mod agents;
+mod ages;
 mod agui;
 mod approvals;
 mod artifacts;

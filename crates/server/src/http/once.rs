@@ -8,6 +8,7 @@
 //! Answers are kept in this process: behind several of them a client must come back to the same one.
 
 use super::Shared;
+use super::ages::{Ages, Room};
 use super::extract::whole;
 use super::problem::{Problem, REQUEST};
 use crate::identity::Identity;
@@ -18,17 +19,15 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest as _, Sha256};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::UserId;
 
-/// How long an answer is told again.
-const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// Answers that are kept.
-const MOST: usize = 10_000;
-/// Bytes of all of them.
-const BYTES: usize = 16 * 1024 * 1024;
+/// How long answers are told again, and how much of them is kept.
+const ROOM: Room = Room { kept: Duration::from_secs(24 * 3600), bytes: 16 * 1024 * 1024 };
+/// What an answer takes beside its letters.
+const EACH: usize = 512;
 /// The largest answer that is told again.
 const LARGEST: usize = 1024 * 1024;
 
@@ -51,9 +50,7 @@ enum Stage {
 #[derive(Default)]
 struct Known {
     requests: HashMap<Key, ([u8; 32], Stage)>,
-    /// Those that were answered, the oldest first.
-    answered: VecDeque<(Key, Duration, usize)>,
-    bytes: usize,
+    answered: Ages<Key>,
 }
 
 /// All keys of this process.
@@ -71,7 +68,9 @@ enum First {
 impl Once {
     fn enter(&self, key: &Key, digest: [u8; 32], now: Duration) -> Result<First, Problem> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.sweep(now);
+        while let Some(old) = known.answered.next_out(now, ROOM) {
+            known.requests.remove(&old);
+        }
         match known.requests.get(key) {
             None => {
                 known.requests.insert(key.clone(), (digest, Stage::Running));
@@ -96,25 +95,10 @@ impl Once {
 
     fn keep(&self, key: Key, answer: Answer, now: Duration) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = answer.body.len() + key.1.len();
+        let size = EACH + answer.body.len() + key.1.len();
         if let Some((_, stage)) = known.requests.get_mut(&key) {
             *stage = Stage::Done(answer);
-            known.bytes += size;
-            known.answered.push_back((key, now, size));
-        }
-    }
-}
-
-impl Known {
-    fn sweep(&mut self, now: Duration) {
-        while let Some((key, at, size)) = self.answered.front() {
-            let full = self.bytes > BYTES || self.answered.len() > MOST;
-            if !full && now.saturating_sub(*at) <= KEPT {
-                return;
-            }
-            self.bytes = self.bytes.saturating_sub(*size);
-            self.requests.remove(key);
-            self.answered.pop_front();
+            known.answered.add(key, now, size);
         }
     }
 }
@@ -234,16 +218,17 @@ mod tests {
         assert_eq!(other.code, "WEB010", "another request");
         let bob = (UserId::new("bob").unwrap(), "a".to_owned());
         assert!(matches!(once.enter(&bob, [2; 32], at(2)), Ok(First::Yes)), "another person's key");
-        assert!(matches!(once.enter(&ada("a"), [2; 32], at(2) + KEPT), Ok(First::Yes)), "after a day");
+        let later = at(2) + ROOM.kept;
+        assert!(matches!(once.enter(&ada("a"), [2; 32], later), Ok(First::Yes)), "after a day");
         once.forget(&ada("a"));
-        assert!(matches!(once.enter(&ada("a"), [3; 32], at(2) + KEPT), Ok(First::Yes)), "it failed before");
+        assert!(matches!(once.enter(&ada("a"), [3; 32], later), Ok(First::Yes)), "it failed before");
     }
 
     #[test]
     fn the_oldest_answers_make_room() {
         let once = Once::default();
         let now = Duration::from_secs(1);
-        let many = BYTES / LARGEST + 2;
+        let many = ROOM.bytes / LARGEST + 2;
         for number in 0..many {
             let key = ada(&number.to_string());
             assert!(matches!(once.enter(&key, [0; 32], now), Ok(First::Yes)));
@@ -252,6 +237,5 @@ mod tests {
         assert!(matches!(once.enter(&ada("0"), [0; 32], now), Ok(First::Yes)), "gone");
         let last = ada(&(many - 1).to_string());
         assert!(matches!(once.enter(&last, [0; 32], now), Ok(First::No(_))), "still there");
-        assert!(once.0.lock().unwrap().bytes <= BYTES);
     }
 }

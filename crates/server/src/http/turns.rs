@@ -3,6 +3,7 @@
 //! Invariant: a turn belongs to whoever said it. It is worked on to its end whether or not somebody listens; its events are kept for a
 //! while, so that a broken stream goes on where it was.
 
+use super::ages::{Ages, Room};
 use super::extract::{At, Input, Who};
 use super::openapi::Api;
 use super::problem::Problem;
@@ -19,7 +20,7 @@ use futures_util::FutureExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,10 +31,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long a turn that ended can be heard again; then it is in the store only.
-const KEPT: Duration = Duration::from_secs(900);
-/// Memory for turns that ended.
-const BYTES: usize = 8 * 1024 * 1024;
+/// How long turns that ended can be heard again, and the memory for them; then they are in the store only.
+const ROOM: Room = Room { kept: Duration::from_secs(900), bytes: 8 * 1024 * 1024 };
 /// What a turn takes beside the letters of its events, each of them in turn.
 const EACH: usize = 2048;
 const EACH_EVENT: usize = 128;
@@ -130,24 +129,7 @@ impl Live {
 #[derive(Default)]
 struct Known {
     live: HashMap<Uuid, Arc<Live>>,
-    /// Those that ended, the oldest first.
-    ended: VecDeque<(Uuid, Duration, usize)>,
-    bytes: usize,
-}
-
-impl Known {
-    /// What ended long ago is forgotten, and what takes too much room.
-    fn sweep(&mut self, now: Duration) {
-        while let Some((id, at, size)) = self.ended.front() {
-            let full = self.bytes > BYTES;
-            if !full && now.saturating_sub(*at) <= KEPT {
-                return;
-            }
-            self.bytes = self.bytes.saturating_sub(*size);
-            self.live.remove(id);
-            self.ended.pop_front();
-        }
-    }
+    ended: Ages<Uuid>,
 }
 
 /// All turns of this process.
@@ -191,9 +173,10 @@ impl Turns {
     fn ended(&self, live: &Live, now: Duration) {
         let size = live.bytes();
         let mut known = self.known();
-        known.bytes += size;
-        known.ended.push_back((live.id, now, size));
-        known.sweep(now);
+        known.ended.add(live.id, now, size);
+        while let Some(old) = known.ended.next_out(now, ROOM) {
+            known.live.remove(&old);
+        }
     }
 }
 

@@ -1,0 +1,81 @@
+//! Places in a list, as they are said: "the second one", "the last two", "both".
+
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// A place in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Nth(usize),
+    Last,
+    First(usize),
+    LastOf(usize),
+    All,
+    Both,
+}
+
+const ORDINALS: &[&str] =
+    &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+const COUNTS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
+});
+static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
+});
+static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
+static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|\bthe |\bthat |\bnumber |\bno )(?:very )?(?P<n>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}(?:st|nd|rd|th))(?P<one> one\b| \w+|\W|$)").ok()
+});
+
+/// The place in a list that words name.
+pub(super) fn place(plain: &str) -> Option<Place> {
+    let number = |word: &str| {
+        let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+        let at = ORDINALS
+            .iter()
+            .position(|known| *known == word)
+            .or_else(|| COUNTS.iter().position(|known| *known == word));
+        at.map(|at| at + 1).or_else(|| digits.parse().ok())
+    };
+    if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
+        let count = number(found.name("n")?.as_str())?;
+        let end = found.name("end")?.as_str();
+        return Some(if ["last", "bottom"].contains(&end) {
+            Place::LastOf(count)
+        } else {
+            Place::First(count)
+        });
+    }
+    if ALL.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
+        return Some(Place::All);
+    }
+    if BOTH.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
+        return Some(Place::Both);
+    }
+    for found in NTH.as_ref()?.captures_iter(plain) {
+        let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
+            continue;
+        };
+        let counted = COUNTS.contains(&word.as_str());
+        let time = ["week", "month", "year", "night", "time", "day", "name", "quarter", "of"]
+            .contains(&next.as_str().trim());
+        let dated = word.as_str().ends_with(|c: char| c.is_ascii_alphabetic())
+            && word.as_str().starts_with(|c: char| c.is_ascii_digit());
+        let to = plain.get(..whole.start()).is_some_and(|before| {
+            before.trim_end().ends_with("to")
+                || before.trim_end().ends_with("on")
+                || before.trim_end().ends_with("by")
+        });
+        if time || (dated && to) || (counted && !whole.as_str().starts_with("number ")) {
+            continue;
+        }
+        return match word.as_str() {
+            "last" | "latter" => Some(Place::Last),
+            "former" => Some(Place::Nth(1)),
+            word => number(word).map(Place::Nth),
+        };
+    }
+    None
+}
