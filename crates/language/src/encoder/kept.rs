@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use steward_encoder::WIDTH;
 
 /// The most texts that are remembered; a file that grew beyond is begun anew.
 const MOST: usize = 50_000;
@@ -37,7 +38,7 @@ impl Kept {
     /// Appends what is new. Two processes may append the same; the later record is as good as the earlier.
     pub(super) fn add<'a>(&self, new: impl Iterator<Item = (&'a str, Arc<[f32]>)>) {
         let mut records = Vec::new();
-        for (text, vector) in new.filter(|(_, vector)| vector.len() == width()) {
+        for (text, vector) in new.filter(|(_, vector)| vector.len() == WIDTH) {
             records.extend(key(text));
             vector.iter().for_each(|number| records.extend(number.to_le_bytes()));
         }
@@ -53,9 +54,9 @@ impl Kept {
             std::fs::create_dir_all(folder)?;
         }
         let there = std::fs::metadata(&self.path).map_or(0, |file| file.len());
-        let most = (MOST * record()) as u64;
+        let most = (MOST * RECORD) as u64;
         let body = there.checked_sub(head().len() as u64);
-        let whole = body.is_some_and(|body| body.is_multiple_of(record() as u64));
+        let whole = body.is_some_and(|body| body.is_multiple_of(RECORD as u64));
         let anew = there == 0 || there > most || !whole || self.read().is_none();
         let mut options = std::fs::OpenOptions::new();
         let mut file = if anew {
@@ -70,11 +71,11 @@ impl Kept {
 
     fn read(&self) -> Option<HashMap<Key, Arc<[f32]>>> {
         let mut bytes = Vec::new();
-        let most = (MOST * record() * 2) as u64;
+        let most = (MOST * RECORD * 2) as u64;
         std::fs::File::open(&self.path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
         let records = bytes.strip_prefix(head())?;
         let mut vectors = HashMap::new();
-        for bytes in records.chunks_exact(record()) {
+        for bytes in records.chunks_exact(RECORD) {
             let (name, numbers) = bytes.split_at_checked(16)?;
             let numbers =
                 numbers.chunks_exact(4).filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?)));
@@ -93,19 +94,13 @@ fn key(text: &str) -> Key {
     key
 }
 
-fn width() -> usize {
-    static WIDTH: LazyLock<usize> = LazyLock::new(|| pocket_encoder::model_info().dimensions);
-    *WIDTH
-}
-
-fn record() -> usize {
-    16 + 4 * width()
-}
+/// Bytes of a record: the key and the numbers.
+const RECORD: usize = size_of::<Key>() + size_of::<f32>() * WIDTH;
 
 /// Another encoder, another head: its vectors mean something else.
 fn head() -> &'static [u8] {
     static HEAD: LazyLock<Vec<u8>> =
-        LazyLock::new(|| format!("{SHAPE} {:?}\n", pocket_encoder::model_info()).into_bytes());
+        LazyLock::new(|| format!("{SHAPE} {}\n", steward_encoder::identity()).into_bytes());
     &HEAD
 }
 
@@ -127,7 +122,7 @@ mod tests {
         assert_eq!(first.embed("create a task"), second.embed("create a task"));
         // What people say is not written down.
         let said = second.embed("call my doctor about the results").expect("a vector");
-        assert_eq!((said.len(), std::fs::metadata(&path).expect("a file").len()), (super::width(), length));
+        assert_eq!((said.len(), std::fs::metadata(&path).expect("a file").len()), (super::WIDTH, length));
         // A file that is broken is begun anew, and nobody hears of it.
         std::fs::write(&path, b"not vectors").expect("a write");
         let third = Encoder::kept_in(path.clone());

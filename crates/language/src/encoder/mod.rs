@@ -5,10 +5,10 @@
 mod kept;
 
 use kept::Kept;
-use pocket_encoder::Encoder as Inner;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use steward_encoder::Encoder as Inner;
 
 /// Texts that are remembered; beyond, the memory starts anew.
 const REMEMBERED: usize = 20_000;
@@ -69,7 +69,7 @@ impl Encoder {
     }
 
     fn inner(&self) -> Option<&Inner> {
-        self.inner.get_or_init(|| Inner::new().ok()).as_ref()
+        self.inner.get_or_init(|| Inner::load().ok()).as_ref()
     }
 
     /// The vector of a text. Nothing when the bundled weights cannot be loaded.
@@ -77,7 +77,7 @@ impl Encoder {
         if let Some(known) = self.lock().get(text) {
             return Some(known.clone());
         }
-        let vector: Arc<[f32]> = self.inner()?.embed(&[text]).ok()?.pop()?.into();
+        let vector: Arc<[f32]> = self.inner()?.embed(text).ok()?.into();
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
             known.clear();

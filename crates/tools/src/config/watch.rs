@@ -148,9 +148,8 @@ async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::R
             }
         }
         // The folder may have come, gone or been exchanged: an eye on the old one sees nothing any more.
-        let folder = live.source.config_folder();
-        let _ = eye.unwatch(&folder);
-        let _ = eye.watch(&folder, RecursiveMode::NonRecursive);
+        let _ = eye.unwatch(&live.source.config_folder());
+        let _ = look(&mut eye, &live.source);
         let live = live.clone();
         let mut reading = JoinSet::new();
         reading.spawn_blocking(move || live.reload().is_ok());
@@ -158,7 +157,18 @@ async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::R
     }
 }
 
-/// An eye on the home and its folder `config`. The home is watched because the folder may not be there yet.
+/// Looks at the folder `config`, or at the home while there is none. Never at both: the home is where the database
+/// lies, and each page that is written to it would be an event.
+fn look(eye: &mut RecommendedWatcher, source: &Source) -> notify::Result<()> {
+    eye.watch(&source.folder, RecursiveMode::NonRecursive)?;
+    let folder = source.config_folder();
+    if folder.is_dir() && eye.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+        let _ = eye.unwatch(&source.folder);
+    }
+    Ok(())
+}
+
+/// An eye that says when something happened to the files.
 fn watching(source: &Source, events: mpsc::Sender<()>) -> Result<RecommendedWatcher, Problems> {
     let folder = source.config_folder();
     let inside = folder.canonicalize().unwrap_or_else(|_| folder.clone());
@@ -177,10 +187,7 @@ fn watching(source: &Source, events: mpsc::Sender<()>) -> Result<RecommendedWatc
         }
     };
     let eye = notify::recommended_watcher(on_event).and_then(|mut eye| {
-        eye.watch(&source.folder, RecursiveMode::NonRecursive)?;
-        if folder.is_dir() {
-            eye.watch(&folder, RecursiveMode::NonRecursive)?;
-        }
+        look(&mut eye, source)?;
         Ok(eye)
     });
     eye.map_err(|error| {
