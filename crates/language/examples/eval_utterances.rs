@@ -1,7 +1,8 @@
-//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together] [NAME…]`.
+//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together] [--folder=DIR] [--fit] [--say=WORDS] [--weigh=WORDS] [NAME…]`.
 //!
 //! It says every row of `tests/it/utterances` to the reader, with the real applications of `examples/apps` behind it, and prints
 //! what came out right for each application and how long an understanding took. With `--together`, one reader has the tools of all.
+//! `--folder` takes applications and their rows from elsewhere. `--fit` learns what each signal counts: see `fit.rs`.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -12,31 +13,53 @@
     reason = "a measuring program"
 )]
 
+#[path = "utterances/fit.rs"]
+mod fit;
 #[path = "../tests/it/utterances/score.rs"]
 mod score;
 
 use score::{Bench, Failure, Report, run, table};
+use std::path::PathBuf;
 use std::sync::Arc;
 use steward_language::Encoder;
+use steward_language::understand::SIGNALS;
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wrong = arguments.iter().any(|argument| argument == "--wrong");
     let named: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+    let elsewhere = arguments.iter().find_map(|argument| argument.strip_prefix("--folder=")).map(PathBuf::from);
+    let open = |name: &str, encoder: &Arc<Encoder>| match &elsewhere {
+        Some(folder) if folder.join(format!("{name}.yaml")).exists() => Bench::open_in(folder, folder, name, encoder),
+        _ => Bench::open(name, encoder),
+    };
     if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--say=")) {
         let bench =
-            Bench::open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
+            open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
         println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
+        return Ok(());
+    }
+    if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--weigh=")) {
+        let bench = open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
+        for (tool, signals) in bench.signals(&serde_json::json!({ "say": said })).into_iter().take(3) {
+            let weighed = SIGNALS.iter().zip(&signals).map(|((name, weight), signal)| (name, weight * signal));
+            let parts: Vec<String> =
+                weighed.clone().filter(|(_, part)| part.abs() > 0.05).map(|(name, part)| format!("{name} {part:.1}")).collect();
+            println!("{tool} {:.1}: {}", weighed.map(|(_, part)| part).sum::<f32>(), parts.join(", "));
+        }
         return Ok(());
     }
     let names = if named.is_empty() { vec!["todo", "crm", "notes", "library", "fleet"] } else { named };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
     let mut benches: Vec<Bench> =
-        names.iter().map(|name| Bench::open(name, &encoder)).collect::<Result<_, _>>()?;
+        names.iter().map(|name| open(name, &encoder)).collect::<Result<_, _>>()?;
     if arguments.iter().any(|argument| argument == "--together") {
         Bench::together(&mut benches, &encoder);
+    }
+    if arguments.iter().any(|argument| argument == "--fit") {
+        return fit::fit(&names, &benches);
     }
     for (name, bench) in names.iter().zip(&mut benches) {
         let report = run(bench)?;

@@ -25,6 +25,12 @@ pub(crate) fn everyday(word: &str) -> bool {
     lexicon::everyday().knows(word)
 }
 
+/// Whether two stems stand in one group of everyday English.
+pub(crate) fn same_group(a: &str, b: &str) -> bool {
+    let (a, b) = (lexicon::everyday().of(a), lexicon::everyday().of(b));
+    a.iter().any(|group| b.contains(group))
+}
+
 /// How sure an understanding must be when nothing is said.
 pub const THRESHOLD: f32 = 0.75;
 /// How likely a question must be inside of some domain.

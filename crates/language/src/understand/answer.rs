@@ -3,14 +3,14 @@
 
 use super::Reader;
 use super::catalogue::{Known, Prepared, Role};
-use super::fill::fill;
+use super::fill::fill_alone;
 use super::lexicon::root;
 use super::place::{Place, place};
 use super::plan::finish;
 use super::steps::ask_field;
 use super::text::Text;
 use super::types::{Act, Answered, Argument, Choice, Given, Kind, Pending, Step, Target, Understood, Why};
-use super::values::{choice_at, days};
+use super::values::choice_at;
 use super::wish::{Clause, clauses};
 use crate::words::words;
 use regex::Regex;
@@ -192,7 +192,7 @@ fn by_words(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) 
     let step = out.steps.get_mut(pending.question.step)?;
     let tool = reader.catalogue.tool(step.tool()?)?;
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
-    let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
+    let filled = fill_alone(text, &reader.catalogue, tool, &clause, given.today);
     let entity_type = tool.entity.clone().unwrap_or_default();
     let number = text
         .tokens
@@ -221,7 +221,7 @@ fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending
     let Some(name) = pending.question.field.clone() else {
         // Several could be set: what is said must name one or be of its sort.
         let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
-        let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
+        let filled = fill_alone(text, &reader.catalogue, tool, &clause, given.today);
         if filled.arguments.is_empty() {
             let choice = chosen(text, &pending.question.options)?;
             let field = choice.value.as_str()?.to_owned();
@@ -277,7 +277,7 @@ fn value_of(
                 .or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
         }
         Role::Day | Role::Time | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
-            fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today))
+            fill_alone(text, &reader.catalogue, tool, &clause, given.today)
                 .arguments
                 .remove(&field.name)
                 .map(|argument| argument.value)
@@ -336,7 +336,7 @@ fn with_tool(reader: &Reader, given: &Given<'_>, pending: &Pending, choice: &Cho
     let said = pending.question.words.clone();
     let text = Text::read(&said);
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
-    let filled = fill(&text, &reader.catalogue, tool, &clause, None, &days(&text, given.today));
+    let filled = fill_alone(&text, &reader.catalogue, tool, &clause, given.today);
     let entity_type = tool.entity.clone().unwrap_or_default();
     let target = tool.target().map(|_| match filled.id {
         Some((id, ..)) => Target::Id { id, entity_type },

@@ -1,9 +1,10 @@
 //! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
 //! names, descriptions and schemas, once.
 
+use super::lexis::Lexis;
 use super::lexicon::{root, same_noun_roots, singular};
 use super::prepare::{bracketed, held, prepare, types};
-use super::text::{Text, slip, swapped};
+use super::text::{Text, Token, slip, swapped};
 use super::types::Tool;
 use super::verbs::{Class, verb_groups, verbs};
 use crate::Encoder;
@@ -55,6 +56,8 @@ pub(super) struct Known {
     pub(super) required: bool,
     pub(super) role: Role,
     pub(super) choices: Vec<String>,
+    /// What descriptions say of each of them, by roots.
+    pub(super) meant: Vec<BTreeSet<String>>,
     /// Values that the description gives as examples.
     pub(super) examples: Vec<String>,
     /// The words of its name, without "new".
@@ -141,6 +144,9 @@ pub(super) struct Catalogue {
     pub(super) types: Vec<Type>,
     /// Roots of words that name the whole of something: "list", "notebook", "pipeline".
     pub(super) containers: BTreeSet<String>,
+    /// Values that schemas list, in small letters.
+    pub(super) listed: BTreeSet<String>,
+    pub(super) lexis: Lexis,
     verbs: BTreeSet<String>,
 }
 
@@ -170,7 +176,10 @@ impl Catalogue {
             prepared.iter().flat_map(|tool| [tool.verb.clone(), tool.told.clone()]).collect();
         known.extend(prepared.iter().filter_map(|tool| tool.phrase.as_ref().map(|(verb, _)| verb.clone())));
         prepared.sort_by(|a, b| a.tool.name.cmp(&b.tool.name));
-        Self { tools: prepared, types, containers, verbs: known }
+        let fields = prepared.iter().flat_map(|tool| &tool.fields);
+        let listed = fields.flat_map(|field| &field.choices).map(|choice| choice.to_lowercase()).collect();
+        let lexis = Lexis::new(&prepared);
+        Self { tools: prepared, types, containers, listed, lexis, verbs: known }
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<&Prepared> {
@@ -212,6 +221,19 @@ impl Catalogue {
 
     /// Mends what is misspelt: the verb that opens a segment, and nouns that name a type of thing.
     pub(super) fn mend(&self, text: &mut Text, heads: &[usize]) {
+        // "Sign-up" where things are called `signup`.
+        let joined = |pair: &[Token]| match pair {
+            [a, b] if !a.quoted && b.start == a.end + 1 => {
+                let word = format!("{}{}", a.lower, b.lower);
+                let kind = |kind: &Type| kind.name == word || kind.name == singular(&word);
+                (text.raw.get(a.end..b.start) == Some("-") && self.types.iter().any(kind)).then_some((a.start, b.end, word))
+            }
+            _ => None,
+        };
+        let joins: Vec<(usize, usize, String)> = text.tokens.windows(2).filter_map(joined).collect();
+        for (start, end, word) in joins {
+            text.join(start, end, &word);
+        }
         let mut right: Vec<(usize, String)> = Vec::new();
         for (at, token) in text.tokens.iter().enumerate().filter(|(_, token)| !token.quoted && !token.capital)
         {
@@ -233,8 +255,15 @@ impl Catalogue {
                         && (verb.len() != token.lower.len() || verb.len() > 5 || swapped(&token.lower, verb))
                 })
             };
+            let own = || self.lexis.meant(&token.lower, &token.root);
             if head && let Some(verb) = verb() {
                 right.push((at, verb.to_owned()));
+            } else if !known
+                && !verbs().any(|verb| verb == token.lower || root(verb) == token.root)
+                && !everyday(&token.lower)
+                && let Some(word) = own()
+            {
+                right.push((at, word.to_owned()));
             } else if !known
                 && token.lower.len() >= 4
                 && !verbs().any(|verb| verb == token.lower)

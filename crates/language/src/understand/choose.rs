@@ -4,13 +4,16 @@
 //! Invariant: the same clause and tools give the same order; ties go by the tools' names.
 
 use super::catalogue::{Catalogue, Prepared, Role};
-use super::fill::{Filled, fill, is_determiner};
+use super::fill::{Filled, Piece, Said, fill, is_determiner};
+use super::ground::{Ground, Mention};
 use super::lexicon::{is_generic, is_person, plural};
-use super::text::{Text, Token};
-use super::values::When;
+use super::lexis::Likeness;
+use super::place::{Place, place};
+use super::signal::{SIGNALS, Signals, weigh};
+use super::text::Token;
 use super::verbs::{Class, verb_groups};
 use super::wish::{Clause, Cue};
-use crate::cosine;
+use crate::{Encoder, cosine};
 use crate::skill::Recent;
 use regex::Regex;
 use std::collections::BTreeMap;
@@ -23,6 +26,7 @@ pub(super) struct Candidate {
     /// Its place in the catalogue.
     pub(super) at: usize,
     pub(super) score: f32,
+    pub(super) signals: Signals,
     /// What its verb, its nouns and its values say for it.
     pub(super) verb: f32,
     pub(super) noun: f32,
@@ -32,9 +36,16 @@ pub(super) struct Candidate {
     pub(super) filled: Filled,
 }
 
+impl Candidate {
+    /// A signal by its name.
+    pub(super) fn signal(&self, name: &str) -> f32 {
+        SIGNALS.iter().zip(&self.signals).find(|((known, _), _)| *known == name).map_or(0.0, |(_, signal)| *signal)
+    }
+}
+
 /// What is weighed beside the words of the clause.
 pub(super) struct Around<'a> {
-    pub(super) days: &'a [When],
+    pub(super) encoder: &'a Encoder,
     pub(super) recent: &'a [Recent],
     pub(super) vector: Option<Arc<[f32]>>,
     pub(super) domains: &'a BTreeMap<DomainName, f32>,
@@ -59,8 +70,7 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
         return 0.8 * cue.weight;
     }
     let generic = GENERIC.contains(&cue.group.as_str());
-    let plain = tool.groups.iter().any(|group| GENERIC.contains(group))
-        || (tool.groups.is_empty() && tool.phrase.is_none());
+    let plain = tool.groups.iter().any(|group| GENERIC.contains(group));
     let same = cue.class == Some(tool.class);
     let reads = |class: Class| matches!(class, Class::Read | Class::List | Class::Search);
     let share = match (same, generic, plain) {
@@ -74,17 +84,14 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
 }
 
 /// All tools that may be meant, the likeliest first.
-pub(super) fn choose(
-    text: &Text,
-    catalogue: &Catalogue,
-    clause: &Clause,
-    around: &Around<'_>,
-) -> Vec<Candidate> {
+pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> Vec<Candidate> {
+    let Said { text, catalogue, ground, .. } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let tokens: Vec<&Token> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let head = tokens.first().filter(|token| !token.quoted);
-    let kinds = Kinds::read(catalogue, &tokens);
+    let kinds = Kinds::read(catalogue, &tokens, ground);
+    let likeness = likeness(said, &tokens);
     let changes = clause
         .cues
         .iter()
@@ -95,73 +102,176 @@ pub(super) fn choose(
         .iter()
         .any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
     let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
-    let states = !clause.asks && is_state(text.plain.get(start..end).unwrap_or_default());
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let states = !clause.asks && is_state(plain);
     let reports = !clause.asks && head.is_some_and(|head| head.capital) && is_report(&tokens);
+    let tells = !clause.asks && (states || reports || is_told(said, &tokens));
+    let masked = masked(said, &tokens).and_then(|plain| around.encoder.embed(&plain)).or_else(|| around.vector.clone());
+    let one = matches!(place(plain), Some(Place::Nth(_) | Place::Last));
+    let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
     let mut found: Vec<Candidate> = Vec::new();
     for (at, tool) in catalogue.tools.iter().enumerate().filter(|(_, tool)| !tool.free) {
-        let mut verb = 0.0_f32;
-        let mut cue: Option<Cue> = None;
-        for one in &clause.cues {
-            let weight = speaks(one, tool);
-            if weight > verb {
-                (verb, cue) = (weight, Some(one.clone()));
-            }
-        }
-        if let Some(head) = head.filter(|head| head.root == tool.told || head.root == tool.verb) {
-            let weight = if head.root == tool.verb { 4.5 } else { 3.8 };
-            if weight > verb {
-                verb = weight;
-                cue = Some(Cue {
-                    group: tool.verb.clone(),
-                    class: Some(tool.class),
-                    weight,
-                    spans: vec![(head.start, head.end)],
-                });
-            }
-        }
-        let filled = fill(text, catalogue, tool, clause, cue.as_ref(), around.days);
+        let (verb, cue) = spoken_for(clause, head.copied(), tool);
+        let filled = fill(said, tool, clause, cue.as_ref());
         let noun = kinds.speak(tool, &filled);
-        let near =
-            around.vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0));
+        let nearness = |vector: &Option<Arc<[f32]>>| {
+            vector.as_ref().zip(tool.vector.as_ref()).map_or(0.0, |(a, b)| cosine(a, b).max(0.0))
+        };
+        let near = nearness(&around.vector);
         let told = kinds.told(tool);
-        // Without a verb, what is meant counts for more.
-        let meant = if strongest < 2.5 { 5.0 } else { 3.0 };
         // What the description says, too, is not left over.
         let left = (filled.left as f32 - told).max(0.0);
-        let mut score = 0.8 * told + verb + noun + meant * near + filled.evidence
-            - 0.7 * left
-            - 1.5 * filled.missing.len() as f32;
-        score += target(tool, &filled, &tokens, around);
-        score += called(catalogue, tool, &tokens);
-        if strongest < 4.0 {
-            score += rare(catalogue, tool, &kinds);
-        }
-        if around.before == Some(tool.tool.name.as_str()) {
-            score += 1.5;
-        }
-        if clause.asks && !tool.tool.read_only && !changes {
-            score -= 4.0;
-        }
-        if tool.tool.read_only && changes && !shows {
-            score -= 2.5;
-        }
-        if !tool.tool.read_only && !changes && shows {
-            score -= 2.5;
-        }
-        // What somebody did is no wish to see something.
-        if reports && tool.tool.read_only && verb < 3.8 {
-            score -= 2.5;
-        }
-        if states {
-            score += stated(tool, &filled);
-        }
-        if let Some(domain) = &tool.tool.domain {
-            score += 2.5 * around.domains.get(domain).copied().unwrap_or(0.0);
-        }
-        found.push(Candidate { at, score, verb, noun, near, told, filled });
+        let reads = tool.tool.read_only;
+        let grounded = filled.grounded.as_ref();
+        // A number that is that of something counts like its name.
+        let numbered = filled.id.as_ref().is_some_and(|(id, ..)| is_there(said, tool, id));
+        let sure = match grounded {
+            None => flag(numbered),
+            Some(found) if found.things.len() == 1 || found.all => 1.0,
+            Some(_) => 0.6,
+        };
+        let by_name = numbered || grounded.is_some_and(|found| found.by_name);
+        let shared = catalogue.lexis.shared(&likeness, at, tool.tool.domain.as_ref());
+        // "The waffle recipe" may be one that is not there; other small words are hardly a name.
+        let definite = |start: usize| {
+            let before = tokens.iter().rev().find(|token| token.end <= start);
+            before.is_some_and(|token| ["the", "my", "our"].contains(&token.lower.as_str()))
+        };
+        let small = |piece: &Piece| !piece.words.starts_with(char::is_uppercase) && !definite(piece.start);
+        let unknown = !ground.world.is_empty() && filled.target.as_ref().is_some_and(small);
+        let signals: Signals = [
+            verb,
+            noun,
+            near,
+            // Without a verb, what is meant counts for more.
+            near * flag(strongest < 2.5),
+            told,
+            filled.evidence,
+            left,
+            filled.missing.len() as f32,
+            target(tool, &filled, &tokens, around),
+            called(catalogue, tool, &tokens),
+            flag(strongest < 4.0) * rare(catalogue, tool, &kinds),
+            flag(around.before == Some(tool.tool.name.as_str())),
+            flag(clause.asks && !reads && !changes),
+            flag(reads && changes && !shows),
+            flag(!reads && !changes && shows),
+            // What somebody did is no wish to see something.
+            flag(reports && reads && verb < 3.8),
+            if states { stated(tool, &filled) } else { 0.0 },
+            tool.tool.domain.as_ref().and_then(|domain| around.domains.get(domain)).copied().unwrap_or(0.0),
+            sure * flag(by_name),
+            sure * flag(!by_name),
+            filled.placed as f32,
+            filled.unplaced as f32,
+            shared.name,
+            shared.description,
+            shared.fields,
+            nearness(&masked),
+            flag(tells && !reads),
+            flag(unknown),
+            flag(clause.asks && reads),
+            flag(kinds.indefinite && tool.class == Class::Create),
+            flag(kinds.indefinite && tool.target().is_some()),
+            flag(one && reads && tool.target().is_none()),
+            filled.absorbed as f32,
+            flag((grounded.is_some() || filled.placed > 0) && filled.unplaced == 0 && filled.missing.is_empty() && !reads),
+        ];
+        found.push(Candidate { at, score: weigh(&signals), signals, verb, noun, near, told, filled });
     }
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
     found
+}
+
+/// Whether something with this id is known to be there, of the type that the tool acts on.
+fn is_there(said: &Said<'_>, tool: &Prepared, id: &serde_json::Value) -> bool {
+    said.ground.world.iter().any(|seen| {
+        seen.domain == tool.tool.domain && Some(&seen.thing.entity_type) == tool.entity.as_ref() && seen.thing.id == *id
+    })
+}
+
+/// What of the cues speaks for a tool, and how much.
+fn spoken_for(clause: &Clause, head: Option<&Token>, tool: &Prepared) -> (f32, Option<Cue>) {
+    let mut verb = 0.0_f32;
+    let mut cue: Option<Cue> = None;
+    for one in &clause.cues {
+        let weight = speaks(one, tool);
+        if weight > verb {
+            (verb, cue) = (weight, Some(one.clone()));
+        }
+    }
+    if let Some(head) = head.filter(|head| head.root == tool.told || head.root == tool.verb) {
+        let weight = if head.root == tool.verb { 4.5 } else { 3.8 };
+        if weight > verb {
+            verb = weight;
+            cue = Some(Cue {
+                group: tool.verb.clone(),
+                class: Some(tool.class),
+                weight,
+                spans: vec![(head.start, head.end)],
+            });
+        }
+    }
+    (verb, cue)
+}
+
+/// The telling words of a clause that name nothing, each held against the words of the tools.
+fn likeness(said: &Said<'_>, tokens: &[&Token]) -> Vec<Likeness> {
+    let day = |token: &Token| said.days.iter().any(|day| token.start >= day.start && token.end <= day.end);
+    let tells = |at: usize, token: &Token| {
+        !token.stop
+            && !token.quoted
+            && token.lower.len() > 1
+            && !(token.capital && at > 0)
+            && !token.lower.starts_with(|c: char| c.is_ascii_digit())
+            && said.ground.at(token.start).is_none_or(|mention| !mention.whole && !mention.capital)
+            && !day(token)
+    };
+    let telling = tokens.iter().enumerate().filter(|(at, token)| tells(*at, token)).take(12);
+    telling.map(|(_, token)| said.catalogue.lexis.like(&token.root)).collect()
+}
+
+/// The clause with what it names left unsaid: what remains is what is to be done.
+fn masked(said: &Said<'_>, tokens: &[&Token]) -> Option<String> {
+    let (first, last) = (tokens.first()?, tokens.last()?);
+    let mut out = String::new();
+    let mut at = first.start;
+    for mention in said.ground.within(first.start, last.end) {
+        out.push_str(said.text.slice(at, mention.start));
+        out.push_str(&kind_of(said, mention));
+        at = mention.end;
+    }
+    if at == first.start {
+        return None;
+    }
+    out.push_str(said.text.slice(at, last.end));
+    Some(out)
+}
+
+/// What a mention is most likely to be: the type of which the fewest things bear the name.
+fn kind_of(said: &Said<'_>, mention: &Mention) -> String {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for seen in mention.named.iter().filter_map(|at| said.ground.world.get(*at)) {
+        *kinds.entry(seen.thing.entity_type.as_str()).or_default() += 1;
+    }
+    let fewest = kinds.iter().min_by_key(|(_, count)| **count).map(|(kind, _)| (*kind).to_owned());
+    fewest.or_else(|| mention.valued.keys().next().map(|field| field.replace('_', " "))).unwrap_or_else(|| "it".into())
+}
+
+/// "Bella is in the waiting room", "she has arrived": something is told of what is named or pointed at.
+fn is_told(said: &Said<'_>, tokens: &[&Token]) -> bool {
+    let Some(head) = tokens.first() else { return false };
+    let named = said.ground.at(head.start).map(|mention| mention.end);
+    let pointed = ["it", "she", "he", "they", "that", "this", "both", "we", "i"].contains(&head.lower.as_str());
+    let after = named.or(pointed.then_some(head.end));
+    let Some(after) = after else { return false };
+    let next = tokens.iter().find(|token| token.start >= after);
+    let says = ["is", "are", "was", "were", "has", "have", "had", "just", "can", "got", "wants", "would", "needs", "will", "does", "isn't", "hasn't", "won't", "can't", "didn't", "doesn't", "never", "gets", "takes", "gave", "came", "left", "went", "paid", "gives"];
+    next.is_some_and(|next| {
+        says.contains(&next.lower.as_str()) || (next.lower.ends_with("ed") && next.root != next.lower)
+    }) || said.text.plain.get(head.start..).is_some_and(|plain| {
+        ["she's", "he's", "it's", "they've", "i've", "we've", "they're"].iter().any(|start| plain.starts_with(start))
+    })
 }
 
 /// "Ann Bell has just arrived": a name, and what it did.
@@ -224,6 +334,7 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'
     let mut score = 0.0;
     match (&filled.id, &filled.target) {
         (Some(_), _) => score += 1.5,
+        _ if filled.grounded.is_some() => score += 0.8,
         (None, Some(piece)) => {
             score += 0.8;
             let before = tokens
@@ -241,11 +352,8 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'
     if around.back && filled.id.is_none() && !around.recent.is_empty() {
         let entity = tool.entity.as_deref().unwrap_or_default();
         let of = |recent: &&Recent| recent.entity_type == entity;
-        let newest = around
-            .recent
-            .iter()
-            .max_by_key(|recent| recent.last)
-            .is_some_and(|newest| newest.entity_type == entity);
+        let last = around.recent.iter().map(|recent| recent.last).max();
+        let newest = around.recent.iter().any(|recent| Some(recent.last) == last && recent.entity_type == entity);
         score += if newest {
             1.0
         } else if around.recent.iter().any(|recent| of(&recent)) {
@@ -279,11 +387,12 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn read(catalogue: &Catalogue, tokens: &[&Token]) -> Self {
+    fn read(catalogue: &Catalogue, tokens: &[&Token], ground: &Ground<'_>) -> Self {
         let mut said: Vec<(String, Option<DomainName>, bool)> = Vec::new();
         for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !token.quoted) {
             // A capital in the middle belongs to a name.
-            if (token.capital && at > 0) || is_determiner(&token.lower) {
+            let named = ground.at(token.start).is_some_and(|mention| mention.whole);
+            if (token.capital && at > 0) || is_determiner(&token.lower) || named {
                 continue;
             }
             // "How many notes does each tag have" is about tags.
@@ -308,13 +417,21 @@ impl Kinds {
         let several = tokens.iter().any(|token| {
             !token.quoted
                 && (is_generic(&token.lower) && plural(&token.lower)
-                    || ["everything", "all", "stuff"].contains(&token.lower.as_str()))
+                    || ["everything", "all", "stuff", "any"].contains(&token.lower.as_str()))
         });
         let person = tokens
             .iter()
             .any(|token| ["he", "she", "him", "her", "his", "hers"].contains(&token.lower.as_str()));
         let proper = tokens.windows(2).any(|pair| matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && !b.quoted && b.start - a.end == 1));
-        let indefinite = tokens.windows(2).any(|pair| matches!(pair, [a, b] if ["a", "an", "any"].contains(&a.lower.as_str()) && !catalogue.types_of(&b.lower).is_empty()));
+        // "A ticket", "a low priority ticket", "new appointment".
+        let indefinite = (0..tokens.len()).any(|at| {
+            let article = tokens.get(at).is_some_and(|token| ["a", "an", "any", "another", "new"].contains(&token.lower.as_str()));
+            let noun = |at: usize| {
+                tokens.get(at).is_some_and(|token| !plural(&token.lower) && !catalogue.types_of(&token.lower).is_empty())
+            };
+            let plain = |at: usize| tokens.get(at).is_some_and(|token| !token.stop && !token.capital);
+            article && (noun(at + 1) || (plain(at + 1) && noun(at + 2)) || (plain(at + 1) && plain(at + 2) && noun(at + 3)))
+        });
         let telling = |token: &&&Token| {
             !token.stop && !token.quoted && !token.capital && catalogue.types_of(&token.lower).is_empty()
         };

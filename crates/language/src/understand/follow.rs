@@ -2,11 +2,10 @@
 
 use super::Reader;
 use super::catalogue::Role;
-use super::fill::fill;
+use super::fill::fill_alone;
 use super::plan::finish;
 use super::text::Text;
 use super::types::{Given, Kind, Step, Target, Understood};
-use super::values::days;
 use super::wish::Clause;
 use crate::words::words;
 use regex::Regex;
@@ -42,7 +41,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<
     match tool.filter(|tool| !tool.free) {
         Some(tool) => {
             let clause = Clause { start: rest.start(), end: rest.end(), ..Clause::default() };
-            let filled = fill(text, &reader.catalogue, tool, &clause, None, &days(text, given.today));
+            let filled = fill_alone(text, &reader.catalogue, tool, &clause, given.today);
             let entity_type = tool.entity.clone().unwrap_or_default();
             if let Some((id, ..)) = filled.id {
                 step.target = Some(Target::Id { id, entity_type });

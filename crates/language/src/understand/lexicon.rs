@@ -283,6 +283,16 @@ pub(super) static CHAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
 });
 
+/// Thanks and good wishes, whatever else is said with them.
+pub(super) static POLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:hi|hello|hey|hiya|(?:morning|evening|afternoon) (?:all|everyone|everybody|folks)|oh dear|thanks|thank you|thx|cheers|brilliant|great|lovely|perfect|awesome|excellent|wonderful|fantastic|super|good (?:morning|evening|afternoon|night|job|work)|nice one|well done|bye|goodbye|have a (?:nice|good|great|lovely|quiet)|see you|phew|ugh|wow|happy \w+)\b").ok()
+});
+
+/// Asking what can be done, after a word on why.
+pub(super) static ASKS_HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for)\W*$").ok()
+});
+
 /// Asking what can be done.
 pub(super) static HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|you|i use (?:this|it)).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$").ok()

@@ -14,13 +14,17 @@ mod choose;
 mod data;
 mod fill;
 mod follow;
+mod ground;
 mod lexicon;
+mod lexis;
 mod place;
 mod plan;
 mod point;
 mod prepare;
 mod route;
+mod scope;
 mod settle;
+mod signal;
 mod steps;
 mod text;
 mod types;
@@ -28,8 +32,10 @@ mod values;
 mod verbs;
 mod wish;
 
+pub use scope::SCOPE;
+pub use signal::SIGNALS;
 pub use types::{
-    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Settled,
+    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Seen, Settled,
     Step, Target, Thing, Tool, Understood, Why,
 };
 
@@ -104,7 +110,7 @@ impl Reader {
         if let Some(shows) = known.get(said) {
             return *shows;
         }
-        let given = Given { today: chrono::NaiveDate::default(), recent: &[], pending: None, before: &[] };
+        let given = Given { today: chrono::NaiveDate::default(), recent: &[], pending: None, before: &[], world: &[] };
         let read = self.understand(said, &given);
         let shows = read.kind == Kind::Act
             && read.question.is_none()
@@ -125,10 +131,46 @@ impl Reader {
         plan::understand(self, said, given)
     }
 
+    /// The signals of each tool for the first wish of an utterance, for learning their weights: see [`SIGNALS`].
+    #[must_use]
+    pub fn signals(&self, said: &str, given: &Given<'_>) -> Vec<(String, Vec<f32>)> {
+        let named = |found: &choose::Candidate| {
+            Some((self.catalogue.tools.get(found.at)?.tool.name.clone(), found.signals.to_vec()))
+        };
+        plan::first(self, said, given, |_, _, _, found| found.iter().filter_map(named).collect()).unwrap_or_default()
+    }
+
+    /// What speaks for the first wish of an utterance belonging here at all, for learning its weights: see [`SCOPE`].
+    #[must_use]
+    pub fn scope(&self, said: &str, given: &Given<'_>) -> Vec<f32> {
+        let best = |said: &fill::Said<'_>, clause: &wish::Clause, around: &choose::Around<'_>, found: &[choose::Candidate]| {
+            found.first().map(|best| scope::signals(said, best, clause, around).to_vec())
+        };
+        plan::first(self, said, given, best).flatten().unwrap_or_default()
+    }
+
     /// The lookups by which a step's target can be found, the best first. The next is worth a try when one settles as missing.
     #[must_use]
     pub fn lookups(&self, step: &Step) -> Vec<Lookup> {
         settle::lookups(&self.catalogue, step)
+    }
+
+    /// The lookups that show what there is in a domain, so that names are known when they are said: [`Given::world`].
+    #[must_use]
+    pub fn survey(&self, domain: &DomainName) -> Vec<Lookup> {
+        settle::survey(&self.catalogue, domain)
+    }
+
+    /// What such lookups have shown, for [`Given::world`].
+    #[must_use]
+    pub fn gather(&self, shown: &[(Lookup, Value)]) -> Vec<Seen> {
+        settle::gather(&self.catalogue, shown)
+    }
+
+    /// The same as [`Reader::settle`] for what one lookup gave: a tool that shows one thing by these very words has found it.
+    #[must_use]
+    pub fn settle_by(&self, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
+        settle::settle_by(&self.catalogue, step, lookup, seen)
     }
 
     /// The best of [`Reader::lookups`]. Nothing when the target needs none, or nothing here can look it up.

@@ -3,18 +3,20 @@
 use super::answer;
 use super::catalogue::{Catalogue, Known, Prepared, Role};
 use super::choose::{Around, Candidate, choose, gibberish, service};
+use super::fill::Said;
 use super::follow;
-use super::lexicon::{CHAT, HELP};
+use super::ground::Ground;
+use super::lexicon::{ASKS_HELP, CHAT, HELP, POLITE, plural};
 use super::place::place;
 use super::point::Scene;
 use super::steps::{act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
-use super::types::{Answered, Choice, Given, Kind, Question, Step, Understood, Why};
+use super::types::{Answered, Choice, Given, Kind, Pick, Question, Step, Target, Understood, Why};
 use super::values::days;
 use super::verbs::Class;
 use super::wish::{Clause, Cue, clauses, heads, points_back};
-use super::{Reader, route};
-use crate::skill::sure;
+use super::{Reader, route, scope};
+use crate::skill::{Recent, sure};
 use regex::Regex;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -44,6 +46,78 @@ pub(super) fn understand(reader: &Reader, said: &str, given: &Given<'_>) -> Unde
     out
 }
 
+/// What the steps before act on was spoken of last.
+fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
+    let last = given.recent.iter().map(|one| one.last).max().unwrap_or(0);
+    let mut all = given.recent.to_vec();
+    for (at, step) in earlier.iter().enumerate() {
+        let Some(Target::Known { things }) = &step.target else { continue };
+        for thing in things {
+            let same = |one: &Recent| one.entity_type == thing.entity_type && one.id == thing.id;
+            let last = last + 1 + at as u64;
+            match all.iter_mut().find(|one| same(one)) {
+                Some(known) => known.last = last,
+                None => all.push(Recent {
+                    entity_type: thing.entity_type.clone(),
+                    id: thing.id.clone(),
+                    name: thing.name.clone(),
+                    mentions: 1,
+                    last,
+                    place: None,
+                }),
+            }
+        }
+    }
+    all
+}
+
+/// What was spoken of, and what is known to belong to it: who speaks of a tenant may mean the tenant's lease.
+fn bridged(given: &Given<'_>) -> Vec<Recent> {
+    let mut all: Vec<Recent> = given.recent.to_vec();
+    let plain = |text: &str| text.trim().to_lowercase();
+    for one in given.recent {
+        let Some(name) = one.name.as_deref().map(plain).filter(|name| !name.is_empty()) else { continue };
+        for seen in given.world.iter().filter(|seen| seen.thing.entity_type != one.entity_type) {
+            let named = seen.thing.name.as_deref().is_some_and(|other| plain(other) == name);
+            let valued = || seen.thing.attributes.values().filter_map(|value| value.as_str()).any(|value| plain(value) == name);
+            let id = seen.thing.id_text();
+            let known = |other: &Recent| other.entity_type == seen.thing.entity_type;
+            // What was itself spoken of needs no bridge.
+            if !given.recent.iter().any(known) && (named || valued()) && !all.iter().any(|other| known(other) && other.id == id) {
+                all.push(Recent {
+                    entity_type: seen.thing.entity_type.clone(),
+                    id,
+                    name: seen.thing.name.clone().or_else(|| one.name.clone()),
+                    ..one.clone()
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The first clause with the tools that it may mean, for learning what signals count.
+pub(super) fn first<T>(
+    reader: &Reader,
+    said: &str,
+    given: &Given<'_>,
+    with: impl FnOnce(&Said<'_>, &Clause, &Around<'_>, &[Candidate]) -> T,
+) -> Option<T> {
+    let mut text = Text::read(said);
+    let heads = heads(&text);
+    reader.catalogue.mend(&mut text, &heads);
+    let ground = Ground::read(&text, &reader.catalogue, given.world);
+    let recent = bridged(given);
+    let given = &Given { recent: &recent, ..*given };
+    let clause = clauses(&text, &reader.catalogue).into_iter().next()?;
+    let routed = route::route(reader, text.slice(clause.start, clause.end).trim());
+    let days = days(&text, given.today);
+    let said = Said { text: &text, catalogue: &reader.catalogue, days: &days, ground: &ground };
+    let clause = &pointing(&text, &clause, given);
+    let around = around(reader, &text, clause, given, &routed.domains, None);
+    Some(with(&said, clause, &around, &choose(&said, clause, &around)))
+}
+
 fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
@@ -53,11 +127,22 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     if text.tokens.is_empty() {
         return Understood::plain(Kind::Chat, "nothing was said");
     }
-    if is(&HELP, text.plain.trim()) {
+    if is(&HELP, text.plain.trim()) || is(&ASKS_HELP, text.plain.trim()) {
         return Understood::plain(Kind::Help, "it asks what can be done");
     }
     if is(&CHAT, text.plain.trim()) {
         return Understood::plain(Kind::Chat, "it is small talk");
+    }
+    if let Some(rest) = POLITE.as_ref().and_then(|polite| polite.find(&text.plain)).map(|found| found.end()) {
+        // "Thanks, that's all for tonight": nothing is wanted.
+        let wants = |clause: &Clause| clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0 && !cue.spans.is_empty());
+        let kind = |token: &super::text::Token| {
+            token.start >= rest && (token.capital || token.lower.starts_with(|c: char| c.is_ascii_digit()) || !reader.catalogue.types_of(&token.lower).is_empty())
+        };
+        let more = Text::read(text.raw.get(rest..).unwrap_or_default());
+        if !clauses(&more, &reader.catalogue).iter().any(wants) && !text.tokens.iter().any(kind) {
+            return Understood::plain(Kind::Chat, "it is small talk");
+        }
     }
     if gibberish(&text.tokens) {
         return Understood::plain(Kind::Chat, "no word of it can be read");
@@ -67,6 +152,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     if let Some(followed) = follow::follow(reader, text, given) {
         return followed;
     }
+    let ground = Ground::read(text, &reader.catalogue, given.world);
     let mut out = Understood::plain(Kind::Act, "");
     out.reasons.clear();
     let mut shares: BTreeMap<DomainName, f32> = BTreeMap::new();
@@ -81,9 +167,16 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
             out.steps.extend(asked);
             continue;
         }
-        let read = clause_steps(reader, text, &clause, given, &routed.domains, &out.steps);
+        let spoken = with_earlier(given, &out.steps);
+        let now = bridged(&Given { recent: &spoken, ..*given });
+        let given = &Given { recent: &now, ..*given };
+        let read = clause_steps(reader, text, &ground, &clause, given, &routed.domains, &out.steps);
         match read {
             Read::Steps(steps, question) => {
+                let (steps, question) = match same_again(&mut out, steps, question) {
+                    Some(new) => new,
+                    None => continue,
+                };
                 earlier.push((out.steps.len(), clause.earlier));
                 out.steps.extend(steps);
                 if out.question.is_none() {
@@ -96,7 +189,10 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
                 break;
             }
             Read::Outside(reason) if out.steps.is_empty() => {
-                out.kind = Kind::OutOfScope;
+                // What asks for nothing is only said.
+                let wish = clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0);
+                let talk = is(&POLITE, text.plain.trim()) || (!wish && !text.plain.contains('?'));
+                out.kind = if talk { Kind::Chat } else { Kind::OutOfScope };
                 out.reasons.push(reason);
             }
             Read::Outside(reason) => out.reasons.push(reason),
@@ -105,6 +201,36 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     reorder(&mut out.steps, &earlier);
     finish(reader, &mut out, &shares);
     out
+}
+
+/// "Four tins are damaged, please write them off": what says the same of the same thing again is one wish. Gives back what is new.
+fn same_again(
+    out: &mut Understood,
+    steps: Vec<Step>,
+    question: Option<Question>,
+) -> Option<(Vec<Step>, Option<Question>)> {
+    let [next] = steps.as_slice() else { return Some((steps, question)) };
+    let at = out.steps.len().saturating_sub(1);
+    let asked = out.question.as_ref().filter(|question| question.step == at).map(|question| question.why);
+    let Some(last) = out.steps.last_mut().filter(|last| last.act == next.act && last.tool().is_some()) else {
+        return Some((steps, question));
+    };
+    let of_last = matches!(&next.target, Some(Target::OfStep { step, pick: Pick::It | Pick::All, .. }) if *step == at);
+    let same = last.target == next.target || of_last || next.target.is_none();
+    let agree = next.arguments.iter().all(|(name, argument)| {
+        last.arguments.get(name).is_none_or(|known| known.value == argument.value)
+    });
+    if !same || !agree {
+        return Some((steps, question));
+    }
+    for (name, argument) in &next.arguments {
+        last.arguments.entry(name.clone()).or_insert_with(|| argument.clone());
+    }
+    last.missing.retain(|name| !next.arguments.contains_key(name));
+    if asked == Some(Why::Field) && last.missing.is_empty() {
+        out.question = None;
+    }
+    None
 }
 
 /// "Before you delete it, show it": what is said second is done first.
@@ -170,6 +296,7 @@ pub(super) enum Read {
 fn clause_steps(
     reader: &Reader,
     text: &Text,
+    ground: &Ground<'_>,
     clause: &Clause,
     given: &Given<'_>,
     domains: &BTreeMap<DomainName, f32>,
@@ -177,17 +304,78 @@ fn clause_steps(
 ) -> Read {
     let catalogue = &reader.catalogue;
     let (start, end) = text.trimmed(clause.start, clause.end);
-    let plain = text.plain.get(start..end).unwrap_or_default();
     let days = days(text, given.today);
-    let around = Around {
-        days: &days,
+    let said = Said { text, catalogue, days: &days, ground };
+    let clause = &pointing(text, clause, given);
+    let before = earlier.last().filter(|_| clause.inherits).and_then(Step::tool);
+    let around = around(reader, text, clause, given, domains, before);
+    let found = choose(&said, clause, &around);
+    let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
+    if let Some(question) = bare(&said, clause, &found, strongest, given, earlier) {
+        return Read::Ask(question, Vec::new());
+    }
+    let Some(best) = found.first() else { return Read::Outside("there are no tools".into()) };
+    let best = of_all(catalogue, text, clause, &found).unwrap_or(best);
+    let one = about_one(&said, clause, &around, &found);
+    let is_inside = one.is_some() || scope::inside(&said, best, clause, &around);
+    let best = one.unwrap_or(best);
+    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !is_inside {
+        return Read::Outside(format!("nothing here does what \"{}\" asks for", text.slice(start, end)));
+    }
+    let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
+    if let Some(question) = which_new(catalogue, &found, tool, best, earlier.len(), text.slice(start, end)) {
+        return Read::Ask(question, Vec::new());
+    }
+    if let Some(steps) = all_of(&said, clause, &found, best, earlier) {
+        return Read::Steps(steps, None);
+    }
+    let step = base_step(catalogue, text, clause, &found, best);
+    act_on(&Scene { catalogue, text, clause, given, earlier, tool }, best, step)
+}
+
+/// "Assign all open repairs to Keystone": what is to be done to all of them, however many words say which.
+fn of_all<'a>(catalogue: &Catalogue, text: &Text, clause: &Clause, found: &'a [Candidate]) -> Option<&'a Candidate> {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(start..end)?;
+    let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word)) && !plain.contains("all of them");
+    let several = tokens_within(text, start, end)
+        .any(|token| plural(&token.lower) && !catalogue.types_of(&token.lower).is_empty());
+    let changes = |cue: &Cue| {
+        cue.weight >= 4.0 && !cue.spans.is_empty() && matches!(cue.class, Some(Class::Update | Class::Delete))
+    };
+    if !all || !several || clause.asks || !clause.cues.iter().any(changes) {
+        return None;
+    }
+    found.iter().find(|other| {
+        catalogue.tools.get(other.at).is_some_and(|tool| !tool.tool.read_only && tool.target().is_some() && other.verb >= 2.0)
+    })
+}
+
+/// What is weighed beside the words of a clause.
+fn around<'a>(
+    reader: &'a Reader,
+    text: &Text,
+    clause: &Clause,
+    given: &'a Given<'_>,
+    domains: &'a BTreeMap<DomainName, f32>,
+    before: Option<&'a str>,
+) -> Around<'a> {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    Around {
+        encoder: &reader.encoder,
         recent: given.recent,
         vector: reader.encoder.embed(text.slice(start, end)),
         domains,
         back: points_back(plain) || place(plain).is_some(),
-        before: earlier.last().filter(|_| clause.inherits).and_then(Step::tool),
-    };
-    // "The board one, please": to point at something is to ask to see it.
+        before,
+    }
+}
+
+/// "The board one, please": to point at something is to ask to see it.
+fn pointing(text: &Text, clause: &Clause, given: &Given<'_>) -> Clause {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let plain = text.plain.get(start..end).unwrap_or_default();
     let mut clause = clause.clone();
     let says = plain.contains(" is ") || plain.contains(" are ");
     let pointed = (place(plain).is_some() || plain.ends_with(" one")) && !says;
@@ -199,45 +387,24 @@ fn clause_steps(
             spans: Vec::new(),
         });
     }
-    let clause = &clause;
-    let found = choose(text, catalogue, clause, &around);
-    let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
-    if let Some(question) = bare(catalogue, text, clause, &found, strongest, given, earlier) {
-        return Read::Ask(question, Vec::new());
-    }
-    let Some(best) = found.first() else { return Read::Outside("there are no tools".into()) };
-    let one = about_one(catalogue, text, clause, &around, &found);
-    let is_inside = one.is_some() || inside(catalogue, best, clause, &around, text);
-    let best = one.unwrap_or(best);
-    if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !is_inside {
-        return Read::Outside(format!("nothing here does what \"{}\" asks for", text.slice(start, end)));
-    }
-    let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
-    if let Some(question) = which_new(catalogue, &found, tool, best, earlier.len(), text.slice(start, end)) {
-        return Read::Ask(question, Vec::new());
-    }
-    if let Some(steps) = all_of(catalogue, text, clause, &found, best, &days, earlier) {
-        return Read::Steps(steps, None);
-    }
-    let step = base_step(catalogue, text, clause, &found, best);
-    act_on(&Scene { catalogue, text, clause, given, earlier, tool }, best, step)
+    clause
 }
 
 /// "When does Ann Bell leave?": a question about something named, which nothing else answers, is answered by showing it.
 fn about_one<'a>(
-    catalogue: &Catalogue,
-    text: &Text,
+    said: &Said<'_>,
     clause: &Clause,
     around: &Around<'_>,
     found: &'a [Candidate],
 ) -> Option<&'a Candidate> {
+    let Said { text, catalogue, .. } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let named = text
         .tokens
         .iter()
         .any(|token| token.start > start && token.end <= end && token.capital && !token.quoted);
     let best = found.first()?;
-    if !clause.asks || strong(clause) || !named || inside(catalogue, best, clause, around, text) {
+    if !clause.asks || strong(clause) || !named || scope::inside(said, best, clause, around) {
         return None;
     }
     // What is asked of it is a word that a tool uses which acts on the same: "leave", where guests are checked out.
@@ -249,90 +416,18 @@ fn about_one<'a>(
         };
         found.iter().any(|other| other.told >= 1.0 && catalogue.tools.get(other.at).is_some_and(same))
     };
+    let names = found.iter().any(|other| other.filled.grounded.is_some());
     found.iter().find(|other| {
-        other.filled.target.is_some()
+        (if names { other.filled.grounded.is_some() } else { other.filled.target.is_some() })
             && catalogue.tools.get(other.at).is_some_and(|tool| {
                 tool.class == Class::Read
                     && tool.tool.read_only
-                    && (inside(catalogue, other, clause, around, text) || spoken_of(tool))
+                    && (scope::inside(said, other, clause, around) || spoken_of(tool))
             })
     })
 }
 
-/// Whether anything but chance speaks for the best tool.
-fn inside(
-    catalogue: &Catalogue,
-    best: &Candidate,
-    clause: &Clause,
-    around: &Around<'_>,
-    text: &Text,
-) -> bool {
-    let Some(tool) = catalogue.tools.get(best.at) else { return false };
-    let (start, end) = text.trimmed(clause.start, clause.end);
-    let named = text
-        .tokens
-        .iter()
-        .any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
-    let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
-    let values = best.filled.evidence;
-    let typed = best.filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| {
-        matches!(
-            field.role,
-            Role::Choice | Role::Flag | Role::Day | Role::Time | Role::Email | Role::Phone | Role::Number
-        )
-    });
-    let something = (typed && values >= 1.2)
-        || best.noun > 0.5
-        || best.filled.id.is_some()
-        || (values >= 0.8 && best.verb >= 2.0)
-        || (values >= 1.5 && tool.tool.read_only)
-        || values >= 2.5;
-    let asked = clause.asks && !strong(clause);
-    if something && best.score > 2.0 {
-        return true;
-    }
-    if asked {
-        // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or quotes a name.
-        let plain = text.plain.get(start..end).unwrap_or_default();
-        let own =
-            plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
-        let looks = tool.class == Class::Search
-            && tool
-                .fields
-                .iter()
-                .any(|field| field.role == Role::Query && best.filled.arguments.contains_key(&field.name));
-        let quoted = best
-            .filled
-            .target
-            .as_ref()
-            .is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
-        // A name, with a word that the tool's description uses or "who": "who has Dune?".
-        let who = plain.starts_with("who ") && tool.tool.description.contains("who ");
-        if named
-            && tool.class == Class::Read
-            && best.filled.target.is_some()
-            && (best.told > 0.0 || who || best.verb >= 3.8 || best.near > 0.2)
-        {
-            return true;
-        }
-        return best.near > 0.42
-            || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
-    }
-    if tool.class == Class::Create && best.verb >= 3.5 {
-        return true;
-    }
-    // A statement with no verb that is known: what it means and what is named speak for the tool.
-    if best.near > 0.35 && (best.told >= 1.0 || best.filled.target.is_some()) {
-        return true;
-    }
-    // "Ann Bell has arrived": of something named, in a word that the description of the tool uses.
-    if best.told >= 1.0 && best.filled.target.is_some() && best.near > 0.1 && !tool.tool.read_only {
-        return true;
-    }
-    best.verb >= 2.5 && (tool.target().is_some() || best.near > 0.12 || points || tool.class == Class::Search)
-}
-
-fn strong(clause: &Clause) -> bool {
+pub(super) fn strong(clause: &Clause) -> bool {
     clause.cues.iter().any(|cue| cue.weight >= 3.8)
 }
 
@@ -342,23 +437,31 @@ static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A few words with no wish in them: what is to be done is asked.
 fn bare(
-    catalogue: &Catalogue,
-    text: &Text,
+    said: &Said<'_>,
     clause: &Clause,
     found: &[Candidate],
     strongest: f32,
     given: &Given<'_>,
     earlier: &[Step],
 ) -> Option<Question> {
+    let Said { text, catalogue, ground, .. } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let vague = is(&VAGUE, plain);
+    // "Ticket 4104", "Smokey": something is named and nothing is said of it.
+    let only = tokens_within(text, start, end).all(|token| {
+        ground.at(token.start).is_some() || !catalogue.types_of(&token.lower).is_empty() && !plural(&token.lower)
+    }) && ground.within(start, end).next().is_some()
+        && strongest < 2.0
+        && given.before.is_empty()
+        && earlier.is_empty();
     let tokens: Vec<_> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let proper = tokens.iter().all(|token| token.capital || token.lower == "and");
     let inner_stop = !proper && tokens.iter().skip(1).any(|token| token.stop);
     let typed = tokens.iter().any(|token| !catalogue.types_of(&token.lower).is_empty());
-    let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some());
+    let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some())
+        && !tokens.iter().all(|token| ground.at(token.start).is_some());
     let first = found.first().and_then(|best| catalogue.tools.get(best.at));
     let pointed =
         points_back(plain) || place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
@@ -367,12 +470,12 @@ fn bare(
         && tokens.len() <= 3
         && !inner_stop
         && !typed
-        && !valued
+        && (!valued || proper)
         && !pointed
         && !mine
         && !clause.asks
         && earlier.is_empty();
-    if !vague && !words {
+    if !vague && !words && !only {
         return None;
     }
     let mut options: Vec<Choice> = Vec::new();
@@ -411,6 +514,10 @@ fn bare(
             earlier.len(),
         )
     })
+}
+
+fn tokens_within(text: &Text, start: usize, end: usize) -> impl Iterator<Item = &super::text::Token> {
+    text.tokens.iter().filter(move |token| token.start >= start && token.end <= end)
 }
 
 /// The first sentence of a description, as an option.

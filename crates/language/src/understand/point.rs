@@ -3,7 +3,7 @@
 //! Invariant: only things of the type that the tool acts on are taken. What fits as well as another is asked about.
 
 use super::catalogue::{Catalogue, Prepared, Role};
-use super::fill::Filled;
+use super::fill::{Filled, Grounded};
 use super::place::{Place, place};
 use super::settle;
 use super::steps::refer;
@@ -15,6 +15,9 @@ use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+/// The most options that a question offers.
+const OPTIONS: usize = 9;
 
 /// Everything that is known where a step is put together.
 #[derive(Clone, Copy)]
@@ -155,10 +158,30 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
             ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
         );
     }
+    if let Some(pointed) = filled.grounded.as_ref().map(|found| known(found, given, &entity)) {
+        return pointed;
+    }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
     let place = place(plain);
     let back = pronoun(plain);
-    let words = filled.target.as_ref();
+    // Where it is known what there is, small words beside a pronoun, a place or the word for the type are no name of it.
+    let seen = given.world.iter().any(|seen| seen.thing.entity_type == entity);
+    let after_be = |start: usize| {
+        let before = text.tokens.iter().rev().find(|token| token.end <= start).map_or("", |token| token.lower.as_str());
+        ["is", "are", "was", "were", "has", "have", "been", "just", "can", "does", "cost", "be"].contains(&before)
+    };
+    let definite = |start: usize| {
+        let before = text.tokens.iter().rev().find(|token| token.end <= start).map_or("", |token| token.lower.as_str());
+        ["the", "my", "our"].contains(&before)
+    };
+    let pointed = |start: usize| {
+        let back = back.is_some_and(|at| !(definite(start) && start < clause.start + at));
+        back || place.is_some() || (after_be(start) && said(text, clause, catalogue, &entity))
+    };
+    let small = |words: &str| !words.contains(char::is_uppercase) && !words.contains(|c: char| c.is_ascii_digit());
+    let quoted = |start: usize| text.quotes.iter().any(|quote| quote.start == start);
+    let words =
+        filled.target.as_ref().filter(|piece| !(seen && pointed(piece.start) && small(&piece.words) && !quoted(piece.start)));
     // Words before a pronoun are what it stands for; behind it they say something else.
     let first = words.is_some_and(|piece| back.is_none_or(|at| piece.start < clause.start + at));
     let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == entity).cloned().collect();
@@ -187,7 +210,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
                 .into_iter()
                 .map(|words| match words.parse::<u64>() {
                     // A bare number is the number of it.
-                    Ok(number) if tool.field(Role::Id).is_some() => {
+                    Ok(number) if tool.field(Role::Id).is_some() && filled.placed == 0 => {
                         Target::Id { id: json!(number), entity_type: entity_type.clone() }
                     }
                     _ => Target::Named { words, entity_type: entity_type.clone() },
@@ -220,13 +243,41 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
             Found::Nothing { .. } => {}
         }
     }
-    if let Some(target) = (earlier.len() == 1 && clause.inherits)
+    if let Some(target) = ((earlier.len() == 1 && clause.inherits) || clause.elided)
         .then(|| of_earlier(catalogue, earlier, &entity, None, plain))
         .flatten()
     {
         return Pointed::To(vec![target]);
     }
     Pointed::Unclear(format!("Which {entity} do you mean?"), Vec::new())
+}
+
+/// What is known by its name: the one, all of them, or the one that was spoken of lately.
+fn known(found: &Grounded, given: &Given<'_>, entity: &str) -> Pointed {
+    let things = &found.things;
+    if things.len() == 1 || found.all {
+        return Pointed::To(vec![Target::Known { things: things.clone() }]);
+    }
+    let lately: Vec<&Thing> = things
+        .iter()
+        .filter(|thing| given.recent.iter().any(|one| one.entity_type == entity && one.id == thing.id))
+        .collect();
+    if let [only] = lately.as_slice() {
+        return Pointed::To(vec![Target::Known { things: vec![(*only).clone()] }]);
+    }
+    let lately: Vec<Thing> = lately.into_iter().cloned().collect();
+    let things = if lately.is_empty() { things } else { &lately };
+    let value = |thing: &Thing| thing.id.parse::<i64>().map_or_else(|_| json!(thing.id), |number| json!(number));
+    let same = |thing: &Thing| things.iter().filter(|other| other.name == thing.name).count() > 1;
+    let label = |thing: &Thing| match &thing.name {
+        Some(name) if !same(thing) => name.clone(),
+        Some(name) => format!("{name} ({})", thing.id),
+        None => thing.id.clone(),
+    };
+    let options: Vec<Choice> =
+        things.iter().take(OPTIONS).map(|thing| Choice { label: label(thing), value: value(thing) }).collect();
+    let names: Vec<String> = options.iter().map(|choice| format!("\"{}\"", choice.label)).collect();
+    Pointed::Unclear(format!("Which {entity} do you mean: {}?", names.join(", ")), options)
 }
 
 /// Whether the type itself is named.
@@ -335,6 +386,9 @@ pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
             step.also.push(super::types::Need {
                 field: field.clone(),
                 target: match piece.words.parse::<u64>() {
+                    _ if filled.known.contains_key(field) => {
+                        Target::Known { things: filled.known.get(field).cloned().into_iter().collect() }
+                    }
                     Ok(number) => Target::Id { id: json!(number), entity_type: of },
                     Err(_) => Target::Named { words: piece.words.clone(), entity_type: of },
                 },

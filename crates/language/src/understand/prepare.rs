@@ -39,6 +39,18 @@ pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
             found.push(Type { root: root(&name), name, domain, synonyms: BTreeSet::new() });
         }
     }
+    // `list_menu` gives `dishes`: what a list holds is a type, too.
+    for tool in tools.iter().filter(|tool| tool.read_only && !is_free(&tool.input)) {
+        let output = tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
+        let listed = |schema: &Value| schema.get("items").is_some_and(|items| items.get("properties").is_some());
+        for (name, _) in output.into_iter().flatten().filter(|(_, schema)| listed(schema)) {
+            let (name, domain) = (singular(name), tool.domain.clone());
+            let known = found.iter().any(|kind| kind.name == name && kind.domain == domain);
+            if !known && !super::settle::general(&name) && name_words(&name).len() == 1 {
+                found.push(Type { root: root(&name), name, domain, synonyms: BTreeSet::new() });
+            }
+        }
+    }
     found
 }
 
@@ -100,8 +112,15 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
         .and_then(|fields| fields.get("id"))
         .and_then(|id| id.get("description"))
         .and_then(Value::as_str);
-    let owner = owner
-        .and_then(|text| words(text).into_iter().map(|word| singular(&word.lower)).find(|word| here(word)));
+    // "The sign-up's number" is that of a `signup`.
+    let named = own.iter().skip(1).any(|noun| here(noun));
+    let owner = owner.and_then(|text| {
+        let joined = text.replace('-', "").to_lowercase();
+        let whose = |word: &String| joined.contains(&format!("{word}'s")) || joined.contains(&format!("number of the {word}"));
+        let all: Vec<String> = words(text).into_iter().chain(words(&joined)).map(|word| singular(&word.lower)).collect();
+        // "The number on the menu" says less than a name such as `set_dish_availability`.
+        all.iter().find(|word| here(word) && whose(word)).or_else(|| all.iter().find(|word| here(word)).filter(|_| !named)).cloned()
+    });
     let entity = owner.or_else(|| noun.map(|noun| singular(noun)));
     let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
     // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
@@ -139,8 +158,12 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
     let class = match class {
         Some(class) if reads(class) => class,
         Some(class) if !tool.read_only => {
+            // What is cleared or struck is not always gone.
+            let weak = ["clear", "bin", "strike", "kill", "scrap"].iter().any(|word| root(word) == verb);
             if tool.destructive {
                 Class::Delete
+            } else if class == Class::Delete && weak {
+                Class::Update
             } else if class == Class::Create && has_id {
                 Class::Update
             } else if groups.contains("reserve") && !has_id {
@@ -174,8 +197,19 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
             entity.as_deref(),
             has_id,
             tool.read_only,
+            &tool.description,
+            &own,
             &here,
         ));
+    }
+    // `settle_bill(id, table)`: with nothing else that says which one, what belongs to it does.
+    let selected = fields.iter().any(|field| field.role == Role::Selector);
+    if has_id && !selected && class != Class::Create {
+        let belongs = |field: &&mut Known| field.role == Role::Open && !field.required && field.of.is_some();
+        let mut some: Vec<&mut Known> = fields.iter_mut().filter(belongs).collect();
+        if let [only] = some.as_mut_slice() {
+            only.role = Role::Selector;
+        }
     }
     // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
     fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
@@ -241,6 +275,8 @@ fn field(
     entity: Option<&str>,
     has_id: bool,
     read_only: bool,
+    told: &str,
+    own: &[String],
     here: &dyn Fn(&str) -> bool,
 ) -> Known {
     let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -265,12 +301,21 @@ fn field(
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect();
-    let is_title =
-        ["title", "name", "subject", "label", "heading", "headline"].contains(&last) || Some(last) == entity;
+    // "The member: the number or the name": one that is there, whatever the tool is called by.
+    let refers = here(last) && !has_id && !read_only && description.contains("number");
+    let is_title = (["title", "name", "subject", "label", "heading", "headline"].contains(&last)
+        || Some(last) == entity)
+        && !refers;
     let of_type = words
         .iter()
-        .find(|word| here(word) && Some(singular(word).as_str()) != entity)
-        .map(|word| singular(word));
+        .find(|word| here(word) && (refers || Some(singular(word).as_str()) != entity))
+        .map(|word| singular(word))
+        // What the tool itself makes is not there before, nor is what it takes up when it is not known.
+        .filter(|kind| {
+            let made = !read_only && own.iter().skip(1).any(|word| singular(word) == *kind);
+            let added = description.contains("full name") || told.contains("not known yet");
+            refers || (!made && !added)
+        });
     let day = text("format").starts_with("date") || description.contains("YYYY-MM-DD");
     let role = match kind {
         _ if !choices.is_empty() => Role::Choice,
@@ -284,8 +329,8 @@ fn field(
         _ if day => Role::Day,
         _ if text("format") == "time" || description.contains("HH:MM") => Role::Time,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
-        // "What is repaired, when the number is not known": it says which one.
-        _ if has_id && !required && description.contains(" not known") => Role::Selector,
+        // "Words from its subject", "what is repaired, when the number is not known": it says which one.
+        _ if has_id && !required && !fresh && class != Class::Create && selects(description) => Role::Selector,
         _ if is_title && read_only && !has_id && class == Class::Read => Role::Selector,
         _ if is_title => Role::Title,
         _ if last == "email" || text("format") == "email" => Role::Email,
@@ -308,10 +353,12 @@ fn field(
         }
         _ => Role::Open,
     };
+    let meant = choices.iter().map(|choice| meant(choice, &choices, &[description, told])).collect();
     Known {
         role,
         required,
         choices,
+        meant,
         examples: examples(description),
         cues: crate::words::words(description)
             .into_iter()
@@ -328,6 +375,36 @@ fn field(
         name: name.to_owned(),
         words,
     }
+}
+
+/// "Attended when the member came, no-show when the member did not turn up": what is said beside a value, and of no other value.
+fn meant(choice: &str, all: &[String], texts: &[&str]) -> BTreeSet<String> {
+    let names = |segment: &str, choice: &str| {
+        let said: Vec<String> = words(segment).into_iter().map(|word| word.lower).collect();
+        let own = name_words(choice);
+        !own.is_empty() && said.windows(own.len()).any(|window| window == own.as_slice())
+    };
+    let mut found = BTreeSet::new();
+    for segment in texts.iter().flat_map(|text| text.split([',', ';', ':', '.'])).flat_map(|part| part.split(" or ")) {
+        let others = all.iter().filter(|other| *other != choice).any(|other| names(segment, other));
+        if names(segment, choice) && !others {
+            let own: BTreeSet<String> = name_words(choice).iter().map(|word| root(word)).collect();
+            let telling = words(segment).into_iter().filter(|word| !word.stop && word.lower.len() > 2);
+            found.extend(telling.map(|word| root(&word.lower)).filter(|word| !own.contains(word)));
+        }
+    }
+    found
+}
+
+/// Whether a field says which one is meant, where its number is not known.
+fn selects(description: &str) -> bool {
+    let lower = description.to_lowercase();
+    let narrows = lower.starts_with("only ") || lower.starts_with("the new ") || lower.starts_with("a new ");
+    let says = [
+        " not known", "words from", "word from", "part of it", "part of the", "name of the", "'s name", "’s name",
+        "'s title", "is called", "together with", "instead of the number", "'s address", "by name",
+    ];
+    !narrows && says.iter().any(|phrase| lower.contains(phrase))
 }
 
 /// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of them.

@@ -7,11 +7,12 @@
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::lexicon::{is_generic, root, same_field, same_noun, singular};
 use super::text::slip;
-use super::types::{Choice, Lookup, Noticed, Pick, Question, Settled, Step, Target, Why};
+use super::types::{Choice, Lookup, Noticed, Pick, Question, Seen, Settled, Step, Target, Why};
 use super::verbs::Class;
 use crate::words::words;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use steward_domain::DomainName;
 
 /// How deep a result is looked into, and how many things are taken from it.
 const DEEPEST: usize = 6;
@@ -34,9 +35,10 @@ fn target_type<'a>(catalogue: &'a Catalogue, step: &'a Step) -> &'a str {
 /// The read-only tools that give things of a type.
 fn givers<'a>(catalogue: &'a Catalogue, step: &Step, kind: &str) -> Vec<&'a Prepared> {
     let alternatives: Vec<&str> = step.alternatives.iter().map(|(tool, _)| tool.as_str()).collect();
+    let own = catalogue.tools.iter().any(|tool| tool.tool.read_only && tool.entity.as_deref() == Some(kind));
     let may = |tool: &&Prepared| {
         let entity = tool.entity.as_deref().unwrap_or_default();
-        let gives = tool.gives.as_deref() == Some(kind) && !kind.is_empty() && tool.class != Class::List;
+        let gives = tool.gives.as_deref() == Some(kind) && !kind.is_empty() && (tool.class != Class::List || !own);
         tool.tool.read_only
             && tool.tool.domain == step.domain
             && (entity == kind
@@ -86,6 +88,68 @@ pub(super) fn lookups(catalogue: &Catalogue, step: &Step) -> Vec<Lookup> {
         _ => {}
     }
     found
+}
+
+/// What shows all there is in a domain: each type of thing by the tools that need nothing.
+pub(super) fn survey(catalogue: &Catalogue, domain: &DomainName) -> Vec<Lookup> {
+    // What takes a question as it is needs no names.
+    if catalogue.tools.iter().any(|tool| tool.free && tool.tool.domain.as_ref() == Some(domain)) {
+        return Vec::new();
+    }
+    let shows = |tool: &&Prepared| {
+        tool.tool.domain.as_ref() == Some(domain)
+            && tool.tool.read_only
+            && !tool.free
+            && tool.class != Class::Read
+            && tool.fields.iter().all(|field| !field.required)
+    };
+    let lookup = |tool: &Prepared| Lookup { tool: tool.tool.name.clone(), arguments: Map::new() };
+    catalogue.tools.iter().filter(shows).map(lookup).collect()
+}
+
+/// What lookups have shown, each thing once. What is only mentioned inside of something else, without a number of its own, is the thing of that
+/// name which has one.
+pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<Seen> {
+    let mut all: Vec<Seen> = Vec::new();
+    for (lookup, result) in shown {
+        let domain = catalogue.tool(&lookup.tool).and_then(|tool| tool.tool.domain.clone());
+        for thing in notice(catalogue, &lookup.tool, result) {
+            let same = |known: &Seen| {
+                known.domain == domain && known.thing.entity_type == thing.entity_type && known.thing.id == thing.id
+            };
+            if !all.iter().any(same) {
+                all.push(Seen { domain: domain.clone(), by: lookup.tool.clone(), thing });
+            }
+        }
+    }
+    let by_name = |seen: &Seen| seen.thing.name.as_deref() == seen.thing.id.as_str();
+    let named: Vec<(Option<DomainName>, String, Option<String>)> = all
+        .iter()
+        .filter(|seen| !by_name(seen))
+        .map(|seen| (seen.domain.clone(), seen.thing.entity_type.clone(), seen.thing.name.clone()))
+        .collect();
+    all.retain(|seen| {
+        !by_name(seen) || !named.contains(&(seen.domain.clone(), seen.thing.entity_type.clone(), seen.thing.name.clone()))
+    });
+    all
+}
+
+/// What a lookup settles: a tool that shows one thing by these very words has found it.
+pub(super) fn settle_by(catalogue: &Catalogue, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
+    let settled = settle(catalogue, 0, step, seen);
+    let (Settled::Missing { .. }, Some(Target::Named { words, entity_type })) = (&settled, &step.target) else {
+        return settled;
+    };
+    let asked = catalogue.tool(&lookup.tool).filter(|tool| tool.class == Class::Read);
+    let by_words = asked.and_then(|tool| tool.field(Role::Selector)).is_some_and(|field| {
+        lookup.arguments.len() == 1 && lookup.arguments.get(&field.name).and_then(Value::as_str) == Some(words)
+    });
+    let own: Vec<&Noticed> =
+        seen.iter().filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type).collect();
+    match own.as_slice() {
+        [only] if by_words => Settled::Found { things: vec![(*only).clone()] },
+        _ => settled,
+    }
 }
 
 /// Those that need nothing give all there is.
@@ -383,7 +447,7 @@ fn look(
 }
 
 /// Names of lists that say nothing of what is in them.
-fn general(name: &str) -> bool {
+pub(super) fn general(name: &str) -> bool {
     ["item", "result", "data", "row", "record", "entry", "value", "match", "hit", "list", "content"]
         .contains(&name)
 }

@@ -1,17 +1,17 @@
 //! Steps: one call each, with what it acts on and what is still missing.
 
-use super::catalogue::{Catalogue, Role};
+use super::catalogue::{Catalogue, Prepared, Role};
 use super::choose::Candidate;
-use super::fill::fill;
-use super::lexicon::plural;
+use super::fill::{Said, fill};
+use super::lexicon::{plural, root, singular};
 use super::plan::Read;
 use super::point::{self, Pointed, Scene};
 use super::text::Text;
 use super::types::{Act, Argument, Choice, Need, Pick, Question, Step, Target, Why};
-use super::values::When;
 use super::verbs::Class;
 use super::wish::Clause;
 use crate::skill::sure;
+use crate::words::{is_stop, name_words};
 use serde_json::json;
 use steward_domain::IntentKind;
 
@@ -30,6 +30,20 @@ fn intent(class: Class) -> IntentKind {
         Class::Update => IntentKind::Update,
         Class::Delete => IntentKind::Delete,
     }
+}
+
+/// To report, record or answer something makes a report, a record or an answer, whatever it belongs to.
+fn makes(tool: &Prepared) -> bool {
+    let has = |groups: &[&str]| groups.iter().any(|group| tool.groups.contains(group));
+    // To record a mileage sets it; to record a payment makes one.
+    let sets = |noun: &str| {
+        tool.fields.iter().any(|field| field.role == Role::Number && field.words.iter().any(|word| root(word) == root(noun)))
+    };
+    let bare = tool.tool.name.rsplit('.').next().unwrap_or_default();
+    let of_its_own = name_words(bare).iter().skip(1).any(|noun| {
+        tool.entity.as_deref() != Some(singular(noun).as_str()) && !is_stop(noun) && noun.len() > 2 && !sets(noun)
+    });
+    tool.class == Class::Update && (has(&["report", "reply", "enrol"]) || (has(&["log", "create"]) && of_its_own))
 }
 
 pub(super) fn base_step(
@@ -68,8 +82,7 @@ pub(super) fn base_step(
         act: Act::Call { tool: tool.map(|tool| tool.tool.name.clone()).unwrap_or_default() },
         said: text.slice(start, end).to_owned(),
         intent: tool.map(|tool| {
-            // To report something of a thing makes the report.
-            if tool.groups.contains("report") { IntentKind::Create } else { intent(tool.class) }
+            if makes(tool) { IntentKind::Create } else { intent(tool.class) }
         }),
         confidence: share(best.score),
         arguments: best.filled.arguments.clone(),
@@ -87,14 +100,13 @@ pub(super) fn base_step(
 
 /// "Delete all done tasks" lists them first.
 pub(super) fn all_of(
-    catalogue: &Catalogue,
-    text: &Text,
+    said: &Said<'_>,
     clause: &Clause,
     found: &[Candidate],
     best: &Candidate,
-    days: &[When],
     earlier: &[Step],
 ) -> Option<Vec<Step>> {
+    let Said { text, catalogue, .. } = *said;
     let tool = catalogue.tools.get(best.at)?;
     if tool.tool.read_only || tool.target().is_none() || best.filled.id.is_some() || clause.inherits {
         return None;
@@ -118,7 +130,7 @@ pub(super) fn all_of(
     let lists = |candidate: &&Candidate| {
         catalogue.tools.get(candidate.at).is_some_and(|other| {
             other.tool.read_only
-                && other.class == Class::List
+                && matches!(other.class, Class::List | Class::Search)
                 && other.entity == tool.entity
                 && other.tool.domain == tool.tool.domain
         })
@@ -126,7 +138,7 @@ pub(super) fn all_of(
     let list = found.iter().find(lists)?;
     let lister = catalogue.tools.get(list.at)?;
     let cue = clause.cues.iter().find(|cue| cue.class == Some(tool.class));
-    let filled = fill(text, catalogue, lister, clause, cue, days);
+    let filled = fill(said, lister, clause, cue);
     if filled.left > 0 && !all {
         return None;
     }

@@ -82,6 +82,17 @@ impl Text {
         }
     }
 
+    /// Two words as one.
+    pub(super) fn join(&mut self, start: usize, end: usize, word: &str) {
+        self.tokens.retain(|token| token.start <= start || token.end > end || token.start >= end);
+        if let Some(token) = self.tokens.iter_mut().find(|token| token.start == start) {
+            token.end = end;
+            token.root = root(word);
+            word.clone_into(&mut token.lower);
+            token.stop = false;
+        }
+    }
+
     /// Where the wish begins and ends between two places, without what is only said to be polite.
     pub(super) fn trimmed(&self, start: usize, end: usize) -> (usize, usize) {
         let piece = self.plain.get(start..end).unwrap_or_default();

@@ -39,6 +39,19 @@ pub struct Given<'a> {
     pub pending: Option<&'a Pending>,
     /// The steps of the turn before, for "what about Texas?" and "and the open ones?".
     pub before: &'a [Step],
+    /// What tools have shown to be there, so that names are known when they are said. Nothing when nobody looked.
+    pub world: &'a [Seen],
+}
+
+/// Something that is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The domain whose tool has shown it.
+    pub domain: Option<DomainName>,
+    /// That tool, by its name in the registry.
+    pub by: String,
+    /// What it is.
+    pub thing: Noticed,
 }
 
 /// A question that waits for an answer, with the understanding that it came from.

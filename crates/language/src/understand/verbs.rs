@@ -58,6 +58,8 @@ const GROUPS: &[(&str, Class, &str)] = &[
     ("start", Update, "start begin launch run activate enable"),
     ("stop", Update, "stop end halt terminate deactivate disable pause suspend"),
     ("send", Create, "send mail email forward deliver dispatch message"),
+    ("enrol", Create, "enrol enroll subscribe admit"),
+    ("reply", Create, "reply answer respond"),
     ("pay", Update, "pay settle charge"),
     ("refund", Update, "refund reimburse"),
     ("order", Create, "order buy purchase"),
@@ -157,6 +159,12 @@ pub(super) fn verb_groups(root: &str) -> &'static [(&'static str, Class)] {
     VERBS.get(root).map_or(&[], Vec::as_slice)
 }
 
+/// Whether a verb, by its root, only makes, shows, changes or deletes.
+pub(super) fn is_plain_verb(root: &str) -> bool {
+    let plain = ["create", "read", "list", "search", "update", "delete"];
+    verb_groups(root).iter().any(|(group, _)| plain.contains(group))
+}
+
 /// Every verb as it is written, for mending misspellings.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, _, verbs)| verbs.split(' '))
@@ -249,6 +257,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ),
     ("read", 4.0, r"(?P<a>\b(?:call|pull|bring)) .*?(?P<b>\bup$)"),
     ("read", 4.0, r"\b(?:pull|bring) up\b"),
+    ("read", 3.6, r"^(?P<a>(?:i|we) (?:need|want|would like|require)) (?:to (?:know|see) )?(?:the|his|her|their|its|\w+(?: \w+)?['’]s) "),
     ("read", 3.5, r"^(?:when|where|how|why|who) (?:is|was|are|were|did|does|do|much|long|old|far|big)\b"),
     (
         "read",

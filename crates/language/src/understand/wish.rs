@@ -32,6 +32,8 @@ pub(super) struct Clause {
     pub(super) earlier: bool,
     /// Whether it asks.
     pub(super) asks: bool,
+    /// Whether it goes on about what the one before was about: "and can go home now".
+    pub(super) elided: bool,
 }
 
 /// The weight from which a cue opens a wish by itself.
@@ -64,7 +66,7 @@ static WHETHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// "When is it due back": a question about what is, whatever verb stands in it.
 static WONDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"^(?:when|where|who|how (?:many|much|long|far|old)) (?:is|are|was|were|has|have|does|did|do)\b",
+        r"^(?:(?:when|where|who|how (?:many|much|long|far|old)|what|which(?: \w+)?) (?:is|are|was|were|has|have|does|did|do|will)|who(?:'s|’s)|what(?:'s|’s)|when(?:'s|’s)|where(?:'s|’s))\b",
     )
     .ok()
 });
@@ -103,15 +105,17 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     }
     let mut found: Vec<(Clause, Joint)> = Vec::new();
     for (start, end, joint) in pieces(text) {
-        let next = clause(text, catalogue, start, end);
+        let mut next = clause(text, catalogue, start, end);
         let Some((last, _)) = found.last_mut() else {
             found.push((next, joint));
             continue;
         };
         let spoken = text.plain.get(last.start..start).unwrap_or_default();
         let after_colon = spoken.contains(": ");
-        let opens = opens(text, catalogue, &next);
-        let had = strength(last) >= OPENS;
+        let told = tells(text, last.start, last.end);
+        next.elided = told && is(&GOES_ON, text.plain.get(start..end).unwrap_or_default());
+        let opens = opens(text, catalogue, &next) || (told && (tells(text, start, end) || next.elided));
+        let had = strength(last) >= OPENS || told;
         let back = points_back(text.plain.get(start..end).unwrap_or_default());
         let strong = |cue: &&Cue| cue.weight >= 3.5;
         let same = last
@@ -119,7 +123,12 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             .iter()
             .filter(strong)
             .any(|cue| next.cues.iter().filter(strong).any(|other| other.group == cue.group));
+        // "Coco isn't coming, please cancel": the wish says nothing of its own.
+        let bare = told && strength(&next) >= OPENS && empty(text, &next);
         let split = match joint {
+            Joint::Comma | Joint::And | Joint::Hard if bare => false,
+            // "Register a new member, please. Viktor Dahl, off-peak": what is added has no wish of its own.
+            Joint::Hard if had && !back && strength(&next) < 1.0 && !says(text.plain.get(start..end).unwrap_or_default()) => false,
             // What comes first only says what it is about.
             Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
             Joint::Hard | Joint::Then => true,
@@ -139,7 +148,7 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             // The wish that was found last counts; what stood before it said what it is about.
             if after_colon {
                 // What stands behind a colon is data.
-            } else if strength(last) < STATED && strength(&next) > 3.5 {
+            } else if bare || (strength(last) < STATED && strength(&next) > 3.5) {
                 last.cues = next.cues;
             } else if opens || !had {
                 last.cues.extend(next.cues);
@@ -159,6 +168,43 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     }
     clauses.retain(|clause| !text.plain.get(clause.start..clause.end).unwrap_or_default().trim().is_empty());
     clauses
+}
+
+/// Whether nothing but a verb and what points back is said.
+fn empty(text: &Text, clause: &Clause) -> bool {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let used = |token: &Token| clause.cues.iter().flat_map(|cue| &cue.spans).any(|(from, to)| *from <= token.start && token.end <= *to);
+    let inside = text.tokens.iter().filter(|token| token.start >= start && token.end <= end);
+    inside.filter(|token| !token.stop && !used(token)).count() == 0
+}
+
+static GOES_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:has|have|is|are|was|were|can|will|wants|needs|should|would like) (?:now |just |already )?\w").ok()
+});
+
+/// "Dana Brook paid 1150": somebody or something that is named, and what it did or is.
+fn tells(text: &Text, start: usize, end: usize) -> bool {
+    let (start, end) = text.trimmed(start, end);
+    let tokens: Vec<&Token> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let article = tokens.first().is_some_and(|token| ["the", "my", "our"].contains(&token.lower.as_str()));
+    let named = tokens.iter().take_while(|token| token.capital && !token.quoted).count();
+    let after = if article { 2..5 } else { named..named + 1 };
+    let verb = |token: &&Token| {
+        !token.quoted
+            && !token.capital
+            && (["is", "are", "was", "were", "has", "have", "had", "will", "can", "takes", "gets", "wants", "needs", "came", "left", "paid", "didn't", "isn't", "won't", "never"]
+                .contains(&token.lower.as_str())
+                || (token.lower.ends_with("ed") && token.root != token.lower))
+    };
+    (article || named > 0) && after.into_iter().any(|at| tokens.get(at).is_some_and(verb))
+}
+
+/// Whether words are a whole sentence: something is said of something.
+fn says(plain: &str) -> bool {
+    static SAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\b(?:is|are|was|were|am|has|have|had|does|do|did|can|could|will|would|should|must|may|wants?|needs?)\b|['’](?:s|re|ve|ll|d|m) |n['’]t\b").ok()
+    });
+    is(&SAYS, plain) || plain.split_whitespace().count() < 2
 }
 
 /// Whether a value stands before what it is for: "7 km for the scooter".
@@ -267,9 +313,11 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         }
     }
     let listed = |word: &str| super::lexicon::plural(word) && !catalogue.types_of(word).is_empty();
-    // "Notes with the tag work": a noun in the plural at the head asks to see them.
-    if tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
-        push(&mut cues, "list", 3.0, &[]);
+    // "Notes with the tag work", "open tickets": a noun in the plural at the head asks to see them, also with one of a list of values before it.
+    let value = tokens.first().is_some_and(|head| !head.quoted && catalogue.listed.contains(&head.lower))
+        && tokens.get(1).is_some_and(|next| !next.quoted && listed(&next.lower));
+    if value || tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
+        push(&mut cues, "list", if value { 4.0 } else { 3.0 }, &[]);
     } else if let Some(head) =
         tokens.first().filter(|head| !head.quoted && !names(catalogue, head, tokens.get(1).copied()))
     {
@@ -339,7 +387,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         }
     }
     let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
-    Clause { start: from, end: to, cues, inherits: false, earlier: false, asks }
+    Clause { start: from, end: to, cues, inherits: false, earlier: false, asks, elided: false }
 }
 
 /// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no verb.

@@ -129,7 +129,7 @@ fn shop() -> Reader {
 }
 
 fn given<'a>(recent: &'a [Recent], pending: Option<&'a Pending>, before: &'a [Step]) -> Given<'a> {
-    Given { today: "2026-03-02".parse().unwrap(), recent, pending, before }
+    Given { today: "2026-03-02".parse().unwrap(), recent, pending, before, world: &[] }
 }
 
 fn say(reader: &Reader, said: &str) -> Understood {

@@ -2,12 +2,13 @@
 //!
 //! Invariant: what one server said and another is told is labelled untrusted. Policy decides what that means.
 
+use super::Talker;
 use super::carry::{Ended, Found, Work};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use steward_domain::Timestamp;
-use steward_language::understand::{Noticed, Step, Target};
+use steward_language::understand::{Noticed, Seen, Step, Target, Thing};
 use steward_policy::{Approval, Provenance};
 use steward_tools::call::{Receipt, Request};
 use steward_tools::{Context, Error, Output, Registered};
@@ -83,14 +84,27 @@ impl Work<'_> {
         }
         request.context = Context::within(self.talker.limits.call.min(self.left().saturating_sub(GRACE)));
         let at = house.clock.now();
-        let result = match self.talker.toolbox.call(&request).await {
-            Ok(receipt) => Ok(receipt),
-            Err(crate::Error::Tools(error)) => Err(error),
-            Err(other) => {
-                Err(Error::Failed { tool: tool.to_owned(), message: other.to_string(), transient: false })
-            }
-        };
+        let result = self.talker.through_the_desk(&request).await;
         Call { tool: tool.to_owned(), arguments, at, result }
+    }
+
+    /// What showed that a thing is there, when that was this server.
+    pub(super) fn shown_by(&self, thing: &Thing, server: &str) -> Option<&Seen> {
+        self.world.iter().find(|seen| {
+            seen.thing.entity_type == thing.entity_type
+                && seen.thing.id_text() == thing.id
+                && server_of(&seen.by) == server
+        })
+    }
+}
+
+impl Talker {
+    /// One call, with what went wrong as the tools' own errors.
+    pub(super) async fn through_the_desk(&self, request: &Request) -> std::result::Result<Receipt, Error> {
+        self.toolbox.call(request).await.map_err(|error| match error {
+            crate::Error::Tools(error) => error,
+            other => Error::Failed { tool: request.tool.clone(), message: other.to_string(), transient: false },
+        })
     }
 }
 
@@ -138,7 +152,9 @@ fn provenance(
     let home = server_of(tool);
     let foreign = match &step.target {
         Some(Target::Known { things }) => {
-            things.iter().any(|thing| work.memory.server(&thing.entity_type, &thing.id) != Some(home))
+            things.iter().any(|thing| {
+                work.memory.server(&thing.entity_type, &thing.id) != Some(home) && work.shown_by(thing, home).is_none()
+            })
         }
         Some(Target::OfStep { step: before, .. }) => {
             work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)

@@ -14,7 +14,7 @@ use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, Label, ResponseStatus, TaskId};
 use steward_language::answer::{Table, Told, tell};
 use steward_language::skill::{Humane, Remedy, humanise};
-use steward_language::understand::{Act, Kind, Noticed, Pending, Question, Reader, Step, Target, Understood};
+use steward_language::understand::{Act, Kind, Noticed, Pending, Question, Reader, Seen, Step, Target, Understood};
 use steward_language::words::name_words;
 use steward_tools::Error;
 
@@ -27,6 +27,8 @@ pub(super) struct Work<'a> {
     pub(super) reader: &'a Reader,
     pub(super) turn: &'a Turn,
     pub(super) memory: &'a Memory,
+    /// What tools have shown to be there before it was read.
+    pub(super) world: &'a [Seen],
     pub(super) data: &'a [String],
     /// Everything that is to be done in this turn.
     pub(super) steps: &'a [Step],

@@ -23,9 +23,13 @@ const INTENTS: usize = 80;
 const ENTITIES: usize = 10;
 
 impl Talker {
-    /// What a message means, with a model's help where that is of use.
-    pub(super) async fn read(&self, opened: &Opened) -> Result<(Understood, bool)> {
-        let first = about_data(opened, understand(opened, self.house()).await?);
+    /// What a message means, without anybody's help.
+    pub(super) async fn first(&self, opened: &Opened) -> Result<Understood> {
+        Ok(about_data(opened, understand(opened, self.house()).await?))
+    }
+
+    /// The same with a model's help where that is of use.
+    pub(super) async fn consulted(&self, opened: &Opened, first: Understood) -> Result<(Understood, bool)> {
         if sure(&first, &opened.turn.said) {
             return Ok((first, false));
         }

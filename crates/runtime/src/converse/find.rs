@@ -1,6 +1,6 @@
 //! Whether what is meant exists, seen through tools only: S4's validation.
 
-use super::call::{Call, value_of};
+use super::call::{Call, server_of, value_of};
 use super::carry::{Came, Ended, Found, Work, failed};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -46,15 +46,27 @@ impl Work<'_> {
                 if let Settled::Missing { text, .. } = self.reader.settle(step, &[]) {
                     return Err(Came::NotFound(text));
                 }
-                return Ok(things
+                let server = step.tool().map(server_of).unwrap_or_default();
+                let found: Vec<Noticed> = things
                     .iter()
-                    .map(|thing| Noticed {
-                        entity_type: thing.entity_type.clone(),
-                        id: thing.id.clone().into(),
-                        name: thing.name.clone(),
-                        attributes: BTreeMap::new(),
+                    .map(|thing| match self.shown_by(thing, server) {
+                        Some(seen) => seen.thing.clone(),
+                        None => Noticed {
+                            entity_type: thing.entity_type.clone(),
+                            id: thing.id.clone().into(),
+                            name: thing.name.clone(),
+                            attributes: BTreeMap::new(),
+                        },
                     })
-                    .collect());
+                    .collect();
+                // What was seen to be there before the words were read is a check like any other.
+                let shown = things.iter().filter_map(|thing| self.shown_by(thing, server));
+                let tools: Vec<ToolName> = shown.filter_map(|seen| seen.by.parse().ok()).collect();
+                if !tools.is_empty() {
+                    let came = Looked::Settled(Settled::Found { things: found.clone() });
+                    ended.checks.push(checked(step, tools, &came));
+                }
+                return Ok(found);
             }
             Some(Target::OfStep { step: before, pick, .. }) => {
                 let seen = given.get(before).map(|found| found.noticed.as_slice()).unwrap_or_default();
@@ -101,7 +113,7 @@ impl Work<'_> {
                 }
             };
             tools.extend(lookup.tool.parse::<ToolName>().ok());
-            let settled = self.reader.settle(step, &seen);
+            let settled = self.reader.settle_by(step, &lookup, &seen);
             *known = seen;
             let missing = matches!(settled, Settled::Missing { .. });
             last = Some(Looked::Settled(settled));

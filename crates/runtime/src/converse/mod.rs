@@ -17,6 +17,7 @@ mod confirm;
 mod consult;
 mod ending;
 mod find;
+mod look;
 mod memory;
 mod readers;
 mod reply;
@@ -34,7 +35,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::{ArtifactKind, ConversationId, EventType, TaskId};
-use steward_language::understand::{Answered, Given, Kind, Reader, Understood};
+use steward_language::understand::{Answered, Given, Kind, Reader, Seen, Understood};
 use steward_policy::Caller;
 use tokio_util::sync::CancellationToken;
 
@@ -103,6 +104,8 @@ struct Opened {
     /// The data that it may be about: what was brought along now, or before.
     data: Vec<String>,
     reader: Arc<Reader>,
+    /// What tools have shown to be there, where names were said.
+    world: Arc<Vec<Seen>>,
     /// When it came, on the monotonic clock.
     began: Duration,
 }
@@ -150,11 +153,14 @@ impl Talker {
 
     /// Whether what a message acts on exists: each target is looked up by tools that change nothing, and nothing else is called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
-        let opened = self.open(turn).await?;
-        let understood = understand(&opened, self.house()).await?;
+        let mut opened = self.open(turn).await?;
+        let mut understood = understand(&opened, self.house()).await?;
         let mut record = Record::new(self.house(), turn.caller.user.clone())?;
         record.begin(&opened.turn.said, "validation")?;
         record.flush().await?;
+        if self.look_around(&mut opened, &understood, record.task).await {
+            understood = understand(&opened, self.house()).await?;
+        }
         let work = self.work(&opened, &understood, false, record.task, &|_| {});
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
@@ -197,7 +203,7 @@ impl Talker {
         let memory = Memory::open(self.house(), &turn).await?;
         let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
         let reader = self.reader(&turn.caller, &data).await?;
-        Ok(Opened { turn, memory, data, reader, began })
+        Ok(Opened { turn, memory, data, reader, world: Arc::default(), began })
     }
 
     fn work<'a>(
@@ -208,20 +214,31 @@ impl Talker {
         task: TaskId,
         watch: Watch<'a>,
     ) -> carry::Work<'a> {
-        let Opened { turn, memory, data, reader, began } = opened;
+        let Opened { turn, memory, data, reader, world, began } = opened;
         let (steps, began) = (&understood.steps, *began);
-        carry::Work { talker: self, reader, turn, memory, data, steps, reworded, task, began, watch }
+        carry::Work { talker: self, reader, turn, memory, world, data, steps, reworded, task, began, watch }
     }
 
     async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
         let house = self.house();
-        let opened = self.open(turn).await?;
+        let mut opened = self.open(turn).await?;
+        let mut record = Record::new(house, opened.turn.caller.user.clone())?;
+        record.begin(&opened.turn.said, "orchestrator")?;
+        let first = self.first(&opened).await?;
+        let looks = look::worth(&opened, &first);
+        if looks {
+            // Nothing leaves this process before what led to it is on disk.
+            note(&mut record, &opened.turn, &first, false)?;
+            record.flush().await?;
+        }
+        let seen = looks && self.look_around(&mut opened, &first, record.task).await;
+        let first = if seen { self.first(&opened).await? } else { first };
         let Opened { turn, memory, .. } = &opened;
-        let mut record = Record::new(house, turn.caller.user.clone())?;
-        record.begin(&turn.said, "orchestrator")?;
         let mut agents = Agents::new(house, &turn.caller.user, memory.id);
-        let (understood, reworded) = self.read(&opened).await?;
-        note(&mut record, turn, &understood, reworded)?;
+        let (understood, reworded) = self.consulted(&opened, first).await?;
+        if seen || reworded || !looks {
+            note(&mut record, turn, &understood, reworded)?;
+        }
         agents.understood(turn, &understood, memory)?;
         if let Some(new) = memory.begin(house, turn, &understood)? {
             record.change(new);
@@ -329,9 +346,11 @@ async fn act(
 async fn understand(opened: &Opened, house: &House) -> Result<Understood> {
     let (reader, said, memory) = (opened.reader.clone(), opened.turn.said.clone(), &opened.memory);
     let (recent, pending, before) = (memory.recent.clone(), memory.pending.clone(), memory.before.clone());
+    let world = opened.world.clone();
     let today = house.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
-        let given = Given { today, recent: &recent, pending: pending.as_ref(), before: &before };
+        let given =
+            Given { today, recent: &recent, pending: pending.as_ref(), before: &before, world: &world };
         reader.understand(&said, &given)
     });
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))

@@ -90,8 +90,10 @@ impl Filler<'_> {
             let own = self.tool.class == Class::Update
                 && self.tool.target().is_some()
                 && !["to", "for", "at"].contains(&word.as_str());
+            let seen = |of: &String| self.ground.world.iter().any(|seen| seen.thing.entity_type == *of);
             let named = |field: &&Known| {
-                field.of.is_some()
+                // Where it is known what there is, what bears such a name has its place already.
+                field.of.as_ref().is_some_and(|of| !seen(of))
                     && !own
                     && ["with", "at", "from", "for", "of", "to", "by", "in"].contains(&word.as_str())
             };
@@ -221,6 +223,10 @@ impl Filler<'_> {
         else {
             return;
         };
+        // Where it is known what there is, names have their places already.
+        if self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref()) {
+            return;
+        }
         let person = field.of.as_deref().is_some_and(is_person);
         let Some(from) = (0..self.tokens.len()).find(|at| {
             self.telling(*at)

@@ -3,20 +3,24 @@
 //! Invariant: each value is a piece of what was said, or follows from it by a rule that is named in its reason. A word is used once.
 
 mod around;
+mod ground;
 mod named;
 mod rest;
 mod told;
 mod typed;
 
 use super::catalogue::{Catalogue, Known, Prepared, Role};
+use super::ground::Ground;
 use super::lexicon::{is_generic, plural};
 use super::text::{Quote, Text, Token};
-use super::types::Argument;
-use super::values::When;
+use super::types::{Argument, Thing};
+use super::values::{When, days};
 use super::verbs::Class;
 use super::wish::{Clause, Cue};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+pub(super) use ground::Grounded;
 
 /// A piece of the clause.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,13 +38,24 @@ pub(super) struct Filled {
     pub(super) id: Option<(Value, usize, usize)>,
     /// The words for what it acts on.
     pub(super) target: Option<Piece>,
+    /// What it acts on, where its name is known.
+    pub(super) grounded: Option<Grounded>,
+    /// How many known names became values, and how many could not be made anything of.
+    pub(super) placed: usize,
+    /// Whether one of them was more than a single word of a longer name.
+    pub(super) firm: bool,
+    pub(super) unplaced: usize,
     /// Values that name things of other types.
     pub(super) refs: Vec<(String, Piece)>,
+    /// Those of them that are known to be there, by the field.
+    pub(super) known: BTreeMap<String, Thing>,
     pub(super) missing: Vec<String>,
     /// Telling words that nothing was made of.
     pub(super) left: usize,
     /// What speaks for the tool by its fields.
     pub(super) evidence: f32,
+    /// How many words went into a text only because one was needed.
+    pub(super) absorbed: usize,
     /// How many fields got a value that is to be set.
     pub(super) set: usize,
 }
@@ -51,9 +66,20 @@ const DETERMINERS: &[&str] = &[
     "the", "a", "an", "my", "our", "this", "that", "its", "his", "her", "their", "your", "some", "any", "all",
 ];
 
+/// What was said, with what is known of it before any tool is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) text: &'a Text,
+    pub(super) catalogue: &'a Catalogue,
+    pub(super) days: &'a [When],
+    pub(super) ground: &'a Ground<'a>,
+}
+
 pub(super) struct Filler<'a> {
     text: &'a Text,
     catalogue: &'a Catalogue,
+    ground: &'a Ground<'a>,
+    days: &'a [When],
     tool: &'a Prepared,
     tokens: Vec<&'a Token>,
     used: Vec<bool>,
@@ -68,14 +94,8 @@ pub(super) struct Filler<'a> {
 }
 
 /// Fills the fields of a tool from a clause, with the cue that the tool was chosen by.
-pub(super) fn fill(
-    text: &Text,
-    catalogue: &Catalogue,
-    tool: &Prepared,
-    clause: &Clause,
-    cue: Option<&Cue>,
-    days: &[When],
-) -> Filled {
+pub(super) fn fill(said: &Said<'_>, tool: &Prepared, clause: &Clause, cue: Option<&Cue>) -> Filled {
+    let Said { text, catalogue, days, ground } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let tokens: Vec<&Token> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
@@ -84,6 +104,8 @@ pub(super) fn fill(
     let mut filler = Filler {
         text,
         catalogue,
+        ground,
+        days,
         tool,
         tokens,
         used,
@@ -111,6 +133,8 @@ pub(super) fn fill(
     filler.addresses();
     filler.times();
     filler.id();
+    filler.grounded();
+    filler.coded();
     filler.days(days);
     filler.choices();
     filler.flags();
@@ -123,8 +147,23 @@ pub(super) fn fill(
     filler.numbered();
     filler.prepositions();
     filler.modifiers();
+    filler.names_left();
+    filler.needed_text();
     filler.rest();
+    filler.strangers();
     filler.finish()
+}
+
+/// The same where names are not looked for: what answers a question, or goes on with a step.
+pub(super) fn fill_alone(
+    text: &Text,
+    catalogue: &Catalogue,
+    tool: &Prepared,
+    clause: &Clause,
+    today: chrono::NaiveDate,
+) -> Filled {
+    let (days, ground) = (days(text, today), Ground::default());
+    fill(&Said { text, catalogue, days: &days, ground: &ground }, tool, clause, None)
 }
 
 impl<'a> Filler<'a> {

@@ -5,6 +5,7 @@ use crate::understand::catalogue::{Known, Role};
 use crate::understand::lexicon::{root, same_field};
 use crate::understand::text::Quote;
 use crate::understand::verbs::Class;
+use crate::words::name_words;
 use serde_json::json;
 
 impl Filler<'_> {
@@ -71,6 +72,15 @@ impl Filler<'_> {
             let token = self.tokens.get(before)?;
             let telling = !token.stop && !PREPOSITIONS.contains(&token.lower.as_str());
             let to = self.find_to(at);
+            let made = !self.tool.tool.read_only
+                && field.role == Role::Open
+                && name_words(self.tool.tool.name.rsplit('.').next().unwrap_or_default())
+                    .iter()
+                    .skip(1)
+                    .any(|word| field.words.contains(word));
+            if telling && made && before.checked_sub(1).is_some_and(determined) {
+                return Some((before, at));
+            }
             if telling
                 && before.checked_sub(1).is_some_and(determined)
                 && to.is_none()
@@ -165,6 +175,7 @@ impl Filler<'_> {
                     1.2,
                 );
             } else if self.tool.target().is_some() && self.out.target.is_none() {
+                self.out.evidence += 0.6;
                 self.out.target = Some(piece);
             } else {
                 self.out.left += 1;

@@ -54,7 +54,8 @@ impl Filler<'_> {
         }
         if let Some(field) = self.open(Role::Title).filter(|_| create) {
             self.first_type();
-            let place = self.longest(false).map(|(from, to)| self.proper(from, to));
+            let name = if self.bears_names(field) && !self.ground.world.is_empty() { self.free_name(false, false) } else { None };
+            let place = name.or_else(|| self.longest(false).map(|(from, to)| self.proper(from, to)));
             if let Some((from, to)) = place
                 && let Some(piece) = self.piece(self.with_article(from), to)
             {
@@ -73,7 +74,12 @@ impl Filler<'_> {
             self.open(Role::Long).filter(|field| !field.required && create && self.has_title())
         {
             self.first_type();
-            if let Some((from, to)) = self.longest(true)
+            // "To the waffle recipe" is where something goes, and no text.
+            let goes = |from: usize| {
+                let before = self.with_article(from).checked_sub(1).map_or("", |at| self.lower(at));
+                self.with_article(from) < from && ["to", "into", "onto", "on", "from"].contains(&before)
+            };
+            if let Some((from, to)) = self.longest(true).filter(|(from, _)| !goes(*from))
                 && let Some(piece) = self.piece(self.with_article(from), to)
             {
                 self.put(
@@ -144,7 +150,11 @@ impl Filler<'_> {
             if let Some(field) = open.first() {
                 self.required_open(field);
             }
-            if let Some((from, to)) = self.longest(false) {
+            // Where it is known what there is, what is written as a name and is not there goes before other words.
+            let stranger = if self.ground.world.is_empty() { None } else { self.free_name(false, false) };
+            if let Some((from, to)) = stranger.filter(|_| self.out.grounded.is_none()) {
+                self.out.target = self.piece(from, to);
+            } else if let Some((from, to)) = self.longest(false).filter(|_| self.out.grounded.is_none()) {
                 self.out.target = self.piece(from, self.name_ends(from, to));
             }
             self.is_said();

@@ -100,16 +100,22 @@ impl Filler<'_> {
             let Some(token) = self.tokens.get(at).filter(|token| !token.quoted) else { continue };
             let hash = self.text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
             let before = at.checked_sub(1).map(|at| self.lower(at).to_owned()).unwrap_or_default();
+            // "Bookings for room 201": the number of a room is no number of a booking.
+            let kinds = self.catalogue.types_of(&before);
+            let own = |name: &str| self.tool.entity.as_deref() == Some(name);
             let named = ["number", "no", "nr", "id"].contains(&before.as_str())
-                || !self.catalogue.types_of(&before).is_empty();
+                || kinds.iter().any(|kind| own(&kind.name))
+                || (!kinds.is_empty() && !self.tool.fields.iter().any(|field| field.of.as_ref().is_some_and(|of| kinds.iter().any(|kind| kind.name == *of))) && kinds.iter().all(|kind| kind.domain != self.tool.tool.domain));
             let alone = self.text.plain.get(self.start..token.start).is_some_and(|piece| {
                 piece.split_whitespace().all(|word| {
                     ["tick", "off", "check", "and", "then", "delete", "open", "show", "complete", "first"]
                         .contains(&word)
                 })
             });
-            // "9400 km" is an amount.
-            let alone = alone && unit(self.lower(at + 1)).is_none();
+            // "9400 km" is an amount; where it is known what there is, a number is that of something only when there is such a thing.
+            let entity = self.tool.entity.as_deref().unwrap_or_default();
+            let seen = self.ground.world.iter().any(|seen| seen.thing.entity_type == entity);
+            let alone = alone && unit(self.lower(at + 1)).is_none() && (!seen || at + 1 == self.tokens.len());
             let number = token.lower.parse::<u64>().ok();
             let coded =
                 whole.then_some(()).is_none() && token.lower.chars().any(|c| c.is_ascii_digit()) && named;
@@ -198,6 +204,7 @@ impl Filler<'_> {
                     let Some((length, own)) = choice_at(&self.tokens, at, choice) else { continue };
                     // A verb that opens the wish may say the value itself: "reopen", "note for Ann".
                     let spoken = at == 0
+                        && !choice.starts_with(char::is_uppercase)
                         && (!own || (self.tool.class == Class::Create && !titled))
                         && !self.tool.tool.read_only;
                     if !spoken && (at..at + length).any(|at| self.is_used(at)) {
@@ -210,9 +217,13 @@ impl Filler<'_> {
                     let before = at.checked_sub(1).map_or("", |at| self.lower(at));
                     let set_off = ["with", "as", "at", "to", "in", "is", "are"].contains(&before)
                         || self.follows_comma(at);
-                    let verb = at == 0 && own && !self.tool.tool.read_only && !spoken;
+                    let name = self.tokens.get(at).is_some_and(|token| token.capital) && choice.starts_with(char::is_uppercase);
+                    let verb = at == 0 && own && !self.tool.tool.read_only && !spoken && !name;
+                    // "A cat named Misty", "Duke, dog, 34 kg".
+                    let named = ["called", "named"].contains(&self.lower(at + length));
+                    let listed = self.follows_comma(at) && self.tokens.get(at + length).is_none_or(|_| self.follows_comma(at + length) || self.is_used(at + length));
                     let fits = if titled {
-                        near || (set_off && own && at > 2)
+                        near || (set_off && own && at > 2) || (own && (named || listed || field.required))
                     } else {
                         !verb && (own || near || self.tool.tool.read_only || length > 1 || at == 0)
                     };
@@ -229,7 +240,9 @@ impl Filler<'_> {
                 }
             }
             let Some((rank, at, length, choice)) = best else {
-                self.unsaid_choice(field);
+                if !self.described_choice(field) {
+                    self.unsaid_choice(field);
+                }
                 continue;
             };
             let span = self
@@ -263,6 +276,34 @@ impl Filler<'_> {
                 }
             }
         }
+    }
+
+    /// "Never turned up": what a description says of one of the values, and of no other.
+    fn described_choice(&mut self, field: &Known) -> bool {
+        let said = |at: usize, roots: &std::collections::BTreeSet<String>| {
+            !self.is_used(at) && self.tokens.get(at).is_some_and(|token| !token.quoted && !token.stop && roots.contains(&token.root))
+        };
+        let places = |roots: &std::collections::BTreeSet<String>| (0..self.tokens.len()).filter(|at| said(*at, roots)).collect::<Vec<_>>();
+        let mut hits: Vec<(usize, Vec<usize>)> =
+            field.meant.iter().enumerate().map(|(choice, roots)| (choice, places(roots))).filter(|(_, hits)| !hits.is_empty()).collect();
+        hits.sort_by_key(|(choice, hits)| (std::cmp::Reverse(hits.len()), *choice));
+        let (choice, at) = match hits.as_slice() {
+            [(choice, at)] => (*choice, at.clone()),
+            [(choice, at), (_, next), ..] if at.len() > next.len() => (*choice, at.clone()),
+            _ => return false,
+        };
+        let common = |at: &usize| {
+            let root = self.tokens.get(*at).map(|token| token.root.clone()).unwrap_or_default();
+            self.tool.entity.as_deref().is_some_and(|entity| crate::understand::lexicon::root(entity) == root)
+        };
+        if at.iter().all(common) || (self.tool.tool.read_only && at.len() < 2 && !field.required) {
+            return false;
+        }
+        let Some(value) = field.choices.get(choice).cloned() else { return false };
+        let span = at.first().and_then(|at| self.tokens.get(*at)).map(|token| (token.start, token.end));
+        self.put(&field.name, json!(value), span, "its description says so", 1.0);
+        at.into_iter().for_each(|at| self.take(at));
+        true
     }
 
     /// "To another stage": the field is named, its value is not.
@@ -343,6 +384,10 @@ impl Filler<'_> {
         for (start, end, number) in found {
             let lead = self.text.plain.get(self.start..start).unwrap_or_default().trim_end();
             let ends = |words: &[&str]| words.iter().any(|word| lead.ends_with(word));
+            // "All three" are not three of anything.
+            if ends(&[" all", "both"]) || lead == "all" {
+                continue;
+            }
             let several =
                 ends(&["next", "last", "latest", "first", "top", "only", "newest", "most", "recent", "past"]);
             if several {
@@ -382,7 +427,7 @@ impl Filler<'_> {
                 .find(bounded);
             // A bare small number is rarely an amount.
             if let Some(field) =
-                field.filter(|field| counted(self.text.slice(start, end)).is_none() || field.required)
+                field.filter(|field| counted(self.text.slice(start, end)).is_none() || field.required || self.counts_these(end, field))
             {
                 let value =
                     if field.whole || number.fract() == 0.0 { json!(number as i64) } else { json!(number) };
@@ -395,6 +440,13 @@ impl Filler<'_> {
                 self.after_number(end, field);
             }
         }
+    }
+
+    /// "Five people", where the field is how many people come.
+    fn counts_these(&self, end: usize, field: &Known) -> bool {
+        self.tokens.iter().find(|token| token.start >= end).is_some_and(|next| {
+            field.cues.contains(&next.root) || field.words.iter().any(|word| root(word) == next.root)
+        })
     }
 
     /// "The odometer says 61480": what the description of the field calls it.

@@ -14,7 +14,7 @@ use steward_language::Encoder;
 use steward_language::route::Topic;
 use steward_language::skill::Recent;
 use steward_language::understand::{
-    Given, Kind, Noticed, Pick, Question, Reader, Settled, Step, Target, Tool, Understood, Why,
+    Given, Kind, Noticed, Pick, Question, Reader, Seen, Settled, Step, Target, Tool, Understood, Why,
 };
 
 pub type Failure = Box<dyn std::error::Error>;
@@ -35,15 +35,15 @@ impl Drop for App {
     }
 }
 
-fn folder() -> PathBuf {
+fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps")
 }
 
 impl App {
-    pub fn start(name: &str) -> Result<Self, Failure> {
+    pub fn start(name: &str, folder: &Path) -> Result<Self, Failure> {
         let mut child = Command::new("python3")
             .args([format!("{name}.py"), "--today".into(), "2026-03-02".into()])
-            .current_dir(folder())
+            .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -106,15 +106,21 @@ pub struct Bench {
     pub reader: Reader,
     app: App,
     contexts: BTreeMap<String, Vec<Recent>>,
+    world: Vec<Seen>,
 }
 
 impl Bench {
     pub fn open(name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances").join(format!("{name}.yaml"));
+        let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances");
+        Self::open_in(&examples(), &rows, name, encoder)
+    }
+
+    /// The same for an application that lies elsewhere with its rows.
+    pub fn open_in(apps: &Path, rows: &Path, name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
+        let path = rows.join(format!("{name}.yaml"));
         let file: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
         let domains: Value =
-            serde_saphyr::from_str(&std::fs::read_to_string(folder().join("config/domains.yaml"))?)?;
+            serde_saphyr::from_str(&std::fs::read_to_string(examples().join("config/domains.yaml"))?)?;
         let known = domains["domains"]
             .as_array()
             .ok_or("no domains")?
@@ -131,16 +137,17 @@ impl Bench {
             description: known["description"].as_str().unwrap_or_default().to_owned(),
             intents: Vec::new(),
         };
-        let mut app = App::start(name)?;
+        let mut app = App::start(name, apps)?;
         let tools = app.tools(&domain)?;
         let reader = Reader::new(encoder.clone(), vec![topic.clone()], tools.clone());
+        let world = world(&mut app, &reader, &domain)?;
         let contexts = file["contexts"]
             .as_object()
             .ok_or("no contexts")?
             .iter()
             .map(|(name, things)| (name.clone(), recents(things)))
             .collect();
-        Ok(Self { file, topic, tools, reader, app, contexts })
+        Ok(Self { file, topic, tools, reader, app, contexts, world })
     }
 
     /// Gives each the reader over all of them.
@@ -157,13 +164,41 @@ impl Bench {
         self.file[group].as_array().cloned().unwrap_or_default()
     }
 
+    /// The signals of each tool for a row.
+    #[allow(dead_code, reason = "for learning weights")]
+    pub fn signals(&self, row: &Value) -> Vec<(String, Vec<f32>)> {
+        self.read(row, |said, given| self.reader.signals(said, given))
+    }
+
+    /// What speaks for a row belonging here.
+    #[allow(dead_code, reason = "for learning weights")]
+    pub fn scope(&self, row: &Value) -> Vec<f32> {
+        self.read(row, |said, given| self.reader.scope(said, given))
+    }
+
     pub fn understand(&self, row: &Value) -> Understood {
+        self.read(row, |said, given| self.reader.understand(said, given))
+    }
+
+    fn read<T>(&self, row: &Value, how: impl FnOnce(&str, &Given<'_>) -> T) -> T {
         let none = Vec::new();
         let recent = row["given"].as_str().and_then(|name| self.contexts.get(name)).unwrap_or(&none);
         let today = self.file["today"].as_str().and_then(|day| day.parse().ok()).unwrap_or_default();
         let said = row["say"].as_str().unwrap_or_default();
-        self.reader.understand(said, &Given { today, recent, pending: None, before: &[] })
+        how(said, &Given { today, recent, pending: None, before: &[], world: &self.world })
     }
+}
+
+/// What there is, by the tools that show all of it.
+fn world(app: &mut App, reader: &Reader, domain: &DomainName) -> Result<Vec<Seen>, Failure> {
+    let mut shown = Vec::new();
+    for lookup in reader.survey(domain) {
+        let short = lookup.tool.rsplit('.').next().unwrap_or_default();
+        if let Some(given) = app.call(short, &lookup.arguments)? {
+            shown.push((lookup, given));
+        }
+    }
+    Ok(reader.gather(&shown))
 }
 
 /// In the order in which they were shown, the last shown with the greatest number.
@@ -224,7 +259,7 @@ fn look(bench: &mut Bench, step: &Step) -> Result<Looked, Failure> {
         let seen = given
             .map(|given| bench.reader.notice(&lookup.tool, &lookup.arguments, &given))
             .unwrap_or_default();
-        last = bench.reader.settle(step, &seen);
+        last = bench.reader.settle_by(step, &lookup, &seen);
         if !matches!(last, Settled::Missing { .. }) {
             break;
         }

@@ -1,0 +1,278 @@
+//! Words that name what is there: a run of words of an utterance that is the name, or a value, of something that tools have shown.
+//!
+//! Invariants
+//! - A mention is a run of words. Each of them stands in the name or in the value that it is matched with; the ends of a run tell something.
+//! - Mentions do not overlap: longer runs go before shorter ones, whole names before parts of names.
+//! - Values that a schema lists, days, times and numbers name nothing.
+
+use super::catalogue::Catalogue;
+use super::lexicon::{is_generic, root};
+use super::text::{Text, Token, slip};
+use super::types::Seen;
+use crate::words::words;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The longest name that is looked for, in words, and the longest value, in bytes.
+const LONGEST: usize = 8;
+const VALUE: usize = 60;
+
+/// A run of words that names something.
+#[derive(Debug, Clone)]
+pub(super) struct Mention {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Whether it is a whole name or value.
+    pub(super) whole: bool,
+    /// Whether it is more than one word.
+    pub(super) several: bool,
+    /// Whether it is written as a name.
+    pub(super) capital: bool,
+    /// The things that bear it, by their places.
+    pub(super) named: BTreeSet<usize>,
+    /// The things that have it as a value, by the value's field.
+    pub(super) valued: BTreeMap<String, BTreeSet<usize>>,
+}
+
+impl Mention {
+    /// Whether it is a whole name, or more than one word of one.
+    pub(super) fn is_firm(&self) -> bool {
+        self.whole || self.several
+    }
+}
+
+/// What an utterance names.
+#[derive(Debug, Default)]
+pub(super) struct Ground<'a> {
+    pub(super) world: &'a [Seen],
+    pub(super) mentions: Vec<Mention>,
+}
+
+struct Entry {
+    words: Vec<String>,
+    thing: usize,
+    /// The field of a value; none for a name.
+    field: Option<String>,
+}
+
+impl<'a> Ground<'a> {
+    /// Finds what an utterance names among what was seen.
+    pub(super) fn read(text: &Text, catalogue: &Catalogue, world: &'a [Seen]) -> Self {
+        if world.is_empty() {
+            return Self::default();
+        }
+        let entries = entries(catalogue, world);
+        let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, entry) in entries.iter().enumerate() {
+            for word in &entry.words {
+                let known = by_word.entry(word.as_str()).or_default();
+                if known.last() != Some(&at) {
+                    known.push(at);
+                }
+            }
+        }
+        let mut found: Vec<(usize, usize, Mention)> = Vec::new();
+        for first in 0..text.tokens.len() {
+            let Some(token) = text.tokens.get(first).filter(|token| may_begin(token)) else { continue };
+            let candidates = candidates(&by_word, token);
+            for last in (first..text.tokens.len().min(first + LONGEST)).rev() {
+                if let Some(mention) = mention(text, catalogue, world, (&entries, &candidates), first, last) {
+                    found.push((first, last, mention));
+                }
+            }
+        }
+        let rank = |(first, last, mention): &(usize, usize, Mention)| {
+            (std::cmp::Reverse((last - first, mention.whole, mention.capital)), *first)
+        };
+        found.sort_by_key(rank);
+        let mut mentions: Vec<Mention> = Vec::new();
+        for (.., mention) in found {
+            if mentions.iter().all(|known| mention.end <= known.start || known.end <= mention.start) {
+                mentions.push(mention);
+            }
+        }
+        mentions.sort_by_key(|mention| mention.start);
+        Self { world, mentions }
+    }
+
+    /// The mention that covers a place.
+    pub(super) fn at(&self, place: usize) -> Option<&Mention> {
+        self.mentions.iter().find(|mention| mention.start <= place && place < mention.end)
+    }
+
+    pub(super) fn within(&self, start: usize, end: usize) -> impl Iterator<Item = &Mention> {
+        self.mentions.iter().filter(move |mention| mention.start >= start && mention.end <= end)
+    }
+}
+
+fn may_begin(token: &Token) -> bool {
+    !token.stop || token.capital
+}
+
+fn digits(word: &str) -> bool {
+    word.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Entries with a word that is like this one.
+fn candidates(by_word: &HashMap<&str, Vec<usize>>, token: &Token) -> Vec<usize> {
+    let mut found: Vec<usize> = by_word.get(token.lower.as_str()).cloned().unwrap_or_default();
+    if found.is_empty() && token.lower.len() > 3 {
+        for (word, entries) in by_word {
+            if alike(word, token) {
+                found.extend(entries);
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether a word of a name was said, perhaps in another form or with one slip.
+fn alike(known: &str, token: &Token) -> bool {
+    known == token.lower
+        || (known.len() > 3 && root(known) == token.root)
+        || (token.lower.len() > 4 && known.len() > 4 && slip(&token.lower, known))
+}
+
+fn entries(catalogue: &Catalogue, world: &[Seen]) -> Vec<Entry> {
+    let mut found = Vec::new();
+    let cut = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
+    for (at, seen) in world.iter().enumerate() {
+        let name = seen.thing.name.as_deref().map(cut).unwrap_or_default();
+        if !name.is_empty() && name.len() <= 2 * LONGEST {
+            found.push(Entry { words: name.clone(), thing: at, field: None });
+        }
+        for (field, value) in &seen.thing.attributes {
+            let Some(value) = value.as_str().filter(|value| value.len() < VALUE) else { continue };
+            let words = cut(value);
+            let plain = words.iter().all(|word| digits(word)) || value.contains('@') || value.contains(':');
+            if words.is_empty()
+                || words.len() > LONGEST
+                || plain
+                || words == name
+                || catalogue.listed.contains(value.to_lowercase().as_str())
+                || Some(value) == seen.thing.id.as_str()
+            {
+                continue;
+            }
+            found.push(Entry { words, thing: at, field: Some(field.clone()) });
+        }
+        // An id is a name, too: "TK-104", "4103".
+        let words = cut(&seen.thing.id_text());
+        if words.len() <= LONGEST && words != name {
+            found.push(Entry { words, thing: at, field: None });
+        }
+    }
+    found
+}
+
+fn mention(
+    text: &Text,
+    catalogue: &Catalogue,
+    world: &[Seen],
+    (entries, candidates): (&[Entry], &[usize]),
+    first: usize,
+    last: usize,
+) -> Option<Mention> {
+    let run = text.tokens.get(first..=last)?;
+    let (head, tail) = (run.first()?, run.last()?);
+    if (tail.stop && !tail.capital) || (first == last && digits(&head.lower) && !numbered(text, catalogue, first)) {
+        return None;
+    }
+    // Words between quotes are one name.
+    if head.quoted || tail.quoted {
+        let whole = text.quotes.iter().any(|quote| quote.start == head.start && quote.end >= tail.end && quote.end <= tail.end + 1);
+        if !whole {
+            return None;
+        }
+    }
+    // A name is not cut by a comma or a full stop.
+    let gaps = run.windows(2).all(|pair| match pair {
+        [a, b] => !text.slice(a.end, b.start).contains([',', '.', '?', '!', ';', ':']),
+        _ => true,
+    });
+    if !gaps {
+        return None;
+    }
+    let capital = run.iter().any(|token| token.capital && (first > 0 || last > 0 || !token.stop));
+    let telling = |token: &Token| {
+        !token.stop
+            && !digits(&token.lower)
+            && token.lower.len() > 2
+            && !is_generic(&token.lower)
+            && catalogue.types_of(&token.lower).is_empty()
+    };
+    let mut found = Mention {
+        start: head.start,
+        end: tail.end,
+        whole: false,
+        several: last > first,
+        capital,
+        named: BTreeSet::new(),
+        valued: BTreeMap::new(),
+    };
+    // "Table 4": a number behind the word for a type is that of such a thing.
+    let before = first.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
+    let kinds = if digits(&head.lower) && first == last { catalogue.types_of(before) } else { Vec::new() };
+    let of_kind = |entry: &Entry| {
+        let seen = world.get(entry.thing);
+        kinds.is_empty() || seen.is_some_and(|seen| kinds.iter().any(|kind| kind.name == seen.thing.entity_type))
+    };
+    let mut parts: Vec<&Entry> = Vec::new();
+    for entry in candidates.iter().filter_map(|at| entries.get(*at)).filter(|entry| of_kind(entry)) {
+        // A word that asks for something by itself is no name, whatever somebody called a thing: "everything", "list".
+        let plain = run.len() == 1 && !capital && !digits(&head.lower) && (!telling(head) || catalogue.is_verb(&head.root)) && !head.quoted;
+        let whole = entry.words.len() == run.len()
+            && !plain
+            && entry.words.iter().zip(run).all(|(known, token)| known == &token.lower);
+        if whole {
+            found.whole = true;
+            add(&mut found, entry);
+            continue;
+        }
+        let within = run.iter().all(|token| entry.words.iter().any(|known| alike(known, token)));
+        // A part of a value counts only where it is written as a name: "Keller" of "Sofia Keller".
+        let named = entry.field.is_none() || (capital && head.capital);
+        if within && named && run.iter().any(telling) && (telling(head) || head.capital || digits(&head.lower)) {
+            parts.push(entry);
+        }
+    }
+    // "The waffle recipe" is no "pancake recipe": what stands before a noun belongs to it.
+    if !found.whole && !capital && first > 1 {
+        let before = text.tokens.get(first - 1);
+        let article = text.tokens.get(first - 2).is_some_and(|token| ["the", "my", "our", "a"].contains(&token.lower.as_str()));
+        let belongs = before.is_some_and(|before| {
+            telling(before) && !before.capital && !before.lower.ends_with("ed") && !catalogue.listed.contains(&before.lower)
+        });
+        if article && belongs {
+            return None;
+        }
+    }
+    // A single small word that is a verb at the head of the utterance is what is to be done.
+    let opens = first == 0 && !head.capital && catalogue.is_verb(&head.root);
+    if found.whole && !(opens && run.len() == 1) {
+        return Some(found);
+    }
+    if parts.is_empty() || (opens && run.len() == 1) {
+        return None;
+    }
+    parts.into_iter().for_each(|entry| add(&mut found, entry));
+    Some(found)
+}
+
+/// Whether a number by itself is that of something: "4103", "order 12", "#5", but not "5 tins" and not "at 10".
+fn numbered(text: &Text, catalogue: &Catalogue, at: usize) -> bool {
+    let Some(token) = text.tokens.get(at) else { return false };
+    let before = at.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
+    let hash = text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
+    let named = ["number", "no", "nr", "id", "sku"].contains(&before) || !catalogue.types_of(before).is_empty();
+    let money = text.raw.get(..token.start).is_some_and(|before| before.ends_with(['$', '€', '£']));
+    hash || named || (token.lower.len() > 2 && !money)
+}
+
+fn add(mention: &mut Mention, entry: &Entry) {
+    match &entry.field {
+        None => mention.named.insert(entry.thing),
+        Some(field) => mention.valued.entry(field.clone()).or_default().insert(entry.thing),
+    };
+}

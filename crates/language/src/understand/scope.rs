@@ -1,0 +1,185 @@
+//! Whether what is wanted belongs here at all, or only chance speaks for the best tool.
+//!
+//! The weights were learned (`eval_utterances --fit`) from what people say to applications, against what people say to other applications. What
+//! is measured on an application was learned without it.
+
+use super::catalogue::Role;
+use super::choose::{Around, Candidate};
+use super::fill::Said;
+use super::plan::strong;
+use super::verbs::Class;
+use super::wish::Clause;
+
+/// The name of each signal and what it counts. Above 0 in all, it belongs here.
+pub const SCOPE: [(&str, f32); 23] = [
+    ("always", -1.49),
+    ("shared_name", 1.04),
+    ("shared_description", 0.75),
+    ("shared_fields", 1.13),
+    ("near", 1.63),
+    ("near_masked", 2.59),
+    ("verb", 1.20),
+    ("noun", 0.82),
+    ("told", 0.74),
+    ("evidence", 1.14),
+    ("left", -3.31),
+    ("firm", 3.08),
+    ("named", 1.68),
+    ("points_back", 3.09),
+    ("type", 1.21),
+    ("unknown_name", -0.49),
+    ("asks", 0.36),
+    ("own", 0.15),
+    ("id", 0.68),
+    ("value", 0.85),
+    ("reads", -0.46),
+    ("strong", -1.05),
+    ("quotes", 0.38),
+];
+
+/// What speaks for it.
+pub(super) fn signals(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> [f32; SCOPE.len()] {
+    let Said { text, catalogue, ground, .. } = *said;
+    let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
+    let tool = catalogue.tools.get(best.at);
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let tokens = || text.tokens.iter().filter(|token| token.start >= start && token.end <= end);
+    let signal = |name: &str| best.signal(name);
+    let telling = tokens().filter(|token| !token.stop).count() as f32;
+    let firm = best.filled.firm || best.filled.grounded.as_ref().is_some_and(|found| found.firm);
+    let named = best.filled.grounded.is_some() || best.filled.placed > 0;
+    let day = |at: usize| said.days.iter().any(|day| day.start <= at && at < day.end);
+    let unknown = tokens().any(|token| {
+        token.capital && token.start > start && !token.quoted && ground.at(token.start).is_none() && !day(token.start)
+    });
+    let typed = tokens().any(|token| {
+        catalogue.types_of(&token.lower).iter().any(|kind| tool.is_some_and(|tool| tool.tool.domain == kind.domain))
+    });
+    let own = tokens().any(|token| ["i", "we", "my", "our", "us"].contains(&token.lower.as_str()));
+    let value = best.filled.arguments.keys().filter_map(|name| tool?.named(name)).any(|field| {
+        matches!(field.role, Role::Choice | Role::Flag | Role::Email | Role::Phone)
+    });
+    [
+        1.0,
+        signal("shared_name").min(2.0),
+        signal("shared_description").min(2.0),
+        signal("shared_fields").min(2.0),
+        best.near,
+        signal("near_masked"),
+        best.verb / 5.0,
+        best.noun.clamp(-2.0, 3.0) / 3.0,
+        best.told / 3.0,
+        best.filled.evidence.min(4.0) / 4.0,
+        signal("left") / (telling + 1.0),
+        flag(firm),
+        flag(named && !firm),
+        flag(around.back && (!around.recent.is_empty() || clause.inherits)),
+        flag(typed),
+        flag(unknown),
+        flag(clause.asks),
+        flag(own),
+        flag(best.filled.id.is_some()),
+        flag(value),
+        flag(tool.is_some_and(|tool| tool.tool.read_only)),
+        flag(strong(clause)),
+        flag(text.quotes.iter().any(|quote| quote.start >= start && quote.end <= end)),
+    ]
+}
+
+/// Whether it belongs here.
+pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> bool {
+    if !around.back && by_chance(said, best) {
+        return false;
+    }
+    if plainly(said, best, clause, around) {
+        return true;
+    }
+    let signals = signals(said, best, clause, around);
+    signals.iter().zip(&SCOPE).map(|(signal, (_, weight))| signal * weight).sum::<f32>() > 0.0
+}
+
+/// Where it is known what there is: small words that name nothing of it, in a wish of which nothing is said of the tool.
+fn by_chance(said: &Said<'_>, best: &Candidate) -> bool {
+    let small = |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
+    let quoted = |start: usize| said.text.quotes.iter().any(|quote| quote.start == start);
+    let shared = ["shared_name", "shared_description", "shared_fields"].iter().map(|name| best.signal(name)).sum::<f32>();
+    !said.ground.world.is_empty()
+        && best.filled.grounded.is_none()
+        && best.filled.placed == 0
+        && best.filled.target.as_ref().is_some_and(|piece| small(piece) && !quoted(piece.start))
+        && shared < 0.2
+        && best.verb < 3.0
+        && best.filled.evidence < 1.5
+        && best.told < 1.0
+        && best.noun <= 0.0
+        && best.near < 0.35
+}
+
+/// Plain grounds on which it belongs here, whatever else there is.
+fn plainly(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> bool {
+    let Said { text, catalogue, .. } = *said;
+    let Some(tool) = catalogue.tools.get(best.at) else { return false };
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let named = text
+        .tokens
+        .iter()
+        .any(|token| token.start > start && token.end <= end && (token.capital || token.quoted));
+    let points = around.back && (!around.recent.is_empty() || clause.inherits || strong(clause));
+    let values = best.filled.evidence;
+    let typed = best.filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| {
+        matches!(
+            field.role,
+            Role::Choice | Role::Flag | Role::Day | Role::Time | Role::Email | Role::Phone | Role::Number
+        )
+    });
+    let something = (typed && values >= 1.2)
+        || best.noun > 0.5
+        || best.filled.id.is_some()
+        || (values >= 0.8 && best.verb >= 2.0)
+        || (values >= 1.5 && tool.tool.read_only)
+        || values >= 2.5;
+    let asked = clause.asks && !strong(clause);
+    let quotes = text.quotes.iter().any(|quote| quote.start >= start && quote.end <= end);
+    if (something && best.score > 2.0) || (quotes && best.verb >= 2.0 && tool.target().is_some()) {
+        return true;
+    }
+    if asked {
+        // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or quotes a name.
+        let plain = text.plain.get(start..end).unwrap_or_default();
+        let own =
+            plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));
+        let looks = tool.class == Class::Search
+            && tool
+                .fields
+                .iter()
+                .any(|field| field.role == Role::Query && best.filled.arguments.contains_key(&field.name));
+        let quoted = best
+            .filled
+            .target
+            .as_ref()
+            .is_some_and(|piece| text.quotes.iter().any(|quote| quote.start == piece.start));
+        // A name, with a word that the tool's description uses or "who": "who has Dune?".
+        let who = plain.starts_with("who ") && tool.tool.description.contains("who ");
+        if named
+            && tool.class == Class::Read
+            && best.filled.target.is_some()
+            && (best.told > 0.0 || who || best.verb >= 3.8 || best.near > 0.2)
+        {
+            return true;
+        }
+        return best.near > 0.42
+            || (best.verb >= 2.5 && (points || own || looks || quoted || (named && best.near > 0.25)));
+    }
+    if tool.class == Class::Create && best.verb >= 3.5 {
+        return true;
+    }
+    // A statement with no verb that is known: what it means and what is named speak for the tool.
+    if best.near > 0.35 && (best.told >= 1.0 || best.filled.target.is_some()) {
+        return true;
+    }
+    // "Ann Bell has arrived": of something named, in a word that the description of the tool uses.
+    if best.told >= 1.0 && best.filled.target.is_some() && best.near > 0.1 && !tool.tool.read_only {
+        return true;
+    }
+    best.verb >= 2.5 && (tool.target().is_some() || best.near > 0.12 || points || tool.class == Class::Search)
+}

@@ -1,0 +1,99 @@
+//! A look around before words are taken at their word: what there is, by the tools that show it.
+//!
+//! Who says "Bella has just come in" names something that only the application knows. So where something may be named, the tools of the domain
+//! that list what there is are called, at the same time and for a short while, and the words are read again with what they gave.
+//!
+//! Invariants
+//! - Only tools that change nothing are called, through the desk like every call: with the caller's grants, limits and journal.
+//! - What they give is data. It says which words are names; it never becomes a wish.
+//! - It is read anew for each message. What does not come in time is done without.
+
+use super::call::value_of;
+use super::{Opened, Talker};
+use std::sync::Arc;
+use std::time::Duration;
+use steward_domain::{DomainName, TaskId};
+use steward_language::understand::{Answered, Kind, Lookup, Question, Understood, Why};
+use steward_tools::Context;
+use steward_tools::call::Request;
+
+/// How long a look may take, and how many tools are called for it.
+const LONGEST: Duration = Duration::from_millis(1500);
+const MOST: usize = 10;
+/// The domains that are looked at when it is not clear which is meant.
+const DOMAINS: usize = 3;
+/// How likely a domain must be.
+const LIKELY: f64 = 0.15;
+
+/// Whether something may be named that only an application knows.
+pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
+    let said = opened.turn.said.as_str();
+    let long = said.split_whitespace().count() > 2;
+    let asks = |question: &Question| matches!(question.why, Why::Entity | Why::Field | Why::Meaning);
+    match understood.kind {
+        _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => false,
+        Kind::Help => false,
+        Kind::Chat => long && names(said),
+        Kind::OutOfScope => long,
+        Kind::Act if understood.question.as_ref().is_some_and(asks) => true,
+        Kind::Act => understood.steps.iter().any(|step| {
+            step.tool().is_some() && (!step.read_only || step.target.is_some() || !step.arguments.is_empty() || names(said))
+        }),
+    }
+}
+
+/// Whether a word is written as a name, a number or a quote.
+fn names(said: &str) -> bool {
+    let name = |word: &str| word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit());
+    said.contains(['"', '“', '‘', '«']) || said.split_whitespace().skip(1).any(name) || said.split_whitespace().take(1).any(|word| word.len() > 1 && name(word))
+}
+
+impl Talker {
+    /// Looks around in the domains that may be meant. Says whether anything was seen.
+    pub(super) async fn look_around(&self, opened: &mut Opened, understood: &Understood, task: TaskId) -> bool {
+        if !worth(opened, understood) {
+            return false;
+        }
+        let spent = self.house().clock.monotonic().saturating_sub(opened.began);
+        let time = (self.limits.answer.saturating_sub(spent) / 4).min(LONGEST);
+        let lookups: Vec<Lookup> = domains(opened, understood)
+            .iter()
+            .flat_map(|domain| opened.reader.survey(domain))
+            .take(MOST)
+            .collect();
+        let looks = lookups.into_iter().map(|lookup| async {
+            let mut request = Request::new(opened.turn.caller.clone(), &lookup.tool, lookup.arguments.clone());
+            request.chain = Some(task.into());
+            request.context = Context::within(time);
+            let receipt = self.through_the_desk(&request).await.ok()?;
+            Some((lookup, value_of(&receipt.output)))
+        });
+        let shown: Vec<_> = futures_util::future::join_all(looks).await.into_iter().flatten().collect();
+        let world = opened.reader.gather(&shown);
+        let seen = !world.is_empty();
+        opened.world = Arc::new(world);
+        seen
+    }
+}
+
+/// The domains of the steps; where there are none, the likeliest ones.
+fn domains(opened: &Opened, understood: &Understood) -> Vec<DomainName> {
+    let mut found: Vec<DomainName> = Vec::new();
+    for domain in understood.steps.iter().filter_map(|step| step.domain.clone()) {
+        if !found.contains(&domain) {
+            found.push(domain);
+        }
+    }
+    let likely = understood.domains.iter().filter(|(_, share)| share.get() >= LIKELY).map(|(domain, _)| domain);
+    for domain in likely.take(DOMAINS) {
+        if found.len() < DOMAINS && !found.contains(domain) {
+            found.push(domain.clone());
+        }
+    }
+    // With one application, there is nothing to choose.
+    let mut all = opened.reader.domains();
+    if let (Some(only), None, true) = (all.next(), all.next(), found.is_empty()) {
+        found.push(only.name.clone());
+    }
+    found
+}
