@@ -240,13 +240,9 @@ mod tests {
             assert!((f64::from(exp(x)) / exact - 1.0).abs() < 1e-6, "exp({x})");
         }
         // From a table of the error function.
-        for (x, exact) in [
-            (0.0, 0.0),
-            (0.1, 0.112_462_916),
-            (0.5, 0.520_499_9),
-            (1.0, 0.842_700_8),
-            (2.0, 0.995_322_3),
-        ] {
+        for (x, exact) in
+            [(0.0, 0.0), (0.1, 0.112_462_916), (0.5, 0.520_499_9), (1.0, 0.842_700_8), (2.0, 0.995_322_3)]
+        {
             assert!((erf(x) - exact).abs() < 5e-7 && (erf(-x) + exact).abs() < 5e-7, "erf({x})");
         }
         assert_eq!(exp(-1e9), exp(-87.0));

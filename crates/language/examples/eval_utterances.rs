@@ -29,32 +29,41 @@ fn main() -> Result<(), Failure> {
     let wrong = arguments.iter().any(|argument| argument == "--wrong");
     let named: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
-    let elsewhere = arguments.iter().find_map(|argument| argument.strip_prefix("--folder=")).map(PathBuf::from);
+    let elsewhere =
+        arguments.iter().find_map(|argument| argument.strip_prefix("--folder=")).map(PathBuf::from);
     let open = |name: &str, encoder: &Arc<Encoder>| match &elsewhere {
-        Some(folder) if folder.join(format!("{name}.yaml")).exists() => Bench::open_in(folder, folder, name, encoder),
+        Some(folder) if folder.join(format!("{name}.yaml")).exists() => {
+            Bench::open_in(folder, folder, name, encoder)
+        }
         _ => Bench::open(name, encoder),
     };
     if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--say=")) {
-        let bench =
-            open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
+        let bench = open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
         println!("{}", serde_json::to_string_pretty(&bench.understand(&serde_json::json!({ "say": said })))?);
         return Ok(());
     }
     if let Some(said) = arguments.iter().find_map(|argument| argument.strip_prefix("--weigh=")) {
         let bench = open(named.first().ok_or("say which application")?, &Arc::new(Encoder::default()))?;
         for (tool, signals) in bench.signals(&serde_json::json!({ "say": said })).into_iter().take(3) {
-            let weighed = SIGNALS.iter().zip(&signals).map(|((name, weight), signal)| (name, weight * signal));
-            let parts: Vec<String> =
-                weighed.clone().filter(|(_, part)| part.abs() > 0.05).map(|(name, part)| format!("{name} {part:.1}")).collect();
+            let weighed =
+                SIGNALS.iter().zip(&signals).map(|((name, weight), signal)| (name, weight * signal));
+            let parts: Vec<String> = weighed
+                .clone()
+                .filter(|(_, part)| part.abs() > 0.05)
+                .map(|(name, part)| format!("{name} {part:.1}"))
+                .collect();
             println!("{tool} {:.1}: {}", weighed.map(|(_, part)| part).sum::<f32>(), parts.join(", "));
         }
         return Ok(());
     }
-    let names = if named.is_empty() { vec!["todo", "crm", "notes", "library", "fleet"] } else { named };
+    let names = if named.is_empty() {
+        vec!["todo", "crm", "notes", "library", "fleet", "hotel", "clinic"]
+    } else {
+        named
+    };
     let encoder = Arc::new(Encoder::default());
     let mut reports: Vec<(String, Report)> = Vec::new();
-    let mut benches: Vec<Bench> =
-        names.iter().map(|name| open(name, &encoder)).collect::<Result<_, _>>()?;
+    let mut benches: Vec<Bench> = names.iter().map(|name| open(name, &encoder)).collect::<Result<_, _>>()?;
     if arguments.iter().any(|argument| argument == "--together") {
         Bench::together(&mut benches, &encoder);
     }

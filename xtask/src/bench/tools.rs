@@ -1,8 +1,9 @@
 //! Tools: how quickly one is chosen among many, what our checks add to a call, and how many calls the gateway carries beside
 //! a FastMCP server that does the same.
 //!
-//! Ours is the program as people run it: each call goes through the schema, policy, limits and the journal on disk. Theirs adds
-//! two numbers and does nothing else. One load client measures both, in turns.
+//! Ours is the program as people run it: each call goes through the schema, policy, limits and the journal on disk. Theirs does
+//! none of that. Both as gateways hand the same calls on to the same server over pipes; as servers, theirs adds two numbers and ours calls
+//! a tool that does as little. One load client measures both, in turns.
 
 use super::line;
 use crate::kit;
@@ -48,7 +49,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         println!("overhead of a call: not measured, there is no crates/runtime/examples/call_overhead.rs");
     }
-    gateway(options, &programs.join("steward"), &examples.join("mcp_load"))
+    let (steward, load) = (programs.join("steward"), examples.join("mcp_load"));
+    gateway(options, &steward, &load, &examples.join("mcp_stdio_server"))?;
+    server(options, &steward, &load)
 }
 
 fn build(overhead: bool) -> Result<PathBuf> {
@@ -99,8 +102,57 @@ struct Rate {
     times: String,
 }
 
-/// Ours and theirs in turns, over HTTP and over pipes, with one call under way and with eight.
-fn gateway(options: &Options, steward: &Path, load: &Path) -> Result<()> {
+/// Ours and theirs as gateways to one server behind them, in turns, with one client and with eight.
+fn gateway(options: &Options, steward: &Path, load: &Path, behind: &Path) -> Result<()> {
+    let python = kit::python(&[FASTMCP])?;
+    let folder = tempfile::tempdir_in(root())?;
+    let config = folder.path().join("config");
+    std::fs::create_dir_all(&config)?;
+    let server = serde_json::json!({ "servers": [{
+        "name": "sums", "application_domain": "sums", "category": "sums", "transport": "stdio", "timeout_seconds": 30,
+        "config": { "command": behind, "args": [] },
+    }] });
+    std::fs::write(config.join("mcp_servers.yaml"), server.to_string())?;
+    // What an MCP client hands in is nobody's word, and would wait for a person; adding two numbers may go on.
+    let tools = serde_json::json!({ "categories": { "sums": { "tools": {
+        "sums.add": { "approval": "never", "idempotency": "read_only" },
+    } } } });
+    std::fs::write(config.join("tools.yaml"), tools.to_string())?;
+    // It is known once it was looked at.
+    let looked =
+        within(LIMIT, command(steward).args(["mcp-servers", "test", "sums", "--home"]).arg(folder.path()))?;
+    ensure!(looked.status.success(), "mcp-servers test: {}", looked.stderr);
+    let mut ours = command(steward);
+    ours.args(["mcp", "--port", "0", "--expose", "sums.add", "--home"]).arg(folder.path());
+    let mut ours = Group::start(&mut ours)?;
+    let url = ours.wait_for(LIMIT, listening)?;
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let script = root().join("bench/peers/fastmcp_gateway.py");
+    let theirs = Group::start(command(&python).arg(&script).arg(port.to_string()).arg(behind))?;
+    answers(port)?;
+    let (our_target, their_target) =
+        (url.trim_start_matches("http://").to_owned(), format!("127.0.0.1:{port}/mcp"));
+    for clients in [1, 8] {
+        let counts = [clients.to_string(), options.calls.to_string()];
+        let http = |mut load: Command, target: &str| rate(load.args(["http", target]).args(&counts));
+        let named = |name: &str| {
+            let mut load = command(load);
+            load.env("MCP_LOAD_TOOL", name);
+            load
+        };
+        compare(
+            &format!("gateway over HTTP, clients: {clients}"),
+            options.rounds,
+            || http(named("sums.add"), &our_target),
+            || http(named("add"), &their_target),
+        )?;
+    }
+    drop((ours, theirs));
+    Ok(())
+}
+
+/// Ours and theirs as servers of their own tools, in turns, over HTTP and over pipes, with one call under way and with eight.
+fn server(options: &Options, steward: &Path, load: &Path) -> Result<()> {
     let python = kit::python(&[FASTMCP])?;
     let script = root().join("bench/peers/fastmcp_server.py");
     let folder = tempfile::tempdir_in(root())?;

@@ -75,10 +75,17 @@ fn learn(rows: &[&Row]) -> Vec<f32> {
             slope[at] -= PULL * 0.1 * (weights[at] - start[at]);
             seen[at] += slope[at] * slope[at];
             weights[at] += STEP * slope[at] / seen[at].sqrt();
+            // What keeps a question from changing something, and a wish from being taken for a question, never speaks for it.
+            if NEVER.contains(&SIGNALS[at].0) {
+                weights[at] = weights[at].min(-0.5);
+            }
         }
     }
     weights
 }
+
+/// Signals that only ever speak against a tool.
+const NEVER: [&str; 4] = ["asks_but_changes", "changes_but_reads", "shows_but_changes", "reports_but_reads"];
 
 /// Learns from all applications, and from all but each.
 pub fn fit(names: &[&str], benches: &[Bench]) -> Result<(), Failure> {
@@ -118,7 +125,11 @@ fn said(benches: &[Bench], at: usize) -> Vec<(Vec<f32>, bool, f32)> {
     for group in ["intent", "references", "ambiguous", "missing", "steps"] {
         bench.rows(group).iter().for_each(|row| add(row, true, 1.0));
     }
-    bench.rows("other").iter().filter(|row| row["kind"] == "out_of_scope").for_each(|row| add(row, false, 3.0));
+    bench
+        .rows("other")
+        .iter()
+        .filter(|row| row["kind"] == "out_of_scope")
+        .for_each(|row| add(row, false, 3.0));
     for (other, elsewhere) in benches.iter().enumerate().filter(|(other, _)| *other != at) {
         for row in elsewhere.rows("intent").iter().skip((other + at) % 6).step_by(6) {
             add(row, false, 1.0);
@@ -159,11 +170,14 @@ fn learn_scope(rows: &[&(Vec<f32>, bool, f32)]) -> Vec<f32> {
 
 fn scope(names: &[&str], benches: &[Bench]) {
     let rows: Vec<Vec<_>> = (0..benches.len()).map(|at| said(benches, at)).collect();
-    println!("whether it belongs here, learned without the application: right of those inside, of those outside");
+    println!(
+        "whether it belongs here, learned without the application: right of those inside, of those outside"
+    );
     for (at, name) in names.iter().enumerate() {
         let others: Vec<_> =
             rows.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, rows)| rows).collect();
-        let (inside, all, outside, none) = belongs(&learn_scope(&others), &rows[at].iter().collect::<Vec<_>>());
+        let (inside, all, outside, none) =
+            belongs(&learn_scope(&others), &rows[at].iter().collect::<Vec<_>>());
         println!("{name:<12} {inside:>4}/{all:<4} {outside:>4}/{none}");
     }
     let every: Vec<_> = rows.iter().flatten().collect();

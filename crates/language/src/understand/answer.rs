@@ -172,7 +172,7 @@ fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understoo
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let thing = super::types::Thing { entity_type, id, name: Some(choice.label.clone()) };
+            let thing = super::types::Thing { entity_type, id, name: Some(choice.label.clone()), by: None };
             step.target = Some(Target::Known { things: vec![thing] });
             step.target_field = step
                 .target_field

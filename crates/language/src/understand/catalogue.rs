@@ -1,8 +1,8 @@
 //! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
 //! names, descriptions and schemas, once.
 
-use super::lexis::Lexis;
 use super::lexicon::{root, same_noun_roots, singular};
+use super::lexis::Lexis;
 use super::prepare::{bracketed, held, prepare, types};
 use super::text::{Text, Token, slip, swapped};
 use super::types::Tool;
@@ -226,11 +226,13 @@ impl Catalogue {
             [a, b] if !a.quoted && b.start == a.end + 1 => {
                 let word = format!("{}{}", a.lower, b.lower);
                 let kind = |kind: &Type| kind.name == word || kind.name == singular(&word);
-                (text.raw.get(a.end..b.start) == Some("-") && self.types.iter().any(kind)).then_some((a.start, b.end, word))
+                (text.raw.get(a.end..b.start) == Some("-") && self.types.iter().any(kind))
+                    .then_some((a.start, b.end, word))
             }
             _ => None,
         };
-        let joins: Vec<(usize, usize, String)> = text.tokens.windows(2).filter_map(joined).collect();
+        let mut joins: Vec<(usize, usize, String)> = text.tokens.windows(2).filter_map(joined).collect();
+        joins.dedup_by(|next, before| next.0 < before.1);
         for (start, end, word) in joins {
             text.join(start, end, &word);
         }

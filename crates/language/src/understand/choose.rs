@@ -13,8 +13,8 @@ use super::signal::{SIGNALS, Signals, weigh};
 use super::text::Token;
 use super::verbs::{Class, verb_groups};
 use super::wish::{Clause, Cue};
-use crate::{Encoder, cosine};
 use crate::skill::Recent;
+use crate::{Encoder, cosine};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -39,7 +39,11 @@ pub(super) struct Candidate {
 impl Candidate {
     /// A signal by its name.
     pub(super) fn signal(&self, name: &str) -> f32 {
-        SIGNALS.iter().zip(&self.signals).find(|((known, _), _)| *known == name).map_or(0.0, |(_, signal)| *signal)
+        SIGNALS
+            .iter()
+            .zip(&self.signals)
+            .find(|((known, _), _)| *known == name)
+            .map_or(0.0, |(_, signal)| *signal)
     }
 }
 
@@ -106,7 +110,9 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
     let states = !clause.asks && is_state(plain);
     let reports = !clause.asks && head.is_some_and(|head| head.capital) && is_report(&tokens);
     let tells = !clause.asks && (states || reports || is_told(said, &tokens));
-    let masked = masked(said, &tokens).and_then(|plain| around.encoder.embed(&plain)).or_else(|| around.vector.clone());
+    let masked = masked(said, &tokens)
+        .and_then(|plain| around.encoder.embed(&plain))
+        .or_else(|| around.vector.clone());
     let one = matches!(place(plain), Some(Place::Nth(_) | Place::Last));
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
     let mut found: Vec<Candidate> = Vec::new();
@@ -168,14 +174,24 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
             shared.description,
             shared.fields,
             nearness(&masked),
-            flag(tells && !reads),
+            // A remark is a wish only where something of the tool is said.
+            flag(
+                tells
+                    && !reads
+                    && (verb > 0.0 || told > 0.0 || shared.all() > 0.15 || nearness(&masked) > 0.3),
+            ),
             flag(unknown),
             flag(clause.asks && reads),
             flag(kinds.indefinite && tool.class == Class::Create),
             flag(kinds.indefinite && tool.target().is_some()),
             flag(one && reads && tool.target().is_none()),
             filled.absorbed as f32,
-            flag((grounded.is_some() || filled.placed > 0) && filled.unplaced == 0 && filled.missing.is_empty() && !reads),
+            flag(
+                (grounded.is_some() || filled.placed > 0)
+                    && filled.unplaced == 0
+                    && filled.missing.is_empty()
+                    && !reads,
+            ),
         ];
         found.push(Candidate { at, score: weigh(&signals), signals, verb, noun, near, told, filled });
     }
@@ -186,7 +202,9 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
 /// Whether something with this id is known to be there, of the type that the tool acts on.
 fn is_there(said: &Said<'_>, tool: &Prepared, id: &serde_json::Value) -> bool {
     said.ground.world.iter().any(|seen| {
-        seen.domain == tool.tool.domain && Some(&seen.thing.entity_type) == tool.entity.as_ref() && seen.thing.id == *id
+        seen.domain == tool.tool.domain
+            && Some(&seen.thing.entity_type) == tool.entity.as_ref()
+            && seen.thing.id == *id
     })
 }
 
@@ -255,22 +273,34 @@ fn kind_of(said: &Said<'_>, mention: &Mention) -> String {
         *kinds.entry(seen.thing.entity_type.as_str()).or_default() += 1;
     }
     let fewest = kinds.iter().min_by_key(|(_, count)| **count).map(|(kind, _)| (*kind).to_owned());
-    fewest.or_else(|| mention.valued.keys().next().map(|field| field.replace('_', " "))).unwrap_or_else(|| "it".into())
+    fewest
+        .or_else(|| mention.valued.keys().next().map(|field| field.replace('_', " ")))
+        .unwrap_or_else(|| "it".into())
 }
 
 /// "Bella is in the waiting room", "she has arrived": something is told of what is named or pointed at.
 fn is_told(said: &Said<'_>, tokens: &[&Token]) -> bool {
     let Some(head) = tokens.first() else { return false };
     let named = said.ground.at(head.start).map(|mention| mention.end);
-    let pointed = ["it", "she", "he", "they", "that", "this", "both", "we", "i"].contains(&head.lower.as_str());
+    let pointed = ["it", "she", "he", "they", "that", "this", "both"].contains(&head.lower.as_str());
+    // "I've just given Smokey an injection": what one did oneself, to something that is there.
+    let own = ["i", "we", "i've", "we've"].contains(&head.lower.as_str())
+        && tokens.iter().any(|token| said.ground.at(token.start).is_some());
+    let pointed = pointed || own;
     let after = named.or(pointed.then_some(head.end));
     let Some(after) = after else { return false };
     let next = tokens.iter().find(|token| token.start >= after);
-    let says = ["is", "are", "was", "were", "has", "have", "had", "just", "can", "got", "wants", "would", "needs", "will", "does", "isn't", "hasn't", "won't", "can't", "didn't", "doesn't", "never", "gets", "takes", "gave", "came", "left", "went", "paid", "gives"];
+    let says = [
+        "is", "are", "was", "were", "has", "have", "had", "just", "can", "got", "wants", "would", "needs",
+        "will", "does", "isn't", "hasn't", "won't", "can't", "didn't", "doesn't", "never", "gets", "takes",
+        "gave", "came", "left", "went", "paid", "gives",
+    ];
     next.is_some_and(|next| {
         says.contains(&next.lower.as_str()) || (next.lower.ends_with("ed") && next.root != next.lower)
     }) || said.text.plain.get(head.start..).is_some_and(|plain| {
-        ["she's", "he's", "it's", "they've", "i've", "we've", "they're"].iter().any(|start| plain.starts_with(start))
+        ["she's", "he's", "it's", "they've", "i've", "we've", "they're"]
+            .iter()
+            .any(|start| plain.starts_with(start))
     })
 }
 
@@ -353,7 +383,8 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'
         let entity = tool.entity.as_deref().unwrap_or_default();
         let of = |recent: &&Recent| recent.entity_type == entity;
         let last = around.recent.iter().map(|recent| recent.last).max();
-        let newest = around.recent.iter().any(|recent| Some(recent.last) == last && recent.entity_type == entity);
+        let newest =
+            around.recent.iter().any(|recent| Some(recent.last) == last && recent.entity_type == entity);
         score += if newest {
             1.0
         } else if around.recent.iter().any(|recent| of(&recent)) {
@@ -425,12 +456,19 @@ impl Kinds {
         let proper = tokens.windows(2).any(|pair| matches!(pair, [a, b] if a.capital && b.capital && !a.quoted && !b.quoted && b.start - a.end == 1));
         // "A ticket", "a low priority ticket", "new appointment".
         let indefinite = (0..tokens.len()).any(|at| {
-            let article = tokens.get(at).is_some_and(|token| ["a", "an", "any", "another", "new"].contains(&token.lower.as_str()));
+            let article = tokens
+                .get(at)
+                .is_some_and(|token| ["a", "an", "any", "another", "new"].contains(&token.lower.as_str()));
             let noun = |at: usize| {
-                tokens.get(at).is_some_and(|token| !plural(&token.lower) && !catalogue.types_of(&token.lower).is_empty())
+                tokens.get(at).is_some_and(|token| {
+                    !plural(&token.lower) && !catalogue.types_of(&token.lower).is_empty()
+                })
             };
             let plain = |at: usize| tokens.get(at).is_some_and(|token| !token.stop && !token.capital);
-            article && (noun(at + 1) || (plain(at + 1) && noun(at + 2)) || (plain(at + 1) && plain(at + 2) && noun(at + 3)))
+            article
+                && (noun(at + 1)
+                    || (plain(at + 1) && noun(at + 2))
+                    || (plain(at + 1) && plain(at + 2) && noun(at + 3)))
         });
         let telling = |token: &&&Token| {
             !token.stop && !token.quoted && !token.capital && catalogue.types_of(&token.lower).is_empty()

@@ -3,7 +3,7 @@
 //! Invariants
 //! - A mention is a run of words. Each of them stands in the name or in the value that it is matched with; the ends of a run tell something.
 //! - Mentions do not overlap: longer runs go before shorter ones, whole names before parts of names.
-//! - Values that a schema lists, days, times and numbers name nothing.
+//! - Values that a schema lists name nothing. A number names something only where its number is said, or where no amount is taken (`fill`).
 
 use super::catalogue::Catalogue;
 use super::lexicon::{is_generic, root};
@@ -11,6 +11,7 @@ use super::text::{Text, Token, slip};
 use super::types::Seen;
 use crate::words::words;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use steward_domain::DomainName;
 
 /// The longest name that is looked for, in words, and the longest value, in bytes.
 const LONGEST: usize = 8;
@@ -27,6 +28,8 @@ pub(super) struct Mention {
     pub(super) several: bool,
     /// Whether it is written as a name.
     pub(super) capital: bool,
+    /// Whether it is a number that is said to be one: "#5", "order 12".
+    pub(super) numbered: bool,
     /// The things that bear it, by their places.
     pub(super) named: BTreeSet<usize>,
     /// The things that have it as a value, by the value's field.
@@ -45,6 +48,27 @@ impl Mention {
 pub(super) struct Ground<'a> {
     pub(super) world: &'a [Seen],
     pub(super) mentions: Vec<Mention>,
+    looks: BTreeMap<(Option<DomainName>, String), Looks>,
+}
+
+/// What the values of a field look like.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    pub(super) all: usize,
+    /// How many are written as names.
+    pub(super) names: usize,
+    /// The shapes of those that are codes.
+    pub(super) shapes: BTreeSet<String>,
+}
+
+/// What a code looks like: "B-03" and "D-06" look the same.
+pub(super) fn shape(text: &str) -> String {
+    let sign = |c: char| match c {
+        c if c.is_ascii_digit() => '0',
+        c if c.is_alphabetic() => 'a',
+        c => c,
+    };
+    text.chars().map(sign).collect()
 }
 
 struct Entry {
@@ -60,22 +84,15 @@ impl<'a> Ground<'a> {
         if world.is_empty() {
             return Self::default();
         }
-        let entries = entries(catalogue, world);
-        let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, entry) in entries.iter().enumerate() {
-            for word in &entry.words {
-                let known = by_word.entry(word.as_str()).or_default();
-                if known.last() != Some(&at) {
-                    known.push(at);
-                }
-            }
-        }
+        let index = Index::new(entries(catalogue, world));
         let mut found: Vec<(usize, usize, Mention)> = Vec::new();
         for first in 0..text.tokens.len() {
             let Some(token) = text.tokens.get(first).filter(|token| may_begin(token)) else { continue };
-            let candidates = candidates(&by_word, token);
+            let candidates = index.like(token);
             for last in (first..text.tokens.len().min(first + LONGEST)).rev() {
-                if let Some(mention) = mention(text, catalogue, world, (&entries, &candidates), first, last) {
+                if let Some(mention) =
+                    mention(text, catalogue, world, (&index.entries, &candidates), first, last)
+                {
                     found.push((first, last, mention));
                 }
             }
@@ -91,7 +108,27 @@ impl<'a> Ground<'a> {
             }
         }
         mentions.sort_by_key(|mention| mention.start);
-        Self { world, mentions }
+        let mut looks: BTreeMap<(Option<DomainName>, String), Looks> = BTreeMap::new();
+        for seen in world {
+            for (field, value) in &seen.thing.attributes {
+                let Some(value) = value.as_str().filter(|value| !value.is_empty() && value.len() < VALUE)
+                else {
+                    continue;
+                };
+                let known = looks.entry((seen.domain.clone(), field.clone())).or_default();
+                known.all += 1;
+                known.names += usize::from(value.split(' ').all(|word| word.starts_with(char::is_uppercase)));
+                if value.chars().any(|c| c.is_ascii_digit()) && !value.contains(' ') {
+                    known.shapes.insert(shape(value));
+                }
+            }
+        }
+        Self { world, mentions, looks }
+    }
+
+    /// What the values of a field look like in a domain.
+    pub(super) fn looks(&self, domain: Option<&DomainName>, field: &str) -> Option<&Looks> {
+        self.looks.get(&(domain.cloned(), field.to_owned()))
     }
 
     /// The mention that covers a place.
@@ -112,19 +149,54 @@ fn digits(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Entries with a word that is like this one.
-fn candidates(by_word: &HashMap<&str, Vec<usize>>, token: &Token) -> Vec<usize> {
-    let mut found: Vec<usize> = by_word.get(token.lower.as_str()).cloned().unwrap_or_default();
-    if found.is_empty() && token.lower.len() > 3 {
-        for (word, entries) in by_word {
-            if alike(word, token) {
-                found.extend(entries);
+/// Names and values by their words, so that a word finds those that it may belong to.
+struct Index {
+    entries: Vec<Entry>,
+    by_word: HashMap<String, Vec<usize>>,
+    by_root: HashMap<String, Vec<usize>>,
+    /// Words by their first letter and length: only such can be one slip apart.
+    near: HashMap<(char, usize), Vec<String>>,
+}
+
+impl Index {
+    fn new(entries: Vec<Entry>) -> Self {
+        let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, entry) in entries.iter().enumerate() {
+            for word in &entry.words {
+                let known = by_word.entry(word.clone()).or_default();
+                if known.last() != Some(&at) {
+                    known.push(at);
+                }
             }
         }
+        let mut by_root: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut near: HashMap<(char, usize), Vec<String>> = HashMap::new();
+        for (word, at) in &by_word {
+            by_root.entry(root(word)).or_default().extend(at);
+            if let Some(first) = word.chars().next() {
+                near.entry((first, word.chars().count())).or_default().push(word.clone());
+            }
+        }
+        Self { entries, by_word, by_root, near }
     }
-    found.sort_unstable();
-    found.dedup();
-    found
+
+    /// Entries with a word that is like this one, in order.
+    fn like(&self, token: &Token) -> Vec<usize> {
+        let mut found: Vec<usize> = self.by_word.get(&token.lower).cloned().unwrap_or_default();
+        if found.is_empty() && token.lower.len() > 3 {
+            found.extend(self.by_root.get(&token.root).into_iter().flatten());
+            let length = token.lower.chars().count();
+            let first = token.lower.chars().next().unwrap_or(' ');
+            for length in [length.saturating_sub(1), length, length + 1] {
+                let words =
+                    self.near.get(&(first, length)).into_iter().flatten().filter(|word| alike(word, token));
+                found.extend(words.filter_map(|word| self.by_word.get(word)).flatten());
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
 }
 
 /// Whether a word of a name was said, perhaps in another form or with one slip.
@@ -176,12 +248,17 @@ fn mention(
 ) -> Option<Mention> {
     let run = text.tokens.get(first..=last)?;
     let (head, tail) = (run.first()?, run.last()?);
-    if (tail.stop && !tail.capital) || (first == last && digits(&head.lower) && !numbered(text, catalogue, first)) {
+    if (tail.stop && !tail.capital)
+        || (first == last && digits(&head.lower) && !numbered(text, catalogue, first))
+    {
         return None;
     }
     // Words between quotes are one name.
     if head.quoted || tail.quoted {
-        let whole = text.quotes.iter().any(|quote| quote.start == head.start && quote.end >= tail.end && quote.end <= tail.end + 1);
+        let whole = text
+            .quotes
+            .iter()
+            .any(|quote| quote.start == head.start && quote.end >= tail.end && quote.end <= tail.end + 1);
         if !whole {
             return None;
         }
@@ -208,20 +285,27 @@ fn mention(
         whole: false,
         several: last > first,
         capital,
+        numbered: first == last && said_number(text, catalogue, first),
         named: BTreeSet::new(),
         valued: BTreeMap::new(),
     };
     // "Table 4": a number behind the word for a type is that of such a thing.
-    let before = first.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
+    let before =
+        first.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
     let kinds = if digits(&head.lower) && first == last { catalogue.types_of(before) } else { Vec::new() };
     let of_kind = |entry: &Entry| {
         let seen = world.get(entry.thing);
-        kinds.is_empty() || seen.is_some_and(|seen| kinds.iter().any(|kind| kind.name == seen.thing.entity_type))
+        kinds.is_empty()
+            || seen.is_some_and(|seen| kinds.iter().any(|kind| kind.name == seen.thing.entity_type))
     };
     let mut parts: Vec<&Entry> = Vec::new();
     for entry in candidates.iter().filter_map(|at| entries.get(*at)).filter(|entry| of_kind(entry)) {
         // A word that asks for something by itself is no name, whatever somebody called a thing: "everything", "list".
-        let plain = run.len() == 1 && !capital && !digits(&head.lower) && (!telling(head) || catalogue.is_verb(&head.root)) && !head.quoted;
+        let plain = run.len() == 1
+            && !capital
+            && !digits(&head.lower)
+            && (!telling(head) || catalogue.is_verb(&head.root))
+            && !head.quoted;
         let whole = entry.words.len() == run.len()
             && !plain
             && entry.words.iter().zip(run).all(|(known, token)| known == &token.lower);
@@ -233,16 +317,26 @@ fn mention(
         let within = run.iter().all(|token| entry.words.iter().any(|known| alike(known, token)));
         // A part of a value counts only where it is written as a name: "Keller" of "Sofia Keller".
         let named = entry.field.is_none() || (capital && head.capital);
-        if within && named && run.iter().any(telling) && (telling(head) || head.capital || digits(&head.lower)) {
+        if within
+            && named
+            && run.iter().any(telling)
+            && (telling(head) || head.capital || digits(&head.lower))
+        {
             parts.push(entry);
         }
     }
     // "The waffle recipe" is no "pancake recipe": what stands before a noun belongs to it.
     if !found.whole && !capital && first > 1 {
         let before = text.tokens.get(first - 1);
-        let article = text.tokens.get(first - 2).is_some_and(|token| ["the", "my", "our", "a"].contains(&token.lower.as_str()));
+        let article = text
+            .tokens
+            .get(first - 2)
+            .is_some_and(|token| ["the", "my", "our", "a"].contains(&token.lower.as_str()));
         let belongs = before.is_some_and(|before| {
-            telling(before) && !before.capital && !before.lower.ends_with("ed") && !catalogue.listed.contains(&before.lower)
+            telling(before)
+                && !before.capital
+                && !before.lower.ends_with("ed")
+                && !catalogue.listed.contains(&before.lower)
         });
         if article && belongs {
             return None;
@@ -251,6 +345,10 @@ fn mention(
     // A single small word that is a verb at the head of the utterance is what is to be done.
     let opens = first == 0 && !head.capital && catalogue.is_verb(&head.root);
     if found.whole && !(opens && run.len() == 1) {
+        // What is a value of one thing may be part of the name of another.
+        if found.named.is_empty() {
+            parts.into_iter().filter(|entry| entry.field.is_none()).for_each(|entry| add(&mut found, entry));
+        }
         return Some(found);
     }
     if parts.is_empty() || (opens && run.len() == 1) {
@@ -260,14 +358,20 @@ fn mention(
     Some(found)
 }
 
-/// Whether a number by itself is that of something: "4103", "order 12", "#5", but not "5 tins" and not "at 10".
+/// Whether a number by itself may be that of something: "4103", "order 12", "#5", but not "5 tins" and not "€120".
 fn numbered(text: &Text, catalogue: &Catalogue, at: usize) -> bool {
     let Some(token) = text.tokens.get(at) else { return false };
-    let before = at.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
-    let hash = text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
-    let named = ["number", "no", "nr", "id", "sku"].contains(&before) || !catalogue.types_of(before).is_empty();
     let money = text.raw.get(..token.start).is_some_and(|before| before.ends_with(['$', '€', '£']));
-    hash || named || (token.lower.len() > 2 && !money)
+    said_number(text, catalogue, at) || (token.lower.len() > 2 && !money)
+}
+
+/// Whether it is said to be a number of something.
+fn said_number(text: &Text, catalogue: &Catalogue, at: usize) -> bool {
+    let Some(token) = text.tokens.get(at) else { return false };
+    let before =
+        at.checked_sub(1).and_then(|at| text.tokens.get(at)).map_or("", |token| token.lower.as_str());
+    let hash = text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
+    hash || ["number", "no", "nr", "id", "sku"].contains(&before) || !catalogue.types_of(before).is_empty()
 }
 
 fn add(mention: &mut Mention, entry: &Entry) {

@@ -44,6 +44,12 @@ pub(super) struct Shared {
     pub(super) fields: f32,
 }
 
+impl Shared {
+    pub(super) fn all(self) -> f32 {
+        self.name + self.description + self.fields
+    }
+}
+
 /// What a word of a clause has in common with every word of the tools.
 pub(super) struct Likeness(Vec<(usize, f32)>);
 
@@ -88,7 +94,9 @@ impl Lexis {
             () if same_group(root, said) => Some(0.8),
             () => None,
         };
-        Likeness(self.words.iter().enumerate().filter_map(|(at, (root, _))| Some((at, like(root)?))).collect())
+        Likeness(
+            self.words.iter().enumerate().filter_map(|(at, (root, _))| Some((at, like(root)?))).collect(),
+        )
     }
 
     /// What words have in common with a tool.
@@ -130,9 +138,8 @@ fn spoken(tool: &Prepared) -> Vec<(String, Zone)> {
         found.extend(words(text).into_iter().filter(|word| !word.stop).map(|word| (word.lower, zone)));
     };
     text(&tool.tool.description, Zone::Description);
-    let fields = |schema: &Value| {
-        schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default()
-    };
+    let fields =
+        |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     for (name, schema) in fields(&tool.tool.input) {
         text(&name_words(&name).join(" "), Zone::Fields);
         text(schema.get("description").and_then(Value::as_str).unwrap_or_default(), Zone::Fields);
@@ -163,14 +170,18 @@ fn given(schema: &Value, depth: usize, tell: &mut dyn FnMut(&str)) {
 }
 
 /// A word in a name is told apart from other names, one in a description from names and descriptions, one of the fields from all.
-fn tells(tools: &[Prepared], own: &[BTreeMap<usize, Zone>]) -> HashMap<(Option<DomainName>, usize, Zone), f32> {
+fn tells(
+    tools: &[Prepared],
+    own: &[BTreeMap<usize, Zone>],
+) -> HashMap<(Option<DomainName>, usize, Zone), f32> {
     let mut counts: HashMap<(Option<DomainName>, usize, Zone), f32> = HashMap::new();
     let mut sizes: HashMap<Option<DomainName>, f32> = HashMap::new();
     for (tool, words) in tools.iter().zip(own) {
         let domain = tool.tool.domain.clone();
         *sizes.entry(domain.clone()).or_default() += 1.0;
         for (word, used) in words {
-            for zone in [Zone::Name, Zone::Description, Zone::Fields].into_iter().filter(|zone| zone >= used) {
+            for zone in [Zone::Name, Zone::Description, Zone::Fields].into_iter().filter(|zone| zone >= used)
+            {
                 *counts.entry((domain.clone(), *word, zone)).or_default() += 1.0;
             }
         }
@@ -189,7 +200,8 @@ mod tests {
 
     #[test]
     fn families_of_words() {
-        for (a, b) in [("weigh", "weight"), ("depart", "departur"), ("arriv", "arrive"), ("settl", "settlem")] {
+        for (a, b) in [("weigh", "weight"), ("depart", "departur"), ("arriv", "arrive"), ("settl", "settlem")]
+        {
             assert!(kin(a, b), "{a} {b}");
         }
         for (a, b) in [("contact", "contract"), ("note", "nose"), ("plan", "plane t"), ("book", "boot")] {

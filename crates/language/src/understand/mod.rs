@@ -35,8 +35,8 @@ mod wish;
 pub use scope::SCOPE;
 pub use signal::SIGNALS;
 pub use types::{
-    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Seen, Settled,
-    Step, Target, Thing, Tool, Understood, Why,
+    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Seen,
+    Settled, Step, Target, Thing, Tool, Understood, Why,
 };
 
 use crate::Encoder;
@@ -110,7 +110,13 @@ impl Reader {
         if let Some(shows) = known.get(said) {
             return *shows;
         }
-        let given = Given { today: chrono::NaiveDate::default(), recent: &[], pending: None, before: &[], world: &[] };
+        let given = Given {
+            today: chrono::NaiveDate::default(),
+            recent: &[],
+            pending: None,
+            before: &[],
+            world: &[],
+        };
         let read = self.understand(said, &given);
         let shows = read.kind == Kind::Act
             && read.question.is_none()
@@ -137,13 +143,17 @@ impl Reader {
         let named = |found: &choose::Candidate| {
             Some((self.catalogue.tools.get(found.at)?.tool.name.clone(), found.signals.to_vec()))
         };
-        plan::first(self, said, given, |_, _, _, found| found.iter().filter_map(named).collect()).unwrap_or_default()
+        plan::first(self, said, given, |_, _, _, found| found.iter().filter_map(named).collect())
+            .unwrap_or_default()
     }
 
     /// What speaks for the first wish of an utterance belonging here at all, for learning its weights: see [`SCOPE`].
     #[must_use]
     pub fn scope(&self, said: &str, given: &Given<'_>) -> Vec<f32> {
-        let best = |said: &fill::Said<'_>, clause: &wish::Clause, around: &choose::Around<'_>, found: &[choose::Candidate]| {
+        let best = |said: &fill::Said<'_>,
+                    clause: &wish::Clause,
+                    around: &choose::Around<'_>,
+                    found: &[choose::Candidate]| {
             found.first().map(|best| scope::signals(said, best, clause, around).to_vec())
         };
         plan::first(self, said, given, best).flatten().unwrap_or_default()

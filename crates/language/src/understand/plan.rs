@@ -6,12 +6,14 @@ use super::choose::{Around, Candidate, choose, gibberish, service};
 use super::fill::Said;
 use super::follow;
 use super::ground::Ground;
-use super::lexicon::{ASKS_HELP, CHAT, HELP, POLITE, plural};
+use super::lexicon::{ASKS_HELP, CHAT, HELP, POLITE, plural, same_noun};
 use super::place::place;
 use super::point::Scene;
 use super::steps::{act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
-use super::types::{Answered, Choice, Given, Kind, Pick, Question, Step, Target, Understood, Why};
+use super::types::{
+    Answered, Choice, Given, Kind, NOTHING, Pick, Question, Seen, Step, Target, Understood, Why,
+};
 use super::values::days;
 use super::verbs::Class;
 use super::wish::{Clause, Cue, clauses, heads, points_back};
@@ -19,7 +21,7 @@ use super::{Reader, route, scope};
 use crate::skill::{Recent, sure};
 use regex::Regex;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use steward_domain::{Confidence, DomainName};
 
@@ -75,19 +77,28 @@ fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
 fn bridged(given: &Given<'_>) -> Vec<Recent> {
     let mut all: Vec<Recent> = given.recent.to_vec();
     let plain = |text: &str| text.trim().to_lowercase();
+    let spoken: BTreeSet<&str> = given.recent.iter().map(|one| one.entity_type.as_str()).collect();
+    // What was itself spoken of needs no bridge.
+    let others: Vec<&Seen> =
+        given.world.iter().filter(|seen| !spoken.contains(seen.thing.entity_type.as_str())).collect();
     for one in given.recent {
         let Some(name) = one.name.as_deref().map(plain).filter(|name| !name.is_empty()) else { continue };
-        for seen in given.world.iter().filter(|seen| seen.thing.entity_type != one.entity_type) {
+        for seen in &others {
             let named = seen.thing.name.as_deref().is_some_and(|other| plain(other) == name);
-            let valued = || seen.thing.attributes.values().filter_map(|value| value.as_str()).any(|value| plain(value) == name);
-            let id = seen.thing.id_text();
-            let known = |other: &Recent| other.entity_type == seen.thing.entity_type;
-            // What was itself spoken of needs no bridge.
-            if !given.recent.iter().any(known) && (named || valued()) && !all.iter().any(|other| known(other) && other.id == id) {
+            // The field that holds it is called by its type: an appointment's `patient`.
+            let holds = |(field, value): (&String, &serde_json::Value)| {
+                same_noun(field, &one.entity_type) && value.as_str().is_some_and(|value| plain(value) == name)
+            };
+            let known = |other: &Recent| {
+                other.entity_type == seen.thing.entity_type && other.id == seen.thing.id_text()
+            };
+            if (named || seen.thing.attributes.iter().any(holds)) && !all.iter().any(known) {
                 all.push(Recent {
                     entity_type: seen.thing.entity_type.clone(),
-                    id,
+                    id: seen.thing.id_text(),
                     name: seen.thing.name.clone().or_else(|| one.name.clone()),
+                    // A place in a list is that of what was listed.
+                    place: None,
                     ..one.clone()
                 });
             }
@@ -135,9 +146,14 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     }
     if let Some(rest) = POLITE.as_ref().and_then(|polite| polite.find(&text.plain)).map(|found| found.end()) {
         // "Thanks, that's all for tonight": nothing is wanted.
-        let wants = |clause: &Clause| clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0 && !cue.spans.is_empty());
+        let wants = |clause: &Clause| {
+            clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0 && !cue.spans.is_empty())
+        };
         let kind = |token: &super::text::Token| {
-            token.start >= rest && (token.capital || token.lower.starts_with(|c: char| c.is_ascii_digit()) || !reader.catalogue.types_of(&token.lower).is_empty())
+            token.start >= rest
+                && (token.capital
+                    || token.lower.starts_with(|c: char| c.is_ascii_digit())
+                    || !reader.catalogue.types_of(&token.lower).is_empty())
         };
         let more = Text::read(text.raw.get(rest..).unwrap_or_default());
         if !clauses(&more, &reader.catalogue).iter().any(wants) && !text.tokens.iter().any(kind) {
@@ -215,14 +231,23 @@ fn same_again(
     let Some(last) = out.steps.last_mut().filter(|last| last.act == next.act && last.tool().is_some()) else {
         return Some((steps, question));
     };
-    let of_last = matches!(&next.target, Some(Target::OfStep { step, pick: Pick::It | Pick::All, .. }) if *step == at);
-    let same = last.target == next.target || of_last || next.target.is_none();
-    let agree = next.arguments.iter().all(|(name, argument)| {
-        last.arguments.get(name).is_none_or(|known| known.value == argument.value)
-    });
+    // What asks something of its own is a wish of its own.
+    let missing = |question: &Question| question.why == Why::Field;
+    if question.as_ref().is_some_and(|question| !missing(question)) {
+        return Some((steps, question));
+    }
+    let of_last =
+        matches!(&next.target, Some(Target::OfStep { step, pick: Pick::It | Pick::All, .. }) if *step == at);
+    let twice = last.read_only && last.target.is_none() && next.target.is_none();
+    let same = twice || of_last || (next.target.is_some() && last.target == next.target);
+    let agree = next
+        .arguments
+        .iter()
+        .all(|(name, argument)| last.arguments.get(name).is_none_or(|known| known.value == argument.value));
     if !same || !agree {
         return Some((steps, question));
     }
+    last.also.extend(next.also.iter().cloned());
     for (name, argument) in &next.arguments {
         last.arguments.entry(name.clone()).or_insert_with(|| argument.clone());
     }
@@ -320,7 +345,7 @@ fn clause_steps(
     let is_inside = one.is_some() || scope::inside(&said, best, clause, &around);
     let best = one.unwrap_or(best);
     if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !is_inside {
-        return Read::Outside(format!("nothing here does what \"{}\" asks for", text.slice(start, end)));
+        return Read::Outside(format!("{NOTHING} \"{}\" asks for", text.slice(start, end)));
     }
     let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
     if let Some(question) = which_new(catalogue, &found, tool, best, earlier.len(), text.slice(start, end)) {
@@ -334,10 +359,16 @@ fn clause_steps(
 }
 
 /// "Assign all open repairs to Keystone": what is to be done to all of them, however many words say which.
-fn of_all<'a>(catalogue: &Catalogue, text: &Text, clause: &Clause, found: &'a [Candidate]) -> Option<&'a Candidate> {
+fn of_all<'a>(
+    catalogue: &Catalogue,
+    text: &Text,
+    clause: &Clause,
+    found: &'a [Candidate],
+) -> Option<&'a Candidate> {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end)?;
-    let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word)) && !plain.contains("all of them");
+    let all =
+        ["all ", "every ", "each "].iter().any(|word| plain.contains(word)) && !plain.contains("all of them");
     let several = tokens_within(text, start, end)
         .any(|token| plural(&token.lower) && !catalogue.types_of(&token.lower).is_empty());
     let changes = |cue: &Cue| {
@@ -347,7 +378,10 @@ fn of_all<'a>(catalogue: &Catalogue, text: &Text, clause: &Clause, found: &'a [C
         return None;
     }
     found.iter().find(|other| {
-        catalogue.tools.get(other.at).is_some_and(|tool| !tool.tool.read_only && tool.target().is_some() && other.verb >= 2.0)
+        catalogue
+            .tools
+            .get(other.at)
+            .is_some_and(|tool| !tool.tool.read_only && tool.target().is_some() && other.verb >= 2.0)
     })
 }
 
@@ -450,7 +484,8 @@ fn bare(
     let vague = is(&VAGUE, plain);
     // "Ticket 4104", "Smokey": something is named and nothing is said of it.
     let only = tokens_within(text, start, end).all(|token| {
-        ground.at(token.start).is_some() || !catalogue.types_of(&token.lower).is_empty() && !plural(&token.lower)
+        ground.at(token.start).is_some()
+            || !catalogue.types_of(&token.lower).is_empty() && !plural(&token.lower)
     }) && ground.within(start, end).next().is_some()
         && strongest < 2.0
         && given.before.is_empty()

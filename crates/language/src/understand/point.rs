@@ -41,7 +41,12 @@ pub(super) enum Pointed {
 }
 
 fn thing(recent: &Recent) -> Thing {
-    Thing { entity_type: recent.entity_type.clone(), id: recent.id.clone(), name: recent.name.clone() }
+    Thing {
+        entity_type: recent.entity_type.clone(),
+        id: recent.id.clone(),
+        name: recent.name.clone(),
+        by: None,
+    }
 }
 
 fn choice(recent: &Recent) -> Choice {
@@ -158,7 +163,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
             ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
         );
     }
-    if let Some(pointed) = filled.grounded.as_ref().map(|found| known(found, given, &entity)) {
+    if let Some(pointed) = filled.grounded.as_ref().map(|found| known(found, given, tool)) {
         return pointed;
     }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
@@ -167,21 +172,35 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
     // Where it is known what there is, small words beside a pronoun, a place or the word for the type are no name of it.
     let seen = given.world.iter().any(|seen| seen.thing.entity_type == entity);
     let after_be = |start: usize| {
-        let before = text.tokens.iter().rev().find(|token| token.end <= start).map_or("", |token| token.lower.as_str());
-        ["is", "are", "was", "were", "has", "have", "been", "just", "can", "does", "cost", "be"].contains(&before)
+        let before = text
+            .tokens
+            .iter()
+            .rev()
+            .find(|token| token.end <= start)
+            .map_or("", |token| token.lower.as_str());
+        ["is", "are", "was", "were", "has", "have", "been", "just", "can", "does", "cost", "be"]
+            .contains(&before)
     };
     let definite = |start: usize| {
-        let before = text.tokens.iter().rev().find(|token| token.end <= start).map_or("", |token| token.lower.as_str());
+        let before = text
+            .tokens
+            .iter()
+            .rev()
+            .find(|token| token.end <= start)
+            .map_or("", |token| token.lower.as_str());
         ["the", "my", "our"].contains(&before)
     };
     let pointed = |start: usize| {
         let back = back.is_some_and(|at| !(definite(start) && start < clause.start + at));
         back || place.is_some() || (after_be(start) && said(text, clause, catalogue, &entity))
     };
-    let small = |words: &str| !words.contains(char::is_uppercase) && !words.contains(|c: char| c.is_ascii_digit());
+    let small =
+        |words: &str| !words.contains(char::is_uppercase) && !words.contains(|c: char| c.is_ascii_digit());
     let quoted = |start: usize| text.quotes.iter().any(|quote| quote.start == start);
-    let words =
-        filled.target.as_ref().filter(|piece| !(seen && pointed(piece.start) && small(&piece.words) && !quoted(piece.start)));
+    let words = filled
+        .target
+        .as_ref()
+        .filter(|piece| !(seen && pointed(piece.start) && small(&piece.words) && !quoted(piece.start)));
     // Words before a pronoun are what it stands for; behind it they say something else.
     let first = words.is_some_and(|piece| back.is_none_or(|at| piece.start < clause.start + at));
     let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == entity).cloned().collect();
@@ -253,9 +272,19 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
 }
 
 /// What is known by its name: the one, all of them, or the one that was spoken of lately.
-fn known(found: &Grounded, given: &Given<'_>, entity: &str) -> Pointed {
+fn known(found: &Grounded, given: &Given<'_>, tool: &Prepared) -> Pointed {
     let things = &found.things;
-    if things.len() == 1 || found.all {
+    let entity = tool.entity.as_deref().unwrap_or_default();
+    // What would change something that is known only by a value of it is asked about first, even when there is only one.
+    let own = |thing: &Thing| {
+        let world = given
+            .world
+            .iter()
+            .find(|seen| seen.thing.entity_type == thing.entity_type && seen.thing.id_text() == thing.id);
+        world.is_some_and(|seen| seen.thing.name.is_none())
+    };
+    let sure = found.by_name || tool.tool.read_only || things.iter().all(own);
+    if (things.len() == 1 && sure) || found.all {
         return Pointed::To(vec![Target::Known { things: things.clone() }]);
     }
     let lately: Vec<&Thing> = things
@@ -267,15 +296,19 @@ fn known(found: &Grounded, given: &Given<'_>, entity: &str) -> Pointed {
     }
     let lately: Vec<Thing> = lately.into_iter().cloned().collect();
     let things = if lately.is_empty() { things } else { &lately };
-    let value = |thing: &Thing| thing.id.parse::<i64>().map_or_else(|_| json!(thing.id), |number| json!(number));
+    let value =
+        |thing: &Thing| thing.id.parse::<i64>().map_or_else(|_| json!(thing.id), |number| json!(number));
     let same = |thing: &Thing| things.iter().filter(|other| other.name == thing.name).count() > 1;
     let label = |thing: &Thing| match &thing.name {
         Some(name) if !same(thing) => name.clone(),
         Some(name) => format!("{name} ({})", thing.id),
         None => thing.id.clone(),
     };
-    let options: Vec<Choice> =
-        things.iter().take(OPTIONS).map(|thing| Choice { label: label(thing), value: value(thing) }).collect();
+    let options: Vec<Choice> = things
+        .iter()
+        .take(OPTIONS)
+        .map(|thing| Choice { label: label(thing), value: value(thing) })
+        .collect();
     let names: Vec<String> = options.iter().map(|choice| format!("\"{}\"", choice.label)).collect();
     Pointed::Unclear(format!("Which {entity} do you mean: {}?", names.join(", ")), options)
 }

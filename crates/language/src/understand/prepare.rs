@@ -41,8 +41,10 @@ pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
     }
     // `list_menu` gives `dishes`: what a list holds is a type, too.
     for tool in tools.iter().filter(|tool| tool.read_only && !is_free(&tool.input)) {
-        let output = tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
-        let listed = |schema: &Value| schema.get("items").is_some_and(|items| items.get("properties").is_some());
+        let output =
+            tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
+        let listed =
+            |schema: &Value| schema.get("items").is_some_and(|items| items.get("properties").is_some());
         for (name, _) in output.into_iter().flatten().filter(|(_, schema)| listed(schema)) {
             let (name, domain) = (singular(name), tool.domain.clone());
             let known = found.iter().any(|kind| kind.name == name && kind.domain == domain);
@@ -116,10 +118,16 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
     let named = own.iter().skip(1).any(|noun| here(noun));
     let owner = owner.and_then(|text| {
         let joined = text.replace('-', "").to_lowercase();
-        let whose = |word: &String| joined.contains(&format!("{word}'s")) || joined.contains(&format!("number of the {word}"));
-        let all: Vec<String> = words(text).into_iter().chain(words(&joined)).map(|word| singular(&word.lower)).collect();
+        let whose = |word: &String| {
+            joined.contains(&format!("{word}'s")) || joined.contains(&format!("number of the {word}"))
+        };
+        let all: Vec<String> =
+            words(text).into_iter().chain(words(&joined)).map(|word| singular(&word.lower)).collect();
         // "The number on the menu" says less than a name such as `set_dish_availability`.
-        all.iter().find(|word| here(word) && whose(word)).or_else(|| all.iter().find(|word| here(word)).filter(|_| !named)).cloned()
+        all.iter()
+            .find(|word| here(word) && whose(word))
+            .or_else(|| all.iter().find(|word| here(word)).filter(|_| !named))
+            .cloned()
     });
     let entity = owner.or_else(|| noun.map(|noun| singular(noun)));
     let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
@@ -199,12 +207,14 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
             tool.read_only,
             &tool.description,
             &own,
+            groups.iter().any(|group| ["update", "rename"].contains(group)),
             &here,
         ));
     }
     // `settle_bill(id, table)`: with nothing else that says which one, what belongs to it does.
     let selected = fields.iter().any(|field| field.role == Role::Selector);
-    if has_id && !selected && class != Class::Create {
+    let sets = fields.iter().any(|field| !matches!(field.role, Role::Id | Role::Open));
+    if has_id && !selected && class != Class::Create && (tool.read_only || class == Class::Delete || sets) {
         let belongs = |field: &&mut Known| field.role == Role::Open && !field.required && field.of.is_some();
         let mut some: Vec<&mut Known> = fields.iter_mut().filter(belongs).collect();
         if let [only] = some.as_mut_slice() {
@@ -277,6 +287,7 @@ fn field(
     read_only: bool,
     told: &str,
     own: &[String],
+    sets: bool,
     here: &dyn Fn(&str) -> bool,
 ) -> Known {
     let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -330,7 +341,9 @@ fn field(
         _ if text("format") == "time" || description.contains("HH:MM") => Role::Time,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
         // "Words from its subject", "what is repaired, when the number is not known": it says which one.
-        _ if has_id && !required && !fresh && class != Class::Create && selects(description) => Role::Selector,
+        _ if has_id && !required && !fresh && class != Class::Create && selects(description, sets) => {
+            Role::Selector
+        }
         _ if is_title && read_only && !has_id && class == Class::Read => Role::Selector,
         _ if is_title => Role::Title,
         _ if last == "email" || text("format") == "email" => Role::Email,
@@ -385,7 +398,9 @@ fn meant(choice: &str, all: &[String], texts: &[&str]) -> BTreeSet<String> {
         !own.is_empty() && said.windows(own.len()).any(|window| window == own.as_slice())
     };
     let mut found = BTreeSet::new();
-    for segment in texts.iter().flat_map(|text| text.split([',', ';', ':', '.'])).flat_map(|part| part.split(" or ")) {
+    for segment in
+        texts.iter().flat_map(|text| text.split([',', ';', ':', '.'])).flat_map(|part| part.split(" or "))
+    {
         let others = all.iter().filter(|other| *other != choice).any(|other| names(segment, other));
         if names(segment, choice) && !others {
             let own: BTreeSet<String> = name_words(choice).iter().map(|word| root(word)).collect();
@@ -397,14 +412,32 @@ fn meant(choice: &str, all: &[String], texts: &[&str]) -> BTreeSet<String> {
 }
 
 /// Whether a field says which one is meant, where its number is not known.
-fn selects(description: &str) -> bool {
+fn selects(description: &str, sets: bool) -> bool {
     let lower = description.to_lowercase();
     let narrows = lower.starts_with("only ") || lower.starts_with("the new ") || lower.starts_with("a new ");
-    let says = [
-        " not known", "words from", "word from", "part of it", "part of the", "name of the", "'s name", "’s name",
-        "'s title", "is called", "together with", "instead of the number", "'s address", "by name",
-    ];
-    !narrows && says.iter().any(|phrase| lower.contains(phrase))
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+    let plainly = says(&[
+        " not known",
+        "words from",
+        "word from",
+        "part of it",
+        "together with",
+        "instead of the number",
+    ]);
+    // A tool that changes whatever it is told may be told a new name.
+    let by_name = || {
+        says(&[
+            "part of the",
+            "name of the",
+            "'s name",
+            "’s name",
+            "'s title",
+            "is called",
+            "'s address",
+            "by name",
+        ])
+    };
+    !narrows && (plainly || (!sets && by_name()))
 }
 
 /// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of them.

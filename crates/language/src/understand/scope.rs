@@ -12,33 +12,38 @@ use super::wish::Clause;
 
 /// The name of each signal and what it counts. Above 0 in all, it belongs here.
 pub const SCOPE: [(&str, f32); 23] = [
-    ("always", -1.49),
+    ("always", -1.45),
     ("shared_name", 1.04),
-    ("shared_description", 0.75),
-    ("shared_fields", 1.13),
-    ("near", 1.63),
+    ("shared_description", 0.74),
+    ("shared_fields", 1.15),
+    ("near", 1.62),
     ("near_masked", 2.59),
-    ("verb", 1.20),
-    ("noun", 0.82),
-    ("told", 0.74),
-    ("evidence", 1.14),
-    ("left", -3.31),
-    ("firm", 3.08),
-    ("named", 1.68),
-    ("points_back", 3.09),
+    ("verb", 1.18),
+    ("noun", 0.83),
+    ("told", 0.73),
+    ("evidence", 1.07),
+    ("left", -3.21),
+    ("firm", 3.11),
+    ("named", 1.72),
+    ("points_back", 3.13),
     ("type", 1.21),
-    ("unknown_name", -0.49),
-    ("asks", 0.36),
+    ("unknown_name", -0.47),
+    ("asks", 0.33),
     ("own", 0.15),
-    ("id", 0.68),
-    ("value", 0.85),
-    ("reads", -0.46),
-    ("strong", -1.05),
+    ("id", 0.69),
+    ("value", 0.87),
+    ("reads", -0.47),
+    ("strong", -1.06),
     ("quotes", 0.38),
 ];
 
 /// What speaks for it.
-pub(super) fn signals(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> [f32; SCOPE.len()] {
+pub(super) fn signals(
+    said: &Said<'_>,
+    best: &Candidate,
+    clause: &Clause,
+    around: &Around<'_>,
+) -> [f32; SCOPE.len()] {
     let Said { text, catalogue, ground, .. } = *said;
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
     let tool = catalogue.tools.get(best.at);
@@ -50,15 +55,25 @@ pub(super) fn signals(said: &Said<'_>, best: &Candidate, clause: &Clause, around
     let named = best.filled.grounded.is_some() || best.filled.placed > 0;
     let day = |at: usize| said.days.iter().any(|day| day.start <= at && at < day.end);
     let unknown = tokens().any(|token| {
-        token.capital && token.start > start && !token.quoted && ground.at(token.start).is_none() && !day(token.start)
+        token.capital
+            && token.start > start
+            && !token.quoted
+            && ground.at(token.start).is_none()
+            && !day(token.start)
     });
     let typed = tokens().any(|token| {
-        catalogue.types_of(&token.lower).iter().any(|kind| tool.is_some_and(|tool| tool.tool.domain == kind.domain))
+        catalogue
+            .types_of(&token.lower)
+            .iter()
+            .any(|kind| tool.is_some_and(|tool| tool.tool.domain == kind.domain))
     });
     let own = tokens().any(|token| ["i", "we", "my", "our", "us"].contains(&token.lower.as_str()));
-    let value = best.filled.arguments.keys().filter_map(|name| tool?.named(name)).any(|field| {
-        matches!(field.role, Role::Choice | Role::Flag | Role::Email | Role::Phone)
-    });
+    let value = best
+        .filled
+        .arguments
+        .keys()
+        .filter_map(|name| tool?.named(name))
+        .any(|field| matches!(field.role, Role::Choice | Role::Flag | Role::Email | Role::Phone));
     [
         1.0,
         signal("shared_name").min(2.0),
@@ -100,9 +115,13 @@ pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around:
 
 /// Where it is known what there is: small words that name nothing of it, in a wish of which nothing is said of the tool.
 fn by_chance(said: &Said<'_>, best: &Candidate) -> bool {
-    let small = |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
+    let small =
+        |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
     let quoted = |start: usize| said.text.quotes.iter().any(|quote| quote.start == start);
-    let shared = ["shared_name", "shared_description", "shared_fields"].iter().map(|name| best.signal(name)).sum::<f32>();
+    let shared = ["shared_name", "shared_description", "shared_fields"]
+        .iter()
+        .map(|name| best.signal(name))
+        .sum::<f32>();
     !said.ground.world.is_empty()
         && best.filled.grounded.is_none()
         && best.filled.placed == 0

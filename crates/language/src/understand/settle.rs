@@ -11,12 +11,14 @@ use super::types::{Choice, Lookup, Noticed, Pick, Question, Seen, Settled, Step,
 use super::verbs::Class;
 use crate::words::words;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use steward_domain::DomainName;
 
 /// How deep a result is looked into, and how many things are taken from it.
 const DEEPEST: usize = 6;
 const MOST: usize = 500;
+/// The most things that are known at once.
+const WORLD: usize = 2_000;
 /// The most options that a question offers.
 const OPTIONS: usize = 9;
 
@@ -38,7 +40,8 @@ fn givers<'a>(catalogue: &'a Catalogue, step: &Step, kind: &str) -> Vec<&'a Prep
     let own = catalogue.tools.iter().any(|tool| tool.tool.read_only && tool.entity.as_deref() == Some(kind));
     let may = |tool: &&Prepared| {
         let entity = tool.entity.as_deref().unwrap_or_default();
-        let gives = tool.gives.as_deref() == Some(kind) && !kind.is_empty() && (tool.class != Class::List || !own);
+        let gives =
+            tool.gives.as_deref() == Some(kind) && !kind.is_empty() && (tool.class != Class::List || !own);
         tool.tool.read_only
             && tool.tool.domain == step.domain
             && (entity == kind
@@ -111,25 +114,29 @@ pub(super) fn survey(catalogue: &Catalogue, domain: &DomainName) -> Vec<Lookup> 
 /// name which has one.
 pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<Seen> {
     let mut all: Vec<Seen> = Vec::new();
+    let mut known: HashSet<(Option<DomainName>, String, String)> = HashSet::new();
     for (lookup, result) in shown {
         let domain = catalogue.tool(&lookup.tool).and_then(|tool| tool.tool.domain.clone());
         for thing in notice(catalogue, &lookup.tool, result) {
-            let same = |known: &Seen| {
-                known.domain == domain && known.thing.entity_type == thing.entity_type && known.thing.id == thing.id
-            };
-            if !all.iter().any(same) {
+            if all.len() < WORLD && known.insert((domain.clone(), thing.entity_type.clone(), thing.id_text()))
+            {
                 all.push(Seen { domain: domain.clone(), by: lookup.tool.clone(), thing });
             }
         }
     }
     let by_name = |seen: &Seen| seen.thing.name.as_deref() == seen.thing.id.as_str();
-    let named: Vec<(Option<DomainName>, String, Option<String>)> = all
+    let named: HashSet<(Option<DomainName>, String, Option<String>)> = all
         .iter()
         .filter(|seen| !by_name(seen))
         .map(|seen| (seen.domain.clone(), seen.thing.entity_type.clone(), seen.thing.name.clone()))
         .collect();
     all.retain(|seen| {
-        !by_name(seen) || !named.contains(&(seen.domain.clone(), seen.thing.entity_type.clone(), seen.thing.name.clone()))
+        !by_name(seen)
+            || !named.contains(&(
+                seen.domain.clone(),
+                seen.thing.entity_type.clone(),
+                seen.thing.name.clone(),
+            ))
     });
     all
 }
@@ -137,17 +144,27 @@ pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<Se
 /// What a lookup settles: a tool that shows one thing by these very words has found it.
 pub(super) fn settle_by(catalogue: &Catalogue, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
     let settled = settle(catalogue, 0, step, seen);
-    let (Settled::Missing { .. }, Some(Target::Named { words, entity_type })) = (&settled, &step.target) else {
+    let (Settled::Missing { .. }, Some(Target::Named { words, entity_type })) = (&settled, &step.target)
+    else {
         return settled;
     };
     let asked = catalogue.tool(&lookup.tool).filter(|tool| tool.class == Class::Read);
     let by_words = asked.and_then(|tool| tool.field(Role::Selector)).is_some_and(|field| {
-        lookup.arguments.len() == 1 && lookup.arguments.get(&field.name).and_then(Value::as_str) == Some(words)
+        lookup.arguments.len() == 1
+            && lookup.arguments.get(&field.name).and_then(Value::as_str) == Some(words)
     });
     let own: Vec<&Noticed> =
         seen.iter().filter(|thing| entity_type.is_empty() || thing.entity_type == *entity_type).collect();
+    // It must hold what was said: a tool that guesses has found something else.
+    let holds = |thing: &Noticed| {
+        let id = thing.id_text();
+        let values = thing.attributes.values().map(text).chain(thing.name.clone()).chain([id]);
+        let known: HashSet<String> =
+            values.flat_map(|value| crate::words::words(&value)).map(|word| word.lower).collect();
+        telling(words, None).iter().all(|word| known.contains(word))
+    };
     match own.as_slice() {
-        [only] if by_words => Settled::Found { things: vec![(*only).clone()] },
+        [only] if by_words && holds(only) => Settled::Found { things: vec![(*only).clone()] },
         _ => settled,
     }
 }

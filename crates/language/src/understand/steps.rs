@@ -37,13 +37,19 @@ fn makes(tool: &Prepared) -> bool {
     let has = |groups: &[&str]| groups.iter().any(|group| tool.groups.contains(group));
     // To record a mileage sets it; to record a payment makes one.
     let sets = |noun: &str| {
-        tool.fields.iter().any(|field| field.role == Role::Number && field.words.iter().any(|word| root(word) == root(noun)))
+        tool.fields.iter().any(|field| {
+            field.role == Role::Number && field.words.iter().any(|word| root(word) == root(noun))
+        })
     };
     let bare = tool.tool.name.rsplit('.').next().unwrap_or_default();
     let of_its_own = name_words(bare).iter().skip(1).any(|noun| {
-        tool.entity.as_deref() != Some(singular(noun).as_str()) && !is_stop(noun) && noun.len() > 2 && !sets(noun)
+        tool.entity.as_deref() != Some(singular(noun).as_str())
+            && !is_stop(noun)
+            && noun.len() > 2
+            && !sets(noun)
     });
-    tool.class == Class::Update && (has(&["report", "reply", "enrol"]) || (has(&["log", "create"]) && of_its_own))
+    tool.class == Class::Update
+        && (has(&["report", "reply", "enrol"]) || (has(&["log", "create"]) && of_its_own))
 }
 
 pub(super) fn base_step(
@@ -81,9 +87,7 @@ pub(super) fn base_step(
         domain: tool.and_then(|tool| tool.tool.domain.clone()),
         act: Act::Call { tool: tool.map(|tool| tool.tool.name.clone()).unwrap_or_default() },
         said: text.slice(start, end).to_owned(),
-        intent: tool.map(|tool| {
-            if makes(tool) { IntentKind::Create } else { intent(tool.class) }
-        }),
+        intent: tool.map(|tool| if makes(tool) { IntentKind::Create } else { intent(tool.class) }),
         confidence: share(best.score),
         arguments: best.filled.arguments.clone(),
         target: None,

@@ -217,6 +217,9 @@ pub struct Thing {
     pub id: String,
     /// Its title.
     pub name: Option<String>,
+    /// The tool that has shown it when these words were read; nothing for what was spoken of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// Which of several.
@@ -345,6 +348,17 @@ impl Understood {
             changed_topic: false,
             answered: Answered::Nothing,
         }
+    }
+}
+
+/// How the reason begins when nothing speaks for any tool.
+pub(super) const NOTHING: &str = "nothing here does what";
+
+impl Understood {
+    /// Whether words were turned away because nothing in them was recognised, and not because they are small talk.
+    #[must_use]
+    pub fn found_nothing(&self) -> bool {
+        self.steps.is_empty() && self.reasons.iter().any(|reason| reason.starts_with(NOTHING))
     }
 }
 

@@ -257,7 +257,11 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ),
     ("read", 4.0, r"(?P<a>\b(?:call|pull|bring)) .*?(?P<b>\bup$)"),
     ("read", 4.0, r"\b(?:pull|bring) up\b"),
-    ("read", 3.6, r"^(?P<a>(?:i|we) (?:need|want|would like|require)) (?:to (?:know|see) )?(?:the|his|her|their|its|\w+(?: \w+)?['’]s) "),
+    (
+        "read",
+        3.6,
+        r"^(?P<a>(?:i|we) (?:need|want|would like|require)) (?:to (?:know|see) )?(?:the|his|her|their|its|\w+(?: \w+)?['’]s) ",
+    ),
     ("read", 3.5, r"^(?:when|where|how|why|who) (?:is|was|are|were|did|does|do|much|long|old|far|big)\b"),
     (
         "read",

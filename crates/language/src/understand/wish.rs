@@ -128,7 +128,14 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
         let split = match joint {
             Joint::Comma | Joint::And | Joint::Hard if bare => false,
             // "Register a new member, please. Viktor Dahl, off-peak": what is added has no wish of its own.
-            Joint::Hard if had && !back && strength(&next) < 1.0 && !says(text.plain.get(start..end).unwrap_or_default()) => false,
+            Joint::Hard
+                if had
+                    && !back
+                    && strength(&next) < 1.0
+                    && !says(text.plain.get(start..end).unwrap_or_default()) =>
+            {
+                false
+            }
             // What comes first only says what it is about.
             Joint::Hard | Joint::Comma if strength(last) < STATED && back => false,
             Joint::Hard | Joint::Then => true,
@@ -173,27 +180,40 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
 /// Whether nothing but a verb and what points back is said.
 fn empty(text: &Text, clause: &Clause) -> bool {
     let (start, end) = text.trimmed(clause.start, clause.end);
-    let used = |token: &Token| clause.cues.iter().flat_map(|cue| &cue.spans).any(|(from, to)| *from <= token.start && token.end <= *to);
+    let used = |token: &Token| {
+        clause
+            .cues
+            .iter()
+            .flat_map(|cue| &cue.spans)
+            .any(|(from, to)| *from <= token.start && token.end <= *to)
+    };
     let inside = text.tokens.iter().filter(|token| token.start >= start && token.end <= end);
     inside.filter(|token| !token.stop && !used(token)).count() == 0
 }
 
 static GOES_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:has|have|is|are|was|were|can|will|wants|needs|should|would like) (?:now |just |already )?\w").ok()
+    Regex::new(
+        r"^\W*(?:has|have|is|are|was|were|can|will|wants|needs|should|would like) (?:now |just |already )?\w",
+    )
+    .ok()
 });
 
 /// "Dana Brook paid 1150": somebody or something that is named, and what it did or is.
 fn tells(text: &Text, start: usize, end: usize) -> bool {
     let (start, end) = text.trimmed(start, end);
-    let tokens: Vec<&Token> = text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let tokens: Vec<&Token> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let article = tokens.first().is_some_and(|token| ["the", "my", "our"].contains(&token.lower.as_str()));
     let named = tokens.iter().take_while(|token| token.capital && !token.quoted).count();
     let after = if article { 2..5 } else { named..named + 1 };
     let verb = |token: &&Token| {
         !token.quoted
             && !token.capital
-            && (["is", "are", "was", "were", "has", "have", "had", "will", "can", "takes", "gets", "wants", "needs", "came", "left", "paid", "didn't", "isn't", "won't", "never"]
-                .contains(&token.lower.as_str())
+            && ([
+                "is", "are", "was", "were", "has", "have", "had", "will", "can", "takes", "gets", "wants",
+                "needs", "came", "left", "paid", "didn't", "isn't", "won't", "never",
+            ]
+            .contains(&token.lower.as_str())
                 || (token.lower.ends_with("ed") && token.root != token.lower))
     };
     (article || named > 0) && after.into_iter().any(|at| tokens.get(at).is_some_and(verb))

@@ -88,12 +88,11 @@ impl Work<'_> {
         Call { tool: tool.to_owned(), arguments, at, result }
     }
 
-    /// What showed that a thing is there, when that was this server.
-    pub(super) fn shown_by(&self, thing: &Thing, server: &str) -> Option<&Seen> {
+    /// A thing as the tool gave it that has shown it before the words were read.
+    pub(super) fn shown(&self, thing: &Thing) -> Option<&Seen> {
+        let by = thing.by.as_deref()?;
         self.world.iter().find(|seen| {
-            seen.thing.entity_type == thing.entity_type
-                && seen.thing.id_text() == thing.id
-                && server_of(&seen.by) == server
+            seen.by == by && seen.thing.entity_type == thing.entity_type && seen.thing.id_text() == thing.id
         })
     }
 }
@@ -103,7 +102,9 @@ impl Talker {
     pub(super) async fn through_the_desk(&self, request: &Request) -> std::result::Result<Receipt, Error> {
         self.toolbox.call(request).await.map_err(|error| match error {
             crate::Error::Tools(error) => error,
-            other => Error::Failed { tool: request.tool.clone(), message: other.to_string(), transient: false },
+            other => {
+                Error::Failed { tool: request.tool.clone(), message: other.to_string(), transient: false }
+            }
         })
     }
 }
@@ -151,11 +152,10 @@ fn provenance(
 ) -> BTreeMap<String, Provenance> {
     let home = server_of(tool);
     let foreign = match &step.target {
-        Some(Target::Known { things }) => {
-            things.iter().any(|thing| {
-                work.memory.server(&thing.entity_type, &thing.id) != Some(home) && work.shown_by(thing, home).is_none()
-            })
-        }
+        Some(Target::Known { things }) => things.iter().any(|thing| {
+            let shown = thing.by.as_deref().map(server_of);
+            shown.or_else(|| work.memory.server(&thing.entity_type, &thing.id)) != Some(home)
+        }),
         Some(Target::OfStep { step: before, .. }) => {
             work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)
         }

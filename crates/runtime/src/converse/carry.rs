@@ -14,7 +14,9 @@ use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, Label, ResponseStatus, TaskId};
 use steward_language::answer::{Table, Told, tell};
 use steward_language::skill::{Humane, Remedy, humanise};
-use steward_language::understand::{Act, Kind, Noticed, Pending, Question, Reader, Seen, Step, Target, Understood};
+use steward_language::understand::{
+    Act, Kind, Noticed, Pending, Question, Reader, Seen, Step, Target, Understood,
+};
 use steward_language::words::name_words;
 use steward_tools::Error;
 
@@ -29,6 +31,8 @@ pub(super) struct Work<'a> {
     pub(super) memory: &'a Memory,
     /// What tools have shown to be there before it was read.
     pub(super) world: &'a [Seen],
+    /// The calls that have shown it.
+    pub(super) looked: &'a [Call],
     pub(super) data: &'a [String],
     /// Everything that is to be done in this turn.
     pub(super) steps: &'a [Step],
@@ -235,9 +239,9 @@ impl Work<'_> {
         let step = &self.reader.fit(step, &ended.targets);
         ended.step.clone_from(step);
         let tool = step.tool().unwrap_or(tool);
-        // What is known from the conversation is in the step already.
-        let found: &[Noticed] =
-            if matches!(step.target, Some(Target::Known { .. })) { &[] } else { &ended.targets };
+        // What is known from the conversation is in the step already; what was shown just now keeps the id that it was shown with.
+        let spoken_of = matches!(&step.target, Some(Target::Known { things }) if things.iter().any(|thing| self.shown(thing).is_none()));
+        let found: &[Noticed] = if spoken_of { &[] } else { &ended.targets };
         let mut calls = self.reader.calls(step, found);
         if calls.len() > MOST {
             ended.came = too_many(calls.len(), step);

@@ -52,7 +52,10 @@ pub(super) fn reply(work: &Work<'_>, understood: &Understood, done: &Done) -> Re
         partial_results: partial
             || (sources.is_empty() && done.ended.iter().any(|ended| !ended.calls.is_empty())),
         sources,
-        tool_calls_made: done.ended.iter().flat_map(calls).collect(),
+        tool_calls_made: {
+            let looked = work.looked.iter().filter_map(|call| made(call, None));
+            looked.chain(done.ended.iter().flat_map(calls)).collect()
+        },
         confidence: certainty(outcome, understood, done),
         total_execution_time_ms: millis(elapsed),
     };
@@ -389,18 +392,21 @@ fn sources(work: &Work<'_>, done: &Done) -> Vec<Label> {
 
 /// The calls that the answer rests on. Those that failed are in `missing`, and all of them in the journal.
 fn calls(ended: &Ended) -> impl Iterator<Item = ToolCall> + '_ {
-    ended.calls.iter().filter_map(|call| {
-        Some(ToolCall {
-            call_id: call.result.as_ref().ok()?.call,
-            task_id: None,
-            server: None,
-            tool_name: call.tool.parse::<ToolName>().ok()?,
-            domain: ended.step.domain.clone(),
-            arguments: call.arguments.clone(),
-            status: CallStatus::Completed,
-            timestamp: call.at,
-            attempt_number: Attempt::default(),
-        })
+    ended.calls.iter().filter_map(|call| made(call, ended.step.domain.as_ref()))
+}
+
+/// A call that gave something.
+fn made(call: &Call, domain: Option<&DomainName>) -> Option<ToolCall> {
+    Some(ToolCall {
+        call_id: call.result.as_ref().ok()?.call,
+        task_id: None,
+        server: None,
+        tool_name: call.tool.parse::<ToolName>().ok()?,
+        domain: domain.cloned(),
+        arguments: call.arguments.clone(),
+        status: CallStatus::Completed,
+        timestamp: call.at,
+        attempt_number: Attempt::default(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Whether what is meant exists, seen through tools only: S4's validation.
 
-use super::call::{Call, server_of, value_of};
+use super::call::{Call, value_of};
 use super::carry::{Came, Ended, Found, Work, failed};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -46,10 +46,9 @@ impl Work<'_> {
                 if let Settled::Missing { text, .. } = self.reader.settle(step, &[]) {
                     return Err(Came::NotFound(text));
                 }
-                let server = step.tool().map(server_of).unwrap_or_default();
                 let found: Vec<Noticed> = things
                     .iter()
-                    .map(|thing| match self.shown_by(thing, server) {
+                    .map(|thing| match self.shown(thing) {
                         Some(seen) => seen.thing.clone(),
                         None => Noticed {
                             entity_type: thing.entity_type.clone(),
@@ -60,7 +59,7 @@ impl Work<'_> {
                     })
                     .collect();
                 // What was seen to be there before the words were read is a check like any other.
-                let shown = things.iter().filter_map(|thing| self.shown_by(thing, server));
+                let shown = things.iter().filter_map(|thing| self.shown(thing));
                 let tools: Vec<ToolName> = shown.filter_map(|seen| seen.by.parse().ok()).collect();
                 if !tools.is_empty() {
                     let came = Looked::Settled(Settled::Found { things: found.clone() });

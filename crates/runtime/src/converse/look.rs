@@ -8,7 +8,7 @@
 //! - What they give is data. It says which words are names; it never becomes a wish.
 //! - It is read anew for each message. What does not come in time is done without.
 
-use super::call::value_of;
+use super::call::{Call, value_of};
 use super::{Opened, Talker};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,24 +33,31 @@ pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
     match understood.kind {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => false,
         Kind::Help => false,
-        Kind::Chat => long && names(said),
-        Kind::OutOfScope => long,
+        // A statement in which nothing was recognised may still be about something that is there: "Bella is here".
+        Kind::Chat | Kind::OutOfScope => long && understood.found_nothing(),
         Kind::Act if understood.question.as_ref().is_some_and(asks) => true,
         Kind::Act => understood.steps.iter().any(|step| {
-            step.tool().is_some() && (!step.read_only || step.target.is_some() || !step.arguments.is_empty() || names(said))
+            step.tool().is_some()
+                && (!step.read_only || step.target.is_some() || !step.arguments.is_empty() || names(said))
         }),
     }
 }
 
-/// Whether a word is written as a name, a number or a quote.
+/// Whether a word behind the first is written as a name or a number, or something is quoted.
 fn names(said: &str) -> bool {
-    let name = |word: &str| word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit());
-    said.contains(['"', '“', '‘', '«']) || said.split_whitespace().skip(1).any(name) || said.split_whitespace().take(1).any(|word| word.len() > 1 && name(word))
+    let name =
+        |word: &str| word.starts_with(char::is_uppercase) || word.contains(|c: char| c.is_ascii_digit());
+    said.contains(['"', '“', '‘', '«']) || said.split_whitespace().skip(1).any(name)
 }
 
 impl Talker {
     /// Looks around in the domains that may be meant. Says whether anything was seen.
-    pub(super) async fn look_around(&self, opened: &mut Opened, understood: &Understood, task: TaskId) -> bool {
+    pub(super) async fn look_around(
+        &self,
+        opened: &mut Opened,
+        understood: &Understood,
+        task: TaskId,
+    ) -> bool {
         if !worth(opened, understood) {
             return false;
         }
@@ -62,16 +69,27 @@ impl Talker {
             .take(MOST)
             .collect();
         let looks = lookups.into_iter().map(|lookup| async {
-            let mut request = Request::new(opened.turn.caller.clone(), &lookup.tool, lookup.arguments.clone());
+            let mut request =
+                Request::new(opened.turn.caller.clone(), &lookup.tool, lookup.arguments.clone());
             request.chain = Some(task.into());
             request.context = Context::within(time);
-            let receipt = self.through_the_desk(&request).await.ok()?;
-            Some((lookup, value_of(&receipt.output)))
+            let at = self.house().clock.now();
+            let result = self.through_the_desk(&request).await;
+            let call = Call { tool: lookup.tool.clone(), arguments: lookup.arguments.clone(), at, result };
+            (lookup, call)
         });
-        let shown: Vec<_> = futures_util::future::join_all(looks).await.into_iter().flatten().collect();
-        let world = opened.reader.gather(&shown);
+        let (mut shown, mut calls) = (Vec::new(), Vec::new());
+        for (lookup, call) in futures_util::future::join_all(looks).await {
+            if let Ok(receipt) = &call.result {
+                shown.push((lookup, value_of(&receipt.output)));
+            }
+            calls.push(call);
+        }
+        // Thousands of things take their time.
+        let reader = opened.reader.clone();
+        let world = tokio::task::spawn_blocking(move || reader.gather(&shown)).await.unwrap_or_default();
         let seen = !world.is_empty();
-        opened.world = Arc::new(world);
+        (opened.world, opened.looked) = (Arc::new(world), Arc::new(calls));
         seen
     }
 }
@@ -84,7 +102,8 @@ fn domains(opened: &Opened, understood: &Understood) -> Vec<DomainName> {
             found.push(domain);
         }
     }
-    let likely = understood.domains.iter().filter(|(_, share)| share.get() >= LIKELY).map(|(domain, _)| domain);
+    let likely =
+        understood.domains.iter().filter(|(_, share)| share.get() >= LIKELY).map(|(domain, _)| domain);
     for domain in likely.take(DOMAINS) {
         if found.len() < DOMAINS && !found.contains(domain) {
             found.push(domain.clone());

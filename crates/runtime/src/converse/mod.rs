@@ -29,9 +29,10 @@ use crate::ask::{House, Record, keep_artifact};
 use crate::error::{Error, Result};
 use crate::toolbox::Toolbox;
 use agents::Agents;
+use call::Call;
 use memory::Memory;
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::{ArtifactKind, ConversationId, EventType, TaskId};
@@ -104,8 +105,9 @@ struct Opened {
     /// The data that it may be about: what was brought along now, or before.
     data: Vec<String>,
     reader: Arc<Reader>,
-    /// What tools have shown to be there, where names were said.
+    /// What tools have shown to be there, where names were said, and the calls of that.
     world: Arc<Vec<Seen>>,
+    looked: Arc<Vec<Call>>,
     /// When it came, on the monotonic clock.
     began: Duration,
 }
@@ -164,9 +166,9 @@ impl Talker {
         let work = self.work(&opened, &understood, false, record.task, &|_| {});
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
-            let (mut calls, mut found) = (Vec::new(), Vec::new());
-            let _told_by_the_check = work.find(step, &mut calls, &mut found, &mut Vec::new()).await;
-            checks.extend(found.into_iter().map(|check| (carry::what(step), check)));
+            let mut ended = carry::bare(step, carry::Came::Done);
+            let _told_by_the_check = work.settle(step, &BTreeMap::new(), &mut ended).await;
+            checks.extend(ended.checks.into_iter().map(|check| (carry::what(step), check)));
         }
         record.end(Ok(format!("{} checked", checks.len()))).await?;
         let valid = understood.question.is_none() && checks.iter().all(|(_, check)| check.well);
@@ -203,7 +205,7 @@ impl Talker {
         let memory = Memory::open(self.house(), &turn).await?;
         let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
         let reader = self.reader(&turn.caller, &data).await?;
-        Ok(Opened { turn, memory, data, reader, world: Arc::default(), began })
+        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Arc::default(), began })
     }
 
     fn work<'a>(
@@ -214,9 +216,22 @@ impl Talker {
         task: TaskId,
         watch: Watch<'a>,
     ) -> carry::Work<'a> {
-        let Opened { turn, memory, data, reader, world, began } = opened;
+        let Opened { turn, memory, data, reader, world, looked, began } = opened;
         let (steps, began) = (&understood.steps, *began);
-        carry::Work { talker: self, reader, turn, memory, world, data, steps, reworded, task, began, watch }
+        carry::Work {
+            talker: self,
+            reader,
+            turn,
+            memory,
+            world,
+            looked,
+            data,
+            steps,
+            reworded,
+            task,
+            began,
+            watch,
+        }
     }
 
     async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
@@ -224,37 +239,72 @@ impl Talker {
         let mut opened = self.open(turn).await?;
         let mut record = Record::new(house, opened.turn.caller.user.clone())?;
         record.begin(&opened.turn.said, "orchestrator")?;
-        let first = self.first(&opened).await?;
-        let looks = look::worth(&opened, &first);
-        if looks {
-            // Nothing leaves this process before what led to it is on disk.
-            note(&mut record, &opened.turn, &first, false)?;
-            record.flush().await?;
-        }
-        let seen = looks && self.look_around(&mut opened, &first, record.task).await;
-        let first = if seen { self.first(&opened).await? } else { first };
-        let Opened { turn, memory, .. } = &opened;
-        let mut agents = Agents::new(house, &turn.caller.user, memory.id);
-        let (understood, reworded) = self.consulted(&opened, first).await?;
-        if seen || reworded || !looks {
-            note(&mut record, turn, &understood, reworded)?;
-        }
-        agents.understood(turn, &understood, memory)?;
-        if let Some(new) = memory.begin(house, turn, &understood)? {
-            record.change(new);
-        }
-        // Nothing leaves this process before what led to it is on disk.
-        record.flush().await?;
-        let work = self.work(&opened, &understood, reworded, record.task, watch);
-        let acted = stop.run_until_cancelled(act(&work, &understood, &mut record)).await;
-        let done = match acted.unwrap_or(Err(Error::CalledOff)) {
-            Ok(done) => done,
+        let told = self.tell(&mut opened, &mut record, watch, stop).await;
+        let (reply, understood, done) = match told {
+            Ok(told) => told,
             Err(error) => {
                 // Whatever fails, the task ends with its reason.
                 record.end(Err(error.to_string())).await?;
                 return Err(error);
             }
         };
+        let outcome = match reply.outcome {
+            Outcome::Failed => Err(reply.response.answer.clone()),
+            _ => Ok(reply.response.answer.clone()),
+        };
+        record.end(outcome).await?;
+        opened.memory.close(house, &opened.turn, &understood, &done, &reply, &record).await?;
+        Ok(reply)
+    }
+
+    /// What a message means, with what there is where something is named, and with a model's help where that is of use.
+    async fn read(
+        &self,
+        opened: &mut Opened,
+        record: &mut Record<'_>,
+        stop: &CancellationToken,
+    ) -> Result<(Understood, bool)> {
+        let mut first = self.first(opened).await?;
+        let looks = look::worth(opened, &first);
+        let mut seen = false;
+        if looks {
+            // Nothing leaves this process before what led to it is on disk.
+            note(record, &opened.turn, &first, false)?;
+            record.flush().await?;
+            let look = self.look_around(opened, &first, record.task);
+            seen = stop.run_until_cancelled(look).await.ok_or(Error::CalledOff)?;
+        }
+        if seen {
+            first = self.first(opened).await?;
+        }
+        let (understood, reworded) = self.consulted(opened, first).await?;
+        if seen || reworded || !looks {
+            note(record, &opened.turn, &understood, reworded)?;
+        }
+        Ok((understood, reworded))
+    }
+
+    async fn tell(
+        &self,
+        opened: &mut Opened,
+        record: &mut Record<'_>,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<(Reply, Understood, carry::Done)> {
+        let house = self.house();
+        let (understood, reworded) = self.read(opened, record, stop).await?;
+        let opened = &*opened;
+        let Opened { turn, memory, .. } = opened;
+        let mut agents = Agents::new(house, &turn.caller.user, memory.id);
+        agents.understood(turn, &understood, memory)?;
+        if let Some(new) = memory.begin(house, turn, &understood)? {
+            record.change(new);
+        }
+        // Nothing leaves this process before what led to it is on disk.
+        record.flush().await?;
+        let work = self.work(opened, &understood, reworded, record.task, watch);
+        let acted = stop.run_until_cancelled(act(&work, &understood, record)).await;
+        let done = acted.unwrap_or(Err(Error::CalledOff))?;
         agents.carried(&done)?;
         let reply = compose::reply(&work, &understood, &done);
         record.note(
@@ -267,17 +317,11 @@ impl Talker {
             }),
         )?;
         let document = serde_json::to_vec(&reply.json()).unwrap_or_default();
-        keep_artifact(house, &mut record, ArtifactKind::Summary, "replies", &document)?;
+        keep_artifact(house, record, ArtifactKind::Summary, "replies", &document)?;
         for change in agents.into_changes()? {
             record.change(change);
         }
-        let outcome = match reply.outcome {
-            Outcome::Failed => Err(reply.response.answer.clone()),
-            _ => Ok(reply.response.answer.clone()),
-        };
-        record.end(outcome).await?;
-        memory.close(house, turn, &understood, &done, &reply, &record).await?;
-        Ok(reply)
+        Ok((reply, understood, done))
     }
 
     fn turn_of(&self, id: ConversationId) -> Arc<tokio::sync::Mutex<()>> {

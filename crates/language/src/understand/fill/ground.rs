@@ -5,7 +5,7 @@
 
 use super::{Filler, Piece};
 use crate::understand::catalogue::{Known, Role};
-use crate::understand::ground::Mention;
+use crate::understand::ground::{Mention, shape};
 use crate::understand::lexicon::{same_field, same_noun, singular};
 use crate::understand::types::Thing;
 use crate::understand::verbs::Class;
@@ -20,7 +20,7 @@ pub(in crate::understand) struct Grounded {
     pub(in crate::understand) all: bool,
     /// Whether a name of its own led to it, and not only a value that it has.
     pub(in crate::understand) by_name: bool,
-    /// Whether more than one word of a longer name led to it.
+    /// Whether something in the clause is named by more than a single word of a longer name.
     pub(in crate::understand) firm: bool,
 }
 
@@ -29,9 +29,10 @@ impl Filler<'_> {
     fn own(&self, mention: &Mention, named: bool) -> BTreeSet<usize> {
         let entity = self.tool.entity.as_deref().unwrap_or_default();
         let fits = |at: &usize| {
-            self.ground.world.get(*at).is_some_and(|seen| {
-                seen.thing.entity_type == entity && seen.domain == self.tool.tool.domain
-            })
+            self.ground
+                .world
+                .get(*at)
+                .is_some_and(|seen| seen.thing.entity_type == entity && seen.domain == self.tool.tool.domain)
         };
         if named {
             mention.named.iter().copied().filter(fits).collect()
@@ -58,24 +59,32 @@ impl Filler<'_> {
         let fields = || self.tool.fields.iter().filter(free);
         let typed = |field: &&Known| {
             let own = self.tool.entity.as_deref().is_some_and(|entity| kinds.contains(entity));
-            (field.role == Role::Title && own) || kinds.iter().any(|kind| {
-                field.of.as_deref() == Some(kind)
-                    || field.words.iter().any(|word| singular(word) == *kind || same_noun(word, kind))
-            })
+            (field.role == Role::Title && own)
+                || kinds.iter().any(|kind| {
+                    field.of.as_deref() == Some(kind)
+                        || field.words.iter().any(|word| singular(word) == *kind || same_noun(word, kind))
+                })
         };
         let here = |seen: &BTreeSet<usize>| {
-            seen.iter().any(|at| self.ground.world.get(*at).is_some_and(|seen| seen.domain == self.tool.tool.domain))
+            seen.iter()
+                .any(|at| self.ground.world.get(*at).is_some_and(|seen| seen.domain == self.tool.tool.domain))
         };
         let valued = |field: &&Known| {
             mention.valued.iter().any(|(name, seen)| {
-                here(seen) && (*name == field.name || field.words.last().is_some_and(|word| same_field(word, name)))
+                here(seen)
+                    && (*name == field.name || field.words.last().is_some_and(|word| same_field(word, name)))
             })
         };
         let query = |field: &&Known| field.role == Role::Query && !kinds.is_empty();
         let needed = |field: &&Known| {
             let article = self.tokens.iter().rev().find(|token| token.end <= mention.start);
             let some = article.is_some_and(|token| ["the", "a", "an", "my"].contains(&token.lower.as_str()));
-            field.required && field.role == Role::Open && mention.capital && mention.named.is_empty() && !some && self.bears_names(field)
+            field.required
+                && field.role == Role::Open
+                && mention.capital
+                && mention.named.is_empty()
+                && !some
+                && self.bears_names(field)
         };
         fields()
             .find(|field| field.role != Role::Query && typed(field))
@@ -88,14 +97,16 @@ impl Filler<'_> {
     /// Whether a word stands before a place that leads to a value: "to the Family loft".
     fn leads(&self, mention: &Mention) -> bool {
         let mut before = self.tokens.iter().rev().filter(|token| token.end <= mention.start);
-        let word = before.find(|token| !["the", "a", "an", "my", "our", "mr", "mrs", "ms", "dr"].contains(&token.lower.as_str()));
+        let word = before.find(|token| {
+            !["the", "a", "an", "my", "our", "mr", "mrs", "ms", "dr"].contains(&token.lower.as_str())
+        });
         word.is_some_and(|word| ["to", "into", "onto", "with", "as", "by"].contains(&word.lower.as_str()))
     }
 
     fn thing(&self, at: usize) -> Option<Thing> {
         let seen = self.ground.world.get(at)?;
         let (entity_type, name) = (seen.thing.entity_type.clone(), seen.thing.name.clone());
-        Some(Thing { entity_type, id: seen.thing.id_text(), name })
+        Some(Thing { entity_type, id: seen.thing.id_text(), name, by: Some(seen.by.clone()) })
     }
 
     /// "Bella's": what follows is hers.
@@ -104,23 +115,37 @@ impl Filler<'_> {
         rest.starts_with("'s") || rest.starts_with("’s")
     }
 
+    /// Names of what is there that nothing was made of yet. Days are no names, and a number by itself is an amount where the tool takes one.
+    fn mentions(&self) -> Vec<Mention> {
+        let inside = |mention: &Mention, at: usize| {
+            self.tokens.get(at).is_some_and(|token| token.start >= mention.start && token.end <= mention.end)
+        };
+        let free = |mention: &&Mention| {
+            let own: Vec<usize> = (0..self.tokens.len()).filter(|at| inside(mention, *at)).collect();
+            let number = self.text.slice(mention.start, mention.end).parse::<u64>().is_ok();
+            let amount = number
+                && !mention.numbered
+                && own.first().is_some_and(|at| *at > 1)
+                && self.tool.field(Role::Number).is_some();
+            own.iter().any(|at| !self.is_used(*at)) && !own.iter().any(|at| self.is_day(*at)) && !amount
+        };
+        self.ground.within(self.start, self.end).filter(free).cloned().collect()
+    }
+
+    /// Whether one name is said after another to be one of several: "Bella and Coco".
+    fn joined(&self, first: &Mention, second: &Mention) -> bool {
+        let between = self.text.plain.get(first.end..second.start).unwrap_or_default().trim();
+        let between = between.trim_end_matches(" the").trim_end_matches(" my").trim();
+        [",", "and", "&", ", and", "plus"].contains(&between)
+    }
+
     /// Puts every name of something that is there where it belongs.
     pub(super) fn grounded(&mut self) {
-        let mentions: Vec<Mention> = self
-            .ground
-            .within(self.start, self.end)
-            .filter(|mention| {
-                (0..self.tokens.len())
-                    .filter(|at| self.tokens.get(*at).is_some_and(|token| token.start >= mention.start && token.end <= mention.end))
-                    .any(|at| !self.is_used(at))
-            })
-            .cloned()
-            .collect();
+        let mentions = self.mentions();
         let acts = self.tool.target().is_some() && self.out.id.is_none();
         let mut rest: Vec<&Mention> = Vec::new();
-        let mut meant: Option<(BTreeSet<usize>, bool, bool, usize)> = None;
-        // As they were said.
-        let mut order: Vec<usize> = Vec::new();
+        // One set for each name that stands by itself.
+        let mut sets: Vec<(&Mention, BTreeSet<usize>)> = Vec::new();
         for mention in &mentions {
             let own = self.own(mention, true);
             // A part of a name in small letters names nothing where something is made.
@@ -132,128 +157,162 @@ impl Filler<'_> {
                 rest.push(mention);
                 continue;
             }
-            meant = Some(match meant {
-                None => {
-                    order.extend(own.iter().copied());
-                    (own, false, true, mention.end)
+            match sets.last_mut() {
+                None => sets.push((mention, own)),
+                Some((last, _)) if self.joined(last, mention) => sets.push((mention, own)),
+                Some((last, known)) if !known.is_disjoint(&own) => {
+                    known.retain(|at| own.contains(at));
+                    *last = mention;
                 }
-                Some((known, all, by_name, end)) => {
-                    let both: BTreeSet<usize> = known.intersection(&own).copied().collect();
-                    let between = self.text.plain.get(end..mention.start).unwrap_or_default().trim();
-                    let between = between.trim_end_matches(" the").trim_end_matches(" my").trim();
-                    let joined = [",", "and", "&", ", and", "plus"].contains(&between);
-                    if !both.is_empty() {
-                        (both, all, by_name, mention.end)
-                    } else if joined {
-                        order.extend(own.iter().copied());
-                        (known.union(&own).copied().collect(), true, by_name, mention.end)
-                    } else {
-                        rest.push(mention);
-                        (known, all, by_name, end)
-                    }
-                }
-            });
-            if !rest.last().is_some_and(|last| last.start == mention.start) {
-                self.mark(mention.start, mention.end);
+                Some(_) => rest.push(mention),
             }
         }
+        // One of several that may be two things is asked about by whoever looks it up.
+        if sets.len() > 1 && sets.iter().any(|(_, set)| set.len() != 1) {
+            return;
+        }
+        let all = sets.len() > 1;
+        let by_name = !sets.is_empty();
+        let mut meant: Vec<usize> = sets.iter().flat_map(|(_, set)| set.iter().copied()).collect();
+        if by_name {
+            let used: Vec<(usize, usize)> = mentions
+                .iter()
+                .filter(|mention| {
+                    !rest.iter().any(|other| other.start == mention.start)
+                        && !self.own(mention, true).is_empty()
+                })
+                .map(|mention| (mention.start, mention.end))
+                .collect();
+            used.into_iter().for_each(|(start, end)| self.mark(start, end));
+        }
+        let late = self.place(rest, acts, all, &mut meant);
+        self.out.unplaced = late.len();
+        if !meant.is_empty() {
+            let places = self.on_the_day(meant, all);
+            let things = places.iter().filter_map(|at| self.thing(*at)).collect();
+            self.out.grounded =
+                Some(Grounded { things, all, by_name, firm: mentions.iter().any(Mention::is_firm) });
+        }
+    }
+
+    /// Puts names of other things into fields, or lets them say which one is meant. Gives back what could not be placed.
+    fn place<'m>(
+        &mut self,
+        rest: Vec<&'m Mention>,
+        acts: bool,
+        all: bool,
+        meant: &mut Vec<usize>,
+    ) -> Vec<&'m Mention> {
         let points = (0..self.tokens.len()).any(|at| self.points(at));
         let mut late: Vec<&Mention> = Vec::new();
         for mention in rest {
             let own = if acts { self.own(mention, false) } else { BTreeSet::new() };
             let field = self.takes(mention);
             // What narrows down which one is meant, or is the only thing that says it.
-            let narrows = match &meant {
-                Some((known, ..)) => known.len() > 1 && known.intersection(&own).next().is_some(),
-                None => {
-                    let taken = field.as_ref().is_some_and(|field| field.required || self.leads(mention));
-                    !own.is_empty() && !taken && (!points || self.possessive(mention))
-                }
+            let narrows = if meant.is_empty() {
+                let taken = field.as_ref().is_some_and(|field| field.required || self.leads(mention));
+                !own.is_empty() && !taken && (!points || self.possessive(mention))
+            } else {
+                let led = field.is_some() && self.leads(mention);
+                !all && meant.len() > 1 && meant.iter().any(|at| own.contains(at)) && !led
             };
-            if narrows && !(field.is_some() && meant.is_some() && self.leads(mention)) {
-                meant = Some(match meant {
-                    Some((known, all, by_name, end)) => (known.intersection(&own).copied().collect(), all, by_name, end),
-                    None => (own, false, false, mention.end),
-                });
+            if narrows {
+                if meant.is_empty() {
+                    meant.extend(&own);
+                } else {
+                    meant.retain(|at| own.contains(at));
+                }
                 self.mark(mention.start, mention.end);
                 continue;
             }
             let Some(field) = field else {
                 // Whose it is, is known of it already.
-                if meant.as_ref().is_some_and(|(known, ..)| !known.is_disjoint(&own)) {
+                if meant.iter().any(|at| own.contains(at)) {
                     self.mark(mention.start, mention.end);
                 } else {
                     late.push(mention);
                 }
                 continue;
             };
-            let words = self.text.slice(mention.start, mention.end).to_owned();
-            let piece = Piece { words, start: mention.start, end: mention.end };
-            self.mark(mention.start, mention.end);
-            self.near(mention.start, &field.words.clone());
-            self.put(&field.name, Self::text_value(&piece), Some((piece.start, piece.end)), "it is the name of one", 1.5);
-            if field.of.is_some() && field.role == Role::Open {
-                let of = |at: &&usize| {
-                    self.ground.world.get(**at).is_some_and(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
-                };
-                let things: Vec<Thing> = mention.named.iter().filter(of).filter_map(|at| self.thing(*at)).collect();
-                if let [only] = things.as_slice() {
-                    self.out.known.insert(field.name.clone(), only.clone());
-                }
-                self.out.refs.push((field.name.clone(), piece));
-            }
-            self.out.placed += 1;
-            self.out.firm |= mention.is_firm();
+            self.put_name(mention, &field);
         }
-        // "Table 4 has paid": a bill is known by its table.
-        if meant.is_none() && acts {
-            let selects = |mention: &&&Mention| {
-                let selector = self.tool.field(Role::Selector)?;
-                let kind = |at: &usize| {
-                    self.ground.world.get(*at).is_some_and(|seen| {
-                        seen.domain == self.tool.tool.domain
-                            && selector.words.iter().any(|word| singular(word) == seen.thing.entity_type)
-                    })
-                };
-                mention.named.iter().any(kind).then_some(())
-            };
-            if let Some(mention) = late.iter().find(|mention| selects(mention).is_some()).copied() {
-                let words = self.text.slice(mention.start, mention.end).to_owned();
-                self.mark(mention.start, mention.end);
-                self.out.target = Some(Piece { words, start: mention.start, end: mention.end });
-                self.out.firm |= mention.is_firm();
-                self.out.placed += 1;
-                late.retain(|other| other.start != mention.start);
-            }
+        if meant.is_empty() && acts {
+            self.known_by_another(&mut late);
         }
-        self.out.unplaced = late.len();
-        if let Some((places, all, by_name, _)) = meant {
-            let places = self.on_the_day(places, all);
-            let said = order.iter().filter(|at| places.contains(at));
-            let others = places.iter().filter(|at| !order.contains(at));
-            let things = said.chain(others).filter_map(|at| self.thing(*at)).collect();
-            self.out.grounded = Some(Grounded { things, all, by_name, firm: mentions.iter().any(Mention::is_firm) });
-        }
+        late
     }
 
-    /// "Tuesday's Spinning": of several with one name, those of the day that is said.
-    fn on_the_day(&mut self, places: BTreeSet<usize>, all: bool) -> BTreeSet<usize> {
-        let days: Vec<_> = self.days.iter().filter(|day| day.start >= self.start && day.end <= self.end).cloned().collect();
-        if places.len() < 2 || all {
+    /// A name as the value of a field.
+    fn put_name(&mut self, mention: &Mention, field: &Known) {
+        let words = self.text.slice(mention.start, mention.end).to_owned();
+        let piece = Piece { words, start: mention.start, end: mention.end };
+        self.mark(mention.start, mention.end);
+        self.near(mention.start, &field.words.clone());
+        let span = Some((piece.start, piece.end));
+        self.put(&field.name, Self::text_value(&piece), span, "it is the name of one", 1.5);
+        if field.of.is_some() && field.role == Role::Open {
+            let of = |at: &&usize| {
+                self.ground
+                    .world
+                    .get(**at)
+                    .is_some_and(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
+            };
+            let things: Vec<Thing> =
+                mention.named.iter().filter(of).filter_map(|at| self.thing(*at)).collect();
+            if let [only] = things.as_slice() {
+                self.out.known.insert(field.name.clone(), only.clone());
+            }
+            self.out.refs.push((field.name.clone(), piece));
+        }
+        self.out.placed += 1;
+        self.out.firm |= mention.is_firm();
+    }
+
+    /// "Table 4 has paid": a bill is known by its table.
+    fn known_by_another(&mut self, late: &mut Vec<&Mention>) {
+        let Some(selector) = self.tool.field(Role::Selector) else { return };
+        let kind = |at: &usize| {
+            self.ground.world.get(*at).is_some_and(|seen| {
+                seen.domain == self.tool.tool.domain
+                    && selector.words.iter().any(|word| singular(word) == seen.thing.entity_type)
+            })
+        };
+        let Some(at) = late.iter().position(|mention| mention.named.iter().any(kind)) else { return };
+        let mention = late.remove(at);
+        let words = self.text.slice(mention.start, mention.end).to_owned();
+        self.mark(mention.start, mention.end);
+        self.out.target = Some(Piece { words, start: mention.start, end: mention.end });
+        self.out.firm |= mention.is_firm();
+        self.out.placed += 1;
+    }
+
+    /// "Tuesday's Spinning": of several with one name, those of the day that is said. Where a day is to be set, and behind a word that leads to
+    /// one, it says nothing of which.
+    fn on_the_day(&mut self, places: Vec<usize>, all: bool) -> Vec<usize> {
+        if places.len() < 2 || all || (self.tool.field(Role::Day).is_some() && !self.tool.tool.read_only) {
             return places;
         }
+        let days: Vec<_> =
+            self.days.iter().filter(|day| day.start >= self.start && day.end <= self.end).cloned().collect();
         for day in days {
+            let lead = self.text.plain.get(self.start..day.start).unwrap_or_default().trim_end();
+            if ["to", "until", "till", "by", "before"].iter().any(|word| lead.ends_with(word)) {
+                continue;
+            }
             let date = day.from.to_string();
             let on = |at: &usize| {
                 self.ground.world.get(*at).is_some_and(|seen| {
-                    seen.thing.attributes.values().filter_map(|value| value.as_str()).any(|value| value.starts_with(&date))
+                    let dated = |(field, value): (&String, &serde_json::Value)| {
+                        !field.contains("created")
+                            && !field.contains("updated")
+                            && value.as_str().is_some_and(|value| value.starts_with(&date))
+                    };
+                    seen.thing.attributes.iter().any(dated)
                 })
             };
-            let some: BTreeSet<usize> = places.iter().copied().filter(on).collect();
+            let some: Vec<usize> = places.iter().copied().filter(on).collect();
             if !some.is_empty() && some.len() < places.len() {
-                if self.tool.field(Role::Day).is_none() {
-                    self.mark(day.start, day.end);
-                }
+                self.mark(day.start, day.end);
                 return some;
             }
         }
@@ -263,14 +322,13 @@ impl Filler<'_> {
     /// Whether values of a field are names, by what is there or by its description.
     pub(super) fn bears_names(&self, field: &Known) -> bool {
         let lower = ["name", "who", "person", "firm", "company"];
-        if field.person || lower.iter().any(|word| field.cues.contains(&crate::understand::lexicon::root(word))) {
+        if field.person
+            || lower.iter().any(|word| field.cues.contains(&crate::understand::lexicon::root(word)))
+        {
             return true;
         }
-        let values = self.ground.world.iter().filter(|seen| seen.domain == self.tool.tool.domain);
-        let values: Vec<&str> =
-            values.filter_map(|seen| seen.thing.attributes.get(&field.name)?.as_str()).filter(|text| !text.is_empty()).collect();
-        let named = values.iter().filter(|text| text.split(' ').all(|word| word.starts_with(char::is_uppercase))).count();
-        values.len() > 1 && named * 3 > values.len() * 2
+        let looks = self.ground.looks(self.tool.tool.domain.as_ref(), &field.name);
+        looks.is_some_and(|looks| looks.all > 1 && looks.names * 3 > looks.all * 2)
     }
 
     /// Names that nobody knows yet go to the fields that need a name: "open a ticket for Mia Lang".
@@ -280,14 +338,20 @@ impl Filler<'_> {
         }
         let needed = |filler: &Self| -> Option<Known> {
             let open = |field: &&Known| {
-                field.required && field.role == Role::Open && !filler.has(&field.name) && filler.bears_names(field)
+                field.required
+                    && field.role == Role::Open
+                    && !filler.has(&field.name)
+                    && filler.bears_names(field)
             };
             // A name that nobody knows is rather that of something of which nothing is known at all.
-            let unseen = |field: &&Known| !filler.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref());
+            let unseen = |field: &&Known| {
+                !filler.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
+            };
             let fields = || filler.tool.fields.iter().filter(open);
             fields().find(unseen).or_else(|| fields().next()).cloned()
         };
-        let titled = self.open(Role::Title).is_some_and(|field| field.required) && self.tool.class == Class::Create;
+        let titled =
+            self.open(Role::Title).is_some_and(|field| field.required) && self.tool.class == Class::Create;
         // What a word leads to comes first; the first name by itself is the title of what is made.
         for led_only in [true, false] {
             while let Some(field) = needed(self) {
@@ -296,8 +360,12 @@ impl Filler<'_> {
                 let (value, span) = (Self::text_value(&piece), Some((piece.start, piece.end)));
                 self.near(piece.start, &field.words.clone());
                 self.put(&field.name, value, span, "it is a name, and one is needed", 0.8);
-                let added = self.tool.tool.description.contains("not known yet") || field.cues.contains("full");
-                if field.of.is_some() && !added && self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref()) {
+                let added =
+                    self.tool.tool.description.contains("not known yet") || field.cues.contains("full");
+                if field.of.is_some()
+                    && !added
+                    && self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
+                {
                     self.out.refs.push((field.name.clone(), piece));
                 }
             }
@@ -309,8 +377,12 @@ impl Filler<'_> {
         if self.tool.tool.read_only || self.ground.world.is_empty() {
             return;
         }
-        let seen = |field: &Known| self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref());
-        let open = |field: &&Known| field.role == Role::Open && !field.required && !self.has(&field.name) && seen(field);
+        let seen = |field: &Known| {
+            self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
+        };
+        let open = |field: &&Known| {
+            field.role == Role::Open && !field.required && !self.has(&field.name) && seen(field)
+        };
         let Some(field) = self.tool.fields.iter().find(open).cloned() else { return };
         let Some((from, to)) = self.free_name(true, false) else { return };
         let Some(piece) = self.piece(from, to) else { return };
@@ -322,7 +394,9 @@ impl Filler<'_> {
     /// The next run of words that is written as a name and was not made anything of.
     pub(super) fn free_name(&self, led_only: bool, titled: bool) -> Option<(usize, usize)> {
         let name = |at: usize| {
-            self.tokens.get(at).is_some_and(|token| token.capital && !token.quoted) && !self.is_used(at) && !self.is_day(at)
+            self.tokens.get(at).is_some_and(|token| token.capital && !token.quoted)
+                && !self.is_used(at)
+                && !self.is_day(at)
         };
         let mut runs: Vec<(usize, usize)> = Vec::new();
         let mut at = 0;
@@ -337,7 +411,10 @@ impl Filler<'_> {
                 to += 1;
             }
             // A capital at the head is a name only with another behind it, or with something said of it.
-            let opens = at == 0 && to == 0 && !["has", "is", "wants", "would", "will", "needs", "gets", "takes"].contains(&self.lower(1));
+            let opens = at == 0
+                && to == 0
+                && !["has", "is", "wants", "would", "will", "needs", "gets", "takes"]
+                    .contains(&self.lower(1));
             if !opens {
                 runs.push((at, to));
             }
@@ -345,7 +422,8 @@ impl Filler<'_> {
         }
         let led = |from: usize| {
             from.checked_sub(1).is_some_and(|before| {
-                ["for", "from", "by", "to", "with", "of", "at", "mr", "mrs", "ms", "dr"].contains(&self.lower(before))
+                ["for", "from", "by", "to", "with", "of", "at", "mr", "mrs", "ms", "dr"]
+                    .contains(&self.lower(before))
             })
         };
         if led_only {
@@ -367,13 +445,10 @@ impl Filler<'_> {
             .cloned()
             .collect();
         for field in fields {
-            let values = self.ground.world.iter().filter(|seen| seen.domain == self.tool.tool.domain);
-            let shapes: BTreeSet<String> = values
-                .filter_map(|seen| seen.thing.attributes.get(&field.name)?.as_str())
-                .filter(|text| text.chars().any(|c| c.is_ascii_digit()) && !text.contains(' '))
-                .map(shape)
-                .collect();
-            if shapes.is_empty() {
+            let Some(looks) = self.ground.looks(self.tool.tool.domain.as_ref(), &field.name) else {
+                continue;
+            };
+            if looks.shapes.is_empty() {
                 continue;
             }
             let piece = self.text.raw.get(self.start..self.end).unwrap_or_default();
@@ -383,12 +458,21 @@ impl Filler<'_> {
                 let from = at + word.find(bare).unwrap_or(0);
                 at += word.len() + 1;
                 let used = (0..self.tokens.len()).any(|place| {
-                    self.tokens.get(place).is_some_and(|token| token.start >= from && token.end <= from + bare.len()) && self.is_used(place)
+                    self.tokens
+                        .get(place)
+                        .is_some_and(|token| token.start >= from && token.end <= from + bare.len())
+                        && self.is_used(place)
                 });
-                if !bare.is_empty() && !used && shapes.contains(&shape(bare)) {
+                if !bare.is_empty() && !used && looks.shapes.contains(&shape(bare)) {
                     self.mark(from, from + bare.len());
                     self.near(from, &field.words.clone());
-                    self.put(&field.name, serde_json::json!(bare), Some((from, from + bare.len())), "it is written like its values", 1.5);
+                    self.put(
+                        &field.name,
+                        serde_json::json!(bare),
+                        Some((from, from + bare.len())),
+                        "it is written like its values",
+                        1.5,
+                    );
                     break;
                 }
             }
@@ -398,11 +482,15 @@ impl Filler<'_> {
     /// The one text that a tool still needs, once it is known what it acts on: "record a flea treatment for Oliver".
     pub(super) fn needed_text(&mut self) {
         let points = (0..self.tokens.len()).any(|at| self.points(at));
-        if self.tool.tool.read_only || !(self.out.grounded.is_some() || self.out.id.is_some() || points || self.out.placed > 0) {
+        if self.tool.tool.read_only
+            || !(self.out.grounded.is_some() || self.out.id.is_some() || points || self.out.placed > 0)
+        {
             return;
         }
         let needed = |field: &&Known| {
-            field.required && matches!(field.role, Role::Open | Role::Long | Role::Title) && !self.has(&field.name)
+            field.required
+                && matches!(field.role, Role::Open | Role::Long | Role::Title)
+                && !self.has(&field.name)
         };
         let fields: Vec<Known> = self.tool.fields.iter().filter(needed).cloned().collect();
         let [field] = fields.as_slice() else { return };
@@ -411,7 +499,10 @@ impl Filler<'_> {
         }
         // Words that only say how it is are no text, and one word is no message.
         for at in 0..self.tokens.len() {
-            let how = ["here", "there", "now", "back", "again", "already", "just", "yet", "away", "ready", "today", "still"];
+            let how = [
+                "here", "there", "now", "back", "again", "already", "just", "yet", "away", "ready", "today",
+                "still",
+            ];
             if how.contains(&self.lower(at)) && !self.tokens.get(at).is_some_and(|token| token.quoted) {
                 self.take(at);
             }
@@ -433,15 +524,4 @@ impl Filler<'_> {
             self.out.absorbed += to + 1 - from;
         }
     }
-}
-
-/// What a code looks like: "B-03" and "D-06" look the same.
-fn shape(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            c if c.is_ascii_digit() => '0',
-            c if c.is_alphabetic() => 'a',
-            c => c,
-        })
-        .collect()
 }

@@ -54,7 +54,11 @@ impl Filler<'_> {
         }
         if let Some(field) = self.open(Role::Title).filter(|_| create) {
             self.first_type();
-            let name = if self.bears_names(field) && !self.ground.world.is_empty() { self.free_name(false, false) } else { None };
+            let name = if self.bears_names(field) && !self.ground.world.is_empty() {
+                self.free_name(false, false)
+            } else {
+                None
+            };
             let place = name.or_else(|| self.longest(false).map(|(from, to)| self.proper(from, to)));
             if let Some((from, to)) = place
                 && let Some(piece) = self.piece(self.with_article(from), to)

@@ -105,7 +105,11 @@ impl Filler<'_> {
             let own = |name: &str| self.tool.entity.as_deref() == Some(name);
             let named = ["number", "no", "nr", "id"].contains(&before.as_str())
                 || kinds.iter().any(|kind| own(&kind.name))
-                || (!kinds.is_empty() && !self.tool.fields.iter().any(|field| field.of.as_ref().is_some_and(|of| kinds.iter().any(|kind| kind.name == *of))) && kinds.iter().all(|kind| kind.domain != self.tool.tool.domain));
+                || (!kinds.is_empty()
+                    && !self.tool.fields.iter().any(|field| {
+                        field.of.as_ref().is_some_and(|of| kinds.iter().any(|kind| kind.name == *of))
+                    })
+                    && kinds.iter().all(|kind| kind.domain != self.tool.tool.domain));
             let alone = self.text.plain.get(self.start..token.start).is_some_and(|piece| {
                 piece.split_whitespace().all(|word| {
                     ["tick", "off", "check", "and", "then", "delete", "open", "show", "complete", "first"]
@@ -217,11 +221,16 @@ impl Filler<'_> {
                     let before = at.checked_sub(1).map_or("", |at| self.lower(at));
                     let set_off = ["with", "as", "at", "to", "in", "is", "are"].contains(&before)
                         || self.follows_comma(at);
-                    let name = self.tokens.get(at).is_some_and(|token| token.capital) && choice.starts_with(char::is_uppercase);
+                    let name = self.tokens.get(at).is_some_and(|token| token.capital)
+                        && choice.starts_with(char::is_uppercase);
                     let verb = at == 0 && own && !self.tool.tool.read_only && !spoken && !name;
                     // "A cat named Misty", "Duke, dog, 34 kg".
                     let named = ["called", "named"].contains(&self.lower(at + length));
-                    let listed = self.follows_comma(at) && self.tokens.get(at + length).is_none_or(|_| self.follows_comma(at + length) || self.is_used(at + length));
+                    let listed = self.follows_comma(at)
+                        && self
+                            .tokens
+                            .get(at + length)
+                            .is_none_or(|_| self.follows_comma(at + length) || self.is_used(at + length));
                     let fits = if titled {
                         near || (set_off && own && at > 2) || (own && (named || listed || field.required))
                     } else {
@@ -281,11 +290,22 @@ impl Filler<'_> {
     /// "Never turned up": what a description says of one of the values, and of no other.
     fn described_choice(&mut self, field: &Known) -> bool {
         let said = |at: usize, roots: &std::collections::BTreeSet<String>| {
-            !self.is_used(at) && self.tokens.get(at).is_some_and(|token| !token.quoted && !token.stop && roots.contains(&token.root))
+            !self.is_used(at)
+                && self
+                    .tokens
+                    .get(at)
+                    .is_some_and(|token| !token.quoted && !token.stop && roots.contains(&token.root))
         };
-        let places = |roots: &std::collections::BTreeSet<String>| (0..self.tokens.len()).filter(|at| said(*at, roots)).collect::<Vec<_>>();
-        let mut hits: Vec<(usize, Vec<usize>)> =
-            field.meant.iter().enumerate().map(|(choice, roots)| (choice, places(roots))).filter(|(_, hits)| !hits.is_empty()).collect();
+        let places = |roots: &std::collections::BTreeSet<String>| {
+            (0..self.tokens.len()).filter(|at| said(*at, roots)).collect::<Vec<_>>()
+        };
+        let mut hits: Vec<(usize, Vec<usize>)> = field
+            .meant
+            .iter()
+            .enumerate()
+            .map(|(choice, roots)| (choice, places(roots)))
+            .filter(|(_, hits)| !hits.is_empty())
+            .collect();
         hits.sort_by_key(|(choice, hits)| (std::cmp::Reverse(hits.len()), *choice));
         let (choice, at) = match hits.as_slice() {
             [(choice, at)] => (*choice, at.clone()),
@@ -426,9 +446,11 @@ impl Filler<'_> {
                 .filter(|field| field.role == Role::Number && !self.has(&field.name))
                 .find(bounded);
             // A bare small number is rarely an amount.
-            if let Some(field) =
-                field.filter(|field| counted(self.text.slice(start, end)).is_none() || field.required || self.counts_these(end, field))
-            {
+            if let Some(field) = field.filter(|field| {
+                counted(self.text.slice(start, end)).is_none()
+                    || field.required
+                    || self.counts_these(end, field)
+            }) {
                 let value =
                     if field.whole || number.fract() == 0.0 { json!(number as i64) } else { json!(number) };
                 self.put(&field.name.clone(), value, Some((start, end)), "it is a number", 1.0);

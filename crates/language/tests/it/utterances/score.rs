@@ -44,6 +44,9 @@ impl App {
         let mut child = Command::new("python3")
             .args([format!("{name}.py"), "--today".into(), "2026-03-02".into()])
             .current_dir(folder)
+            // What all applications stand on.
+            .env("PYTHONPATH", examples())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -112,6 +115,10 @@ pub struct Bench {
 impl Bench {
     pub fn open(name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
         let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances");
+        let unseen = rows.join("unseen");
+        if unseen.join(format!("{name}.yaml")).exists() {
+            return Self::open_in(&unseen, &unseen, name, encoder);
+        }
         Self::open_in(&examples(), &rows, name, encoder)
     }
 
@@ -490,11 +497,12 @@ impl Report {
 
     /// The goals of an application that were missed, in words.
     pub fn missed(&self, name: &str) -> Vec<String> {
-        // What was written after the reader was done is held to what it reaches.
+        // What was written after the reader was done is held to about what it reaches.
         let [intent, references, ambiguous, missing, steps] = match name {
-            "fleet" => [0.85, 0.85, 0.95, 1.0, 0.80],
-            "hotel" => [0.74, 0.85, 0.80, 0.90, 0.70],
-            _ => [0.90, 0.85, 0.95, 1.0, 0.80],
+            "todo" | "crm" | "notes" | "library" | "fleet" => [0.90, 0.85, 0.95, 1.0, 0.80],
+            "hotel" => [0.80, 0.85, 0.80, 0.90, 0.70],
+            "clinic" | "helpdesk" | "warehouse" | "rentals" => [0.86, 0.80, 0.80, 0.80, 0.75],
+            _ => [0.70, 0.65, 0.65, 0.75, 0.45],
         };
         let goals = [
             ("intent", false, intent),
