@@ -68,6 +68,8 @@ pub(super) struct Known {
     pub(super) of: Option<String>,
     /// Whether numbers are whole.
     pub(super) whole: bool,
+    /// Whether it is a number at all.
+    pub(super) number: bool,
     /// Whether it names a person.
     pub(super) person: bool,
     /// For yes or no: roots of what its description says of each.

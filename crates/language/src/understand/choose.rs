@@ -237,11 +237,9 @@ fn spoken_for(clause: &Clause, head: Option<&Token>, tool: &Prepared) -> (f32, O
 fn likeness(said: &Said<'_>, tokens: &[&Token]) -> Vec<Likeness> {
     let day = |token: &Token| said.days.iter().any(|day| token.start >= day.start && token.end <= day.end);
     let tells = |at: usize, token: &Token| {
-        !token.stop
-            && !token.quoted
-            && token.lower.len() > 1
-            && !(token.capital && at > 0)
-            && !token.lower.starts_with(|c: char| c.is_ascii_digit())
+        let name = token.capital && at > 0;
+        let tiny = token.lower.len() < 2 || token.lower.starts_with(|c: char| c.is_ascii_digit());
+        !(token.stop || token.quoted || name || tiny)
             && said.ground.at(token.start).is_none_or(|mention| !mention.whole && !mention.capital)
             && !day(token)
     };

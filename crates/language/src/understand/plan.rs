@@ -189,10 +189,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
         let read = clause_steps(reader, text, &ground, &clause, given, &routed.domains, &out.steps);
         match read {
             Read::Steps(steps, question) => {
-                let (steps, question) = match same_again(&mut out, steps, question) {
-                    Some(new) => new,
-                    None => continue,
-                };
+                let Some((steps, question)) = same_again(&mut out, steps, question) else { continue };
                 earlier.push((out.steps.len(), clause.earlier));
                 out.steps.extend(steps);
                 if out.question.is_none() {

@@ -170,9 +170,7 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
             let weak = ["clear", "bin", "strike", "kill", "scrap"].iter().any(|word| root(word) == verb);
             if tool.destructive {
                 Class::Delete
-            } else if class == Class::Delete && weak {
-                Class::Update
-            } else if class == Class::Create && has_id {
+            } else if (class == Class::Delete && weak) || (class == Class::Create && has_id) {
                 Class::Update
             } else if groups.contains("reserve") && !has_id {
                 // To book what has no number yet makes a booking.
@@ -382,6 +380,7 @@ fn field(
             .collect(),
         of: of_type,
         whole: kind == "integer",
+        number: ["integer", "number"].contains(&kind),
         person: is_person(last) || same_field(last, "author") || description.starts_with("Who "),
         yes: part(description, "true:"),
         no: part(description, "false:"),

@@ -206,6 +206,12 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
     let missing =
         |words: &str| Settled::Missing { text: format!("There is no \"{words}\"."), words: words.to_owned() };
     let Some(target) = &step.target else { return Settled::Found { things: Vec::new() } };
+    // As the schema wants it; where nothing says, what reads as a number is one.
+    let numbered = step
+        .tool()
+        .and_then(|tool| catalogue.tool(tool))
+        .and_then(|tool| tool.field(Role::Id))
+        .is_none_or(|field| field.number);
     match target {
         Target::Known { things } if things.is_empty() => missing(&step.said),
         Target::Known { things } => Settled::Found {
@@ -213,7 +219,10 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
                 .iter()
                 .map(|thing| Noticed {
                     entity_type: thing.entity_type.clone(),
-                    id: thing.id.parse::<i64>().map_or_else(|_| json!(thing.id), |number| json!(number)),
+                    id: match thing.id.parse::<i64>() {
+                        Ok(number) if numbered => json!(number),
+                        _ => json!(thing.id),
+                    },
                     name: thing.name.clone(),
                     attributes: BTreeMap::new(),
                 })

@@ -3,7 +3,7 @@
 use super::call::server_of;
 use super::carry::{Came, Done};
 use super::confirm::Confirming;
-use super::{Reply, Turn};
+use super::{Opened, Reply, Turn};
 use crate::ask::{House, Reading, Record};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
@@ -13,7 +13,7 @@ use steward_domain::{
     EntityName, EntityRef, EntityType, IntentKind, Role, Timestamp, Valid,
 };
 use steward_language::skill::Recent;
-use steward_language::understand::{Noticed, Pending, Step, Understood};
+use steward_language::understand::{Choice, Noticed, Pending, Seen, Step, Understood, Why};
 use steward_store::{Change, EntitySearch, Mention, Scope};
 
 /// Messages that are looked at: S0's window.
@@ -130,12 +130,13 @@ impl Memory {
     pub(super) async fn close(
         &self,
         house: &House,
-        turn: &Turn,
+        opened: &Opened,
         understood: &Understood,
         done: &Done,
         reply: &Reply,
         record: &Record<'_>,
     ) -> Result<()> {
+        let Opened { turn, world, .. } = opened;
         let now = house.clock.now();
         let data = if turn.data.is_empty() { &self.data } else { &turn.data };
         let data: Vec<String> =
@@ -155,7 +156,11 @@ impl Memory {
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone());
         let (entries, mut changes) = record.exchange(self.id, "orchestrator", turn.said.clone(), answered)?;
-        for (noticed, gone, place, server) in mentioned(done) {
+        let offered = offered(understood, world).into_iter();
+        let offered = offered
+            .zip(1..)
+            .map(|(seen, place)| (&seen.thing, false, Some(place), Some(server_of(&seen.by))));
+        for (noticed, gone, place, server) in mentioned(done).into_iter().chain(offered) {
             if let Some(mention) = self.mention(record, noticed, gone, place, server, now)? {
                 changes.push(Change::MentionEntity(mention));
             }
@@ -233,6 +238,20 @@ fn recall(known: &[Valid<ConversationEntity>]) -> Vec<Recent> {
         .collect();
     recent.sort_by(|one, other| other.last.cmp(&one.last).then(one.place.cmp(&other.place)));
     recent
+}
+
+/// What a question offers of what was seen before it was asked: "the second one" may choose it.
+fn offered<'a>(understood: &Understood, world: &'a [Seen]) -> Vec<&'a Seen> {
+    let Some(question) = understood.question.as_ref().filter(|question| question.why == Why::Entity) else {
+        return Vec::new();
+    };
+    let step = understood.steps.get(question.step);
+    let is = |seen: &Seen, choice: &Choice| {
+        seen.thing.id == choice.value
+            && seen.thing.name.as_deref().is_none_or(|name| choice.label.starts_with(name))
+            && step.is_none_or(|step| step.domain == seen.domain)
+    };
+    question.options.iter().filter_map(|choice| world.iter().find(|seen| is(seen, choice))).collect()
 }
 
 /// What the steps spoke of: the thing, whether it is gone, its place in a list, and the server that spoke of it.

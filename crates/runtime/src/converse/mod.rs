@@ -239,7 +239,7 @@ impl Talker {
         let mut opened = self.open(turn).await?;
         let mut record = Record::new(house, opened.turn.caller.user.clone())?;
         record.begin(&opened.turn.said, "orchestrator")?;
-        let told = self.tell(&mut opened, &mut record, watch, stop).await;
+        let told = Box::pin(self.tell(&mut opened, &mut record, watch, stop)).await;
         let (reply, understood, done) = match told {
             Ok(told) => told,
             Err(error) => {
@@ -253,7 +253,7 @@ impl Talker {
             _ => Ok(reply.response.answer.clone()),
         };
         record.end(outcome).await?;
-        opened.memory.close(house, &opened.turn, &understood, &done, &reply, &record).await?;
+        opened.memory.close(house, &opened, &understood, &done, &reply, &record).await?;
         Ok(reply)
     }
 

@@ -172,7 +172,7 @@ fn look(eye: &mut RecommendedWatcher, source: &Source) -> notify::Result<()> {
 fn watching(source: &Source, events: mpsc::Sender<()>) -> Result<RecommendedWatcher, Problems> {
     let folder = source.config_folder();
     let inside = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-    let watched = folder.clone();
+    let watched = folder;
     let on_event = move |event: notify::Result<notify::Event>| {
         // Reading the files is an event as well; only writing counts. An error means that something may have been missed.
         let matters = event.is_err()
