@@ -498,7 +498,11 @@ fn bare(
     let pointed =
         points_back(plain) || place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
     let mine = tokens.first().is_some_and(|token| ["my", "our", "any"].contains(&token.lower.as_str()));
+    // "Coco goes home": something is named, and something is said of it.
+    let told = tokens.iter().any(|token| ground.at(token.start).is_some_and(|mention| mention.is_firm()))
+        && tokens.iter().any(|token| ground.at(token.start).is_none() && !token.stop && !token.capital);
     let words = strongest < 2.0
+        && !told
         && tokens.len() <= 3
         && !inner_stop
         && !typed

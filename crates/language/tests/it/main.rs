@@ -14,6 +14,7 @@
 mod conversation;
 mod fake;
 mod model;
+mod named;
 mod others;
 mod providers;
 mod understand;

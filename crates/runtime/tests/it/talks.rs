@@ -274,6 +274,23 @@ async fn what_follows_a_decision_is_done_after_it() {
 }
 
 #[tokio::test]
+async fn what_is_named_is_seen_before_the_words_are_taken() {
+    let office = Office::todo().await;
+    let done = office.say(None, "the quarterly report is finished").await;
+    assert_eq!(done.outcome, Outcome::Answered, "{done:#?}");
+    assert_eq!(office.task(3).await["status"], "done");
+    // The look is written down after a first reading, and is among the calls that were made.
+    let events = office.events(&done).await;
+    let place = |name: &str| events.iter().position(|event| event == name).unwrap();
+    assert!(place("understood") < place("tool_called"), "{events:?}");
+    let calls: Vec<&str> = done.response.tool_calls_made.iter().map(|call| call.tool_name.as_str()).collect();
+    assert!(calls.contains(&"todo.list_tasks") && calls.contains(&"todo.complete_task"), "{calls:?}");
+    // What only asks to see something is not looked around for.
+    let listed = office.say(None, "show my tasks").await;
+    assert_eq!(listed.response.tool_calls_made.len(), 1, "{:?}", listed.response.tool_calls_made);
+}
+
+#[tokio::test]
 async fn an_unclear_name_is_asked_about_and_the_choice_applied() {
     let office = Office::todo().await;
     let asked = office.say(None, "mark the report as done").await;

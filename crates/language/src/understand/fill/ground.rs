@@ -394,7 +394,9 @@ impl Filler<'_> {
     /// The next run of words that is written as a name and was not made anything of.
     pub(super) fn free_name(&self, led_only: bool, titled: bool) -> Option<(usize, usize)> {
         let name = |at: usize| {
-            self.tokens.get(at).is_some_and(|token| token.capital && !token.quoted)
+            self.tokens
+                .get(at)
+                .is_some_and(|token| token.capital && !token.quoted && self.ground.at(token.start).is_none())
                 && !self.is_used(at)
                 && !self.is_day(at)
         };
