@@ -15,12 +15,14 @@ mod data;
 mod fill;
 mod follow;
 mod ground;
+mod kinds;
 mod lexicon;
 mod lexis;
 mod place;
 mod plan;
 mod point;
 mod prepare;
+mod recall;
 mod route;
 mod scope;
 mod settle;
@@ -31,6 +33,7 @@ mod types;
 mod values;
 mod verbs;
 mod wish;
+mod world;
 
 pub use scope::SCOPE;
 pub use signal::SIGNALS;
@@ -168,19 +171,19 @@ impl Reader {
     /// The lookups that show what there is in a domain, so that names are known when they are said: [`Given::world`].
     #[must_use]
     pub fn survey(&self, domain: &DomainName) -> Vec<Lookup> {
-        settle::survey(&self.catalogue, domain)
+        world::survey(&self.catalogue, domain)
     }
 
     /// What such lookups have shown, for [`Given::world`].
     #[must_use]
     pub fn gather(&self, shown: &[(Lookup, Value)]) -> Vec<Seen> {
-        settle::gather(&self.catalogue, shown)
+        world::gather(&self.catalogue, shown)
     }
 
     /// The same as [`Reader::settle`] for what one lookup gave: a tool that shows one thing by these very words has found it.
     #[must_use]
     pub fn settle_by(&self, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
-        settle::settle_by(&self.catalogue, step, lookup, seen)
+        world::settle_by(&self.catalogue, step, lookup, seen)
     }
 
     /// The best of [`Reader::lookups`]. Nothing when the target needs none, or nothing here can look it up.

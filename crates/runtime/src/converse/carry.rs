@@ -10,6 +10,7 @@ use crate::error::Result;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, Label, ResponseStatus, TaskId};
 use steward_language::answer::{Table, Told, tell};
@@ -32,7 +33,7 @@ pub(super) struct Work<'a> {
     /// What tools have shown to be there before it was read.
     pub(super) world: &'a [Seen],
     /// The calls that have shown it.
-    pub(super) looked: &'a [Call],
+    pub(super) looked: &'a [Arc<Call>],
     pub(super) data: &'a [String],
     /// Everything that is to be done in this turn.
     pub(super) steps: &'a [Step],

@@ -13,13 +13,13 @@ use super::{Opened, Talker};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{DomainName, TaskId};
-use steward_language::understand::{Answered, Kind, Lookup, Question, Understood, Why};
+use steward_language::understand::{Answered, Kind, Lookup, Question, Step, Target, Understood, Why};
 use steward_tools::Context;
 use steward_tools::call::Request;
 
 /// How long a look may take, and how many tools are called for it.
 const LONGEST: Duration = Duration::from_millis(1500);
-const MOST: usize = 10;
+const MOST: usize = 12;
 /// The domains that are looked at when it is not clear which is meant.
 const DOMAINS: usize = 3;
 /// How likely a domain must be.
@@ -50,24 +50,28 @@ fn names(said: &str) -> bool {
     said.contains(['"', '“', '‘', '«']) || said.split_whitespace().skip(1).any(name)
 }
 
+/// Whether something is named that was not seen: before it is said not to be there, it is looked for everywhere.
+pub(super) fn unseen(opened: &Opened, understood: &Understood) -> bool {
+    let named = |step: &Step| matches!(step.target, Some(Target::Named { .. }));
+    match understood.kind {
+        Kind::Act => understood.question.is_none() && understood.steps.iter().any(named),
+        Kind::Chat | Kind::OutOfScope => understood.found_nothing() && names(&opened.turn.said),
+        Kind::Help => false,
+    }
+}
+
 impl Talker {
-    /// Looks around in the domains that may be meant. Says whether anything was seen.
+    /// Looks around in some domains, and adds what is seen to what was seen before. Says whether anything was seen now.
     pub(super) async fn look_around(
         &self,
         opened: &mut Opened,
-        understood: &Understood,
+        domains: &[DomainName],
         task: TaskId,
     ) -> bool {
-        if !worth(opened, understood) {
-            return false;
-        }
         let spent = self.house().clock.monotonic().saturating_sub(opened.began);
         let time = (self.limits.answer.saturating_sub(spent) / 4).min(LONGEST);
-        let lookups: Vec<Lookup> = domains(opened, understood)
-            .iter()
-            .flat_map(|domain| opened.reader.survey(domain))
-            .take(MOST)
-            .collect();
+        let lookups: Vec<Lookup> =
+            domains.iter().flat_map(|domain| opened.reader.survey(domain)).take(MOST).collect();
         let looks = lookups.into_iter().map(|lookup| async {
             let mut request =
                 Request::new(opened.turn.caller.clone(), &lookup.tool, lookup.arguments.clone());
@@ -89,13 +93,19 @@ impl Talker {
         let reader = opened.reader.clone();
         let world = tokio::task::spawn_blocking(move || reader.gather(&shown)).await.unwrap_or_default();
         let seen = !world.is_empty();
-        (opened.world, opened.looked) = (Arc::new(world), Arc::new(calls));
+        opened.world = Arc::new(opened.world.iter().cloned().chain(world).collect());
+        opened.looked.extend(calls.into_iter().map(Arc::new));
         seen
     }
 }
 
-/// The domains of the steps; where there are none, the likeliest ones.
-fn domains(opened: &Opened, understood: &Understood) -> Vec<DomainName> {
+/// All other domains.
+pub(super) fn elsewhere(opened: &Opened, looked: &[DomainName]) -> Vec<DomainName> {
+    opened.reader.domains().map(|topic| topic.name.clone()).filter(|name| !looked.contains(name)).collect()
+}
+
+/// The domains of the steps, and the likeliest ones.
+pub(super) fn domains(opened: &Opened, understood: &Understood) -> Vec<DomainName> {
     let mut found: Vec<DomainName> = Vec::new();
     for domain in understood.steps.iter().filter_map(|step| step.domain.clone()) {
         if !found.contains(&domain) {

@@ -107,7 +107,7 @@ struct Opened {
     reader: Arc<Reader>,
     /// What tools have shown to be there, where names were said, and the calls of that.
     world: Arc<Vec<Seen>>,
-    looked: Arc<Vec<Call>>,
+    looked: Vec<Arc<Call>>,
     /// When it came, on the monotonic clock.
     began: Duration,
 }
@@ -160,7 +160,8 @@ impl Talker {
         let mut record = Record::new(self.house(), turn.caller.user.clone())?;
         record.begin(&opened.turn.said, "validation")?;
         record.flush().await?;
-        if self.look_around(&mut opened, &understood, record.task).await {
+        let near = look::domains(&opened, &understood);
+        if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
             understood = understand(&opened, self.house()).await?;
         }
         let work = self.work(&opened, &understood, false, record.task, &|_| {});
@@ -205,7 +206,7 @@ impl Talker {
         let memory = Memory::open(self.house(), &turn).await?;
         let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
         let reader = self.reader(&turn.caller, &data).await?;
-        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Arc::default(), began })
+        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Vec::new(), began })
     }
 
     fn work<'a>(
@@ -271,11 +272,16 @@ impl Talker {
             // Nothing leaves this process before what led to it is on disk.
             note(record, &opened.turn, &first, false)?;
             record.flush().await?;
-            let look = self.look_around(opened, &first, record.task);
-            seen = stop.run_until_cancelled(look).await.ok_or(Error::CalledOff)?;
-        }
-        if seen {
-            first = self.first(opened).await?;
+            let near = look::domains(opened, &first);
+            let far = look::elsewhere(opened, &near);
+            for (domains, always) in [(near, true), (far, false)] {
+                if always || look::unseen(opened, &first) {
+                    let look = self.look_around(opened, &domains, record.task);
+                    if stop.run_until_cancelled(look).await.ok_or(Error::CalledOff)? {
+                        (first, seen) = (self.first(opened).await?, true);
+                    }
+                }
+            }
         }
         let (understood, reworded) = self.consulted(opened, first).await?;
         if seen || reworded || !looks {

@@ -6,6 +6,7 @@ mod around;
 mod ground;
 mod named;
 mod rest;
+mod strangers;
 mod told;
 mod typed;
 

@@ -1,0 +1,65 @@
+//! What was spoken of when words are read: in the conversation, in the steps before, and what belongs to it.
+
+use super::lexicon::same_noun;
+use super::types::{Given, Seen, Step, Target};
+use crate::skill::Recent;
+use std::collections::BTreeSet;
+
+/// What the steps before act on was spoken of last.
+pub(super) fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
+    let last = given.recent.iter().map(|one| one.last).max().unwrap_or(0);
+    let mut all = given.recent.to_vec();
+    for (at, step) in earlier.iter().enumerate() {
+        let Some(Target::Known { things }) = &step.target else { continue };
+        for thing in things {
+            let same = |one: &Recent| one.entity_type == thing.entity_type && one.id == thing.id;
+            let last = last + 1 + at as u64;
+            match all.iter_mut().find(|one| same(one)) {
+                Some(known) => known.last = last,
+                None => all.push(Recent {
+                    entity_type: thing.entity_type.clone(),
+                    id: thing.id.clone(),
+                    name: thing.name.clone(),
+                    mentions: 1,
+                    last,
+                    place: None,
+                }),
+            }
+        }
+    }
+    all
+}
+
+/// What was spoken of, and what is known to belong to it: who speaks of a tenant may mean the tenant's lease.
+pub(super) fn bridged(given: &Given<'_>) -> Vec<Recent> {
+    let mut all: Vec<Recent> = given.recent.to_vec();
+    let plain = |text: &str| text.trim().to_lowercase();
+    let spoken: BTreeSet<&str> = given.recent.iter().map(|one| one.entity_type.as_str()).collect();
+    // What was itself spoken of needs no bridge.
+    let others: Vec<&Seen> =
+        given.world.iter().filter(|seen| !spoken.contains(seen.thing.entity_type.as_str())).collect();
+    for one in given.recent {
+        let Some(name) = one.name.as_deref().map(plain).filter(|name| !name.is_empty()) else { continue };
+        for seen in &others {
+            let named = seen.thing.name.as_deref().is_some_and(|other| plain(other) == name);
+            // The field that holds it is called by its type: an appointment's `patient`.
+            let holds = |(field, value): (&String, &serde_json::Value)| {
+                same_noun(field, &one.entity_type) && value.as_str().is_some_and(|value| plain(value) == name)
+            };
+            let known = |other: &Recent| {
+                other.entity_type == seen.thing.entity_type && other.id == seen.thing.id_text()
+            };
+            if (named || seen.thing.attributes.iter().any(holds)) && !all.iter().any(known) {
+                all.push(Recent {
+                    entity_type: seen.thing.entity_type.clone(),
+                    id: seen.thing.id_text(),
+                    name: seen.thing.name.clone().or_else(|| one.name.clone()),
+                    // A place in a list is that of what was listed.
+                    place: None,
+                    ..one.clone()
+                });
+            }
+        }
+    }
+    all
+}
