@@ -103,7 +103,7 @@ pub(super) fn signals(
 
 /// Whether it belongs here.
 pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> bool {
-    if !around.back && by_chance(said, best) {
+    if !around.back && by_chance(said, best, clause.asks) {
         return false;
     }
     if plainly(said, best, clause, around) {
@@ -114,7 +114,7 @@ pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around:
 }
 
 /// Where it is known what there is: small words that name nothing of it, in a wish of which nothing is said of the tool.
-fn by_chance(said: &Said<'_>, best: &Candidate) -> bool {
+fn by_chance(said: &Said<'_>, best: &Candidate, asks: bool) -> bool {
     let small =
         |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
     let quoted = |start: usize| said.text.quotes.iter().any(|quote| quote.start == start);
@@ -122,10 +122,12 @@ fn by_chance(said: &Said<'_>, best: &Candidate) -> bool {
         .iter()
         .map(|name| best.signal(name))
         .sum::<f32>();
+    // "What is the weather in Paris": a name that is not there, asked of with a word that nothing here uses.
+    let stray = |piece: &super::fill::Piece| small(piece) || (asks && best.signal("left") >= 1.0);
     !said.ground.world.is_empty()
         && best.filled.grounded.is_none()
         && best.filled.placed == 0
-        && best.filled.target.as_ref().is_some_and(|piece| small(piece) && !quoted(piece.start))
+        && best.filled.target.as_ref().is_some_and(|piece| stray(piece) && !quoted(piece.start))
         && shared < 0.2
         && best.verb < 3.0
         && best.filled.evidence < 1.5
