@@ -116,12 +116,12 @@ pub fn prepare(
     let mut payloads = Vec::new();
     for name in payload::members_to_move(&data) {
         if let Some(value) = data.remove(&name) {
-            payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
+            payloads.push(payload::detach(&mut data, name, &value, chain, now, random)?);
         }
     }
     for (name, value) in personal {
         let value = redactor.redact_member(&name, value);
-        payloads.push(payload::detach(&mut data, name, &value, chain, random)?);
+        payloads.push(payload::detach(&mut data, name, &value, chain, now, random)?);
     }
     let data = Value::Object(data);
     let (mut text, mut canonical) = (String::with_capacity(256), String::with_capacity(256));

@@ -78,12 +78,13 @@ pub(crate) fn detach(
     name: String,
     value: &Value,
     chain: ChainId,
+    now: Timestamp,
     random: &dyn Random,
 ) -> Result<Payload> {
     let mut body = String::new();
     crate::canonical::python(value, &mut body);
     let salt = random.bytes()?;
-    let id = PayloadId(random.uuid_v4()?);
+    let id = PayloadId(random.uuid_v7(now)?);
     let sha256 = salted(&salt, body.as_bytes());
     data.insert(
         name,

@@ -17,6 +17,10 @@ use steward_tools::Context;
 use steward_tools::call::Request;
 use steward_tools::mcp::Server;
 
+// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const CALLS: usize = 3000;
 const WARM: usize = 200;
 

@@ -1,8 +1,7 @@
 //! Writes calls of tools into the journal, and the record of each for analytics.
 //!
-//! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A call that stays inside
-//! this process shares one commit with its receipt: nobody can have seen it before. The intent of a read is written at once and
-//! goes to the disk with its receipt.
+//! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A read has none: what it was to
+//! be is written with what came of it, or beside it when it takes its time, and goes to the disk with its receipt.
 
 use crate::crash::{self, CrashPoint};
 use crate::pen::Pens;
@@ -76,12 +75,11 @@ impl StoreLedger {
 impl Ledger for StoreLedger {
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()> {
         self.introduce(&intent.definition).await?;
-        if !intent.leaves_process {
-            return Ok(());
-        }
         let durability = if intent.is_read() { Durability::WithNext } else { Durability::Synced };
         self.write(intent, vec![called(intent)?], Vec::new(), durability).await?;
-        crash::here(CrashPoint::AfterIntentBeforeEffect);
+        if intent.leaves_process {
+            crash::here(CrashPoint::AfterIntentBeforeEffect);
+        }
         Ok(())
     }
 
@@ -91,7 +89,8 @@ impl Ledger for StoreLedger {
             crash::here(CrashPoint::AfterEffectBeforeReceipt);
         }
         let mut entries = Vec::new();
-        if !intent.leaves_process {
+        if !ending.intended {
+            self.introduce(&intent.definition).await?;
             entries.push(called(intent)?);
         }
         entries.push(observed(&ending)?);

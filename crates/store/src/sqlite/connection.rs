@@ -11,6 +11,9 @@ use tokio::sync::Semaphore;
 /// Readers at once. More than the cores only helps while one waits for the disk.
 const READERS: usize = 8;
 
+/// Pages of the log after which the writer itself takes what is left of it to where it belongs, and begins it anew.
+pub(super) const CHECKPOINT: u32 = 8000;
+
 /// What a refusal of SQLite means to a person.
 pub(super) fn explain(path: &Path, error: &rusqlite::Error) -> Error {
     let detail = error.to_string();
@@ -66,8 +69,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         // What is erased is overwritten, not only unlinked.
         connection.pragma_update(None, "secure_delete", true)?;
-        // Checkpoints sync twice. They run beside the writer; this one is for when they fall behind.
-        connection.pragma_update(None, "wal_autocheckpoint", 8000)?;
+        // Checkpoints sync twice. They run beside the writer; this one is for what they leave behind.
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(())
     };

@@ -225,8 +225,17 @@ pub(super) fn write_head(
     };
     let peaks: Vec<u8> = log.edge.peaks().iter().flat_map(|peak| peak.0).collect();
     connection
-        .prepare_cached("INSERT OR REPLACE INTO log_head (id, size, root, peaks, note, vkey) VALUES (1, ?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![int(checkpoint.size), checkpoint.root.0, peaks, options.signer.sign(&checkpoint), options.signer.verifier().vkey()])?;
+        .prepare_cached(
+            "INSERT INTO log_head (id, size, root, peaks, note, vkey) VALUES (1, ?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (id) DO UPDATE SET size = ?1, root = ?2, peaks = ?3, note = ?4, vkey = ?5",
+        )?
+        .execute(params![
+            int(checkpoint.size),
+            checkpoint.root.0,
+            peaks,
+            options.signer.sign(&checkpoint),
+            options.signer.verifier().vkey()
+        ])?;
     log.signed = log.edge.size();
     Ok(())
 }

@@ -52,6 +52,8 @@ impl Intent {
 pub struct Ending {
     /// What was intended.
     pub intent: Arc<Intent>,
+    /// Whether the intent was written. A quick read's is written with this.
+    pub intended: bool,
     /// How it ended.
     pub outcome: Outcome,
     /// What came back, for the record.
@@ -80,10 +82,12 @@ pub struct Refused {
 /// Writes calls down.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Before the call is made, or beside it when [it is a read](Intent::is_read). When it cannot be written, the call is not
-    /// made, or its answer not handed over. It returns when the intent is on disk; for a read, when it is written.
+    /// Before the call is made, or beside it when [it is a read](Intent::is_read) that is not quick. When it cannot be written,
+    /// the call is not made, or its answer not handed over. It returns when the intent is on disk; for a read, when it is
+    /// written.
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()>;
-    /// After it came back. It returns when the receipt is on disk, and with it the intent.
+    /// After it came back. It returns when the receipt is on disk, and with it the intent, which is written here if it was not
+    /// yet.
     async fn end(&self, ending: Ending) -> Result<()>;
     /// Instead of it.
     async fn refuse(&self, refused: Refused) -> Result<()>;

@@ -3,7 +3,8 @@
 //!
 //! Invariants
 //! - Nothing that changes anything is called before it is written down; what cannot be written down is not called. A read is
-//!   made while it is being written down, and its answer is handed over when its receipt, and with that its intent, is on disk.
+//!   made at once. One that is quick is written down with its receipt, one that takes its time beside it; its answer is handed
+//!   over when both are on disk.
 //! - A call is made again only where that is safe: the tool changes nothing, knows the key, or certainly was not reached.
 //!   Otherwise the outcome is unknown, and says so.
 //! - Every wait here ends with the caller's time or the caller's patience.
@@ -116,6 +117,10 @@ pub struct Receipt {
 
 /// The same call with the same answer is made this often, then no more.
 const REPEATS: usize = 3;
+
+/// A read that takes longer than this is written down while it is being made. It is what a process that dies may forget of a
+/// read whose answer nobody got.
+const QUICK: Duration = Duration::from_millis(10);
 
 impl Desk {
     /// A desk over a registry.
@@ -301,29 +306,36 @@ impl Job<'_> {
             Error::RateLimited { tool: definition.tool_name.to_string(), retry_after }
         })?;
         let began = desk.clock.monotonic();
-        let result = if intent.is_read() {
-            // A read changes nothing, so it need not wait for its intent; its answer waits for the receipt.
-            let work = async { Ok(self.carry_out(registered, &admitted, &intent).await) };
-            let ((), result) = tokio::try_join!(desk.ledger.intend(&intent), work)?;
-            result
+        let (result, intended) = if intent.is_read() {
+            self.read(registered, &admitted, &intent).await?
         } else {
             desk.ledger.intend(&intent).await?;
-            self.carry_out(registered, &admitted, &intent).await
+            (self.carry_out(registered, &admitted, &intent).await, true)
         };
         let took = desk.clock.monotonic().saturating_sub(began);
-        let ending = ending(&intent, &result, desk.clock.now(), took);
+        let ending = Ending { intended, ..ending(&intent, &result, desk.clock.now(), took) };
         if let Some(digest) = &ending.result {
             desk.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
         }
-        // The call was made: that it cannot be written down is not the same as that it did not happen.
-        desk.ledger.end(ending).await.map_err(|error| Error::UnknownOutcome {
-            tool: definition.tool_name.to_string(),
-            detail: match error {
-                Error::Ledger { detail } => format!("its outcome could not be written down: {detail}"),
-                other => other.to_string(),
-            },
-        })?;
+        desk.ledger.end(ending).await.map_err(|error| unwritten(&intent, error))?;
         Ok(Done { call: intent.call, output: result? })
+    }
+
+    /// A call that changes nothing, and whether its intent was written. It need not wait for that: its answer waits for the
+    /// receipt. Most reads are over before the intent would be written, and then one write has both.
+    async fn read(
+        &self,
+        registered: &Registered,
+        admitted: &AdmittedCall,
+        intent: &Arc<Intent>,
+    ) -> Result<(Result<Output>, bool)> {
+        let mut work = std::pin::pin!(self.carry_out(registered, admitted, intent));
+        if let Ok(result) = tokio::time::timeout(QUICK, &mut work).await {
+            return Ok((result, false));
+        }
+        let work = async { Ok(work.await) };
+        let ((), result) = tokio::try_join!(self.desk.ledger.intend(intent), work)?;
+        Ok((result, true))
     }
 
     fn intent(&self, registered: &Registered, proposal: &Proposal, record: InvocationId) -> Intent {
@@ -425,6 +437,16 @@ fn cancelled(registered: &Registered) -> Error {
     Error::Cancelled { tool: registered.definition.tool_name.to_string() }
 }
 
+/// The call was made: that it cannot be written down is not the same as that it did not happen. A read can be made again.
+fn unwritten(intent: &Intent, error: Error) -> Error {
+    let detail = match error {
+        error if intent.is_read() => return error,
+        Error::Ledger { detail } => format!("its outcome could not be written down: {detail}"),
+        other => other.to_string(),
+    };
+    Error::UnknownOutcome { tool: intent.definition.tool_name.to_string(), detail }
+}
+
 fn fingerprint(result: &Json) -> u64 {
     let mut hasher = DefaultHasher::new();
     result.to_string().hash(&mut hasher);
@@ -443,6 +465,7 @@ fn ending(
     };
     Ending {
         intent: Arc::clone(intent),
+        intended: true,
         outcome,
         result: result.as_ref().ok().map(|output| match &output.structured {
             Some(value) => value.clone(),

@@ -78,6 +78,9 @@ impl Ledger for Book {
         if *self.torn.lock().unwrap() {
             return Err(Error::Ledger { detail: "the disk is full".into() });
         }
+        if !ending.intended {
+            self.intend(&ending.intent).await?;
+        }
         let name = &ending.intent.definition.tool_name;
         self.lines.lock().unwrap().push(format!("end {name} {}", ending.outcome.name()));
         Ok(())
@@ -180,16 +183,30 @@ async fn what_cannot_be_written_down_is_not_called() {
     *house.book.full.lock().unwrap() = true;
     assert!(matches!(house.call("t.change", json!({})).await, Err(Error::Ledger { .. })));
     assert_eq!(tool.calls.load(Ordering::SeqCst), 0);
-    // A read goes out while it is being written down; its answer is not handed over without that.
+    // A read goes out before it is written down; its answer is not handed over without that.
     assert!(matches!(house.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
 }
 
 #[tokio::test]
 async fn an_outcome_that_cannot_be_written_down_is_unknown() {
-    let house = house(vec![plain("t.one", says("hello"))]);
+    let changes = definition("t.change", |definition| definition.idempotency = Idempotency::Keyed);
+    let changes = registered(changes, Settings::default(), says("hello"));
+    let house = house(vec![changes, plain("t.look", says("hello"))]);
     *house.book.torn.lock().unwrap() = true;
-    let error = house.call("t.one", json!({})).await.unwrap_err();
+    let error = house.call("t.change", json!({})).await.unwrap_err();
     assert!(matches!(&error, Error::UnknownOutcome { detail, .. } if detail.contains("disk")), "{error}");
+    // A read changed nothing, whatever became of its answer.
+    assert!(matches!(house.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
+}
+
+/// A read that takes its time is in the book before its answer is there; a quick one is written once.
+#[tokio::test]
+async fn a_slow_read_is_written_down_while_it_is_made() {
+    let slow = Scripted { slow: Some(Duration::from_secs(30)), ..Arc::into_inner(says("hello")).unwrap() };
+    let house = house(vec![plain("t.slow", Arc::new(slow))]);
+    let call = house.call("t.slow", json!({}));
+    assert!(tokio::time::timeout(Duration::from_millis(300), call).await.is_err());
+    assert_eq!(house.lines(), ["intend t.slow #1"]);
 }
 
 #[tokio::test]
