@@ -166,11 +166,13 @@ pub fn is_stop(word: &str) -> bool {
     const STOP: &[&str] = &[
         "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by",
         "can", "could", "did", "do", "does", "for", "from", "get", "give", "given", "had", "has", "have",
-        "he", "help", "her", "his", "how", "i", "i'd", "i'm", "if", "in", "into", "is", "it", "its", "just",
-        "know", "let", "like", "me", "my", "need", "not", "of", "on", "one", "or", "our", "please", "she",
-        "should", "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there",
-        "these", "they", "this", "those", "to", "up", "us", "using", "want", "was", "we", "were", "what",
-        "what's", "when", "where", "which", "who", "will", "with", "would", "you", "your",
+        "he", "he's", "help", "her", "his", "how", "i", "i'd", "i'll", "i'm", "i've", "if", "in", "into",
+        "is", "it", "it's", "its", "just", "know", "let", "let's", "like", "me", "my", "need", "not", "of",
+        "on", "one", "or", "our", "please", "she", "she's", "should", "so", "some", "such", "tell", "than",
+        "that", "that's", "the", "their", "them", "then", "there", "there's", "these", "they", "they're",
+        "they've", "this", "those", "to", "up", "us", "using", "want", "was", "we", "we'll", "we're",
+        "we've", "were", "what", "what's", "when", "where", "which", "who", "who's", "will", "with", "would",
+        "you", "your",
     ];
     STOP.binary_search(&word).is_ok()
 }

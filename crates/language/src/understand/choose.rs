@@ -58,6 +58,8 @@ pub(super) struct Around<'a> {
     pub(super) back: bool,
     /// The tool of the clause before, where this one goes on with its wish.
     pub(super) before: Option<&'a str>,
+    /// The type of what the step before shows.
+    pub(super) shown: Option<&'a str>,
 }
 
 const GENERIC: &[&str] = &[
@@ -106,6 +108,11 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
         .cues
         .iter()
         .any(|cue| cue.weight >= 4.0 && matches!(cue.class, Some(Class::Read | Class::List | Class::Search)));
+    // "Delete a task" makes none.
+    let undoes = clause
+        .cues
+        .iter()
+        .any(|cue| cue.weight >= 4.0 && !cue.spans.is_empty() && cue.class == Some(Class::Delete));
     let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let states = !clause.asks && is_state(plain);
@@ -183,8 +190,8 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
             ),
             flag(unknown),
             flag(clause.asks && reads),
-            flag(kinds.indefinite && tool.class == Class::Create),
-            flag(kinds.indefinite && tool.target().is_some()),
+            flag(kinds.indefinite && !undoes && tool.class == Class::Create),
+            flag(kinds.indefinite && !undoes && tool.target().is_some()),
             flag(one && reads && tool.target().is_none()),
             filled.absorbed as f32,
             flag(
@@ -316,7 +323,7 @@ fn is_report(tokens: &[&Token]) -> bool {
 /// "The room is clean now": of something certain it is said what it is.
 fn is_state(plain: &str) -> bool {
     static STATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^(?:(?:the|that|this|my|our) |it\b|they\b|them\b|both\b|all of (?:them|these|those)\b|[a-z]+s? #?\d|#?\d).*\b(?:is|are|was|were|has been|have been)\b").ok()
+        Regex::new(r"^(?:(?:the|that|this|my|our) |it\b|they\b|them\b|both\b|all (?:of (?:them|these|those)|two|three|four|five)\b|[a-z]+s? #?\d|#?\d).*\b(?:is|are|was|were|has been|have been)\b").ok()
     });
     let clause = [" that ", " which ", " who "].iter().any(|word| plain.contains(word));
     !clause && STATE.as_ref().is_some_and(|state| state.is_match(plain))
@@ -391,6 +398,12 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'
         } else {
             -0.8
         };
+    }
+    // "List the deals and delete the last one" deletes a deal.
+    if let Some(shown) =
+        around.shown.filter(|_| around.back && filled.id.is_none() && filled.grounded.is_none())
+    {
+        score += if tool.entity.as_deref() == Some(shown) { 1.0 } else { -0.8 };
     }
     // Changing something needs something that it is changed to.
     if tool.class == Class::Update

@@ -314,6 +314,10 @@ fn mention(
             add(&mut found, entry);
             continue;
         }
+        // "Send Helen the contract" does not speak of "Send invoice to Nordwind".
+        if run.len() == 1 && !capital && !head.quoted && catalogue.is_verb(&head.root) {
+            continue;
+        }
         let within = run.iter().all(|token| entry.words.iter().any(|known| alike(known, token)));
         // A part of a value counts only where it is written as a name: "Keller" of "Sofia Keller".
         let named = entry.field.is_none() || (capital && head.capital);
@@ -336,6 +340,7 @@ fn mention(
             telling(before)
                 && !before.capital
                 && !before.lower.ends_with("ed")
+                && before.lower != "new"
                 && !catalogue.listed.contains(&before.lower)
         });
         if article && belongs {

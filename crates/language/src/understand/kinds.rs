@@ -3,7 +3,7 @@
 use super::catalogue::{Catalogue, Prepared};
 use super::fill::{Filled, is_determiner};
 use super::ground::Ground;
-use super::lexicon::{is_generic, is_person, plural};
+use super::lexicon::{is_generic, is_person, plural, singular};
 use super::text::Token;
 use super::verbs::{Class, verb_groups};
 use steward_domain::DomainName;
@@ -21,6 +21,14 @@ pub(super) struct Kinds {
     pub(super) roots: Vec<(String, Vec<&'static str>)>,
 }
 
+/// Whether the first word is what a tool is called by, and not the noun of the same form.
+fn opens(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
+    let exact =
+        catalogue.types.iter().any(|kind| kind.name == head.lower || singular(&head.lower) == kind.name);
+    let numbered = next.is_some_and(|next| next.lower.starts_with(|c: char| c.is_ascii_digit()));
+    !exact && !numbered && catalogue.tools.iter().any(|tool| tool.verb == head.root)
+}
+
 impl Kinds {
     pub(super) fn read(catalogue: &Catalogue, tokens: &[&Token], ground: &Ground<'_>) -> Self {
         let mut said: Vec<(String, Option<DomainName>, bool)> = Vec::new();
@@ -28,6 +36,10 @@ impl Kinds {
             // A capital in the middle belongs to a name.
             let named = ground.at(token.start).is_some_and(|mention| mention.whole);
             if (token.capital && at > 0) || is_determiner(&token.lower) || named {
+                continue;
+            }
+            // "Book Ann in for Friday" names no booking.
+            if at == 0 && opens(catalogue, token, tokens.get(1).copied()) {
                 continue;
             }
             // "How many notes does each tag have" is about tags.

@@ -280,7 +280,7 @@ pub(super) static TRAILERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Small talk: a message that is one of these and little else.
 pub(super) static CHAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
+    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|quick|fast|clever|smart|kind|sweet|funny|brilliant|helpful|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
 });
 
 /// Thanks and good wishes, whatever else is said with them.
@@ -290,7 +290,7 @@ pub(super) static POLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Asking what can be done, after a word on why.
 pub(super) static ASKS_HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for)\W*$").ok()
+    Regex::new(r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|to do|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for)\W*$").ok()
 });
 
 /// Asking what can be done.

@@ -22,7 +22,7 @@ static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
 });
 static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them)\b").ok()
+    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them|(?:these|those) (?:two|three|four|five|six|\d))\b").ok()
 });
 static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
 static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -15,7 +15,7 @@ use super::text::{LONGEST, Text};
 use super::types::{Answered, Choice, Given, Kind, NOTHING, Pick, Question, Step, Target, Understood, Why};
 use super::values::days;
 use super::verbs::Class;
-use super::wish::{Clause, Cue, clauses, heads, points_back};
+use super::wish::{Clause, Cue, clauses, heads, is_remark, points_back};
 use super::{Reader, route, scope};
 use crate::skill::sure;
 use regex::Regex;
@@ -64,7 +64,7 @@ pub(super) fn first<T>(
     let routed = route::route(reader, text.slice(clause.start, clause.end).trim());
     let days = days(&text, given.today);
     let said = Said { text: &text, catalogue: &reader.catalogue, days: &days, ground: &ground };
-    let clause = &pointing(&text, &clause, given);
+    let clause = &unnamed(&ground, &pointing(&text, &clause, given));
     let around = around(reader, &text, clause, given, &routed.domains, None);
     Some(with(&said, clause, &around, &choose(&said, clause, &around)))
 }
@@ -113,6 +113,8 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     out.reasons.clear();
     let mut shares: BTreeMap<DomainName, f32> = BTreeMap::new();
     let mut earlier: Vec<(usize, bool)> = Vec::new();
+    // What somebody says of themselves before they come to what they want.
+    let mut remark: Option<(Vec<Step>, Option<Question>)> = None;
     for clause in clauses(text, &reader.catalogue).into_iter().take(STEPS) {
         let routed = route::route(reader, text.slice(clause.start, clause.end).trim());
         for (domain, share) in &routed.domains {
@@ -128,6 +130,11 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
         let given = &Given { recent: &now, ..*given };
         let read = clause_steps(reader, text, &ground, &clause, given, &routed.domains, &out.steps);
         match read {
+            Read::Steps(steps, question @ Some(Question { why: Why::Entity | Why::Field, .. }))
+                if out.steps.is_empty() && remark.is_none() && is_remark(text, clause.start, clause.end) =>
+            {
+                remark = Some((steps, question));
+            }
             Read::Steps(steps, question) => {
                 let Some((steps, question)) = same_again(&mut out, steps, question) else { continue };
                 earlier.push((out.steps.len(), clause.earlier));
@@ -150,6 +157,9 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
             }
             Read::Outside(reason) => out.reasons.push(reason),
         }
+    }
+    if let Some((steps, question)) = remark.filter(|_| out.steps.is_empty() && out.question.is_none()) {
+        (out.steps, out.question) = (steps, question);
     }
     reorder(&mut out.steps, &earlier);
     finish(reader, &mut out, &shares);
@@ -268,9 +278,12 @@ fn clause_steps(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let days = days(text, given.today);
     let said = Said { text, catalogue, days: &days, ground };
-    let clause = &pointing(text, clause, given);
+    let clause = &unnamed(ground, &pointing(text, clause, given));
     let before = earlier.last().filter(|_| clause.inherits).and_then(Step::tool);
-    let around = around(reader, text, clause, given, domains, before);
+    let mut around = around(reader, text, clause, given, domains, before);
+    let shows = earlier.last().filter(|step| step.read_only && step.target.is_none());
+    let shows = shows.and_then(Step::tool).and_then(|tool| catalogue.tool(tool));
+    around.shown = shows.and_then(|tool| tool.gives.as_deref().or(tool.entity.as_deref()));
     let found = choose(&said, clause, &around);
     let strongest = clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max);
     if let Some(question) = bare(&said, clause, &found, strongest, given, earlier) {
@@ -340,6 +353,7 @@ fn around<'a>(
         domains,
         back: points_back(plain) || place(plain).is_some(),
         before,
+        shown: None,
     }
 }
 
@@ -358,6 +372,18 @@ fn pointing(text: &Text, clause: &Clause, given: &Given<'_>) -> Clause {
             spans: Vec::new(),
         });
     }
+    clause
+}
+
+/// "Gone Girl": a verb inside of a name is none.
+fn unnamed(ground: &Ground<'_>, clause: &Clause) -> Clause {
+    let mut clause = clause.clone();
+    let inside = |(start, end): &(usize, usize)| {
+        ground
+            .at(*start)
+            .is_some_and(|mention| mention.whole && mention.several && mention.capital && *end <= mention.end)
+    };
+    clause.cues.retain(|cue| cue.spans.is_empty() || !cue.spans.iter().all(inside));
     clause
 }
 

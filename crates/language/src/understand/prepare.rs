@@ -43,9 +43,7 @@ pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
     for tool in tools.iter().filter(|tool| tool.read_only && !is_free(&tool.input)) {
         let output =
             tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
-        let listed =
-            |schema: &Value| schema.get("items").is_some_and(|items| items.get("properties").is_some());
-        for (name, _) in output.into_iter().flatten().filter(|(_, schema)| listed(schema)) {
+        for (name, _) in output.into_iter().flatten().filter(|(_, schema)| lists(schema)) {
             let (name, domain) = (singular(name), tool.domain.clone());
             let known = found.iter().any(|kind| kind.name == name && kind.domain == domain);
             if !known && !super::settle::general(&name) && name_words(&name).len() == 1 {
@@ -164,6 +162,10 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
         !reads(*class) || tool.read_only || (!tool.destructive && plainly && phrase.is_none())
     });
     let class = match class {
+        // `view_diary` gives bookings and takes nothing that says which one: it shows what there is.
+        Some(Class::Read) if !has_id && required.is_empty() && gives_several(tool.output.as_ref()) => {
+            if many { Class::Search } else { Class::List }
+        }
         Some(class) if reads(class) => class,
         Some(class) if !tool.read_only => {
             // What is cleared or struck is not always gone.
@@ -254,6 +256,16 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
         free,
         tool,
     }
+}
+
+/// Whether a schema is that of a list of things.
+fn lists(schema: &Value) -> bool {
+    schema.get("items").is_some_and(|items| items.get("properties").is_some())
+}
+
+fn gives_several(output: Option<&Value>) -> bool {
+    let fields = output.and_then(|output| output.get("properties")).and_then(Value::as_object);
+    fields.is_some_and(|fields| fields.values().any(lists))
 }
 
 /// The type of the things in a result: the name of its list.

@@ -13,6 +13,7 @@ use super::wish::Clause;
 use crate::skill::sure;
 use crate::words::{is_stop, name_words};
 use serde_json::json;
+use std::collections::BTreeSet;
 use steward_domain::IntentKind;
 
 /// How many other tools are named beside the one that is taken.
@@ -118,10 +119,18 @@ pub(super) fn all_of(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let all = ["all ", "every ", "each "].iter().any(|word| plain.contains(word));
+    // "Remove Ann from the contacts" speaks of one of them.
+    let held = |at: usize| {
+        let before = text.plain.get(start..at).unwrap_or_default().trim_end();
+        ["from the", "from my", "from our", "in the", "in my", "in our"]
+            .iter()
+            .any(|lead| before.ends_with(lead))
+    };
     let noun =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end && !token.quoted).any(
             |token| {
-                plural(&token.lower)
+                (all || !held(token.start))
+                    && plural(&token.lower)
                     && catalogue
                         .types_of(&token.lower)
                         .iter()
@@ -195,6 +204,9 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
         }
     }
     for step in &mut steps {
+        made_before(catalogue, earlier, step);
+    }
+    for step in &mut steps {
         let used = step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. }));
         // What changes something after something that was changed or made keeps its turn.
         let turn = if step.read_only {
@@ -210,6 +222,31 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
         question = steps.first().and_then(|step| ask_field(catalogue, step, at, clause));
     }
     Read::Steps(steps, question)
+}
+
+/// "Create the company Orion, then add Kim at Orion": what an earlier step makes is there when its turn comes.
+fn made_before(catalogue: &Catalogue, earlier: &[Step], step: &mut Step) {
+    let makes = |words: &str, kind: &str| {
+        earlier.iter().position(|before| {
+            let tool = before.tool().and_then(|name| catalogue.tool(name));
+            let Some(tool) = tool.filter(|tool| tool.class == Class::Create) else { return false };
+            let of_kind = kind.is_empty() || tool.entity.as_deref() == Some(kind);
+            let title = tool.fields.iter().find(|field| field.role == Role::Title);
+            let said = title.and_then(|title| before.arguments.get(&title.name)?.value.as_str());
+            of_kind && said.is_some_and(|said| said.eq_ignore_ascii_case(words))
+        })
+    };
+    let made = |target: &Target| match target {
+        Target::Named { words, entity_type } => makes(words, entity_type),
+        _ => None,
+    };
+    let mut after: Vec<usize> = step.also.iter().filter_map(|need| made(&need.target)).collect();
+    step.also.retain(|need| made(&need.target).is_none());
+    if let Some(at) = step.target.as_ref().and_then(made) {
+        step.target = Some(Target::OfStep { step: at, pick: Pick::It, words: step.said.clone() });
+        after.push(at);
+    }
+    step.after.extend(after.iter().filter(|at| !step.after.contains(at)).collect::<BTreeSet<_>>());
 }
 
 /// What is missing: a required field, or anything to change.

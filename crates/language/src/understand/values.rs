@@ -191,6 +191,17 @@ pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(u
     if let Some(length) = fits(&own, false) {
         return Some((length, true));
     }
+    // "In the chair" says `in_chair`.
+    let article = tokens.get(at + 1).is_some_and(|token| token.lower == "the");
+    if let ([first, rest @ ..], true) = (own.as_slice(), article)
+        && !rest.is_empty()
+        && fits(std::slice::from_ref(first), false).is_some()
+        && tokens.get(at + 2..at + 2 + rest.len()).is_some_and(|window| {
+            window.iter().zip(rest).all(|(token, word)| !token.quoted && token.root == root(word))
+        })
+    {
+        return Some((own.len() + 1, true));
+    }
     let others = said_for(choice).map(|said| said.split([' ', '_']).map(str::to_owned).collect::<Vec<_>>());
     others.filter_map(|said| fits(&said, true)).max().map(|length| (length, false))
 }

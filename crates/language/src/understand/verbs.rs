@@ -208,6 +208,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
         2.6,
         r"^(?P<a>i|we)(?: have|'ve|’ve| just| already)* (?:\w{2,}ed|bought|sent|paid|wrote|made|sold|got|took|did|went|brought|told|met|found|cut|read|saw|spoke|rang) ",
     ),
+    ("complete", 4.5, r"^(?P<a>i|we)(?:['’]ve| have)(?: just| already)? (?:done|finished|completed)\b"),
     ("create", 5.0, r"^(?:do not|don't|dont|don’t) (?:let me )?forget(?: to| about)?\b"),
     ("remind", 5.0, r"\bremind (?:me|us)(?: (?:to|about|of|that)(?: i (?:have|need) to)?)?\b"),
     ("remind", 4.0, r"\b(?:a |another )?reminders? (?:for|to|about|of)\b"),
@@ -248,6 +249,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ),
     ("search", 3.0, r"\b(?:anything|something|everything|things?) (?:about|on|with|regarding)\b"),
     ("search", 3.5, r"\b(?:is|are) there (?:an?|any|anything|something|anyone)\b"),
+    ("search", 4.0, r"(?P<a>\b(?:with|has|have|having|contains?|containing) (?:the )?words?)\b"),
     ("search", 3.0, r"\bwhat (?:i|we) (?:wrote|said|noted)(?: about)?\b"),
     ("search", 2.0, r"\b(?P<a>about|regarding|concerning) \w"),
     (
@@ -255,6 +257,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
         4.0,
         r"\b(?:details? (?:of|on|for|about)|tell (?:me|us) (?:more )?about|status of|more about|everything (?:i|we) (?:have|know) (?:on|about)|info(?:rmation)? (?:on|about))\b",
     ),
+    ("read", 4.0, r"(?P<a>\b(?:details?|info|information|particulars))(?: please| pls)?$"),
     ("read", 4.0, r"(?P<a>\b(?:call|pull|bring)) .*?(?P<b>\bup$)"),
     ("read", 4.0, r"\b(?:pull|bring) up\b"),
     (
@@ -297,6 +300,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
         r"^(?P<a>is|are|when does|when do) .+ (?P<b>in|out|back|there|free|available|home)(?: yet| now)?$",
     ),
     ("read", 3.5, r"^(?:what|which) \w+ (?:is|was) (?:the|my|it|this|that)\b"),
+    ("read", 4.2, r"^(?:what|which) \w+ (?:does|do|did) (?:it|this|that)\b"),
     (
         "read",
         3.0,
@@ -337,6 +341,12 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ),
     ("append", 4.5, r"\b(?:one more thing|also|another thing|something else) for\b"),
     ("append", 4.0, r"\bshould be added to\b"),
+    ("return", 4.5, r"(?P<a>\b(?:check|book|sign)) .*?(?P<b>\bback in\b)"),
+    (
+        "reserve",
+        4.5,
+        r"(?P<a>\b(?:put|pencil|fit|squeeze|slot)) .+? (?P<b>\b(?:down|in)) (?:for|with|on|at)\b",
+    ),
     ("tag", 5.6, r"(?P<a>\bput|\badd|\bset|\bstick) (?:the |a )?(?:tag|label)s?\b"),
     ("tag", 4.5, r"(?P<a>\bput) \S+ (?P<b>on) "),
     ("tag", 4.0, r"(?P<a>\bfile) .+? (?P<b>under)\b"),
@@ -372,7 +382,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
         5.2,
         r"(?P<a>\b(?:put|place|add|set|lay)) .+? (?P<b>(?:on hold|on the waiting list|on the list|aside)\b)",
     ),
-    ("reserve", 4.5, r"\bwaits? for\b|\bqueue (?:up )?for\b"),
+    ("reserve", 4.5, r"\bwait(?:s|ing)? for\b|\bqueue (?:up )?for\b"),
     (
         "reserve",
         5.4,

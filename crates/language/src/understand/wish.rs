@@ -110,6 +110,15 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             found.push((next, joint));
             continue;
         };
+        // "Throw out the lasagna note, I never cook it": why it is wanted is no part of what is wanted.
+        if strength(last) >= 3.5 && strength(&next) < 3.5 && is_why(text, start, end) {
+            continue;
+        }
+        // "To the sales project, not to work".
+        if joint == Joint::Comma && text.plain.get(start..end).is_some_and(|plain| plain.starts_with("not "))
+        {
+            continue;
+        }
         let spoken = text.plain.get(last.start..start).unwrap_or_default();
         let after_colon = spoken.contains(": ");
         let told = tells(text, last.start, last.end);
@@ -177,6 +186,28 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     clauses
 }
 
+/// Whether a piece is only about who speaks, with nothing that could be a value.
+fn is_why(text: &Text, start: usize, end: usize) -> bool {
+    let value = |token: &Token| {
+        token.quoted
+            || (token.capital && !token.lower.starts_with("i'") && token.lower != "i")
+            || token.lower.starts_with(|c: char| c.is_ascii_digit())
+    };
+    is_remark(text, start, end)
+        && !text.tokens.iter().any(|token| token.start >= start && token.end <= end && value(token))
+}
+
+/// "I won't make it this week": something of who speaks, and no wish of theirs.
+pub(super) fn is_remark(text: &Text, start: usize, end: usize) -> bool {
+    static OWN: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^\W*(?:i|we)(?:['’](?:m|re|ve|ll|d))? \w").ok());
+    static WISH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^\W*(?:i|we)(?:['’]d)? (?:need|want|would|like|have to|must|should|wish)\b").ok()
+    });
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    is(&OWN, plain) && !is(&WISH, plain)
+}
+
 /// Whether nothing but a verb and what points back is said.
 fn empty(text: &Text, clause: &Clause) -> bool {
     let (start, end) = text.trimmed(clause.start, clause.end);
@@ -193,7 +224,7 @@ fn empty(text: &Text, clause: &Clause) -> bool {
 
 static GOES_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"^\W*(?:has|have|is|are|was|were|can|will|wants|needs|should|would like) (?:now |just |already )?\w",
+        r"^\W*(?:(?:has|have|is|are|was|were|can|will|wants|needs|should|would like) (?:now |just |already )?|(?:won|lost|sold|sent|met|bought|paid|left|got|\w{3,}ed) (?:the |an? |my |our )?)\w",
     )
     .ok()
 });
@@ -204,14 +235,18 @@ fn tells(text: &Text, start: usize, end: usize) -> bool {
     let tokens: Vec<&Token> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
     let article = tokens.first().is_some_and(|token| ["the", "my", "our"].contains(&token.lower.as_str()));
-    let named = tokens.iter().take_while(|token| token.capital && !token.quoted).count();
+    let own =
+        tokens.first().is_some_and(|token| ["i", "we", "they", "she", "he"].contains(&token.lower.as_str()));
+    let named =
+        if own { 1 } else { tokens.iter().take_while(|token| token.capital && !token.quoted).count() };
     let after = if article { 2..5 } else { named..named + 1 };
     let verb = |token: &&Token| {
         !token.quoted
             && !token.capital
             && ([
                 "is", "are", "was", "were", "has", "have", "had", "will", "can", "takes", "gets", "wants",
-                "needs", "came", "left", "paid", "didn't", "isn't", "won't", "never",
+                "needs", "came", "left", "paid", "didn't", "isn't", "won't", "never", "won", "lost", "sold",
+                "sent", "met", "bought", "got",
             ]
             .contains(&token.lower.as_str())
                 || (token.lower.ends_with("ed") && token.root != token.lower))
@@ -287,7 +322,22 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     let bent = |word: &str| word.ends_with("ing") || word.ends_with("ed");
     let noun = |word: &str| {
         !catalogue.types_of(word).is_empty()
-            && !["the", "a", "an", "it", "this", "that", "them", "my"].contains(&next)
+            && ![
+                "the",
+                "a",
+                "an",
+                "it",
+                "this",
+                "that",
+                "them",
+                "my",
+                "everything",
+                "all",
+                "both",
+                "these",
+                "those",
+            ]
+            .contains(&next)
     };
     let verb = head.is_some_and(|head| {
         head.start < start + 2
@@ -351,11 +401,12 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
             });
         }
     }
+    light(catalogue, &tokens, &mut cues);
     inner(catalogue, &tokens, is(&ASKS, plain), &mut cues);
     phrases(catalogue, &tokens, &mut cues);
     // "Repair list", "vehicle overview".
     if let [.., kind, last] = tokens.as_slice()
-        && tokens.len() <= 3
+        && tokens.len() <= 5
         && ["list", "overview", "summary"].contains(&last.lower.as_str())
         && !last.quoted
         && !catalogue.types_of(&kind.lower).is_empty()
@@ -388,6 +439,12 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
     }
     for (group, weight, pattern) in PATTERNS.iter() {
         let Some(found) = pattern.captures(plain) else { continue };
+        // "Everything that's done": which ones are meant, and nothing to be noted.
+        let before = found.get(0).and_then(|whole| plain.get(..whole.start())).unwrap_or_default().trim_end();
+        if *group == "complete" && ["that", "which", "who", "what"].iter().any(|word| before.ends_with(word))
+        {
+            continue;
+        }
         let parts: Vec<(usize, usize)> = ["a", "b", "c"]
             .iter()
             .filter_map(|name| found.name(name))
@@ -437,6 +494,19 @@ fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
     }
 }
 
+/// "Put a hold on it", "make a reservation": the noun says what is done.
+fn light(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
+    let [verb, article, noun, ..] = tokens else { return };
+    let small = ["put", "place", "make", "do", "take", "give", "enter"].contains(&verb.lower.as_str())
+        && ["a", "an", "the"].contains(&article.lower.as_str());
+    let plain = ["create", "read", "list", "search", "update", "delete", "log", "tag"];
+    let done = verb_groups(&noun.root).iter().any(|(group, _)| !plain.contains(group));
+    if !small || noun.quoted || noun.capital || !done || !catalogue.types_of(&noun.lower).is_empty() {
+        return;
+    }
+    push(cues, &noun.root, 5.0, &[(verb.start, verb.end), (noun.start, noun.end)]);
+}
+
 /// "Jon returned it", "mark it as returned": the verb stands behind who does it.
 fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cue>) {
     let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
@@ -448,6 +518,10 @@ fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cu
         let before =
             at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
         let led = marks && before == "as";
+        // "Ada's loans" are hers.
+        if before.ends_with("'s") || before.ends_with("’s") {
+            continue;
+        }
         let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
         // "Invoice 12 has been paid": what is so is to be noted so.
         let stated = !asks

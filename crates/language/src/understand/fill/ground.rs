@@ -153,6 +153,10 @@ impl Filler<'_> {
             if vague && self.takes(mention).is_none_or(|field| field.of.is_none()) {
                 continue;
             }
+            // "Rename task 1 to Buy oat milk": which one is said by its number already.
+            if self.out.id.is_some() && !mention.whole && !own.is_empty() {
+                continue;
+            }
             if !acts || own.is_empty() {
                 rest.push(mention);
                 continue;

@@ -87,6 +87,8 @@ pub(super) struct Filler<'a> {
     quotes: Vec<&'a Quote>,
     start: usize,
     end: usize,
+    /// The first word of the wish.
+    head: usize,
     /// What stands between the two parts of the cue: "take … off".
     between: Option<(usize, usize)>,
     /// Where days are said.
@@ -113,6 +115,7 @@ pub(super) fn fill(said: &Said<'_>, tool: &Prepared, clause: &Clause, cue: Optio
         quotes,
         start,
         end,
+        head: 0,
         between: None,
         whens: days.iter().map(|when| (when.start, when.end)).collect(),
         out: Filled::default(),
@@ -123,6 +126,10 @@ pub(super) fn fill(said: &Said<'_>, tool: &Prepared, clause: &Clause, cue: Optio
     for (from, to) in cue.into_iter().chain(same).flat_map(|cue| cue.spans.iter()) {
         filler.mark(*from, *to);
     }
+    let first = cue.and_then(|cue| cue.spans.first()).map(|(from, _)| *from);
+    filler.head = first
+        .and_then(|first| filler.tokens.iter().position(|token| token.start == first))
+        .unwrap_or_default();
     filler.between = cue.and_then(|cue| match cue.spans.as_slice() {
         [(_, from), (to, _)] => Some((*from, *to)),
         _ => None,

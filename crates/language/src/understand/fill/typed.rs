@@ -2,7 +2,7 @@
 
 use super::Filler;
 use crate::understand::catalogue::{Known, Role};
-use crate::understand::lexicon::{plural, root, said_for, same_field};
+use crate::understand::lexicon::{plural, root, said_for, same_field, singular};
 use crate::understand::values::{When, address, choice_at, clocks, counted, numbers};
 use crate::understand::verbs::{Class, unit};
 use serde_json::json;
@@ -206,8 +206,18 @@ impl Filler<'_> {
             for choice in &field.choices {
                 for at in 0..self.tokens.len() {
                     let Some((length, own)) = choice_at(&self.tokens, at, choice) else { continue };
+                    // "Tomorrow's bookings" says nothing of those that are `booked`.
+                    let noun =
+                        length == 1
+                            && self.lower(at) != choice
+                            && self.catalogue.types.iter().any(|kind| {
+                                kind.name == self.lower(at) || singular(self.lower(at)) == kind.name
+                            });
+                    if noun {
+                        continue;
+                    }
                     // A verb that opens the wish may say the value itself: "reopen", "note for Ann".
-                    let spoken = at == 0
+                    let spoken = at == self.head
                         && !choice.starts_with(char::is_uppercase)
                         && (!own || (self.tool.class == Class::Create && !titled))
                         && !self.tool.tool.read_only;
@@ -410,6 +420,12 @@ impl Filler<'_> {
             }
             let several =
                 ends(&["next", "last", "latest", "first", "top", "only", "newest", "most", "recent", "past"]);
+            // "My 3 newest notes".
+            let rest = self.text.plain.get(end..self.end).unwrap_or_default().trim_start();
+            let several = several
+                || ["newest ", "latest ", "most recent ", "last ", "oldest ", "next "]
+                    .iter()
+                    .any(|word| rest.starts_with(word));
             if several {
                 if let Some(field) = self.open(Role::Limit).filter(|_| number.fract() == 0.0) {
                     self.put(
