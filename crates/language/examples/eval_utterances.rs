@@ -1,8 +1,8 @@
-//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together] [--folder=DIR] [--fit] [--say=WORDS] [--weigh=WORDS] [NAME…]`.
+//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together] [--folder=DIR] [--fit] [--tools] [--say=WORDS] [--weigh=WORDS] [NAME…]`.
 //!
 //! It says every row of `tests/it/utterances` to the reader, with the real applications of `examples/apps` behind it, and prints
 //! what came out right for each application and how long an understanding took. With `--together`, one reader has the tools of all.
-//! `--folder` takes applications and their rows from elsewhere. `--fit` learns what each signal counts: see `fit.rs`.
+//! `--tools` tells which tools are taken for another kind of wish than they stand for. `--folder` takes applications and their rows from elsewhere. `--fit` learns what each signal counts: see `fit.rs`.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -66,6 +66,10 @@ fn main() -> Result<(), Failure> {
     let mut benches: Vec<Bench> = names.iter().map(|name| open(name, &encoder)).collect::<Result<_, _>>()?;
     if arguments.iter().any(|argument| argument == "--together") {
         Bench::together(&mut benches, &encoder);
+    }
+    if arguments.iter().any(|argument| argument == "--tools") {
+        benches.iter().flat_map(Bench::taken_for_another).for_each(|line| println!("{line}"));
+        return Ok(());
     }
     if arguments.iter().any(|argument| argument == "--fit") {
         return fit::fit(&names, &benches);

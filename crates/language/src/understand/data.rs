@@ -85,6 +85,7 @@ mod tests {
             output: None,
             read_only: false,
             destructive: false,
+            idempotent: false,
             examples: Vec::new(),
         };
         Reader::new(Arc::new(Encoder::default()), vec![notes, sales], vec![create])

@@ -295,5 +295,5 @@ pub(super) static ASKS_HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Asking what can be done.
 pub(super) static HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|you|i use (?:this|it)).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$").ok()
+    Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|that|you) (?:work|function|help).*|how do i use (?:this|it).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$").ok()
 });

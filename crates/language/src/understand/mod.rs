@@ -48,7 +48,7 @@ use catalogue::Catalogue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use steward_domain::DomainName;
+use steward_domain::{DomainName, IntentKind};
 
 /// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an `Arc`.
 pub struct Reader {
@@ -138,6 +138,12 @@ impl Reader {
     #[must_use]
     pub fn understand(&self, said: &str, given: &Given<'_>) -> Understood {
         plan::understand(self, said, given)
+    }
+
+    /// The kind of wish that a tool stands for, as its definition tells.
+    #[must_use]
+    pub fn stands_for(&self, tool: &str) -> Option<IntentKind> {
+        self.catalogue.tool(tool).map(steps::stands_for)
     }
 
     /// The signals of each tool for the first wish of an utterance, for learning their weights: see [`SIGNALS`].

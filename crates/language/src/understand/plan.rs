@@ -151,7 +151,8 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
             Read::Outside(reason) if out.steps.is_empty() => {
                 // What asks for nothing is only said.
                 let wish = clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0);
-                let talk = is(&POLITE, text.plain.trim()) || (!wish && !text.plain.contains('?'));
+                let talk = is(&POLITE, text.plain.trim())
+                    || (!wish && !text.plain.contains('?') && is(&REMARK, text.plain.trim()));
                 out.kind = if talk { Kind::Chat } else { Kind::OutOfScope };
                 out.reasons.push(reason);
             }
@@ -427,6 +428,11 @@ fn about_one<'a>(
 pub(super) fn strong(clause: &Clause) -> bool {
     clause.cues.iter().any(|cue| cue.weight >= 3.8)
 }
+
+/// What somebody says of themselves, of who listens, or of the day: nothing is wanted.
+static REMARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:(?:i|i'm|i’m|i've|i’ve|we|we're|we’re|you|you're|you’re|it|it's|it’s|that|that's|that’s|this|there's|there’s|what an?|how|so|such|oh|ah|hm+|well|no|yes|not|nothing|never|another|one more|almost|finally|long|busy|same|just)\b|(?:\w+\W+){0,2}\w+\W*$)").ok()
+});
 
 static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:do (?:something|anything)|deal with|take care of|handle|sort out|see to) ").ok()

@@ -268,7 +268,20 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
     {
         return Pointed::To(vec![target]);
     }
+    // "Print the badge": nothing is named, and only one of its type was spoken of last.
+    let last = given.recent.iter().map(|one| one.last).max();
+    let lately: Vec<&Recent> = sorted.iter().filter(|one| Some(one.last) == last).collect();
+    if let ([only], false) = (lately.as_slice(), indefinite(plain)) {
+        return Pointed::To(vec![Target::Known { things: vec![thing(only)] }]);
+    }
     Pointed::Unclear(format!("Which {entity} do you mean?"), Vec::new())
+}
+
+/// Whether no particular one is spoken of.
+fn indefinite(plain: &str) -> bool {
+    plain.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        ["a", "an", "any", "another", "some", "one", "other", "else", "something"].contains(&word)
+    })
 }
 
 /// What is known by its name: the one, all of them, or the one that was spoken of lately.

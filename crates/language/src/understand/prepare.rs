@@ -174,8 +174,11 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
                 Class::Delete
             } else if (class == Class::Delete && weak) || (class == Class::Create && has_id) {
                 Class::Update
-            } else if groups.contains("reserve") && !has_id {
-                // To book what has no number yet makes a booking.
+            } else if !has_id
+                && class == Class::Update
+                && (groups.contains("reserve") || makes(&tool, entity.as_deref(), &input, &here))
+            {
+                // To book what has no number yet makes a booking; to extend an offer to somebody makes an offer.
                 Class::Create
             } else {
                 class
@@ -256,6 +259,23 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
         free,
         tool,
     }
+}
+
+/// Whether what a tool gives is a thing of its own type, with a number that it was not told.
+fn makes(
+    tool: &Tool,
+    entity: Option<&str>,
+    input: &serde_json::Map<String, Value>,
+    here: &dyn Fn(&str) -> bool,
+) -> bool {
+    let output = tool.output.as_ref().and_then(|output| output.get("properties")).and_then(Value::as_object);
+    let number = output.is_some_and(|fields| fields.keys().any(|name| is_id(name, entity)));
+    let named = |(name, schema): (&String, &Value)| {
+        let told = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let last = name_words(name).pop().unwrap_or_default();
+        Some(last.as_str()) == entity || (selects(told, false) && !here(&last))
+    };
+    number && !tool.idempotent && !input.iter().any(named)
 }
 
 /// Whether a schema is that of a list of things.

@@ -21,7 +21,6 @@ const ALTERNATIVES: usize = 4;
 /// How near two tools must be for the one to be an alternative of the other.
 const CLOSE: f32 = 3.0;
 
-/// The kind of wish that a tool stands for.
 fn intent(class: Class) -> IntentKind {
     match class {
         Class::Create => IntentKind::Create,
@@ -50,7 +49,13 @@ fn makes(tool: &Prepared) -> bool {
             && !sets(noun)
     });
     tool.class == Class::Update
-        && (has(&["report", "reply", "enrol"]) || (has(&["log", "create"]) && of_its_own))
+        && (has(&["report", "reply", "enrol"])
+            || (has(&["log", "create"]) && of_its_own && !tool.tool.idempotent))
+}
+
+/// The kind of wish that a tool stands for.
+pub(super) fn stands_for(tool: &Prepared) -> IntentKind {
+    if makes(tool) { IntentKind::Create } else { intent(tool.class) }
 }
 
 pub(super) fn base_step(
@@ -88,7 +93,7 @@ pub(super) fn base_step(
         domain: tool.and_then(|tool| tool.tool.domain.clone()),
         act: Act::Call { tool: tool.map(|tool| tool.tool.name.clone()).unwrap_or_default() },
         said: text.slice(start, end).to_owned(),
-        intent: tool.map(|tool| if makes(tool) { IntentKind::Create } else { intent(tool.class) }),
+        intent: tool.map(stands_for),
         confidence: share(best.score),
         arguments: best.filled.arguments.clone(),
         target: None,
@@ -277,7 +282,8 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
         .keys()
         .any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
     // Only a tool that changes whatever is said must be told what; "close" and "check in" say it themselves.
-    let changes = tool.groups.iter().any(|group| ["update", "rename", "move", "postpone"].contains(group));
+    let changes = tool.groups.iter().any(|group| ["update", "rename", "move", "postpone"].contains(group))
+        && !["advance", "push", "bring", "send", "go"].iter().any(|verb| root(verb) == tool.verb);
     if changes && tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
         let options = settable
             .iter()

@@ -24,6 +24,8 @@ pub struct Tool {
     pub read_only: bool,
     /// Whether it takes something away for good.
     pub destructive: bool,
+    /// Whether it says that a second call like the first changes nothing more: it sets something rather than making it.
+    pub idempotent: bool,
     /// Requests in people's words that mean it.
     pub examples: Vec<String>,
 }

@@ -48,7 +48,7 @@ const GROUPS: &[(&str, Class, &str)] = &[
     ),
     ("log", Create, "log record note register track document"),
     ("lend", Update, "lend loan borrow issue hand"),
-    ("report", Create, "report"),
+    ("report", Create, "report submit lodge"),
     ("return", Update, "return"),
     ("renew", Update, "renew prolong extend"),
     ("reserve", Update, "reserve hold book queue keep"),

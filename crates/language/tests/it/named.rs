@@ -16,6 +16,7 @@ fn tool(name: &str, description: &str, fields: &Value, required: &[&str]) -> Too
         output: None,
         read_only: name.starts_with("list") || name.starts_with("get"),
         destructive: name.starts_with("remove"),
+        idempotent: false,
         examples: Vec::new(),
     }
 }

@@ -35,6 +35,7 @@ fn tool(
         output: None,
         read_only,
         destructive,
+        idempotent: false,
         examples: Vec::new(),
     }
 }

@@ -111,6 +111,7 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
             output: (!definition.return_schema.is_empty()).then(|| definition.return_schema.clone().into()),
             read_only: definition.idempotency == Idempotency::ReadOnly,
             destructive: destructive(entry, bare),
+            idempotent: definition.idempotency == Idempotency::Keyed,
             examples,
         });
     }

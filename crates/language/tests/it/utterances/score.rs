@@ -94,6 +94,7 @@ impl App {
             output: tool.get("outputSchema").cloned(),
             read_only: tool["annotations"]["readOnlyHint"] == json!(true),
             destructive: tool["annotations"]["destructiveHint"] == json!(true),
+            idempotent: tool["annotations"]["idempotentHint"] == json!(true),
             examples: Vec::new(),
         };
         Ok(listed["tools"].as_array().ok_or("no tools")?.iter().map(tool).collect())
@@ -175,6 +176,23 @@ impl Bench {
     #[allow(dead_code, reason = "for learning weights")]
     pub fn signals(&self, row: &Value) -> Vec<(String, Vec<f32>)> {
         self.read(row, |said, given| self.reader.signals(said, given))
+    }
+
+    /// The tools that stand for another kind of wish than the reader takes them for: each with what it stands for, and what for.
+    #[allow(dead_code, reason = "the measuring program tells them")]
+    pub fn taken_for_another(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for tool in &self.tools {
+            let short = tool.name.rsplit('.').next().unwrap_or_default();
+            let taken = self.reader.stands_for(&tool.name).map(|kind| json!(kind)).unwrap_or_default();
+            if self.file["tools"][short] != taken {
+                found.push(format!(
+                    "{} stands for {}, taken for {taken}",
+                    tool.name, self.file["tools"][short]
+                ));
+            }
+        }
+        found
     }
 
     /// What speaks for a row belonging here.
