@@ -3,7 +3,7 @@
 
 use super::lexicon::{root, same_noun_roots, singular};
 use super::lexis::Lexis;
-use super::prepare::{bracketed, held, prepare, types};
+use super::prepare::{bracketed, held, prepare, shapes, types};
 use super::text::{Text, Token, slip, swapped};
 use super::types::Tool;
 use super::verbs::{Class, verb_groups, verbs};
@@ -155,8 +155,9 @@ pub(super) struct Catalogue {
 impl Catalogue {
     pub(super) fn new(encoder: &Encoder, tools: Vec<Tool>, titles: &BTreeMap<DomainName, String>) -> Self {
         let types = types(&tools);
+        let shapes = shapes(&tools, &types);
         let mut prepared: Vec<Prepared> =
-            tools.into_iter().map(|tool| prepare(encoder, tool, &types)).collect();
+            tools.into_iter().map(|tool| prepare(encoder, tool, &types, &shapes)).collect();
         // What a thing is called in brackets behind its name is another name of it.
         let mut types: Vec<Type> = types;
         for kind in &mut types {

@@ -83,6 +83,8 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
     let share = match (same, generic, plain) {
         (true, true, true) => 0.75,
         (true, true, false) => 0.3,
+        // Who wants all of them may look for them without a word.
+        _ if cue.class == Some(Class::List) && tool.class == Class::Search => 0.7,
         (true, false, true) if cue.group == "log" || cue.group == "complete" => 0.5,
         _ if cue.class.is_some_and(reads) && reads(tool.class) => 0.45,
         _ => 0.0,

@@ -10,6 +10,7 @@ use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use steward_domain::DomainName;
 
 /// The words of a tool's own name, without the server's.
 fn own_words(name: &str) -> Vec<String> {
@@ -94,7 +95,44 @@ fn is_free(input: &Value) -> bool {
     asks == 1 && fields.len() > 1 && fields.keys().all(|name| is_question(name) || carries(name))
 }
 
-pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared {
+/// What the things of each type consist of: the names of their fields, as lists give them.
+pub(super) struct Shape {
+    kind: String,
+    domain: Option<DomainName>,
+    fields: BTreeSet<String>,
+}
+
+pub(super) fn shapes(tools: &[Tool], types: &[Type]) -> Vec<Shape> {
+    let mut found = Vec::new();
+    for tool in tools.iter().filter(|tool| tool.read_only) {
+        let output = tool.output.as_ref().and_then(|output| output.get("properties"));
+        for (name, schema) in output.and_then(Value::as_object).into_iter().flatten() {
+            let fields = schema.get("items").and_then(|items| items.get("properties")).and_then(Value::as_object);
+            let kind = singular(name);
+            let known = types.iter().any(|one| one.name == kind && one.domain == tool.domain);
+            if let Some(fields) = fields.filter(|fields| known && fields.contains_key("id")) {
+                let fields = fields.keys().cloned().collect();
+                found.push(Shape { kind, domain: tool.domain.clone(), fields });
+            }
+        }
+    }
+    found
+}
+
+/// The type of the one thing that a tool gives, by what it consists of.
+fn gives_one(tool: &Tool, shapes: &[Shape]) -> Option<String> {
+    let fields = tool.output.as_ref()?.get("properties")?.as_object()?;
+    let fields: BTreeSet<String> = fields.keys().cloned().collect();
+    let same = |shape: &&Shape| shape.domain == tool.domain && shape.fields == fields;
+    let mut kinds: Vec<&str> = shapes.iter().filter(same).map(|shape| shape.kind.as_str()).collect();
+    kinds.dedup();
+    match kinds.as_slice() {
+        [only] => Some((*only).to_owned()),
+        _ => None,
+    }
+}
+
+pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[Shape]) -> Prepared {
     let own = own_words(&tool.name);
     let verb = own.first().map(|verb| root(verb)).unwrap_or_default();
     let phrase = own
@@ -127,7 +165,10 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type]) -> Prepared
             .or_else(|| all.iter().find(|word| here(word)).filter(|_| !named))
             .cloned()
     });
-    let entity = owner.or_else(|| noun.map(|noun| singular(noun)));
+    // `book_client` makes a booking: what comes of it is what it is about.
+    let told_id = tool.input.get("properties").is_some_and(|fields| fields.get("id").is_some());
+    let made = if tool.read_only || told_id { None } else { gives_one(&tool, shapes) };
+    let entity = made.or(owner).or_else(|| noun.map(|noun| singular(noun)));
     let own_group = |(group, _): &&(&'static str, Class)| *group == verb || root(group) == verb;
     // A verb of several senses is taken in its own before others: "tag" tags, "add" creates.
     let known = verb_groups(&verb);

@@ -70,7 +70,9 @@ impl Filler<'_> {
         // "The work tag", "the home project".
         if let Some(before) = at.checked_sub(1).filter(|before| !self.is_used(*before)) {
             let token = self.tokens.get(before)?;
-            let telling = !token.stop && !PREPOSITIONS.contains(&token.lower.as_str());
+            let telling = !token.stop
+                && !PREPOSITIONS.contains(&token.lower.as_str())
+                && !["number", "new"].contains(&token.lower.as_str());
             let to = self.find_to(at);
             let made = !self.tool.tool.read_only
                 && field.role == Role::Open
@@ -95,7 +97,7 @@ impl Filler<'_> {
             return self.run(to + 1, field.role == Role::Long || field.role == Role::Open);
         }
         let mut from = at + 1;
-        while ["is", "to", "of", "as", "the", "now"].contains(&self.lower(from)) && field.role != Role::Long {
+        while ["is", "to", "of", "as", "the", "now", "number"].contains(&self.lower(from)) && field.role != Role::Long {
             from += 1;
         }
         self.run(from, field.role == Role::Long)

@@ -97,7 +97,10 @@ impl Filler<'_> {
         let Some(field) = self.tool.field(Role::Id) else { return };
         let whole = field.whole;
         for at in 0..self.tokens.len() {
-            let Some(token) = self.tokens.get(at).filter(|token| !token.quoted) else { continue };
+            // What is an address or a time already is no number of anything.
+            let Some(token) = self.tokens.get(at).filter(|token| !token.quoted && !self.is_used(at)) else {
+                continue;
+            };
             let hash = self.text.raw.get(..token.start).is_some_and(|before| before.ends_with('#'));
             let before = at.checked_sub(1).map(|at| self.lower(at).to_owned()).unwrap_or_default();
             // "Bookings for room 201": the number of a room is no number of a booking.
