@@ -125,13 +125,17 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
             out.steps.extend(asked);
             continue;
         }
-        let spoken = with_earlier(given, &out.steps);
+        let background = remark.as_ref().map(|(steps, _)| steps.as_slice()).unwrap_or_default();
+        let told: Vec<Step> = background.iter().chain(&out.steps).cloned().collect();
+        let spoken = with_earlier(given, &told);
         let now = bridged(&Given { recent: &spoken, ..*given });
         let given = &Given { recent: &now, ..*given };
         let read = clause_steps(reader, text, &ground, &clause, given, &routed.domains, &out.steps);
         match read {
-            Read::Steps(steps, question @ Some(Question { why: Why::Entity | Why::Field, .. }))
-                if out.steps.is_empty() && remark.is_none() && is_remark(text, clause.start, clause.end) =>
+            Read::Steps(steps, question)
+                if out.steps.is_empty()
+                    && remark.is_none()
+                    && (clause.why || idle(text, &clause, question.as_ref())) =>
             {
                 remark = Some((steps, question));
             }
@@ -165,6 +169,12 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     reorder(&mut out.steps, &earlier);
     finish(reader, &mut out, &shares);
     out
+}
+
+/// Whether somebody only says something of themselves, of which nothing can be made yet.
+fn idle(text: &Text, clause: &Clause, question: Option<&Question>) -> bool {
+    matches!(question, Some(Question { why: Why::Entity | Why::Field, .. }))
+        && is_remark(text, clause.start, clause.end)
 }
 
 /// "Four tins are damaged, please write them off": what says the same of the same thing again is one wish. Gives back what is new.

@@ -107,7 +107,8 @@ pub(super) fn shapes(tools: &[Tool], types: &[Type]) -> Vec<Shape> {
     for tool in tools.iter().filter(|tool| tool.read_only) {
         let output = tool.output.as_ref().and_then(|output| output.get("properties"));
         for (name, schema) in output.and_then(Value::as_object).into_iter().flatten() {
-            let fields = schema.get("items").and_then(|items| items.get("properties")).and_then(Value::as_object);
+            let fields =
+                schema.get("items").and_then(|items| items.get("properties")).and_then(Value::as_object);
             let kind = singular(name);
             let known = types.iter().any(|one| one.name == kind && one.domain == tool.domain);
             if let Some(fields) = fields.filter(|fields| known && fields.contains_key("id")) {

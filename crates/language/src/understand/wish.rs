@@ -34,6 +34,8 @@ pub(super) struct Clause {
     pub(super) asks: bool,
     /// Whether it goes on about what the one before was about: "and can go home now".
     pub(super) elided: bool,
+    /// Whether it only says why the wish that follows is wanted: "Dana is ill, give Pilates to Ife".
+    pub(super) why: bool,
 }
 
 /// The weight from which a cue opens a wish by itself.
@@ -171,6 +173,18 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             }
         }
     }
+    for at in 1..found.len() {
+        let [(before, _), (wish, joint)] = found.get(at - 1..=at).unwrap_or_default() else { continue };
+        let apart = *joint == Joint::Comma;
+        let why = apart
+            && !before.asks
+            && (tells(text, before.start, before.end) || is_remark(text, before.start, before.end))
+            && commands(text, catalogue, wish)
+            && !points_back(text.plain.get(wish.start..wish.end).unwrap_or_default());
+        if let Some((before, _)) = found.get_mut(at - 1) {
+            before.why = why;
+        }
+    }
     let mut clauses: Vec<Clause> = found.into_iter().map(|(clause, _)| clause).collect();
     for at in 1..clauses.len() {
         let before = clauses.get(at - 1).map(|clause| clause.cues.clone()).unwrap_or_default();
@@ -184,6 +198,20 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
     }
     clauses.retain(|clause| !text.plain.get(clause.start..clause.end).unwrap_or_default().trim().is_empty());
     clauses
+}
+
+/// Whether a clause opens with what is to be done.
+fn commands(text: &Text, catalogue: &Catalogue, clause: &Clause) -> bool {
+    let (start, end) = text.trimmed(clause.start, clause.end);
+    let head = text.tokens.iter().find(|token| token.start >= start && token.end <= end);
+    head.is_some_and(|head| {
+        !head.quoted
+            && !head.capital
+            && head.start < start + 2
+            && catalogue.is_verb(&head.root)
+            && !head.lower.ends_with("ed")
+            && !head.lower.ends_with("ing")
+    })
 }
 
 /// Whether a piece is only about who speaks, with nothing that could be a value.
@@ -464,7 +492,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         }
     }
     let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
-    Clause { start: from, end: to, cues, inherits: false, earlier: false, asks, elided: false }
+    Clause { start: from, end: to, cues, inherits: false, earlier: false, asks, elided: false, why: false }
 }
 
 /// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no verb.

@@ -97,7 +97,9 @@ impl Filler<'_> {
             return self.run(to + 1, field.role == Role::Long || field.role == Role::Open);
         }
         let mut from = at + 1;
-        while ["is", "to", "of", "as", "the", "now", "number"].contains(&self.lower(from)) && field.role != Role::Long {
+        while ["is", "to", "of", "as", "the", "now", "number"].contains(&self.lower(from))
+            && field.role != Role::Long
+        {
             from += 1;
         }
         self.run(from, field.role == Role::Long)
