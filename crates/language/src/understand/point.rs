@@ -222,7 +222,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
             .any(|(other, _)| catalogue.tool(other).is_some_and(|other| other.entity != tool.entity));
         let named =
             catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
-        let entity_type = if several && !named { String::new() } else { entity };
+        let entity_type = if several && !named && !filled.by_another { String::new() } else { entity };
         let parts = coordinated(&piece.words);
         return Pointed::To(
             parts

@@ -377,6 +377,8 @@ fn look(
                     .map(str::to_owned)
                     .next();
             }
+            // The items of a bill are no bills.
+            let numbered = own.is_some() && fields.contains_key("id");
             found.extend(own);
             for (name, inner) in fields.iter().filter(|(_, inner)| inner.is_array() || inner.is_object()) {
                 let one = singular(name);
@@ -385,7 +387,8 @@ fn look(
                     .iter()
                     .any(|kind| kind.name == one && tool.is_none_or(|tool| tool.tool.domain == kind.domain));
                 let listed = inner.as_array().is_some_and(|items| items.iter().any(Value::is_object));
-                let inside = if known || (listed && !general(&one)) { one.as_str() } else { kind };
+                let inside =
+                    if known || (listed && (!general(&one) || numbered)) { one.as_str() } else { kind };
                 look(catalogue, tool, inside, inner, depth + 1, found);
             }
         }

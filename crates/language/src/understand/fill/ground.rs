@@ -286,6 +286,7 @@ impl Filler<'_> {
         let words = self.text.slice(mention.start, mention.end).to_owned();
         self.mark(mention.start, mention.end);
         self.out.target = Some(Piece { words, start: mention.start, end: mention.end });
+        self.out.by_another = true;
         self.out.firm |= mention.is_firm();
         self.out.placed += 1;
     }

@@ -39,6 +39,8 @@ pub(super) struct Filled {
     pub(super) id: Option<(Value, usize, usize)>,
     /// The words for what it acts on.
     pub(super) target: Option<Piece>,
+    /// Whether those words name something else, by which it is known: a bill by its table.
+    pub(super) by_another: bool,
     /// What it acts on, where its name is known.
     pub(super) grounded: Option<Grounded>,
     /// How many known names became values, and how many could not be made anything of.
