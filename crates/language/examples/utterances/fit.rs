@@ -85,7 +85,8 @@ fn learn(rows: &[&Row]) -> Vec<f32> {
 }
 
 /// Signals that only ever speak against a tool.
-const NEVER: [&str; 4] = ["asks_but_changes", "changes_but_reads", "shows_but_changes", "reports_but_reads"];
+const NEVER: [&str; 5] =
+    ["asks_but_changes", "changes_but_reads", "shows_but_changes", "reports_but_reads", "takes_away_unsaid"];
 
 /// Learns from all applications, and from all but each.
 pub fn fit(names: &[&str], benches: &[Bench]) -> Result<(), Failure> {

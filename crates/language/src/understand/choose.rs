@@ -202,6 +202,8 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
                     && filled.missing.is_empty()
                     && !reads,
             ),
+            // "Ortega is here" cancels nothing.
+            flag(tool.class == Class::Delete && verb <= 0.0),
         ];
         found.push(Candidate { at, score: weigh(&signals), signals, verb, noun, near, told, filled });
     }

@@ -7,7 +7,7 @@
 pub(super) type Signals = [f32; SIGNALS.len()];
 
 /// The name of each signal and what it counts.
-pub const SIGNALS: [(&str, f32); 34] = [
+pub const SIGNALS: [(&str, f32); 35] = [
     ("verb", 0.94),
     ("noun", 0.61),
     ("near", 4.54),
@@ -42,6 +42,7 @@ pub const SIGNALS: [(&str, f32); 34] = [
     ("one_but_lists", -1.90),
     ("absorbed", -0.31),
     ("complete", 0.65),
+    ("takes_away_unsaid", -2.00),
 ];
 
 /// What signals come to.

@@ -348,6 +348,8 @@ const PHRASES: &[(&str, f32, &str)] = &[
         4.5,
         r"(?P<a>\b(?:put|pencil|fit|squeeze|slot)) .+? (?P<b>\b(?:down|in)) (?:for|with|on|at)\b",
     ),
+    ("enrol", 4.2, r"(?P<a>\b(?:put|sign)) .+? (?P<b>\b(?:down|up)) (?:for|in|on)\b"),
+    ("enrol", 3.6, r"(?P<a>\b(?:would like|['’]d like|wants?) to (?:join|do|take|attend))\b"),
     ("reserve", 3.6, r"(?P<a>\b(?:would like|['’]d like)) an? "),
     ("tag", 5.6, r"(?P<a>\bput|\badd|\bset|\bstick) (?:the |a )?(?:tag|label)s?\b"),
     ("tag", 4.5, r"(?P<a>\bput) \S+ (?P<b>on) "),
