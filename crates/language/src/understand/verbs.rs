@@ -175,6 +175,11 @@ pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
 const PHRASES: &[(&str, f32, &str)] = &[
     ("delete", 5.0, r"\bget rid of\b"),
     ("delete", 4.5, r"\bcall(?:ed|ing|s)? off\b"),
+    ("delete", 4.5, r"\bcall (?:it|that|this|them) off\b"),
+    ("delete", 4.0, r"\b(?:drop|pull|back)(?:s|ped|ed|ping|ing)? out\b"),
+    ("delete", 3.6, r"\bfree(?:s|d)? up\b"),
+    ("delete", 3.6, r"\b(?:can't|can’t|cannot|won't|won’t) (?:make it|be coming|come)\b"),
+    ("delete", 3.8, r"(?P<a>\btake) \S+(?: \S+)? (?P<b>\boff) \w"),
     ("delete", 4.2, r"\b(?:is|are|was|'s) not coming\b"),
     ("update", 3.2, r"\binstead\b"),
     ("delete", 5.0, r"(?P<a>\bthrow) .*?(?P<b>\b(?:away|out)\b)"),
