@@ -290,7 +290,7 @@ pub(super) static POLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Asking what can be done, after a word on why.
 pub(super) static ASKS_HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|to do|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for)\W*$").ok()
+    Regex::new(r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|to do|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for|what are my options)\W*$").ok()
 });
 
 /// Asking what can be done.

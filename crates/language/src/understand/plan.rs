@@ -10,7 +10,7 @@ use super::lexicon::{ASKS_HELP, CHAT, HELP, POLITE, plural};
 use super::place::place;
 use super::point::Scene;
 use super::recall::{bridged, with_earlier};
-use super::steps::{act_on, all_of, base_step};
+use super::steps::{VERB_FITS, act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
 use super::types::{Answered, Choice, Given, Kind, NOTHING, Pick, Question, Step, Target, Understood, Why};
 use super::values::days;
@@ -95,10 +95,22 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
                     || token.lower.starts_with(|c: char| c.is_ascii_digit())
                     || !reader.catalogue.types_of(&token.lower).is_empty())
         };
+        static LEAVES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+            Regex::new(
+                r"\b(?:that(?:['’]?s| is| was| will be) (?:all|it)|see you|talk (?:soon|later|tomorrow))\b",
+            )
+            .ok()
+        });
+        if text.plain.get(rest..).is_some_and(|more| is(&LEAVES, more)) {
+            return Understood::plain(Kind::Chat, "it is small talk");
+        }
         let more = Text::read(text.raw.get(rest..).unwrap_or_default());
         if !clauses(&more, &reader.catalogue).iter().any(wants) && !text.tokens.iter().any(kind) {
             return Understood::plain(Kind::Chat, "it is small talk");
         }
+    }
+    if is(&FEELS, text.plain.trim()) {
+        return Understood::plain(Kind::Chat, "it is small talk");
     }
     if gibberish(&text.tokens) {
         return Understood::plain(Kind::Chat, "no word of it can be read");
@@ -109,6 +121,11 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
         return followed;
     }
     let ground = Ground::read(text, &reader.catalogue, given.world);
+    // "Salt, Fat, Acid, Heat" is one name: what stands inside of it parts nothing.
+    for mention in ground.mentions.iter().filter(|mention| mention.whole && mention.several) {
+        text.unpart(mention.start, mention.end);
+    }
+    let text = &*text;
     let mut out = Understood::plain(Kind::Act, "");
     out.reasons.clear();
     let mut shares: BTreeMap<DomainName, f32> = BTreeMap::new();
@@ -141,6 +158,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
             }
             Read::Steps(steps, question) => {
                 let Some((steps, question)) = same_again(&mut out, steps, question) else { continue };
+                drop_guess(&mut out, &steps, &mut earlier);
                 earlier.push((out.steps.len(), clause.earlier));
                 out.steps.extend(steps);
                 if out.question.is_none() {
@@ -175,6 +193,24 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
 fn idle(text: &Text, clause: &Clause, question: Option<&Question>) -> bool {
     matches!(question, Some(Question { why: Why::Entity | Why::Field, .. }))
         && is_remark(text, clause.start, clause.end)
+}
+
+/// "The flights are getting expensive, make that one urgent": what is told of something, with no word of what is to be done, is taken back when
+/// the next wish is about the same.
+fn drop_guess(out: &mut Understood, steps: &[Step], earlier: &mut Vec<(usize, bool)>) {
+    let at = out.steps.len().saturating_sub(1);
+    let (Some(last), [next]) = (out.steps.last(), steps) else { return };
+    let guessed = out.steps.len() == 1
+        && out.question.is_none()
+        && !last.reasons.iter().any(|reason| reason == VERB_FITS)
+        && last.target.is_some();
+    let same = matches!(&next.target, Some(Target::Known { .. })) && next.target == last.target;
+    let of_last = matches!(&next.target, Some(Target::OfStep { step, .. }) if *step == at);
+    if guessed && same && !of_last && !next.read_only && next.reasons.iter().any(|reason| reason == VERB_FITS)
+    {
+        out.steps.clear();
+        earlier.clear();
+    }
 }
 
 /// "Four tins are damaged, please write them off": what says the same of the same thing again is one wish. Gives back what is new.
@@ -442,6 +478,11 @@ pub(super) fn strong(clause: &Clause) -> bool {
 /// What somebody says of themselves, of who listens, or of the day: nothing is wanted.
 static REMARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\W*(?:(?:i|i'm|i’m|i've|i’ve|we|we're|we’re|you|you're|you’re|it|it's|it’s|that|that's|that’s|this|there's|there’s|what an?|how|so|such|oh|ah|hm+|well|no|yes|not|nothing|never|another|one more|almost|finally|long|busy|same|just)\b|(?:\w+\W+){0,2}\w+\W*$)").ok()
+});
+
+/// "I'm so tired today": how somebody is.
+static FEELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:i|we)(?:['’]m|['’]re| am| are)(?: (?:so|very|really|quite|a bit|just|rather|feeling|pretty))* (?:tired|hungry|thirsty|bored|happy|sad|sick|ill|cold|hot|busy|stressed|exhausted|excited|nervous|sleepy|lost|confused|worn out|fed up)(?: (?:today|now|tonight|again|already|at the moment|this \w+))?\W*$").ok()
 });
 
 static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -16,6 +16,8 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use steward_domain::IntentKind;
 
+/// Why a tool was taken: something that was said speaks for what it does.
+pub(super) const VERB_FITS: &str = "its verb fits";
 /// How many other tools are named beside the one that is taken.
 const ALTERNATIVES: usize = 4;
 /// How near two tools must be for the one to be an alternative of the other.
@@ -81,7 +83,7 @@ pub(super) fn base_step(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let mut reasons = Vec::new();
     if best.verb > 0.0 {
-        reasons.push("its verb fits".to_owned());
+        reasons.push(VERB_FITS.to_owned());
     }
     if best.noun > 0.0 {
         reasons.push("what it is about is named".to_owned());

@@ -93,6 +93,14 @@ impl Text {
         }
     }
 
+    /// Takes commas and full stops between two places for spaces.
+    pub(super) fn unpart(&mut self, start: usize, end: usize) {
+        if let Some(piece) = self.plain.get(start..end) {
+            let plain = piece.replace([',', '.', ';'], " ");
+            self.plain.replace_range(start..end, &plain);
+        }
+    }
+
     /// Where the wish begins and ends between two places, without what is only said to be polite.
     pub(super) fn trimmed(&self, start: usize, end: usize) -> (usize, usize) {
         let piece = self.plain.get(start..end).unwrap_or_default();

@@ -252,7 +252,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
         3.0,
         r"\b(?:do|did) (?:i|we|you) (?:have|own|know) (?:an?|any|anything|something|anyone|somebody)\b",
     ),
-    ("search", 3.0, r"\b(?:anything|something|everything|things?) (?:about|on|with|regarding)\b"),
+    ("search", 3.0, r"\b(?:anything|something|everything|things?) (?:about|on|with|regarding|by)\b"),
     ("search", 3.5, r"\b(?:is|are) there (?:an?|any|anything|something|anyone)\b"),
     ("search", 4.0, r"(?P<a>\b(?:with|has|have|having|contains?|containing) (?:the )?words?)\b"),
     ("search", 3.0, r"\bwhat (?:i|we) (?:wrote|said|noted)(?: about)?\b"),
@@ -338,6 +338,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
     ("update", 4.0, r"\b(?:belongs? to|goes to|moves? to|moved to|now works? for|works? for)\b"),
     ("update", 3.5, r"\b(?:is|are)(?:n't| not)(?: that| so| very)? (?:important|urgent)\b"),
     ("update", 3.5, r"\bnew \w+ (?:is|are)\b"),
+    ("update", 4.0, r"(?P<a>\b(?:has|have|got) (?:a |an )?(?:new|another|different)) \w+"),
     ("rename", 4.0, r"(?:\bis|'s|’s) (?:now )?called\b"),
     ("postpone", 4.5, r"\b(?:push|put|move) (?:back|off|forward|up)\b|\bbring forward\b"),
     (
@@ -345,8 +346,9 @@ const PHRASES: &[(&str, f32, &str)] = &[
         4.6,
         r"(?P<a>\badd|\bput|\bwrite|\binsert|\bad) .+? (?P<b>\b(?:to|into|onto|in|at the (?:end|bottom) of)) \w",
     ),
-    ("append", 4.5, r"\b(?:one more thing|also|another thing|something else) for\b"),
+    ("append", 4.5, r"\b(?:one more(?: thing)?|also|another thing|something else) for\b"),
     ("append", 4.0, r"\bshould be added to\b"),
+    ("return", 4.5, r"\b(?:hand|turn)(?:s|ed|ing)? (?:back|in)\b"),
     ("return", 4.5, r"(?P<a>\b(?:check|book|sign)) .*?(?P<b>\bback in\b)"),
     (
         "reserve",

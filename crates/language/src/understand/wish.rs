@@ -75,6 +75,8 @@ static WONDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
 });
+static WANTS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?:wants?|wishes|would like|['’]d like|asked|asks) to (?P<v>\w+)").ok());
 static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b",
@@ -117,6 +119,13 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             continue;
         }
         // "To the sales project, not to work".
+        // "What a book".
+        if text.plain.get(start..end).is_some_and(|plain| {
+            let plain = plain.trim_start();
+            plain.starts_with("what a ") || plain.starts_with("what an ")
+        }) {
+            continue;
+        }
         if joint == Joint::Comma && text.plain.get(start..end).is_some_and(|plain| plain.starts_with("not "))
         {
             continue;
@@ -155,6 +164,8 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             Joint::And if had && counts(spoken) && counts(text.plain.get(start..end).unwrap_or_default()) => {
                 true
             }
+            // "Lend Emma to Ben and Gone Girl to Lena".
+            Joint::And if had && pairs(text, last.start, last.end) && pairs(text, start, end) => true,
             Joint::And => opens && had,
             Joint::Comma => opens && had && !after_colon && !(same && back),
         };
@@ -290,6 +301,17 @@ fn says(plain: &str) -> bool {
     is(&SAYS, plain) || plain.split_whitespace().count() < 2
 }
 
+/// Whether two names end a piece, the one for the other: "Emma to Ben".
+fn pairs(text: &Text, start: usize, end: usize) -> bool {
+    let tokens: Vec<&Token> =
+        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
+    let at = tokens.iter().position(|token| ["to", "from", "for"].contains(&token.lower.as_str()));
+    at.is_some_and(|at| {
+        let name = |at: usize| tokens.get(at).is_some_and(|token| token.capital);
+        at > 0 && name(at - 1) && name(at + 1) && tokens.iter().skip(at + 1).all(|token| token.capital)
+    })
+}
+
 /// Whether a value stands before what it is for: "7 km for the scooter".
 fn counts(plain: &str) -> bool {
     static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -367,13 +389,22 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
             ]
             .contains(&next)
     };
-    let verb = head.is_some_and(|head| {
-        head.start < start + 2
-            && catalogue.is_verb(&head.root)
-            && !head.capital
-            && !bent(&head.lower)
-            && !noun(&head.lower)
-    });
+    // "Email grace@…" behind something else is a value, and so is "written by …".
+    let value = text
+        .raw
+        .get(start..end)
+        .is_some_and(|piece| piece.split_whitespace().nth(1).is_some_and(|word| word.contains('@')));
+    let participle = head.is_some_and(|head| head.lower.ends_with("en") || head.lower.ends_with("ed"))
+        && ["by", "in", "from", "on"].contains(&next);
+    let verb = !value
+        && !participle
+        && head.is_some_and(|head| {
+            head.start < start + 2
+                && catalogue.is_verb(&head.root)
+                && !head.capital
+                && !bent(&head.lower)
+                && !noun(&head.lower)
+        });
     let heads = |cue: &Cue| head.is_some_and(|head| cue.spans == [(head.start, head.end)]);
     let strong = piece.cues.iter().any(|cue| cue.weight >= 4.0 && !heads(cue));
     let shown = text
@@ -449,6 +480,18 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         let head = whole.as_str().split(' ').count() <= 3;
         let span = if head { span } else { (start + verb.start(), start + verb.end()) };
         push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, &[span]);
+    }
+    // "He wants to reserve it": what somebody else wants is to be done.
+    if let Some(found) = WANTS.as_ref().and_then(|wants| wants.captures(plain))
+        && let Some(verb) = found.name("v")
+        && !["i ", "we "].iter().any(|own| plain.starts_with(own))
+    {
+        push(
+            &mut cues,
+            &super::lexicon::root(verb.as_str()),
+            4.4,
+            &[(start + verb.start(), start + verb.end())],
+        );
     }
     // "Crime novels": several of a type, and nothing that is to be done with them.
     if cues.iter().all(|cue| cue.weight < OPENS)

@@ -60,6 +60,8 @@ impl Filler<'_> {
                 None
             };
             let place = name.or_else(|| self.longest(false).map(|(from, to)| self.proper(from, to)));
+            // "I need a new task" does not say which.
+            let place = place.filter(|(from, to)| (*from..=*to).any(|at| self.lower(at) != "new"));
             if let Some((from, to)) = place
                 && let Some(piece) = self.piece(self.with_article(from), to)
             {
