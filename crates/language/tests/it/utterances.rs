@@ -26,6 +26,16 @@ fn what_people_say_becomes_what_they_meant() {
         "school",
         "events",
         "recruiting",
+        "salon",
+        "builds",
+        "second/todo",
+        "second/crm",
+        "second/notes",
+        "second/library",
+        "third/todo",
+        "third/crm",
+        "third/notes",
+        "third/library",
     ];
     for name in names {
         let mut bench = Bench::open(name, &encoder).unwrap();
