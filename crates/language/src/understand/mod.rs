@@ -11,6 +11,7 @@
 mod answer;
 mod catalogue;
 mod choose;
+mod cues;
 mod data;
 mod fill;
 mod follow;
@@ -28,8 +29,10 @@ mod scope;
 mod settle;
 mod signal;
 mod steps;
+mod talk;
 mod text;
 mod types;
+mod unsure;
 mod values;
 mod verbs;
 mod wish;

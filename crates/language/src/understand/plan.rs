@@ -6,22 +6,20 @@ use super::choose::{Around, Candidate, choose, gibberish, service};
 use super::fill::Said;
 use super::follow;
 use super::ground::Ground;
-use super::lexicon::{ASKS_HELP, CHAT, HELP, POLITE, plural};
+use super::lexicon::{ASKS_HELP, HELP, plural};
 use super::place::place;
 use super::point::Scene;
 use super::recall::{bridged, with_earlier};
 use super::steps::{VERB_FITS, act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
-use super::types::{Answered, Choice, Given, Kind, NOTHING, Pick, Question, Step, Target, Understood, Why};
+use super::types::{Answered, Given, Kind, NOTHING, Pick, Question, Step, Target, Understood, Why};
+use super::unsure::{bare, tokens_within, which_new};
 use super::values::days;
 use super::verbs::Class;
-use super::wish::{Clause, Cue, clauses, heads, is_remark, points_back};
-use super::{Reader, route, scope};
+use super::wish::{Clause, Cue, clauses, heads, is, is_remark, points_back};
+use super::{Reader, route, scope, talk};
 use crate::skill::sure;
-use regex::Regex;
-use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use steward_domain::{Confidence, DomainName};
 
 /// The most steps that one utterance comes to.
@@ -69,10 +67,6 @@ pub(super) fn first<T>(
     Some(with(&said, clause, &around, &choose(&said, clause, &around)))
 }
 
-fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
-}
-
 /// Reads an utterance that answers no question.
 fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     if text.tokens.is_empty() {
@@ -81,35 +75,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
     if is(&HELP, text.plain.trim()) || is(&ASKS_HELP, text.plain.trim()) {
         return Understood::plain(Kind::Help, "it asks what can be done");
     }
-    if is(&CHAT, text.plain.trim()) {
-        return Understood::plain(Kind::Chat, "it is small talk");
-    }
-    if let Some(rest) = POLITE.as_ref().and_then(|polite| polite.find(&text.plain)).map(|found| found.end()) {
-        // "Thanks, that's all for tonight": nothing is wanted.
-        let wants = |clause: &Clause| {
-            clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0 && !cue.spans.is_empty())
-        };
-        let kind = |token: &super::text::Token| {
-            token.start >= rest
-                && (token.capital
-                    || token.lower.starts_with(|c: char| c.is_ascii_digit())
-                    || !reader.catalogue.types_of(&token.lower).is_empty())
-        };
-        static LEAVES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(
-                r"\b(?:that(?:['’]?s| is| was| will be) (?:all|it)|see you|talk (?:soon|later|tomorrow))\b",
-            )
-            .ok()
-        });
-        if text.plain.get(rest..).is_some_and(|more| is(&LEAVES, more)) {
-            return Understood::plain(Kind::Chat, "it is small talk");
-        }
-        let more = Text::read(text.raw.get(rest..).unwrap_or_default());
-        if !clauses(&more, &reader.catalogue).iter().any(wants) && !text.tokens.iter().any(kind) {
-            return Understood::plain(Kind::Chat, "it is small talk");
-        }
-    }
-    if is(&FEELS, text.plain.trim()) {
+    if talk::is_small(reader, text) {
         return Understood::plain(Kind::Chat, "it is small talk");
     }
     if gibberish(&text.tokens) {
@@ -171,18 +137,19 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
                 break;
             }
             Read::Outside(reason) if out.steps.is_empty() => {
-                // What asks for nothing is only said.
-                let wish = clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0);
-                let talk = is(&POLITE, text.plain.trim())
-                    || (!wish && !text.plain.contains('?') && is(&REMARK, text.plain.trim()));
+                let talk = talk::is_only_said(text, &clause);
                 out.kind = if talk { Kind::Chat } else { Kind::OutOfScope };
                 out.reasons.push(reason);
             }
             Read::Outside(reason) => out.reasons.push(reason),
         }
     }
-    if let Some((steps, question)) = remark.filter(|_| out.steps.is_empty() && out.question.is_none()) {
-        (out.steps, out.question) = (steps, question);
+    if let Some((steps, question)) = remark {
+        if out.steps.is_empty() && out.question.is_none() {
+            (out.steps, out.question) = (steps, question);
+        } else if let Some(first) = steps.first() {
+            out.reasons.push(format!("\"{}\" only says why", first.said));
+        }
     }
     reorder(&mut out.steps, &earlier);
     finish(reader, &mut out, &shares);
@@ -473,143 +440,4 @@ fn about_one<'a>(
 
 pub(super) fn strong(clause: &Clause) -> bool {
     clause.cues.iter().any(|cue| cue.weight >= 3.8)
-}
-
-/// What somebody says of themselves, of who listens, or of the day: nothing is wanted.
-static REMARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:(?:i|i'm|i’m|i've|i’ve|we|we're|we’re|you|you're|you’re|it|it's|it’s|that|that's|that’s|this|there's|there’s|what an?|how|so|such|oh|ah|hm+|well|no|yes|not|nothing|never|another|one more|almost|finally|long|busy|same|just)\b|(?:\w+\W+){0,2}\w+\W*$)").ok()
-});
-
-/// "I'm so tired today": how somebody is.
-static FEELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:i|we)(?:['’]m|['’]re| am| are)(?: (?:so|very|really|quite|a bit|just|rather|feeling|pretty))* (?:tired|hungry|thirsty|bored|happy|sad|sick|ill|cold|hot|busy|stressed|exhausted|excited|nervous|sleepy|lost|confused|worn out|fed up)(?: (?:today|now|tonight|again|already|at the moment|this \w+))?\W*$").ok()
-});
-
-static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:do (?:something|anything)|deal with|take care of|handle|sort out|see to) ").ok()
-});
-
-/// A few words with no wish in them: what is to be done is asked.
-fn bare(
-    said: &Said<'_>,
-    clause: &Clause,
-    found: &[Candidate],
-    strongest: f32,
-    given: &Given<'_>,
-    earlier: &[Step],
-) -> Option<Question> {
-    let Said { text, catalogue, ground, .. } = *said;
-    let (start, end) = text.trimmed(clause.start, clause.end);
-    let plain = text.plain.get(start..end).unwrap_or_default();
-    let vague = is(&VAGUE, plain);
-    // "Ticket 4104", "Smokey": something is named and nothing is said of it.
-    let only = tokens_within(text, start, end).all(|token| {
-        ground.at(token.start).is_some()
-            || !catalogue.types_of(&token.lower).is_empty() && !plural(&token.lower)
-    }) && ground.within(start, end).next().is_some()
-        && strongest < 2.0
-        && given.before.is_empty()
-        && earlier.is_empty();
-    let tokens: Vec<_> =
-        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
-    let proper = tokens.iter().all(|token| token.capital || token.lower == "and");
-    let inner_stop = !proper && tokens.iter().skip(1).any(|token| token.stop);
-    let typed = tokens.iter().any(|token| !catalogue.types_of(&token.lower).is_empty());
-    let valued = found.first().is_some_and(|best| best.filled.evidence >= 1.5 || best.filled.id.is_some())
-        && !tokens.iter().all(|token| ground.at(token.start).is_some());
-    let first = found.first().and_then(|best| catalogue.tools.get(best.at));
-    let pointed =
-        points_back(plain) || place(plain).is_some() || (!given.recent.is_empty() && plain.contains(" one"));
-    let mine = tokens.first().is_some_and(|token| ["my", "our", "any"].contains(&token.lower.as_str()));
-    // "Coco goes home": something is named, and something is said of it.
-    let told = tokens.iter().any(|token| ground.at(token.start).is_some_and(|mention| mention.is_firm()))
-        && tokens.iter().any(|token| ground.at(token.start).is_none() && !token.stop && !token.capital);
-    let words = strongest < 2.0
-        && !told
-        && tokens.len() <= 3
-        && !inner_stop
-        && !typed
-        && (!valued || proper)
-        && !pointed
-        && !mine
-        && !clause.asks
-        && earlier.is_empty();
-    if !vague && !words && !only {
-        return None;
-    }
-    let mut options: Vec<Choice> = Vec::new();
-    let acts = |tool: &Prepared| {
-        if vague {
-            tool.target().is_some() && tool.class != Class::Delete
-        } else {
-            tool.class != Class::Delete
-        }
-    };
-    // What only shows something comes first.
-    let order = |class: Class| match class {
-        Class::Search => 0,
-        Class::List => 1,
-        Class::Read => 2,
-        Class::Create => 3,
-        Class::Update | Class::Delete => 4,
-    };
-    let home = first.and_then(|tool| tool.tool.domain.clone());
-    let mut fitting: Vec<&Prepared> = found
-        .iter()
-        .filter_map(|candidate| catalogue.tools.get(candidate.at))
-        .filter(|tool| acts(tool) && tool.tool.domain == home)
-        .collect();
-    fitting.sort_by_key(|tool| order(tool.class));
-    for tool in fitting.into_iter().take(10) {
-        options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
-    }
-    let words = text.slice(start, end).to_owned();
-    Some(Question {
-        options,
-        words,
-        ..Question::open(
-            Why::Meaning,
-            format!("What should I do with \"{}\"?", text.slice(start, end)),
-            earlier.len(),
-        )
-    })
-}
-
-fn tokens_within(text: &Text, start: usize, end: usize) -> impl Iterator<Item = &super::text::Token> {
-    text.tokens.iter().filter(move |token| token.start >= start && token.end <= end)
-}
-
-/// The first sentence of a description, as an option.
-pub(super) fn label(description: &str) -> String {
-    let first = description.split(['.', ';', ':']).next().unwrap_or(description).trim();
-    first.chars().take(80).collect()
-}
-
-/// "Add Fernway": when two sorts of things could be made and nothing says which, that is asked.
-fn which_new(
-    catalogue: &Catalogue,
-    found: &[Candidate],
-    tool: &Prepared,
-    best: &Candidate,
-    at: usize,
-    said: &str,
-) -> Option<Question> {
-    if tool.class != Class::Create || best.noun > 0.0 || best.filled.evidence > 1.0 {
-        return None;
-    }
-    let rivals: Vec<&Prepared> = found
-        .iter()
-        .filter(|other| best.score - other.score < 1.5 && other.filled.missing.is_empty())
-        .filter_map(|other| catalogue.tools.get(other.at))
-        .filter(|other| other.class == Class::Create && other.tool.domain == tool.tool.domain)
-        .collect();
-    if rivals.len() < 2 {
-        return None;
-    }
-    let options: Vec<Choice> = rivals
-        .iter()
-        .map(|tool| Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) })
-        .collect();
-    let words = said.to_owned();
-    Some(Question { options, words, ..Question::open(Why::Meaning, "What should it be?", at) })
 }

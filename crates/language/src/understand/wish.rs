@@ -4,8 +4,9 @@
 //! Invariant: a cue never stands between quotes, and what only names a thing does not open a clause.
 
 use super::catalogue::Catalogue;
+use super::cues::clause;
 use super::text::{Text, Token};
-use super::verbs::{Class, PATTERNS, class_of, verb_groups};
+use super::verbs::Class;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -39,7 +40,7 @@ pub(super) struct Clause {
 }
 
 /// The weight from which a cue opens a wish by itself.
-const OPENS: f32 = 2.5;
+pub(super) const OPENS: f32 = 2.5;
 /// Up to here, a cue may as well only tell what happened.
 const STATED: f32 = 3.0;
 
@@ -56,27 +57,9 @@ static JOINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static BEFORE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$").ok());
-static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+pub(super) static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we|you)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were|is|are|has)\b|\?\s*$").ok()
 });
-static WHETHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"^(?:is|are|was|were|has|have|does|did) (?:it|that|this|they|she|he|the|my|any\w*|[\w ]+?) \w+",
-    )
-    .ok()
-});
-/// "When is it due back": a question about what is, whatever verb stands in it.
-static WONDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"^(?:(?:when|where|who|how (?:many|much|long|far|old)|what|which(?: \w+)?) (?:is|are|was|were|has|have|does|did|do|will)|who(?:'s|’s)|what(?:'s|’s)|when(?:'s|’s)|where(?:'s|’s))\b",
-    )
-    .ok()
-});
-static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
-});
-static WANTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\b(?:wants?|wishes|would like|['’]d like|asked|asks) to (?P<v>\w+)").ok());
 static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b",
@@ -87,7 +70,7 @@ static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static STATES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:the|my|our) .+ (?:is|are|was|were|has been|have been) \w+$").ok());
 
-fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
+pub(super) fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
@@ -414,209 +397,6 @@ fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     verb || strong || shown || is(&ASKS, plain) || is(&STATES, plain)
 }
 
-fn strength(clause: &Clause) -> f32 {
+pub(super) fn strength(clause: &Clause) -> f32 {
     clause.cues.iter().map(|cue| cue.weight).fold(0.0, f32::max)
-}
-
-/// A piece with its cues.
-fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
-    let whole = read_cues(text, catalogue, from, to);
-    // A wish before a colon is all of it: what follows is data.
-    let colon = text.plain.get(from..to).and_then(|plain| plain.find(": ")).map(|at| from + at);
-    match colon.map(|colon| read_cues(text, catalogue, from, colon)) {
-        Some(before) if strength(&before) >= OPENS => Clause { end: to, ..before },
-        _ => whole,
-    }
-}
-
-fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
-    let (start, end) = text.trimmed(from, to);
-    let plain = text.plain.get(start..end).unwrap_or_default();
-    let mut cues: Vec<Cue> = Vec::new();
-    let tokens: Vec<_> =
-        text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
-    let polite = text.plain.get(from..start).unwrap_or_default();
-    for (verb, shows) in [("show me", "show"), ("tell me", "tell")] {
-        if polite.trim_end().ends_with(verb) {
-            push(&mut cues, &super::lexicon::root(shows), 3.0, &[]);
-        }
-    }
-    let listed = |word: &str| super::lexicon::plural(word) && !catalogue.types_of(word).is_empty();
-    // "Notes with the tag work", "open tickets": a noun in the plural at the head asks to see them, also with one of a list of values before it.
-    let value = tokens.first().is_some_and(|head| !head.quoted && catalogue.listed.contains(&head.lower))
-        && tokens.get(1).is_some_and(|next| !next.quoted && listed(&next.lower));
-    if value || tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
-        push(&mut cues, "list", if value { 4.0 } else { 3.0 }, &[]);
-    } else if let Some(head) =
-        tokens.first().filter(|head| !head.quoted && !names(catalogue, head, tokens.get(1).copied()))
-    {
-        push(&mut cues, &head.root, 4.0, &[(head.start, head.end)]);
-        if catalogue.is_verb(&head.root) && verb_groups(&head.root).is_empty() {
-            cues.push(Cue {
-                group: head.root.clone(),
-                class: None,
-                weight: 4.5,
-                spans: vec![(head.start, head.end)],
-            });
-        }
-    }
-    light(catalogue, &tokens, &mut cues);
-    inner(catalogue, &tokens, is(&ASKS, plain), &mut cues);
-    phrases(catalogue, &tokens, &mut cues);
-    // "Repair list", "vehicle overview".
-    if let [.., kind, last] = tokens.as_slice()
-        && tokens.len() <= 5
-        && ["list", "overview", "summary"].contains(&last.lower.as_str())
-        && !last.quoted
-        && !catalogue.types_of(&kind.lower).is_empty()
-    {
-        push(&mut cues, "list", 4.5, &[(last.start, last.end)]);
-    }
-    if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
-        && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
-    {
-        let span = (start + whole.start(), start + whole.end());
-        // What stands between "can" and "be" is what it is about.
-        let head = whole.as_str().split(' ').count() <= 3;
-        let span = if head { span } else { (start + verb.start(), start + verb.end()) };
-        push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, &[span]);
-    }
-    // "He wants to reserve it": what somebody else wants is to be done.
-    if let Some(found) = WANTS.as_ref().and_then(|wants| wants.captures(plain))
-        && let Some(verb) = found.name("v")
-        && !["i ", "we "].iter().any(|own| plain.starts_with(own))
-    {
-        push(
-            &mut cues,
-            &super::lexicon::root(verb.as_str()),
-            4.4,
-            &[(start + verb.start(), start + verb.end())],
-        );
-    }
-    // "Crime novels": several of a type, and nothing that is to be done with them.
-    if cues.iter().all(|cue| cue.weight < OPENS)
-        && tokens.last().is_some_and(|last| !last.quoted && listed(&last.lower))
-        && tokens.len() <= 4
-    {
-        push(&mut cues, "list", 2.6, &[]);
-    }
-    // "Todo: descale kettle".
-    if let Some((before, _)) = plain.split_once(": ")
-        && before.split(' ').count() == 1
-        && (!catalogue.types_of(before).is_empty()
-            || catalogue.containers.contains(&super::lexicon::root(before)))
-    {
-        push(&mut cues, &super::lexicon::root("create"), 5.0, &[(start, start + before.len())]);
-    }
-    for (group, weight, pattern) in PATTERNS.iter() {
-        let Some(found) = pattern.captures(plain) else { continue };
-        // "Everything that's done": which ones are meant, and nothing to be noted.
-        let before = found.get(0).and_then(|whole| plain.get(..whole.start())).unwrap_or_default().trim_end();
-        if *group == "complete" && ["that", "which", "who", "what"].iter().any(|word| before.ends_with(word))
-        {
-            continue;
-        }
-        let parts: Vec<(usize, usize)> = ["a", "b", "c"]
-            .iter()
-            .filter_map(|name| found.name(name))
-            .map(|part| (start + part.start(), start + part.end()))
-            .collect();
-        let whole = found.get(0).map(|whole| (start + whole.start(), start + whole.end()));
-        let spans = if parts.is_empty() { whole.into_iter().collect() } else { parts };
-        cues.push(Cue { group: (*group).to_owned(), class: class_of(group), weight: *weight, spans });
-    }
-    // Whether something is so is asked; nothing is to be changed.
-    if is(&WHETHER, plain) || is(&WONDERS, plain) {
-        for cue in cues
-            .iter_mut()
-            .filter(|cue| matches!(cue.class, Some(Class::Create | Class::Update | Class::Delete)))
-        {
-            cue.weight *= 0.3;
-        }
-    }
-    let asks = is(&ASKS, plain) || text.plain.get(from..to).is_some_and(|all| all.trim_end().ends_with('?'));
-    Clause { start: from, end: to, cues, inherits: false, earlier: false, asks, elided: false, why: false }
-}
-
-/// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no verb.
-fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
-    let said_of = next.is_some_and(|next| {
-        next.lower.parse::<u64>().is_ok() || ["is", "are", "was", "has"].contains(&next.lower.as_str())
-    });
-    said_of && !catalogue.types_of(&head.lower).is_empty()
-}
-
-/// Verbs of two words that tools are called by, together or apart: "check out the van", "check the van out".
-fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
-    for tool in &catalogue.tools {
-        let Some((verb, particle)) = &tool.phrase else { continue };
-        let is = |token: &&&Token| !token.quoted && !token.capital;
-        let first = tokens.iter().filter(is).find(|token| token.root == *verb);
-        let Some(first) = first else { continue };
-        let behind = |token: &&&Token| token.start > first.start && token.lower == *particle;
-        if let Some(second) = tokens.iter().filter(is).find(behind) {
-            cues.push(Cue {
-                group: tool.verb.clone(),
-                class: Some(tool.class),
-                weight: 5.5,
-                spans: vec![(first.start, first.end), (second.start, second.end)],
-            });
-        }
-    }
-}
-
-/// "Put a hold on it", "make a reservation": the noun says what is done.
-fn light(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
-    let [verb, article, noun, ..] = tokens else { return };
-    let small = ["put", "place", "make", "do", "take", "give", "enter"].contains(&verb.lower.as_str())
-        && ["a", "an", "the"].contains(&article.lower.as_str());
-    let plain = ["create", "read", "list", "search", "update", "delete", "log", "tag"];
-    let done = verb_groups(&noun.root).iter().any(|(group, _)| !plain.contains(group));
-    if !small || noun.quoted || noun.capital || !done || !catalogue.types_of(&noun.lower).is_empty() {
-        return;
-    }
-    push(cues, &noun.root, 5.0, &[(verb.start, verb.end), (noun.start, noun.end)]);
-}
-
-/// "Jon returned it", "mark it as returned": the verb stands behind who does it.
-fn inner(catalogue: &Catalogue, tokens: &[&Token], asks: bool, cues: &mut Vec<Cue>) {
-    let marks = tokens.first().is_some_and(|head| ["mark", "set", "record"].contains(&head.lower.as_str()));
-    let subject = tokens
-        .first()
-        .is_some_and(|head| head.capital || ["she", "he", "they"].contains(&head.lower.as_str()));
-    for (at, token) in tokens.iter().enumerate().skip(1).filter(|(_, token)| !token.quoted && !token.capital)
-    {
-        let before =
-            at.checked_sub(1).and_then(|at| tokens.get(at)).map_or("", |before| before.lower.as_str());
-        let led = marks && before == "as";
-        // "Ada's loans" are hers.
-        if before.ends_with("'s") || before.ends_with("’s") {
-            continue;
-        }
-        let bent = ["ed", "ing", "s"].iter().any(|end| token.lower.ends_with(end));
-        // "Invoice 12 has been paid": what is so is to be noted so.
-        let stated = !asks
-            && at > 1
-            && token.root != token.lower
-            && ["is", "are", "was", "were", "been", "got"].contains(&before);
-        if !(led || stated || (subject && at <= 3 && bent)) || !catalogue.special(&token.root) {
-            continue;
-        }
-        let mut spans = vec![(token.start, token.end)];
-        if led {
-            spans.extend(tokens.first().map(|head| (head.start, head.end)));
-            spans.extend(tokens.get(at - 1).map(|before| (before.start, before.end)));
-        }
-        let weight = if led { 5.2 } else { 4.2 };
-        push(cues, &token.root, weight, &spans);
-        if verb_groups(&token.root).is_empty() {
-            cues.push(Cue { group: token.root.clone(), class: None, weight, spans });
-        }
-    }
-}
-
-fn push(cues: &mut Vec<Cue>, root: &str, weight: f32, spans: &[(usize, usize)]) {
-    for (group, class) in verb_groups(root) {
-        cues.push(Cue { group: (*group).to_owned(), class: Some(*class), weight, spans: spans.to_vec() });
-    }
 }

@@ -1,0 +1,58 @@
+//! Small talk: what is said with nothing wanted.
+
+use super::Reader;
+use super::lexicon::{CHAT, POLITE};
+use super::text::{Text, Token};
+use super::wish::{Clause, clauses, is};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// "That's all for today".
+static LEAVES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:that(?:['’]?s| is| was| will be) (?:all|it)|see you|talk (?:soon|later|tomorrow))\b")
+        .ok()
+});
+
+/// What somebody says of themselves, of who listens, or of the day: nothing is wanted.
+static REMARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:(?:i|i'm|i’m|i've|i’ve|we|we're|we’re|you|you're|you’re|it|it's|it’s|that|that's|that’s|this|there's|there’s|what an?|how|so|such|oh|ah|hm+|well|no|yes|not|nothing|never|another|one more|almost|finally|long|busy|same|just)\b|(?:\w+\W+){0,2}\w+\W*$)").ok()
+});
+
+/// "I'm so tired today": how somebody is. Who is ill or busy may want that noted.
+static FEELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:i|we)(?:['’]m|['’]re| am| are)(?: (?:so|very|really|quite|a bit|just|rather|feeling|pretty))* (?:tired|hungry|thirsty|bored|happy|sad|stressed|exhausted|excited|nervous|sleepy|worn out|fed up)(?: (?:today|now|tonight|again|already|at the moment|this \w+))?\W*$").ok()
+});
+
+/// Whether nothing is wanted, as far as a first look tells.
+pub(super) fn is_small(reader: &Reader, text: &Text) -> bool {
+    let plain = text.plain.trim();
+    if is(&CHAT, plain) || is(&FEELS, plain) {
+        return true;
+    }
+    let Some(rest) = POLITE.as_ref().and_then(|polite| polite.find(&text.plain)).map(|found| found.end())
+    else {
+        return false;
+    };
+    if text.plain.get(rest..).is_some_and(|more| is(&LEAVES, more)) {
+        return true;
+    }
+    // "Thanks, that's all for tonight": nothing is wanted.
+    let wants = |clause: &Clause| {
+        clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0 && !cue.spans.is_empty())
+    };
+    let kind = |token: &Token| {
+        token.start >= rest
+            && (token.capital
+                || token.lower.starts_with(|c: char| c.is_ascii_digit())
+                || !reader.catalogue.types_of(&token.lower).is_empty())
+    };
+    let more = Text::read(text.raw.get(rest..).unwrap_or_default());
+    !clauses(&more, &reader.catalogue).iter().any(wants) && !text.tokens.iter().any(kind)
+}
+
+/// Whether a clause of which nothing could be made is only said, and no wish for something else.
+pub(super) fn is_only_said(text: &Text, clause: &Clause) -> bool {
+    let plain = text.plain.trim();
+    let wish = clause.asks || clause.cues.iter().any(|cue| cue.weight >= 3.0);
+    is(&POLITE, plain) || (!wish && !plain.contains('?') && is(&REMARK, plain))
+}
