@@ -120,6 +120,11 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
     }
     for (group, weight, pattern) in PATTERNS.iter() {
         let Some(found) = pattern.captures(plain) else { continue };
+        // "What is" asks for no several, whatever it ends with.
+        let said = found.get(0).map_or("", |whole| whole.as_str());
+        if *group == "list" && ["what is", "what was", "what has", "what does"].contains(&said) {
+            continue;
+        }
         // "Everything that's done": which ones are meant, and nothing to be noted.
         let before = found.get(0).and_then(|whole| plain.get(..whole.start())).unwrap_or_default().trim_end();
         if *group == "complete" && ["that", "which", "who", "what"].iter().any(|word| before.ends_with(word))

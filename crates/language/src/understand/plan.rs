@@ -123,8 +123,8 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
                 remark = Some((steps, question));
             }
             Read::Steps(steps, question) => {
-                let Some((steps, question)) = same_again(&mut out, steps, question) else { continue };
-                drop_guess(&mut out, &steps, &mut earlier);
+                let Some((mut steps, question)) = same_again(&mut out, steps, question) else { continue };
+                drop_guess(&mut out, &mut steps, &mut earlier);
                 earlier.push((out.steps.len(), clause.earlier));
                 out.steps.extend(steps);
                 if out.question.is_none() {
@@ -164,9 +164,9 @@ fn idle(text: &Text, clause: &Clause, question: Option<&Question>) -> bool {
 
 /// "The flights are getting expensive, make that one urgent": what is told of something, with no word of what is to be done, is taken back when
 /// the next wish is about the same.
-fn drop_guess(out: &mut Understood, steps: &[Step], earlier: &mut Vec<(usize, bool)>) {
+fn drop_guess(out: &mut Understood, steps: &mut [Step], earlier: &mut Vec<(usize, bool)>) {
     let at = out.steps.len().saturating_sub(1);
-    let (Some(last), [next]) = (out.steps.last(), steps) else { return };
+    let (Some(last), [next]) = (out.steps.last(), &mut *steps) else { return };
     let guessed = out.steps.len() == 1
         && out.question.is_none()
         && !last.reasons.iter().any(|reason| reason == VERB_FITS)
@@ -175,6 +175,8 @@ fn drop_guess(out: &mut Understood, steps: &[Step], earlier: &mut Vec<(usize, bo
     let of_last = matches!(&next.target, Some(Target::OfStep { step, .. }) if *step == at);
     if guessed && same && !of_last && !next.read_only && next.reasons.iter().any(|reason| reason == VERB_FITS)
     {
+        // It follows nothing any more.
+        next.after.clear();
         out.steps.clear();
         earlier.clear();
     }

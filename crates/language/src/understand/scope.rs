@@ -108,7 +108,7 @@ pub(super) fn signals(
 
 /// Whether it belongs here.
 pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> bool {
-    if !around.back && by_chance(said, best, clause.asks) {
+    if !around.back && (by_chance(said, best, clause.asks) || (clause.asks && stranger(said, best, around))) {
         return false;
     }
     // "Show me Bruno Klein": somebody is named, and what is wanted of them is said.
@@ -121,6 +121,29 @@ pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around:
     }
     let signals = signals(said, best, clause, around);
     signals.iter().zip(&SCOPE).map(|(signal, (_, weight))| signal * weight).sum::<f32>() > FROM
+}
+
+/// "What's the weather like in Lisbon": only a word of some name is said, and of what is asked nothing here knows a word.
+fn stranger(said: &Said<'_>, best: &Candidate, around: &Around<'_>) -> bool {
+    let found = best.filled.grounded.as_ref();
+    let lately = |thing: &super::types::Thing| {
+        around.recent.iter().any(|one| one.entity_type == thing.entity_type && one.id == thing.id)
+    };
+    if found.is_some_and(|found| found.things.iter().any(lately)) {
+        return false;
+    }
+    let weak = found.is_none_or(|found| !found.firm) && !best.filled.firm;
+    let shared: f32 =
+        ["shared_name", "shared_description", "shared_fields"].iter().map(|name| best.signal(name)).sum();
+    !said.ground.world.is_empty()
+        && weak
+        && (found.is_some() || best.filled.placed > 0)
+        && best.signal("left") >= 1.0
+        && shared < 0.2
+        && best.told < 1.0
+        && best.noun <= 0.0
+        && best.near < 0.35
+        && best.verb < 3.6
 }
 
 /// Where it is known what there is: small words that name nothing of it, in a wish of which nothing is said of the tool.

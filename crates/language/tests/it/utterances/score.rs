@@ -556,6 +556,11 @@ pub fn run(bench: &mut Bench) -> Result<Report, Failure> {
             if serde_json::to_vec(&understood)? != serde_json::to_vec(&again)? {
                 report.unequal.push(row["id"].to_string());
             }
+            // A step that waits for itself, or for one behind it, never comes.
+            let stuck = |(at, step): (usize, &Step)| step.after.iter().any(|before| *before >= at);
+            if understood.steps.iter().enumerate().any(stuck) {
+                return Err(format!("{}: a step waits for itself", row["id"]).into());
+            }
             let out = carry_out(bench, &understood)?;
             let (right, full) = judge(bench, group, &row, &out);
             let count = report.counts.entry(group).or_default();
