@@ -3,7 +3,7 @@
 //! Invariants
 //! - Entries reach the journal in the order in which they were noted, in one transaction with what they change.
 //! - Nothing that changes something leaves the process before everything that was noted is on disk: whoever sends something out
-//!   flushes first. A read goes out while it is being written, and its answer waits for a flush. Steps that nobody outside
+//!   flushes first. A read goes out at once, and its answer waits for a flush. Steps that nobody outside
 //!   can see share one sync.
 //! - A pen that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
 //!   what is on disk.

@@ -223,7 +223,7 @@ impl Race<'_> {
         println!("{how}, {clients} at once: steward {:.0} calls/s, {}", ours.per_second, ours.times);
         println!("{how}, {clients} at once: {which} {:.0} calls/s, {}", theirs.per_second, theirs.times);
         if *clients > 1 {
-            let name = format!("{how}, {clients} at once, times the calls of {which}");
+            let name = format!("{how}, {clients} at once, times {which}");
             line(&name, &format!("{ratio:.1}x"), ">= 5x", *ratio >= 5.0);
         } else {
             // One caller alone waits for each answer: that is how long a call takes, and not how many are carried.

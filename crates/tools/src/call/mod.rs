@@ -313,7 +313,7 @@ impl Job<'_> {
             (self.carry_out(registered, &admitted, &intent).await, true)
         };
         let took = desk.clock.monotonic().saturating_sub(began);
-        let ending = Ending { intended, ..ending(&intent, &result, desk.clock.now(), took) };
+        let ending = ending(&intent, intended, &result, desk.clock.now(), took);
         if let Some(digest) = &ending.result {
             desk.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
         }
@@ -455,6 +455,7 @@ fn fingerprint(result: &Json) -> u64 {
 
 fn ending(
     intent: &Arc<Intent>,
+    intended: bool,
     result: &Result<Output>,
     ended: steward_domain::Timestamp,
     took: Duration,
@@ -465,7 +466,7 @@ fn ending(
     };
     Ending {
         intent: Arc::clone(intent),
-        intended: true,
+        intended,
         outcome,
         result: result.as_ref().ok().map(|output| match &output.structured {
             Some(value) => value.clone(),
