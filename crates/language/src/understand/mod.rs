@@ -13,17 +13,20 @@ mod catalogue;
 mod choose;
 mod cues;
 mod data;
+mod field;
 mod fill;
 mod follow;
 mod ground;
 mod kinds;
 mod lexicon;
 mod lexis;
+mod notice;
 mod place;
 mod plan;
 mod point;
 mod prepare;
 mod recall;
+mod refer;
 mod route;
 mod scope;
 mod settle;
@@ -205,7 +208,7 @@ impl Reader {
     #[must_use]
     pub fn notice(&self, tool: &str, arguments: &Map<String, Value>, result: &Value) -> Vec<Noticed> {
         let _ = arguments;
-        settle::notice(&self.catalogue, tool, result)
+        notice::notice(&self.catalogue, tool, result)
     }
 
     /// What a step's target is, by what a lookup or an earlier step gave. A target of the conversation needs nothing seen.

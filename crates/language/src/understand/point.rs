@@ -6,10 +6,9 @@ use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, Grounded};
 use super::place::{Place, place};
 use super::settle;
-use super::steps::refer;
 use super::text::Text;
 use super::types::{Choice, Given, Noticed, Pick, Settled, Step, Target, Thing};
-use super::wish::{Clause, points_back};
+use super::wish::Clause;
 use crate::skill::{Found, Recent, resolve};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -40,7 +39,7 @@ pub(super) enum Pointed {
     Unclear(String, Vec<Choice>),
 }
 
-fn thing(recent: &Recent) -> Thing {
+pub(super) fn thing(recent: &Recent) -> Thing {
     Thing {
         entity_type: recent.entity_type.clone(),
         id: recent.id.clone(),
@@ -72,7 +71,7 @@ fn group(recent: &[Recent]) -> Vec<&Recent> {
 }
 
 /// What stands at a place among what was shown.
-fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
+pub(super) fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
     let shown = group(recent);
     let some = |things: Vec<&Recent>| Some(Target::Known { things: things.into_iter().map(thing).collect() });
     match place {
@@ -106,7 +105,7 @@ fn pick(place: Option<Place>, plain: &str) -> Pick {
 }
 
 /// What an earlier step of the utterance gives for a type of thing.
-fn of_earlier(
+pub(super) fn of_earlier(
     catalogue: &Catalogue,
     earlier: &[Step],
     entity: &str,
@@ -348,7 +347,7 @@ fn newest<'a>(plain: &str, recent: &'a [Recent]) -> Option<&'a Recent> {
 }
 
 /// Turns that the skill of references does not read, in words that it does.
-fn normal(plain: &str) -> String {
+pub(super) fn normal(plain: &str) -> String {
     plain
         .replace("that's", "that is")
         .replace("it's", "it is")
@@ -420,99 +419,5 @@ fn coordinated(words: &str) -> Vec<String> {
         parts.into_iter().map(|part| part.trim().to_owned()).collect()
     } else {
         vec![words.to_owned()]
-    }
-}
-
-/// The things of other types that a step names or points to.
-pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
-    let Scene { catalogue, text, clause, given, earlier, tool } = *scene;
-    for (field, piece) in &filled.refs {
-        let of = tool.named(field).and_then(|field| field.of.clone());
-        if let Some(of) = of.filter(|_| !tool.tool.read_only) {
-            step.also.push(super::types::Need {
-                field: field.clone(),
-                target: match piece.words.parse::<u64>() {
-                    _ if filled.known.contains_key(field) => {
-                        Target::Known { things: filled.known.get(field).cloned().into_iter().collect() }
-                    }
-                    Ok(number) => Target::Id { id: json!(number), entity_type: of },
-                    Err(_) => Target::Named { words: piece.words.clone(), entity_type: of },
-                },
-            });
-        }
-    }
-    let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
-    let place = place(plain);
-    if !points_back(plain) && place.is_none() {
-        return;
-    }
-    let here = plain.contains(" there")
-        || plain.contains("with them")
-        || plain.contains("with the ")
-        || plain.contains("for the ");
-    let own = tool.target().is_some();
-    for field in tool.fields.iter().filter(|field| field.role == Role::Open && field.of.is_some()) {
-        if step.arguments.contains_key(&field.name) {
-            continue;
-        }
-        let Some(of) = field.of.clone().filter(|_| !own && (field.required || here)) else { continue };
-        // The same field of an earlier step, or what it made.
-        if let Some(argument) = earlier
-            .iter()
-            .rev()
-            .find_map(|before| before.arguments.get(&field.name))
-            .filter(|_| place.is_none())
-        {
-            step.arguments.insert(field.name.clone(), argument.clone());
-            step.missing.retain(|missing| *missing != field.name);
-            continue;
-        }
-        if let Some(target) = of_earlier(catalogue, earlier, &of, place, plain) {
-            let value = named_by(catalogue, earlier, &target);
-            if let Some(value) = value {
-                step.arguments.insert(
-                    field.name.clone(),
-                    super::types::Argument {
-                        value: json!(value),
-                        span: None,
-                        reason: "it was named before".into(),
-                    },
-                );
-                step.missing.retain(|missing| *missing != field.name);
-                if let Target::OfStep { step: before, .. } = target {
-                    step.after = vec![before];
-                } else {
-                    step.also.push(super::types::Need { field: field.name.clone(), target });
-                }
-            } else {
-                refer(step, &field.name, target, None);
-            }
-            continue;
-        }
-        let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == of).cloned().collect();
-        let target = place.and_then(|place| at_place(place, &recent)).or_else(|| {
-            resolve(&normal(plain), &recent).into_iter().find_map(|found| match found.found {
-                Found::One(at) => recent.get(at).map(|one| Target::Known { things: vec![thing(one)] }),
-                _ => None,
-            })
-        });
-        if let Some(target) = target {
-            refer(step, &field.name, target, None);
-        }
-    }
-}
-
-/// The name that a target already has: by words, or because an earlier step gives it.
-fn named_by(catalogue: &Catalogue, earlier: &[Step], target: &Target) -> Option<String> {
-    match target {
-        Target::Named { words, .. } => Some(words.clone()),
-        Target::Known { things } => things.first().and_then(|thing| thing.name.clone()),
-        Target::OfStep { step, pick: Pick::It | Pick::First, .. } => {
-            let before = earlier.get(*step)?;
-            let tool = catalogue.tool(before.tool()?)?;
-            let title = tool.fields.iter().find(|field| field.role == Role::Title)?;
-            before.arguments.get(&title.name).and_then(|argument| argument.value.as_str()).map(str::to_owned)
-        }
-        _ => None,
     }
 }

@@ -6,8 +6,9 @@ use super::fill::{Said, fill};
 use super::lexicon::{plural, root, singular};
 use super::plan::Read;
 use super::point::{self, Pointed, Scene};
+use super::refer::refs;
 use super::text::Text;
-use super::types::{Act, Argument, Choice, Need, Pick, Question, Step, Target, Why};
+use super::types::{Act, Choice, Pick, Question, Step, Target, Why};
 use super::verbs::Class;
 use super::wish::Clause;
 use crate::skill::sure;
@@ -182,7 +183,7 @@ pub(super) fn all_of(
 pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Read {
     let Scene { catalogue, clause, earlier, tool, .. } = *scene;
     let at = earlier.len();
-    point::refs(scene, &best.filled, &mut step);
+    refs(scene, &best.filled, &mut step);
     let mut question = None;
     let mut steps = vec![step.clone()];
     if let Some(field) = tool.target() {
@@ -302,23 +303,4 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
 
 fn renames(clause: &Clause) -> bool {
     clause.cues.iter().any(|cue| cue.group == "rename" && cue.weight >= 4.0)
-}
-
-/// A value that names a thing of another type, with the need for it to be there.
-pub(super) fn refer(step: &mut Step, field: &str, target: Target, value: Option<String>) {
-    if let Some(value) = value {
-        step.arguments.entry(field.to_owned()).or_insert(Argument {
-            value: json!(value),
-            span: None,
-            reason: "it was spoken of before".into(),
-        });
-        step.also.push(Need { field: field.to_owned(), target });
-    } else {
-        if let Target::OfStep { step: before, .. } = &target {
-            step.after = vec![*before];
-        }
-        step.target = Some(target);
-        step.target_field = Some(field.to_owned());
-    }
-    step.missing.retain(|missing| missing != field);
 }

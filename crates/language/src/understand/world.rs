@@ -3,7 +3,8 @@
 //! Invariant: only tools that change nothing and need nothing are named here.
 
 use super::catalogue::{Catalogue, Prepared, Role};
-use super::settle::{notice, settle, telling, text};
+use super::notice::notice;
+use super::settle::{settle, telling, text};
 use super::types::{Lookup, Noticed, Seen, Settled, Step, Target};
 use super::verbs::Class;
 use serde_json::{Map, Value};

@@ -3,6 +3,7 @@
 //! Invariant: each value is a piece of what was said, or follows from it by a rule that is named in its reason. A word is used once.
 
 mod around;
+mod choice;
 mod ground;
 mod named;
 mod rest;
