@@ -170,25 +170,15 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
     let back = pronoun(plain);
     // Where it is known what there is, small words beside a pronoun, a place or the word for the type are no name of it.
     let seen = given.world.iter().any(|seen| seen.thing.entity_type == entity);
+    let before = |start: usize| {
+        let token = text.tokens.iter().rev().find(|token| token.end <= start);
+        token.map_or("", |token| token.lower.as_str())
+    };
     let after_be = |start: usize| {
-        let before = text
-            .tokens
-            .iter()
-            .rev()
-            .find(|token| token.end <= start)
-            .map_or("", |token| token.lower.as_str());
         ["is", "are", "was", "were", "has", "have", "been", "just", "can", "does", "cost", "be"]
-            .contains(&before)
+            .contains(&before(start))
     };
-    let definite = |start: usize| {
-        let before = text
-            .tokens
-            .iter()
-            .rev()
-            .find(|token| token.end <= start)
-            .map_or("", |token| token.lower.as_str());
-        ["the", "my", "our"].contains(&before)
-    };
+    let definite = |start: usize| ["the", "my", "our"].contains(&before(start));
     let pointed = |start: usize| {
         let back = back.is_some_and(|at| !(definite(start) && start < clause.start + at));
         back || place.is_some() || (after_be(start) && said(text, clause, catalogue, &entity))
