@@ -5,6 +5,7 @@ import { Problem, asProblem, get, part, post, remove } from './api.js';
 import { follow } from './stream.js';
 
 /** @typedef {{ what: string, state: string, milliseconds?: number }} LiveStep */
+/** An option of a question, by the task that asked and its place. @typedef {{ task_id: string, option: number }} OptionChoice */
 /**
  * @typedef {{ key: string, user: string, at: string, files: Upload[], status: 'running' | 'done', turn_id?: string, steps: LiveStep[], text: string,
  *   reply?: Reply, problem?: Problem, stopped?: boolean, away?: boolean, task_id?: string | null, fetching?: boolean }} Turn
@@ -28,6 +29,7 @@ export class Thread {
     this.onNamed = null;
     /** @type {(() => void) | null} */
     this.unfollow = null;
+    this.awaiting = false;
   }
 
   tell() { rise(this.changes); }
@@ -79,14 +81,15 @@ export class Thread {
     this.listen(turn, kept.turn_id);
   }
 
-  /** @param {string} message @param {Upload[]} [files] */
-  async send(message, files = []) {
+  /** @param {string} message @param {Upload[]} [files] @param {OptionChoice} [choice] */
+  async send(message, files = [], choice) {
     if (this.running) return;
     const turn = newTurn(message, files);
     this.turns = [...this.turns, turn];
     this.tell();
     try {
-      const body = { message, ...(this.id && { conversation_id: this.id }), ...(files.length && { data: files.map((file) => `upload:${file.id}`) }) };
+      const body = { message, ...(this.id && { conversation_id: this.id }), ...(choice && { choice }),
+        ...(files.length && { data: files.map((file) => `upload:${file.id}`) }) };
       const { turn_id, events } = await post('/turns', body);
       remember({ turn_id, conversation_id: this.id, message });
       if (turn.stopped) { turn.turn_id = turn_id; return this.stop(); }
@@ -101,6 +104,7 @@ export class Thread {
     turn.turn_id = turn_id;
     const tell = () => this.tell();
     this.unfollow = follow(events, {
+      waiting: ({ servers }) => { turn.steps = [{ what: `Waiting for ${servers.join(', ')} to start`, state: 'running' }]; tell(); },
       understood: ({ steps }) => { turn.steps = (steps ?? []).map((/** @type {any} */ what) => ({ what: String(what.what ?? what), state: 'waiting' })); tell(); },
       began: ({ step, what }) => { turn.steps = put(turn.steps, step, { ...turn.steps[step], what, state: 'running' }); tell(); },
       ended: ({ step, well, milliseconds }) => { turn.steps = put(turn.steps, step, { ...(turn.steps[step] ?? { what: '' }), state: well ? 'well' : 'badly', milliseconds }); tell(); },
@@ -157,6 +161,29 @@ export class Thread {
     this.tell();
     rise(conversationsChanged);
     rise(waitingChanged);
+    if (turn.reply?.waiting?.length) void this.awaitDecisions();
+  }
+
+  /** Looks for decisions of others while a call of this conversation waits; what they decide is told as a message. */
+  async awaitDecisions() {
+    if (this.awaiting) return;
+    this.awaiting = true;
+    for (let wait = 2000; this.awaiting; wait = Math.min(wait * 1.5, 30_000)) {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      if (!this.id || threads.get(this.id) !== this) { this.awaiting = false; return; }
+      if (this.running) continue;
+      try {
+        const { messages } = await get(`/conversations/${part(this.id)}`);
+        const decided = turnsOf(messages).filter((turn) => !turn.user && turn.text);
+        const known = new Set(this.turns.map((turn) => turn.text));
+        const fresh = decided.filter((turn) => !known.has(turn.text));
+        if (!fresh.length) continue;
+        this.turns = [...this.turns, ...fresh];
+        this.awaiting = false;
+        this.tell();
+        rise(waitingChanged);
+      } catch { /* it is asked again */ }
+    }
   }
 
   /** @param {string} id */

@@ -5,7 +5,7 @@ interface ProblemDocument { type?: string; title?: string; status?: number; code
 interface Page<T> { items: T[]; next: string | null }
 interface Conversation { id: string; title: string; application_domain?: string; status: string; created_at: string; updated_at: string }
 interface Message { id: string; role: 'user' | 'agent'; content: string; sequence_number: number; timestamp: string; task_id: string | null; outcome: string | null }
-interface Option { label: string; say: string }
+interface Option { label: string; say: string; record?: { domain?: string; entity_type: string; id: string; name: string | null } }
 interface ReplyTable { source: string; call_id: string; noun?: string; columns: string[]; rows: Cell[][]; cut?: boolean }
 interface ReplyStep { what: string; tool?: string; well: boolean; milliseconds: number; calls?: string[] }
 interface Missing { part: string; reason: string; next: string; code?: string }
@@ -22,7 +22,7 @@ interface Analysis {
 interface Reply {
   conversation_id: string; task_id: string; outcome: string; answer: string; sources: string[]; confidence: string; suggestions: string[];
   total_execution_time_ms: number; partial_results: boolean; question?: { text: string; options: Option[] }; tables?: ReplyTable[]; steps: ReplyStep[];
-  missing?: Missing[]; conflicts?: string[]; reasons: string[]; waiting?: string[]; analyses?: Analysis[];
+  missing?: Missing[]; conflicts?: string[]; reasons: string[]; decisions?: string[]; waiting?: string[]; analyses?: Analysis[];
 }
 interface Upload { id: string; name: string; bytes: number; tables: { name: string; rows: number; columns: { name: string; type: string }[] }[] }
 interface Task {

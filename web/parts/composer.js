@@ -6,7 +6,7 @@ import * as format from '../format.js';
 import { Icon } from './icons.js';
 import { sayProblem } from './toast.js';
 
-const TYPES = ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet', 'sqlite', 'db'];
+const TYPES = ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet', 'arrow', 'feather', 'avro', 'xlsx', 'xlsm', 'xls', 'xlsb', 'ods', 'sqlite', 'db', 'gz', 'zst', 'bz2', 'xz', 'zip', 'tar', 'tgz'];
 const MOST = 100_000_000;
 
 /** @typedef {{ key: number, name: string, share: number, upload?: Upload, problem?: string }} Attached */
@@ -90,7 +90,7 @@ export function Composer({ running, stopping, last, onSend, onStop }) {
     <div class="composer-row"><label class="hidden" for="question">Your question</label>
       <textarea id="question" ref=${field} rows="1" placeholder=${ready.length ? 'Ask about this file' : 'Ask about your data and tools'} value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} onKeyDown=${keys} enterkeyhint="send"></textarea></div>
     <div class="composer-tools"><input ref=${picker} type="file" class="hidden" tabindex="-1" aria-hidden="true" multiple accept=${TYPES.map((type) => '.' + type).join(',')} onChange=${(/** @type {any} */ event) => { attach([...event.target.files]); event.target.value = ''; field.current?.focus(); }} />
-      <button class="icon-button" type="button" aria-label="Add a file" title="Add a file: CSV, JSON, Parquet, SQLite" onClick=${() => picker.current?.click()}>
+      <button class="icon-button" type="button" aria-label="Add a file" title="Add a file: Excel, CSV, JSON, Parquet, SQLite, also zipped" onClick=${() => picker.current?.click()}>
         <${Icon} name="clip" /></button>
       <span class="hint small muted"><kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a new line</span>
       ${running ? html`<button class="send stop" type="button" aria-label="Stop" title="Stop (Esc)" disabled=${stopping} onClick=${onStop}>
@@ -121,5 +121,5 @@ export function DropZone() {
     return () => { for (const [kind, call] of all) removeEventListener(kind, call); };
   }, []);
   return over ? html`<div class="drop" aria-hidden="true"><div><${Icon} name="file" size=${34} /><p>Drop it to ask about it</p>
-    <p class="small">CSV, JSON, Parquet or SQLite, up to 100 MB</p></div></div>` : null;
+    <p class="small">Excel, CSV, JSON, Parquet or SQLite, also zipped, up to 100 MB</p></div></div>` : null;
 }

@@ -110,7 +110,8 @@ export const Steps = ({ steps }) => html`<ol class="steps" aria-label="Steps">
 /** @param {string} text */
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** @param {{ reply: Reply, onSay: (text: string) => void, last: boolean }} props */
+/** @typedef {(text: string, files?: Upload[], choice?: import('../thread.js').OptionChoice) => void} Say */
+/** @param {{ reply: Reply, onSay: Say, last: boolean }} props */
 export function ReplyCard({ reply, onSay, last }) {
   const [number, setNumber] = useState(/** @type {string | null} */ (null));
   const analyses = reply.analyses ?? [];
@@ -120,6 +121,7 @@ export function ReplyCard({ reply, onSay, last }) {
   return html`<div class="reply">
     ${outcome && html`<p class="outcome ${outcome[0]}">
       <${Icon} name=${outcome[0] === 'bad' || outcome[0] === 'warn' ? 'warn' : 'search'} size=${15} />${outcome[1]}</p>`}
+    ${(reply.decisions ?? []).map((line, at) => html`<p class="note" key=${at}><${Icon} name="approvals" size=${16} /><span>${line}</span></p>`)}
     <${Prose} text=${words} numbers=${numbers} onNumber=${setNumber} />
     ${analyses.map((analysis, at) => html`<${AnalysisParts} key=${at} analysis=${analysis} numbers=${numbers} onNumber=${setNumber} />`)}
     ${(reply.tables ?? []).map((table, at) => html`<div class="card" key=${at}>
@@ -131,8 +133,9 @@ export function ReplyCard({ reply, onSay, last }) {
     ${(reply.waiting ?? []).length > 0 && html`<p class="note warn"><${Icon} name="approvals" size=${16} /><span>
       ${format.count(reply.waiting?.length ?? 0, 'call waits', 'calls wait')} for approval. <a href="#/approvals">Decide in Approvals</a></span></p>`}
     ${reply.question && html`<div class="question">${!reply.answer.includes(reply.question.text) && html`<p>${reply.question.text}</p>`}
-      <div class="options">${reply.question.options.map((option, at) => html`<button key=${at} class=${classes('button', reply.outcome === 'confirm' && at === 0 && 'primary')} type="button" disabled=${!last} onClick=${() => onSay(option.say)}>
-        ${option.label}</button>`)}</div></div>`}
+      <div class="options">${reply.question.options.map((option, at) => html`<button key=${at} type="button" disabled=${!last}
+        class=${classes('button', reply.outcome === 'confirm' && at === 0 && 'primary')}
+        onClick=${() => onSay(option.say, [], { task_id: reply.task_id, option: at })}>${option.label}</button>`)}</div></div>`}
     <div class="reply-foot">
       ${(reply.sources ?? []).map((source, at) => html`<span class="chip source" key=${at}><${Icon} name="table" size=${13} />
         <span class="hidden">Source: </span>${source}</span>`)}

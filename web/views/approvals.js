@@ -31,7 +31,7 @@ function Card({ one, onDecided }) {
   const may = granted('approve');
   const decide = async (/** @type {any} */ body, /** @type {string} */ done) => {
     setBusy(true);
-    try { await post(`/approvals/${part(one.task)}`, body); say(done); setChanging(false); onDecided(); } catch (error) { sayProblem(error); onDecided(); }
+    try { await post(`/approvals/${part(one.task)}`, { ...body, digest: one.digest }); say(done); setChanging(false); onDecided(); } catch (error) { sayProblem(error); onDecided(); }
     setBusy(false);
   };
   const reject = async () => { const why = await confirm({ title: 'Reject this?', text: `${one.tool} is not called.`, action: 'Reject', danger: true, field: 'Why (optional)' }); if (why !== null) await decide({ decision: 'reject', ...(why && { why }) }, 'Rejected'); };

@@ -42,7 +42,9 @@ function Page({ id, anew, speak }) {
   const thread = threadOf(id);
   useWatched(thread.changes);
   thread.onNamed = (name) => { if (location.hash === '' || location.hash === '#/' || location.hash === '#') replace(`/c/${name}`); };
-  const send = (/** @type {string} */ text, /** @type {Upload[]} */ files = []) => { void thread.send(text, files); };
+  const send = (/** @type {string} */ text, /** @type {Upload[]} */ files = [], /** @type {import('../thread.js').OptionChoice | undefined} */ choice) => {
+    void thread.send(text, files, choice);
+  };
   const running = thread.turns.find((turn) => turn.status === 'running');
   const composer = !may('ask') ? html`<p class="note">
     <span>You may look, but not ask. Ask an administrator for the right to.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
@@ -80,7 +82,7 @@ function Page({ id, anew, speak }) {
     <div class="dock">${composer}</div></div>`;
 }
 
-/** @param {{ turn: import('../thread.js').Turn, last: boolean, many: boolean, onSay: (text: string) => void }} props */
+/** @param {{ turn: import('../thread.js').Turn, last: boolean, many: boolean, onSay: import('../parts/reply.js').Say }} props */
 function TurnView({ turn, last, many, onSay }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => { if (last && (turn.status === 'running' || many)) toTop(box.current); }, []);
@@ -121,7 +123,7 @@ function Examples({ onSay }) {
       <span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}<li>
       <button type="button" class="example" disabled=${busy} onClick=${tryData}><span class="example-say">
       ${busy ? 'One moment…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
-    <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – CSV, JSON, Parquet or SQLite – and ask about it.</p></div>`;
+    <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – Excel, CSV, JSON, Parquet or SQLite – and ask about it.</p></div>`;
 }
 
 /** @param {any} domain */

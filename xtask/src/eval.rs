@@ -21,15 +21,18 @@ pub(crate) struct Eval {
     /// The folder with the data sets.
     #[arg(long)]
     bench: PathBuf,
-    /// Only these sets: wikisql, spider, dialogues, dabench.
+    /// Only these sets: people, wikisql, spider, dialogues, dabench, wikitables, ambrosia.
     #[arg(long)]
     only: Vec<String>,
     /// Every so-many-th question; 1 is all of them.
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// Print the questions that were answered wrongly.
+    /// Print the questions that were answered wrongly, of the part that may be read.
     #[arg(long)]
     wrong: bool,
+    /// Only one part: `read`, or `unread`, the third of the databases and tables whose failures nobody looks at.
+    #[arg(long)]
+    part: Option<Part>,
     /// With `tools` and `language`: build and run it in the profile made for measuring.
     #[arg(long)]
     bench_profile: bool,
@@ -42,13 +45,29 @@ enum Set {
     Language,
 }
 
+/// The part of a set that failures are read in, and the part that they are not.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    Read,
+    Unread,
+}
+
+/// Whether a database or table belongs to the third that is left unread: by the SHA-256 of its name in the set.
+fn is_unread(name: &str) -> bool {
+    use sha2::{Digest as _, Sha256};
+    Sha256::digest(name.as_bytes()).iter().fold(0_u32, |rest, byte| (rest * 256 + u32::from(*byte)) % 3) == 0
+}
+
 /// What came of one question.
 #[derive(Debug, Clone, Default)]
 struct Scored {
     right: bool,
+    unread: bool,
+    /// It asked back.
+    asked: bool,
+    /// It said that the data does not say.
+    abstained: bool,
     sure: bool,
-    /// An answer was given at all.
-    answered: bool,
     line: String,
     /// Its place in a dialogue, from 1.
     turn: usize,
@@ -65,14 +84,17 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
     let steward = built("debug").join("steward");
     ensure!(steward.exists(), "{} is not there", steward.display());
     println!(
-        "{:<12} {:>6} {:>9} {:>10} {:>10} {:>22}",
-        "set", "cases", "right", "answered", "sure", "right when sure"
+        "{:<12} {:<7} {:>6} {:>8} {:>8} {:>20} {:>8} {:>10}",
+        "set", "part", "cases", "right", "sure", "right when sure", "asked", "abstained"
     );
     for (set, file) in [
+        ("people", "people/questions.jsonl"),
         ("wikisql", "wikisql/questions.jsonl"),
         ("spider", "spider/questions.jsonl"),
         ("dialogues", "spider/dialogues.jsonl"),
         ("dabench", "dabench/questions.jsonl"),
+        ("wikitables", "wikitables/questions.jsonl"),
+        ("ambrosia", "ambrosia/questions.jsonl"),
     ] {
         let path = eval.bench.join(file);
         if (!eval.only.is_empty() && !eval.only.iter().any(|only| only == set)) || !path.exists() {
@@ -85,12 +107,39 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
             .filter(|line| !line.trim().is_empty())
             .map(serde_json::from_str)
             .collect::<Result<_, _>>()?;
-        let cases: Vec<Value> = cases.into_iter().step_by(eval.every.max(1)).collect();
+        let cases = if set == "people" { conversations(cases) } else { cases };
+        let wanted =
+            |case: &Value| eval.part.is_none_or(|part| (part == Part::Unread) == is_unread(&source(case)));
+        let cases: Vec<Value> = cases.into_iter().filter(wanted).step_by(eval.every.max(1)).collect();
         let folder = path.parent().unwrap_or(&eval.bench).to_owned();
         let scores = measure(&steward, set, &folder, &cases)?;
         report(set, &scores, eval.wrong);
     }
     Ok(())
+}
+
+/// The database, table or file that a case is about, as its set names it.
+fn source(case: &Value) -> String {
+    let named = ["table", "database"].iter().map(|name| text(case, name)).find(|name| !name.is_empty());
+    let first = case.pointer("/data/0").or_else(|| case.pointer("/turns/0/data/0")).and_then(Value::as_str);
+    named.or(first).unwrap_or_default().to_owned()
+}
+
+/// Questions of one conversation as turns of one case; those without rows are judged by a person and left out.
+fn conversations(cases: Vec<Value>) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for case in cases {
+        let conversation = text(&case, "conversation").to_owned();
+        let known = all
+            .iter_mut()
+            .find(|known| !conversation.is_empty() && text(known, "conversation") == conversation);
+        match known.and_then(|known| known.get_mut("turns")).and_then(Value::as_array_mut) {
+            Some(turns) => turns.push(case),
+            None if conversation.is_empty() && case.get("rows").is_none_or(Value::is_null) => {}
+            None => all.push(serde_json::json!({ "conversation": conversation, "turns": [case] })),
+        }
+    }
+    all
 }
 
 /// `cargo xtask eval tools`: the selection is asked directly, by a program of its own crate.
@@ -162,14 +211,50 @@ fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> R
     } else {
         text(case, "table")
     });
+    let unread = is_unread(&source(case));
+    let mut scores = score_case(steward, home, set, folder, case, &data)?;
+    scores.iter_mut().for_each(|scored| scored.unread = unread);
+    Ok(scores)
+}
+
+fn score_case(
+    steward: &Path,
+    home: &Path,
+    set: &str,
+    folder: &Path,
+    case: &Value,
+    data: &Path,
+) -> Result<Vec<Scored>> {
     match set {
-        "wikisql" => {
-            let answer = ask(steward, home, text(case, "question"), &data, None)?;
+        "wikisql" | "wikitables" => {
+            let answer = ask(steward, home, text(case, "question"), data, None)?;
             let right = score::same_values(case.get("answer").unwrap_or(&Value::Null), &answer);
             Ok(vec![scored(right, &answer, text(case, "question"))])
         }
+        "people" => {
+            let mut conversation = None;
+            let mut turns = Vec::new();
+            for turn in case.get("turns").and_then(Value::as_array).into_iter().flatten() {
+                let data = folder.join(turn.pointer("/data/0").and_then(Value::as_str).unwrap_or_default());
+                let answer = ask(steward, home, text(turn, "question"), &data, conversation.as_deref())?;
+                conversation = answer.get("conversation_id").and_then(Value::as_str).map(str::to_owned);
+                let Some(rows) = turn.get("rows").filter(|rows| !rows.is_null()) else { continue };
+                turns.push(scored(score::covers(rows, &answer), &answer, text(turn, "question")));
+            }
+            Ok(turns)
+        }
+        "ambrosia" => {
+            let answer = ask(steward, home, text(case, "question"), data, None)?;
+            let mut all = vec![Scored { turn: AMBIGUOUS, ..scored(false, &answer, text(case, "question")) }];
+            for reading in case.get("readings").and_then(Value::as_array).into_iter().flatten() {
+                let answer = ask(steward, home, text(reading, "question"), data, None)?;
+                let right = score::same_rows(reading.get("rows").unwrap_or(&Value::Null), &answer, false);
+                all.push(scored(right, &answer, text(reading, "question")));
+            }
+            Ok(all)
+        }
         "spider" => {
-            let answer = ask(steward, home, text(case, "question"), &data, None)?;
+            let answer = ask(steward, home, text(case, "question"), data, None)?;
             let ordered = case.get("ordered").and_then(Value::as_bool).unwrap_or(false);
             let right = score::same_rows(case.get("rows").unwrap_or(&Value::Null), &answer, ordered);
             Ok(vec![scored(right, &answer, text(case, "question"))])
@@ -178,7 +263,7 @@ fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> R
             let mut conversation = None;
             let mut turns = Vec::new();
             for turn in case.get("turns").and_then(Value::as_array).into_iter().flatten() {
-                let answer = ask(steward, home, text(turn, "say"), &data, conversation.as_deref())?;
+                let answer = ask(steward, home, text(turn, "say"), data, conversation.as_deref())?;
                 let right = score::same_rows(turn.get("rows").unwrap_or(&Value::Null), &answer, false);
                 turns.push(Scored { turn: turns.len() + 1, ..scored(right, &answer, text(turn, "say")) });
                 conversation = answer.get("conversation_id").and_then(Value::as_str).map(str::to_owned);
@@ -188,7 +273,7 @@ fn one(steward: &Path, home: &Path, set: &str, folder: &Path, case: &Value) -> R
         _ => {
             let question =
                 [text(case, "question"), text(case, "constraints"), text(case, "format")].join("\n");
-            let answer = ask(steward, home, &question, &data, None)?;
+            let answer = ask(steward, home, &question, data, None)?;
             let right = score::same_named(case.get("answers").unwrap_or(&Value::Null), &answer);
             Ok(vec![scored(right, &answer, text(case, "question"))])
         }
@@ -200,7 +285,10 @@ fn scored(right: bool, answer: &Value, question: &str) -> Scored {
     let answered = answer.get("tables").and_then(Value::as_array).is_some_and(|tables| !tables.is_empty());
     let score = answer.get("confidence_score").and_then(Value::as_f64).unwrap_or_default();
     let sql = answer.pointer("/sql/0/sql").and_then(Value::as_str).unwrap_or("nothing ran");
-    Scored { right, sure, answered, turn: 0, line: format!("{score:.2} {question}\n      {sql}") }
+    let asked = answer.get("clarification").is_some_and(|question| !question.is_null());
+    let line = format!("{score:.2} {question}\n      {sql}");
+    let sure = sure && !asked;
+    Scored { right: right && !asked, sure, asked, abstained: !answered && !asked, line, ..Scored::default() }
 }
 
 fn ask(
@@ -224,20 +312,43 @@ fn ask(
     Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
 }
 
+/// Marks the ambiguous questions of a set among their readings.
+const AMBIGUOUS: usize = usize::MAX;
+
 fn report(set: &str, scores: &[Scored], wrong: bool) {
-    let count = |test: &dyn Fn(&Scored) -> bool| scores.iter().filter(|scored| test(scored)).count();
-    let (all, right, sure) = (scores.len(), count(&|s| s.right), count(&|s| s.sure));
-    let right_and_sure = count(&|s| s.right && s.sure);
     let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
-    println!(
-        "{set:<12} {all:>6} {:>7.1} % {:>8.1} % {:>8.1} % {:>12.1} % ({right_and_sure}/{sure})",
-        share(right, all),
-        share(count(&|s| s.answered), all),
-        share(sure, all),
-        share(right_and_sure, sure)
-    );
-    by_turn(scores);
-    for scored in scores.iter().filter(|scored| wrong && !scored.right) {
+    for unread in [false, true] {
+        let part: Vec<&Scored> =
+            scores.iter().filter(|scored| scored.unread == unread && scored.turn != AMBIGUOUS).collect();
+        let count = |test: &dyn Fn(&Scored) -> bool| part.iter().filter(|scored| test(scored)).count();
+        let (all, sure, both) = (part.len(), count(&|s| s.sure), count(&|s| s.right && s.sure));
+        if all == 0 {
+            continue;
+        }
+        let name = if unread { "unread" } else { "read" };
+        println!(
+            "{set:<12} {name:<7} {all:>6} {:>6.1} % {:>6.1} % {:>8.1} % ({both}/{sure}) {:>6.1} % {:>8.1} %",
+            share(count(&|s| s.right), all),
+            share(sure, all),
+            share(both, sure),
+            share(count(&|s| s.asked), all),
+            share(count(&|s| s.abstained), all),
+        );
+        let ambiguous: Vec<&Scored> =
+            scores.iter().filter(|scored| scored.unread == unread && scored.turn == AMBIGUOUS).collect();
+        if !ambiguous.is_empty() {
+            let asked = ambiguous.iter().filter(|scored| scored.asked).count();
+            println!(
+                "    asked back on {:.1} % of {} ambiguous ones",
+                share(asked, ambiguous.len()),
+                ambiguous.len()
+            );
+        }
+        if set == "dialogues" {
+            by_turn(&scores.iter().filter(|scored| scored.unread == unread).cloned().collect::<Vec<_>>());
+        }
+    }
+    for scored in scores.iter().filter(|scored| wrong && !scored.right && !scored.unread) {
         println!("    {}", scored.line);
     }
 }

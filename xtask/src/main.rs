@@ -1,5 +1,6 @@
 //! The project's own chores. `cargo xtask --help` lists them.
 
+mod attack;
 mod bench;
 mod check;
 mod crash;
@@ -35,6 +36,9 @@ enum Chore {
         /// `live-model` a real language model (1 GB to download, never among the others).
         crates: Vec<String>,
     },
+    /// Attacks the product the way an adversary would, again and again, and fails when something gives.
+    #[command(subcommand)]
+    Attack(attack::Attack),
     /// Measures and prints the command's figures beside their goals.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -68,6 +72,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Check => check::run(),
         Chore::Test { crates } => test::run(&crates),
+        Chore::Attack(attack) => attack::run(&attack),
         Chore::Bench(bench) => bench::run(&bench),
         Chore::Crash(crash) => crash::run(&crash),
         Chore::Eval(eval) => eval::run(&eval),

@@ -51,7 +51,10 @@ fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
     let postgres = Postgres::start()?;
     let mariadb = MariaDb::start()?;
     let mut cargo = command("cargo");
-    cargo.arg("test").current_dir(root()).env("STEWARD_TEST_POSTGRES", &postgres.address);
+    cargo
+        .args(["test", "--no-fail-fast"])
+        .current_dir(root())
+        .env("STEWARD_TEST_POSTGRES", &postgres.address);
     match &mariadb {
         Some(mariadb) => cargo.env("STEWARD_TEST_MYSQL", &mariadb.address),
         None => cargo.env("STEWARD_SKIP", "mysql"),

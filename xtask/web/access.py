@@ -159,6 +159,11 @@ def adas_things(house, check):
     waits = house("POST", "/api/v1/tools/todo.delete_task/calls", {"arguments": {"id": 1}}, key=key)
     check(waits.status == 202, "a deletion waits for a person", waits)
     things["approvals"] = waits.json()["waiting"]
+    house.shown = waits.json()["digest"]
+    unseen = house("POST", f"/api/v1/approvals/{things['approvals']}", {"decision": "approve"}, key=key)
+    check(400 <= unseen.status < 500, "a decision names the digest of what was shown", unseen)
+    other = house("POST", f"/api/v1/approvals/{things['approvals']}", {"decision": "approve", "digest": "0" * 64}, key=key)
+    check(400 <= other.status < 500, "and a decision over something else is refused", other)
     run = house("POST", "/api/v1/workflows/human_review/runs", {"input": {"topic": SECRET}}, key=key)
     check(run.status == 202, "Ada runs a workflow", run)
     things["run"] = run.json()["task_id"]
@@ -192,7 +197,7 @@ def with_things(path, things):
 
 def adas_things_for_others(house, check, things):
     """Everybody else, on everything of Ada's: it is not there."""
-    bodies = {"fork": {"steps": 1}, "approvals": {"decision": "reject"}, "calls": {"arguments": {}}, "runs": {"input": {}}}
+    bodies = {"fork": {"steps": 1}, "approvals": {"decision": "reject", "digest": house.shown}, "calls": {"arguments": {}}, "runs": {"input": {}}}
     tried = 0
     every = operations(house)
     for method, path, operation in every:
@@ -347,10 +352,11 @@ def odds_and_ends(house, check, things):
         check(got.status == 200 and home not in got.body, f"nor does {path}", got)
     leaver = house.server.steward("users", "add", "leaver", "--role", "analyst") and house.server.key("leaver")[1]
     wait_for(lambda: house("GET", "/api/v1/me", key=leaver).status == 200, 5)
-    waits = house("POST", "/api/v1/tools/todo.delete_task/calls", {"arguments": {"id": 3}}, key=leaver).json()["waiting"]
+    waits = house("POST", "/api/v1/tools/todo.delete_task/calls", {"arguments": {"id": 3}}, key=leaver).json()
     house.server.steward("users", "remove", "leaver")
     wait_for(lambda: house("GET", "/api/v1/me", key=leaver).status == 401, 5)
-    got = house("POST", f"/api/v1/approvals/{waits}", {"decision": "approve"}, key=house.ada)
+    body = {"decision": "approve", "digest": waits["digest"]}
+    got = house("POST", f"/api/v1/approvals/{waits['waiting']}", body, key=house.ada)
     check(400 <= got.status < 500, "a call of somebody who is gone is not made with what the approver holds", got)
 
 
@@ -440,8 +446,8 @@ def over_mcp(house, check, things):
         ("crm.find_contacts", {}),
         ("run_workflow", {"name": "human_review", "input": {}}),
         ("task_status", {"task": things["asked"]}),
-        ("approvals_decide", {"task": things["approvals"], "decision": "reject"}),
-        ("approvals_decide", {"task": things["approvals"], "decision": "approve"}),
+        ("approvals_decide", {"task": things["approvals"], "digest": house.shown, "decision": "reject"}),
+        ("approvals_decide", {"task": things["approvals"], "digest": house.shown, "decision": "approve"}),
         ("ask", {"question": "How many rows?", "data": ["/etc/passwd"]}),
         ("analyse", {"data": ["/etc/passwd"], "table": "passwd"}),
     ]:

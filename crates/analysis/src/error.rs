@@ -16,6 +16,10 @@ pub enum Error {
     File { path: PathBuf, detail: String },
     #[error("{path} is not data that can be read: {detail}", path = path.display())]
     Format { path: PathBuf, detail: String },
+    #[error("{path} is protected by a password. Open it, remove the password and save it again", path = path.display())]
+    Protected { path: PathBuf },
+    #[error("{path} was not unpacked: {detail}. Unpack it yourself if you trust it, and name what is in it", path = path.display())]
+    Unpacked { path: PathBuf, detail: String },
     #[error("{what} is no source of data: {detail}")]
     Source { what: String, detail: String },
     #[error("the database {name} did not answer: {detail}")]
@@ -32,6 +36,8 @@ pub enum Error {
     Denied(#[from] Denied),
     #[error("the chart cannot be drawn: {0}")]
     Chart(String),
+    #[error("the result could not be written as a file: {detail}")]
+    Export { detail: String },
     #[error("the arguments of {tool} are wrong: {detail}")]
     Arguments { tool: &'static str, detail: String },
     #[error(
@@ -54,12 +60,24 @@ impl Error {
                 Category::Other => ErrorCategory::ToolFailure,
             },
             Self::Timeout { .. } | Self::Memory { .. } => ErrorCategory::ResourceExhausted,
-            Self::Denied(Denied::Column { .. }) => ErrorCategory::MissingColumn,
+            Self::Denied(Denied::Column { .. } | Denied::Ambiguous { .. }) => ErrorCategory::MissingColumn,
             Self::Denied(Denied::Syntax { .. }) => ErrorCategory::SqlSyntax,
             Self::Denied(_) => ErrorCategory::Denied,
             Self::Arguments { .. } => ErrorCategory::InvalidArguments,
             _ => ErrorCategory::ToolFailure,
         }
+    }
+
+    /// The same failure of another file: what was unpacked is told by the name it was packed under.
+    pub(crate) fn at(mut self, shown: &std::path::Path) -> Self {
+        if let Self::File { path, .. }
+        | Self::Format { path, .. }
+        | Self::Protected { path }
+        | Self::Unpacked { path, .. } = &mut self
+        {
+            shown.clone_into(path);
+        }
+        self
     }
 
     /// A failure of the engine, sorted by what it says.
@@ -101,6 +119,9 @@ impl Coded for Error {
             Self::Chart(_) => "ANA008",
             Self::Arguments { .. } => "ANA009",
             Self::TooManyRows { .. } => "ANA010",
+            Self::Protected { .. } => "ANA011",
+            Self::Unpacked { .. } => "ANA012",
+            Self::Export { .. } => "ANA013",
         }
     }
 

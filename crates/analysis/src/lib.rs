@@ -3,21 +3,18 @@
 //! Invariants
 //! - Only this crate knows DataFusion.
 //! - What runs SQL takes [`steward_policy::AdmittedSql`] and nothing else; sources are opened read-only besides.
-//! - Data is read fresh for every request.
+//! - Data is never stale: a file is read again unless it is unchanged in every respect that the system tells.
 
-mod calendar;
-pub mod catalogue;
+pub mod blocked;
 pub mod chart;
 pub mod database;
 mod engine;
 mod error;
+pub mod export;
 pub mod findings;
-pub mod frame;
 pub mod model_planner;
-pub mod planner;
 pub mod procedure;
 mod profile;
-pub mod query;
 pub mod reader;
 pub mod repair;
 pub mod report;
@@ -25,8 +22,9 @@ pub mod session;
 pub mod shape;
 pub mod share;
 pub mod source;
-pub mod sql;
 pub mod statistics;
 pub mod tools;
 
 pub use error::{Error, Result};
+pub use steward_query::{catalogue, frame, planner, propose, query, roles, sql};
+pub use steward_text::calendar;

@@ -37,6 +37,14 @@ pub struct ModelPlan {
     pub reasoning: Vec<String>,
 }
 
+impl ModelPlan {
+    /// Text literals of its statements.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        self.queries.iter().flat_map(|query| crate::tools::texts(&query.sql)).collect()
+    }
+}
+
 /// One query of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ModelQuery {

@@ -4,8 +4,9 @@
 
 use crate::catalogue::{Catalogue, Column, Evidence, Join, Table};
 use crate::frame::{Frame, Value};
+use chrono::{NaiveDate, NaiveDateTime};
+use datafusion::common::{HashMap, HashSet};
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
 
 /// Different values that are kept of a column.
 pub(crate) const MAX_VALUES: usize = 5_000;
@@ -16,7 +17,7 @@ const MAX_VALUE_LENGTH: usize = 120;
 pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Column> {
     (frame.fields.iter().enumerate())
         .map(|(index, field)| {
-            let mut counts: HashMap<String, u64> = HashMap::new();
+            let mut counts: HashMap<Key<'_>, u64> = HashMap::new();
             let (mut nulls, mut min, mut max) = (0, &Value::Null, &Value::Null);
             let mut overflow = false;
             for value in frame.column(index) {
@@ -30,19 +31,20 @@ pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Colu
                 if max.is_null() || compare(value, max) == Ordering::Greater {
                     max = value;
                 }
-                let text = value.plain();
-                if let Some(count) = counts.get_mut(&text) {
+                let key = Key::of(value);
+                if let Some(count) = counts.get_mut(&key) {
                     *count += 1;
                 } else if counts.len() < 4 * MAX_VALUES {
-                    counts.insert(text, 1);
+                    counts.insert(key, 1);
                 } else {
                     overflow = true;
                 }
             }
             let distinct = counts.len() as u64;
-            let looks_like = looks_like(counts.keys().take(500).map(String::as_str));
             let mut values: Vec<(String, u64)> =
-                counts.into_iter().filter(|(text, _)| text.chars().count() <= MAX_VALUE_LENGTH).collect();
+                counts.into_iter().map(|(key, count)| (key.text(), count)).collect();
+            let looks_like = looks_like(values.iter().take(500).map(|(text, _)| text.as_str()));
+            values.retain(|(text, _)| text.chars().count() <= MAX_VALUE_LENGTH);
             values.sort_unstable_by(|(a, n), (b, m)| m.cmp(n).then_with(|| a.cmp(b)));
             let complete =
                 whole && !overflow && values.len() <= MAX_VALUES && values.len() as u64 == distinct;
@@ -64,6 +66,43 @@ pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Colu
             }
         })
         .collect()
+}
+
+/// A value that is counted, without a copy of it.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Bool(bool),
+    Int(i64),
+    /// The bits of a number. Those that are equal but differ in bits are 0 and -0, which are written differently too.
+    Float(u64),
+    Text(&'a str),
+    Date(NaiveDate),
+    Time(NaiveDateTime),
+}
+
+impl<'a> Key<'a> {
+    fn of(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Text(""),
+            Value::Bool(truth) => Self::Bool(*truth),
+            Value::Int(number) => Self::Int(*number),
+            Value::Float(number) => Self::Float(number.to_bits()),
+            Value::Text(text) => Self::Text(text),
+            Value::Date(date) => Self::Date(*date),
+            Value::Time(time) => Self::Time(*time),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Bool(truth) => Value::Bool(*truth).plain(),
+            Self::Int(number) => Value::Int(*number).plain(),
+            Self::Float(bits) => Value::Float(f64::from_bits(*bits)).plain(),
+            Self::Text(text) => (*text).to_owned(),
+            Self::Date(date) => Value::Date(*date).plain(),
+            Self::Time(time) => Value::Time(*time).plain(),
+        }
+    }
 }
 
 /// Orders cells of one column: numbers by size, the rest by text or time.
@@ -136,17 +175,27 @@ pub(crate) fn is_id(name: &str) -> bool {
         || name.ends_with("Id")
 }
 
+/// The name of the long form of a wide table.
+pub(crate) fn long_name(wide: &str) -> String {
+    format!("{wide}_long")
+}
+
 /// Ways to join that nobody declared: equal names, or names that agree, whose values overlap.
 pub(crate) fn find_joins(catalogue: &mut Catalogue) {
     let mut found = Vec::new();
-    for (place, left) in catalogue.tables.iter().enumerate() {
-        for right in catalogue.tables.iter().skip(place + 1) {
+    // Each column's values are hashed once, however many tables it is compared with.
+    let known: Vec<Vec<Known<'_>>> =
+        catalogue.tables.iter().map(|table| table.columns.iter().map(Known::of).collect()).collect();
+    for (place, (left, left_known)) in catalogue.tables.iter().zip(&known).enumerate() {
+        for (right, right_known) in catalogue.tables.iter().zip(&known).skip(place + 1) {
             let declared = catalogue.joins.iter().any(|join| {
                 let pair = [join.from.0.as_str(), join.to.0.as_str()];
                 pair == [&left.name, &right.name] || pair == [&right.name, &left.name]
             });
-            if !declared {
-                found.extend(best_join(left, right));
+            // A table and its long form are the same data twice.
+            let same = right.name == long_name(&left.name) || left.name == long_name(&right.name);
+            if !declared && !same {
+                found.extend(best_join((left, left_known), (right, right_known)));
             }
         }
     }
@@ -154,15 +203,18 @@ pub(crate) fn find_joins(catalogue: &mut Catalogue) {
 }
 
 /// The best way to join two tables: the pair of columns whose names agree and whose values overlap most.
-fn best_join(left: &Table, right: &Table) -> Option<Join> {
+fn best_join<'a>(
+    (left, left_known): (&Table, &[Known<'a>]),
+    (right, right_known): (&Table, &[Known<'a>]),
+) -> Option<Join> {
     let mut best: Option<(u32, Join)> = None;
-    for a in &left.columns {
-        for b in &right.columns {
+    for (a, known_a) in left.columns.iter().zip(left_known) {
+        for (b, known_b) in right.columns.iter().zip(right_known) {
             let names = names_agree(&left.name, &a.name, &right.name, &b.name);
             if names == 0 || a.kind.is_time() || (a.kind.is_number() != b.kind.is_number()) {
                 continue;
             }
-            let Some(overlap) = overlap(a, b) else { continue };
+            let Some(overlap) = overlap(known_a, known_b) else { continue };
             // One side must tell its rows apart nearly always, or the join would multiply rows.
             let (to_right, to_left) = (is_key(b), is_key(a));
             if overlap < 0.5 || !(to_right || to_left) {
@@ -209,15 +261,57 @@ fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
     u32::from(x.len() > 3 && y.len() > 3 && (x.ends_with(&y) || y.ends_with(&x)))
 }
 
+/// Values of a smaller set that are looked up in a larger one.
+const LOOKED_UP: usize = 1_000;
+
+/// The values of a column, hashed when they are first asked for.
+struct Known<'a> {
+    column: &'a Column,
+    set: std::cell::OnceCell<HashSet<&'a str>>,
+}
+
+impl<'a> Known<'a> {
+    fn of(column: &'a Column) -> Self {
+        Self { column, set: std::cell::OnceCell::new() }
+    }
+
+    fn has(&self, value: &str) -> bool {
+        self.set
+            .get_or_init(|| self.column.values.iter().map(|(value, _)| value.as_str()).collect())
+            .contains(value)
+    }
+}
+
 /// How much of the smaller set of values is in the other; nothing when one of them is not known well enough.
-fn overlap(a: &Column, b: &Column) -> Option<f64> {
-    let (small, large) = if a.values.len() <= b.values.len() { (a, b) } else { (b, a) };
-    if small.values.is_empty() {
+fn overlap<'a>(a: &Known<'a>, b: &Known<'a>) -> Option<f64> {
+    let (small, large) = if a.column.values.len() <= b.column.values.len() { (a, b) } else { (b, a) };
+    let looked_up = small.column.values.len().min(LOOKED_UP);
+    if looked_up == 0 {
         return None;
     }
-    let known: HashSet<&str> = large.values.iter().map(|(value, _)| value.as_str()).collect();
-    let shared = small.values.iter().filter(|(value, _)| known.contains(value.as_str())).count();
+    // The values are sorted by how often they occur; some of everywhere stand for all.
+    let step = (small.column.values.len() / looked_up).max(1);
+    let values = || small.column.values.iter().step_by(step).take(looked_up);
+    let shared = values().filter(|(value, _)| large.has(value)).count();
     // Two samples of a large table need not meet: what is incomplete gets the benefit of the doubt.
-    let share = shared as f64 / small.values.len() as f64;
-    Some(if large.complete { share } else { share.max(if shared > 0 { 0.6 } else { 0.0 }) })
+    let share = shared as f64 / values().count() as f64;
+    Some(if large.column.complete { share } else { share.max(if shared > 0 { 0.6 } else { 0.0 }) })
+}
+
+/// What may be known of a column that may not be read: what it is called and what kind it is.
+pub(crate) fn name_only(column: &Column) -> Column {
+    Column {
+        name: column.name.clone(),
+        label: column.label.clone(),
+        kind: column.kind,
+        unit: column.unit,
+        nulls: 0,
+        seen: 0,
+        distinct: 0,
+        min: Value::Null,
+        max: Value::Null,
+        values: Vec::new(),
+        complete: false,
+        looks_like: column.looks_like.clone(),
+    }
 }

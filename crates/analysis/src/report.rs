@@ -5,6 +5,7 @@
 
 mod html;
 mod text;
+mod workbook;
 
 use crate::chart::Dress;
 use crate::frame::{Frame, Kind, Value, group};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 pub use html::html;
+pub use workbook::{NumberOrigin, workbook};
 
 /// So many rows of a table are shown; the rest is counted.
 const MOST_ROWS: usize = 50;

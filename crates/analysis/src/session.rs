@@ -2,16 +2,20 @@
 //!
 //! A session is opened for each request and reads the data fresh. Queries go where the data is: to the database when all
 //! their tables are in one, otherwise to the engine, which then gets the rows of the database's tables.
+//!
+//! Invariant: where a statement runs, only the columns exist that policy admitted it to.
+
+mod open;
 
 use crate::catalogue::{Catalogue, Table};
-use crate::database::{self, Bounds, Database};
+use crate::database::{Bounds, Database};
 use crate::engine::{CsvScan, Engine};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::profile;
 use crate::query::Dialect;
+use crate::source::Place;
 use crate::source::sqlite::SqliteSource;
-use crate::source::{Place, files};
+use crate::source::unpack::Scratch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,11 +31,21 @@ pub struct Options {
     pub small_file: u64,
     /// Rows that are fetched from a database's table to be joined with other sources.
     pub fetch_rows: usize,
+    /// Bytes of a larger file that are looked at.
+    pub sample: u64,
+    /// Bytes that a compressed file or an archive may be unpacked to.
+    pub unpacked: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory: 1 << 30, small_file: 8 << 20, fetch_rows: 2_000_000 }
+        Self {
+            memory: 1 << 30,
+            small_file: 8 << 20,
+            fetch_rows: 2_000_000,
+            sample: 1_835_008,
+            unpacked: 8 << 30,
+        }
     }
 }
 
@@ -40,7 +54,18 @@ impl Default for Options {
 enum Room {
     Engine,
     Sqlite(Arc<SqliteSource>),
-    Server(Arc<dyn Database>),
+    /// A database, and where the table stands in it.
+    Server(Arc<dyn Database>, Vec<String>),
+}
+
+impl Room {
+    fn dialect(&self) -> Dialect {
+        match self {
+            Self::Engine => Dialect::DataFusion,
+            Self::Sqlite(_) => Dialect::Sqlite,
+            Self::Server(server, _) => server.dialect(),
+        }
+    }
 }
 
 /// One result.
@@ -55,7 +80,12 @@ pub struct Ran {
 /// The open data of one request.
 pub struct Session {
     places: Vec<Place>,
+    /// Everything that was found.
     catalogue: Catalogue,
+    /// What may be known of it: see [`Session::restrict`].
+    shown: Catalogue,
+    /// Tables and columns whose values may not be looked at.
+    withheld: BTreeSet<(String, String)>,
     rooms: Vec<Room>,
     engine: Engine,
     options: Options,
@@ -65,182 +95,54 @@ pub struct Session {
     /// What the reader of an answer should know about the data: lines left out, formats assumed.
     warnings: Vec<String>,
     assumptions: Vec<String>,
+    /// What was unpacked lies here while it is asked about.
+    scratch: Arc<Scratch>,
 }
 
 impl Session {
-    /// Opens and looks over everything that was named.
-    pub async fn open(named: &[String], options: Options) -> Result<Self> {
-        let mut places = Vec::new();
-        for name in named {
-            for place in crate::source::find(name)? {
-                if !places.contains(&place) {
-                    places.push(place);
-                }
-            }
-        }
-        let mut session = Self {
-            places,
-            catalogue: Catalogue::default(),
-            rooms: Vec::new(),
-            engine: Engine::new(options.memory)?,
-            options,
-            scans: Mutex::default(),
-            spelled: BTreeMap::new(),
-            warnings: Vec::new(),
-            assumptions: Vec::new(),
-        };
-        for index in 0..session.places.len() {
-            let Some(place) = session.places.get(index).cloned() else { continue };
-            session.add(index, &place).await?;
-        }
-        profile::find_joins(&mut session.catalogue);
-        Ok(session)
-    }
-
-    async fn add(&mut self, source: usize, place: &Place) -> Result<()> {
-        match place {
-            Place::Sqlite(path) => {
-                let database = SqliteSource::open(path)?;
-                let (tables, joins) = database.discover()?;
-                let label = place.label();
-                if tables.is_empty() {
-                    return Err(Error::Source {
-                        what: label,
-                        detail: "the database has no tables".to_owned(),
-                    });
-                }
-                self.add_database(source, &label, tables, joins, &Room::Sqlite(Arc::new(database)));
-            }
-            Place::Server(address) => {
-                let database: Arc<dyn Database> = database::connect(address).await?.into();
-                let found = database.discover().await?;
-                self.warnings.extend(found.warnings);
-                let label = place.label();
-                if found.tables.is_empty() {
-                    let detail = "there is no table in it that you may read".to_owned();
-                    return Err(Error::Source { what: label, detail });
-                }
-                self.add_database(source, &label, found.tables, found.joins, &Room::Server(database));
-            }
-            Place::File { path, format, name } => {
-                let loaded = files::load(path, *format, &self.engine, &self.options).await?;
-                self.warnings.extend(loaded.warnings);
-                self.assumptions.extend(loaded.assumptions);
-                let stem =
-                    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-                let wanted = name.clone().unwrap_or_else(|| files::table_name(&stem));
-                if self.append(path, &wanted, &loaded.table, &loaded.rows).await? {
-                    return Ok(());
-                }
-                let unique = self.unique(&wanted);
-                let spelled =
-                    loaded.spelled.into_iter().map(|(column, words)| ((unique.clone(), column), words));
-                self.spelled.extend(spelled);
-                match loaded.rows {
-                    files::Rows::Frame(frame) => self.engine.add_frame(&unique, &frame)?,
-                    files::Rows::Scan(scan) => {
-                        scan.register(&self.engine, &unique).await?;
-                        self.scans().insert(unique.clone(), scan);
-                    }
-                    files::Rows::Registered(provider) => self.engine.register(&unique, provider)?,
-                }
-                self.catalogue.tables.push(Table { name: unique, label: stem, source, ..loaded.table });
-                self.rooms.push(Room::Engine);
-            }
-        }
-        Ok(())
-    }
-
-    /// Files with the same columns and names that differ in digits only are one table: `sales_2020.csv`, `sales_2021.csv`.
-    async fn append(
-        &mut self,
-        path: &std::path::Path,
-        wanted: &str,
-        table: &Table,
-        rows: &files::Rows,
-    ) -> Result<bool> {
-        let base = files::series_name(wanted);
-        let columns = |table: &Table| -> Vec<(String, crate::frame::Kind)> {
-            table.columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
-        };
-        let Some(known) = (self.catalogue.tables.iter_mut()).find(|known| {
-            files::series_name(&known.name) == base && base != *wanted && columns(known) == columns(table)
-        }) else {
-            return Ok(false);
-        };
-        let name = known.name.clone();
-        match rows {
-            files::Rows::Scan(scan) => {
-                let Some(merged) = merge(&self.scans, &name, scan, path) else { return Ok(false) };
-                merged.register(&self.engine, &name).await?;
-            }
-            files::Rows::Frame(frame) => {
-                let (mut first, cut) = self.engine.head(&name, 5_000_000).await?;
-                if cut || self.scans.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&name) {
-                    return Ok(false);
-                }
-                first.rows.extend(frame.rows.iter().cloned());
-                for (field, column) in first.fields.iter_mut().zip(&known.columns) {
-                    field.unit = column.unit;
-                }
-                let labels: Vec<String> = known.columns.iter().map(|column| column.label.clone()).collect();
-                known.columns = profile::columns(&first, &labels, true);
-                known.rows = Some(first.rows.len() as u64);
-                self.engine.add_frame(&name, &first)?;
-                return Ok(true);
-            }
-            files::Rows::Registered(_) => return Ok(false),
-        }
-        known.rows = known.rows.zip(table.rows).map(|(a, b)| a + b);
-        Ok(true)
-    }
-
-    fn add_database(
-        &mut self,
-        source: usize,
-        label: &str,
-        tables: Vec<Table>,
-        joins: Vec<crate::catalogue::Join>,
-        room: &Room,
-    ) {
-        // Two databases may both have `orders`. The first keeps the name; joins of the second cannot then be told apart.
-        for table in tables {
-            if self.catalogue.table(&table.name).is_some() {
-                self.warnings
-                    .push(format!("{label} has a second table named {}, which was left out", table.name));
-                continue;
-            }
-            self.catalogue.tables.push(Table { source, ..table });
-            self.rooms.push(room.clone());
-        }
-        self.catalogue.joins.extend(joins);
-    }
-
-    fn unique(&self, wanted: &str) -> String {
-        let taken = |name: &str| self.catalogue.table(name).is_some();
-        let mut name = wanted.to_owned();
-        let mut count = 2;
-        while taken(&name) {
-            name = format!("{wanted}_{count}");
-            count += 1;
-        }
-        name
-    }
-
     fn scans(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, CsvScan>> {
         self.scans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the data is.
+    /// What the data is, as far as the caller may know it.
     #[must_use]
+    #[allow(clippy::misnamed_getters, reason = "what was found is for the session alone")]
     pub fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
+        &self.shown
+    }
+
+    /// Leaves in [`Session::catalogue`] only what this caller may know: what is not granted is not there, and of a blocked
+    /// column there is its name, so that asking for it can be refused, and nothing of what it holds.
+    pub fn restrict(&mut self, access: &Access) {
+        let schema = self.schema();
+        self.shown = self.catalogue.clone();
+        self.withheld.clear();
+        for (table, known) in self.shown.tables.iter_mut().zip(&schema.tables) {
+            let mut columns = std::mem::take(&mut table.columns);
+            for (column, policy) in columns.iter_mut().zip(&known.columns) {
+                if !access.allows(known, policy) {
+                    self.withheld.insert((table.name.clone(), column.name.clone()));
+                    *column = crate::profile::name_only(column);
+                }
+            }
+            let mut granted = known.columns.iter().map(|column| access.grants(known, column));
+            columns.retain(|_| granted.next().unwrap_or(false));
+            table.columns = columns;
+        }
+        keep_tables(&mut self.shown);
     }
 
     /// Where it came from.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
+    }
+
+    /// Where what was unpacked lies while the session is open. For tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn scratch_folder(&self) -> Option<std::path::PathBuf> {
+        self.scratch.folder().map(std::path::Path::to_owned)
     }
 
     /// How the file spells a time of this column, if not the way we would.
@@ -267,11 +169,17 @@ impl Session {
             name: column.name.clone(),
             looks_like: column.looks_like.clone(),
         };
-        let table = |table: &Table| steward_policy::Table {
+        let table = |(table, room): (&Table, &Room)| steward_policy::Table {
             name: table.name.clone(),
+            path: match room {
+                Room::Engine => vec![table.name.clone()],
+                Room::Sqlite(_) => vec!["main".to_owned(), table.name.clone()],
+                Room::Server(_, path) => path.clone(),
+            },
             columns: table.columns.iter().map(column).collect(),
         };
-        steward_policy::Schema { tables: self.catalogue.tables.iter().map(table).collect() }
+        let tables = self.catalogue.tables.iter().zip(&self.rooms).map(table);
+        steward_policy::Schema { tables: tables.collect() }
     }
 
     /// The catalogue with only what the caller may read.
@@ -283,18 +191,26 @@ impl Session {
             let mut allowed = known.columns.iter().map(|column| access.allows(known, column));
             table.columns.retain(|_| allowed.next().unwrap_or(false));
         }
-        visible.tables.retain(|table| !table.columns.is_empty());
+        keep_tables(&mut visible);
         visible
+    }
+
+    /// The dialects of the sources, the engine's own last.
+    pub(crate) fn dialects(&self) -> Vec<Dialect> {
+        let mut dialects: Vec<Dialect> = Vec::new();
+        for dialect in self.rooms.iter().map(Room::dialect).filter(|d| *d != Dialect::DataFusion) {
+            if !dialects.contains(&dialect) {
+                dialects.push(dialect);
+            }
+        }
+        dialects.push(Dialect::DataFusion);
+        dialects
     }
 
     /// The SQL to be written for a query over these tables.
     #[must_use]
     pub fn dialect(&self, tables: &BTreeSet<String>) -> Dialect {
-        match self.room(tables) {
-            Some(Room::Sqlite(_)) => Dialect::Sqlite,
-            Some(Room::Server(server)) => server.dialect(),
-            _ => Dialect::DataFusion,
-        }
+        self.room(tables).map_or(Dialect::DataFusion, |room| room.dialect())
     }
 
     /// The one room that has all the tables, if there is one.
@@ -315,20 +231,25 @@ impl Session {
         found.map(|(_, room)| room)
     }
 
-    /// Runs an admitted statement in its dialect, within its limits.
-    pub async fn run(&self, sql: &AdmittedSql, dialect: Dialect) -> Result<Ran> {
+    /// Runs an admitted statement where its dialect is spoken, within its limits.
+    pub async fn run(&self, sql: &AdmittedSql) -> Result<Ran> {
+        let dialect = of_policy(sql.dialect());
         let limits = sql.limits();
         let (rows, seconds) = (limits.rows.get() as usize, limits.timeout.get());
         let timeout = Duration::from_secs(u64::from(seconds));
         let work = async {
             let (frame, cut) = match self.room(sql.tables()) {
                 Some(Room::Sqlite(database)) if dialect == Dialect::Sqlite => {
-                    database.query(sql.text(), rows).await?
+                    database.query(sql, rows).await?
                 }
-                Some(Room::Server(server)) if dialect == server.dialect() => {
+                Some(Room::Server(server, _)) if dialect == server.dialect() => {
                     server.query(sql.text(), Bounds { rows, timeout }).await?
                 }
-                _ => self.in_engine(sql, rows).await?,
+                _ if dialect == Dialect::DataFusion => self.in_engine(sql, rows).await?,
+                _ => {
+                    let detail = "the statement was written for another engine".to_owned();
+                    return Err(Error::Query { detail, category: ErrorCategory::ToolFailure });
+                }
             };
             Ok(Ran { frame, cut })
         };
@@ -409,24 +330,39 @@ impl Session {
         self.engine.add_frame(&table.name, &frame)
     }
 
-    /// Rows of a database's table, as they stand there.
+    /// Rows of a database's table, as they stand there: the columns that may be read, and no others.
     async fn fetch(&self, table: &Table, room: &Room, limit: usize) -> Result<(Frame, bool)> {
+        let readable: Vec<&crate::catalogue::Column> =
+            table.columns.iter().filter(|column| !self.is_withheld(&table.name, &column.name)).collect();
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-        let columns: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
-        let from: Vec<String> = table.name.split('.').map(quoted).collect();
-        let sql = format!("SELECT {} FROM {}", columns.join(", "), from.join("."));
+        let columns: Vec<String> = readable.iter().map(|column| quoted(&column.name)).collect();
+        let columns = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
+        let select = |path: &[String]| {
+            let from: Vec<String> = path.iter().map(|part| quoted(part)).collect();
+            format!("SELECT {columns} FROM {}", from.join("."))
+        };
         let (mut frame, cut) = match room {
-            Room::Engine => self.engine.head(&table.name, limit).await?,
-            Room::Sqlite(database) => database.query(&sql, limit).await?,
-            Room::Server(server) => {
-                server.query(&sql, Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?
+            Room::Engine => {
+                let names: Vec<&str> = readable.iter().map(|column| column.name.as_str()).collect();
+                self.engine.head_of(&table.name, &names, limit).await?
+            }
+            Room::Sqlite(database) => {
+                let names: Vec<String> = readable.iter().map(|column| column.name.clone()).collect();
+                database.fetch(&table.name, &names, limit).await?
+            }
+            Room::Server(server, path) => {
+                server.query(&select(path), Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?
             }
         };
-        for (field, column) in frame.fields.iter_mut().zip(&table.columns) {
+        for (field, column) in frame.fields.iter_mut().zip(&readable) {
             field.kind = column.kind;
         }
         crate::reader::undress_times(&mut frame);
         Ok((frame, cut))
+    }
+
+    fn is_withheld(&self, table: &str, column: &str) -> bool {
+        self.withheld.contains(&(table.to_owned(), column.to_owned()))
     }
 
     /// Rows of a table that only this process made, for further steps: `df.transform` works on them.
@@ -438,24 +374,45 @@ impl Session {
     pub async fn head(&self, table: &str, rows: usize) -> Result<(Frame, bool)> {
         let place = self.catalogue.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table));
         match place.and_then(|place| self.catalogue.tables.get(place).zip(self.rooms.get(place))) {
-            Some((known, room)) if !matches!(room, Room::Engine) => self.fetch(known, room, rows).await,
-            _ => self.engine.head(table, rows).await,
+            Some((known, room)) => self.fetch(known, room, rows).await,
+            None => self.engine.head(table, rows).await,
         }
     }
 }
 
-/// Adds a file to a scan that is laid out the same way.
-fn merge(
-    scans: &Mutex<BTreeMap<String, CsvScan>>,
-    name: &str,
-    scan: &CsvScan,
-    path: &std::path::Path,
-) -> Option<CsvScan> {
-    let mut scans = scans.lock().unwrap_or_else(PoisonError::into_inner);
-    let first = scans.get_mut(name)?;
-    if first.delimiter != scan.delimiter || first.has_header != scan.has_header {
-        return None;
+/// Drops tables that have no column left, and ways to join that name a column that is gone.
+fn keep_tables(catalogue: &mut Catalogue) {
+    catalogue.tables.retain(|table| !table.columns.is_empty());
+    for table in &mut catalogue.tables {
+        let known = |key: &String| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(key));
+        if !table.primary_key.iter().all(known) {
+            table.primary_key.clear();
+        }
     }
-    first.paths.push(path.to_owned());
-    Some(first.clone())
+    let tables = std::mem::take(&mut catalogue.tables);
+    let known = |(name, columns): &(String, Vec<String>)| {
+        let table = tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+        table.is_some_and(|table| columns.iter().all(|column| table.column(column).is_some()))
+    };
+    catalogue.joins.retain(|join| known(&join.from) && known(&join.to));
+    catalogue.tables = tables;
+}
+
+/// The dialect in policy's terms.
+pub(crate) fn to_policy(dialect: Dialect) -> steward_policy::Dialect {
+    match dialect {
+        Dialect::DataFusion => steward_policy::Dialect::DataFusion,
+        Dialect::Sqlite => steward_policy::Dialect::Sqlite,
+        Dialect::Postgres => steward_policy::Dialect::Postgres,
+        Dialect::MySql => steward_policy::Dialect::MySql,
+    }
+}
+
+fn of_policy(dialect: steward_policy::Dialect) -> Dialect {
+    match dialect {
+        steward_policy::Dialect::DataFusion => Dialect::DataFusion,
+        steward_policy::Dialect::Sqlite => Dialect::Sqlite,
+        steward_policy::Dialect::Postgres => Dialect::Postgres,
+        steward_policy::Dialect::MySql => Dialect::MySql,
+    }
 }

@@ -42,14 +42,11 @@ pub(crate) fn visit(query: &Query, see: &mut dyn FnMut(&Query)) {
 fn in_expr<'a>(expr: &'a Expr, found: &mut Vec<&'a Query>) {
     match expr {
         Expr::Scalar(query) => found.push(query),
-        Expr::When(condition, value) => {
+        Expr::When(condition, _) | Expr::Choose(condition, ..) => {
             in_condition(condition, found);
-            in_expr(value, found);
+            expr.children().into_iter().for_each(|inner| in_expr(inner, found));
         }
-        Expr::Aggregate(_, arguments) => arguments.iter().for_each(|argument| in_expr(argument, found)),
-        Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => in_expr(inner, found),
-        Expr::Arithmetic(_, left, right) => [left, right].into_iter().for_each(|side| in_expr(side, found)),
-        _ => {}
+        other => other.children().into_iter().for_each(|inner| in_expr(inner, found)),
     }
 }
 
@@ -104,7 +101,9 @@ fn unit(expr: &Expr, query: &Query, catalogue: &Catalogue) -> Unit {
         Expr::Aggregate(_, arguments) => {
             arguments.first().map_or(Unit::Plain, |argument| unit(argument, query, catalogue))
         }
-        Expr::When(_, value) => unit(value, query, catalogue),
+        Expr::When(_, value) | Expr::Previous { value, .. } | Expr::RunningSum { value, .. } => {
+            unit(value, query, catalogue)
+        }
         Expr::ShareOfTotal(_) => Unit::Share,
         Expr::Arithmetic('+' | '-', left, right) => {
             let (left, right) = (unit(left, query, catalogue), unit(right, query, catalogue));

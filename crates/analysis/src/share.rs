@@ -113,19 +113,11 @@ fn collect(query: &Query, columns: &mut BTreeSet<String>) {
             Expr::Column(_, name) => {
                 columns.insert(name.clone());
             }
-            Expr::Aggregate(_, arguments) => arguments.iter().for_each(|argument| expr(argument, columns)),
-            Expr::When(test, value) => {
+            Expr::When(test, _) | Expr::Choose(test, ..) => {
                 condition(test, columns);
-                expr(value, columns);
+                value.children().into_iter().for_each(|inner| expr(inner, columns));
             }
-            Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
-                expr(inner, columns);
-            }
-            Expr::Arithmetic(_, left, right) => {
-                expr(left, columns);
-                expr(right, columns);
-            }
-            _ => {}
+            other => other.children().into_iter().for_each(|inner| expr(inner, columns)),
         }
     }
     fn condition(value: &Condition, columns: &mut BTreeSet<String>) {
@@ -158,21 +150,11 @@ fn rename(query: &Query, from: &str) -> Query {
     fn in_expr(value: &mut Expr, from: &str) {
         match value {
             Expr::Scalar(query) => **query = rename(query, from),
-            Expr::Aggregate(_, arguments) => {
-                arguments.iter_mut().for_each(|argument| in_expr(argument, from));
-            }
-            Expr::When(test, value) => {
+            Expr::When(test, _) | Expr::Choose(test, ..) => {
                 in_condition(test, from);
-                in_expr(value, from);
+                value.children_mut().into_iter().for_each(|inner| in_expr(inner, from));
             }
-            Expr::Truncate(_, inner) | Expr::Part(_, inner) | Expr::ShareOfTotal(inner) => {
-                in_expr(inner, from);
-            }
-            Expr::Arithmetic(_, left, right) => {
-                in_expr(left, from);
-                in_expr(right, from);
-            }
-            _ => {}
+            other => other.children_mut().into_iter().for_each(|inner| in_expr(inner, from)),
         }
     }
     fn in_condition(value: &mut Condition, from: &str) {

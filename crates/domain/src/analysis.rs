@@ -65,6 +65,14 @@ pub enum SourceKind {
     Json,
     /// Parquet.
     Parquet,
+    /// Arrow IPC or Feather.
+    Arrow,
+    /// Avro.
+    Avro,
+    /// A spreadsheet workbook: Excel or OpenDocument.
+    Workbook,
+    /// A zip or tar archive of files.
+    Archive,
 }
 
 /// Limits of one request.
@@ -89,6 +97,10 @@ pub enum Deliverable {
     Reports,
     /// Key findings.
     Summary,
+    /// One workbook with the tables, the charts and where each number comes from. Only when it is asked for.
+    Workbook,
+    /// The tables as Parquet files. Only when it is asked for.
+    Parquet,
 }
 
 /// What one request may see.

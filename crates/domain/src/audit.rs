@@ -1,6 +1,6 @@
 //! The journal's entries in S3's format, and everything that can happen.
 
-use crate::{ChainId, Check, EntryId, Label, Problem, Sequence, Sha256Hex, Timestamp};
+use crate::{ChainId, Check, EntryId, Label, Problem, Sequence, Sha256Hex, Timestamp, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,12 +25,37 @@ pub struct AuditEntry {
     pub event_data: serde_json::Map<String, serde_json::Value>,
     /// Which component says so.
     pub actor: Label,
+    /// For whom it was done. Entries of before this was written have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf: Option<OnBehalf>,
     /// S3's hash over parent, time, type and particulars.
     pub hash: Sha256Hex,
     /// The digest before; 64 zeros at the start.
     pub parent_digest: Sha256Hex,
     /// Our digest over the whole entry.
     pub digest: Sha256Hex,
+}
+
+/// For whom something was done, and with what they held then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnBehalf {
+    /// The user whose chain it is.
+    pub user: UserId,
+    /// The id of the key that they came with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Label>,
+    /// The version of their grants: a digest over everything they held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Sha256Hex>,
+}
+
+impl OnBehalf {
+    /// This user, by no key that is known.
+    #[must_use]
+    pub fn of(user: UserId) -> Self {
+        Self { user, key: None, grants: None }
+    }
 }
 
 impl Check for AuditEntry {
@@ -103,6 +128,12 @@ events! {
     RetentionApplied = "retention_applied",
     /// A signing key came into use.
     KeyRotated = "key_rotated",
+    /// Users, roles, grants or keys changed.
+    AccessChanged = "access_changed",
+    /// A person signed in.
+    SignedIn = "signed_in",
+    /// A sign-in was refused.
+    SignInRefused = "sign_in_refused",
 }
 
 impl fmt::Display for EventType {

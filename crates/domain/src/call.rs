@@ -3,7 +3,7 @@
 use crate::valid::{require, require_span};
 use crate::{
     Attempt, CallId, Check, DomainName, ExecutionId, InvocationId, JsonObject, NodeName, ObservationId,
-    Problem, Seconds, ServerName, States, Timestamp, ToolId, ToolName, UserId,
+    Problem, Seconds, ServerName, States, TaskId, Timestamp, ToolId, ToolName, UserId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,15 @@ pub struct ToolCall {
     /// Which attempt it is.
     #[serde(default)]
     pub attempt_number: Attempt,
+}
+
+/// One place at which a task waits for a person: a call, a node, a checkpoint. It is decided once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// The task that waits.
+    pub task: TaskId,
+    /// Which of its gates: the number of the effect that asked, or the place in a list of calls.
+    pub number: u64,
 }
 
 /// The life of a call.

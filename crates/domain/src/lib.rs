@@ -39,8 +39,8 @@ pub use analysis::{
     AnalysisRequest, Constraints, DataSource, Deliverable, RequestPolicy, RequestStatus, SourceKind,
 };
 pub use answer::{AgentResponse, AnalysisResponse, Certainty, ResponseMetrics, ResponseStatus, Summary};
-pub use audit::{AuditEntry, EventType};
-pub use call::{CallStatus, ErrorCategory, Observation, Outcome, ToolCall, ToolInvocation};
+pub use audit::{AuditEntry, EventType, OnBehalf};
+pub use call::{CallStatus, ErrorCategory, Gate, Observation, Outcome, ToolCall, ToolInvocation};
 pub use conversation::{Activity, Conversation, ConversationEntity, ConversationStatus, Message, Role};
 pub use error::{Coded, ErrorClass, Invalid, Problem};
 pub use execution::{

@@ -90,6 +90,8 @@ texts! {
     CategoryName: 1..=100, "^[a-z][a-z0-9_]*$", snake_case;
     /// A tool's name. Wider than S4's pattern because MCP servers choose their own (`get-sum`, `sql.run`).
     ToolName: 1..=255, "^[A-Za-z0-9_][A-Za-z0-9_./-]*$", tool_name;
+    /// A tool's name, or the beginning of several: `banking.*`, `crm.list_*`.
+    ToolPattern: 1..=255, "^[A-Za-z0-9_][A-Za-z0-9_./-]*\\*?$", tool_pattern;
     /// The name of an MCP server in the configuration.
     ServerName: 1..=100, "^[A-Za-z0-9_][A-Za-z0-9_.-]*$", server_name;
     /// `1.4.0`.
@@ -124,6 +126,24 @@ fn snake_case(text: &str) -> bool {
 fn tool_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c))
+}
+
+fn tool_pattern(text: &str) -> bool {
+    tool_name(text.strip_suffix('*').unwrap_or(text))
+}
+
+impl ToolPattern {
+    /// How all the names begin that it stands for; nothing when it is one name.
+    #[must_use]
+    pub fn prefix(&self) -> Option<&str> {
+        self.strip_suffix('*')
+    }
+
+    /// Whether a tool is one of those that it stands for.
+    #[must_use]
+    pub fn matches(&self, tool: &ToolName) -> bool {
+        self.prefix().map_or(tool.as_str() == self.as_str(), |prefix| tool.starts_with(prefix))
+    }
 }
 
 fn server_name(text: &str) -> bool {

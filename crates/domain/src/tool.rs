@@ -3,7 +3,7 @@
 use crate::valid::require;
 use crate::{
     CategoryName, Check, Description, DomainName, Environment, JsonObject, Label, Problem, SemanticVersion,
-    ServerName, Timestamp, ToolId, ToolName, ToolTimeout,
+    ServerName, Timestamp, ToolId, ToolName, ToolPattern, ToolTimeout,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -391,9 +391,9 @@ pub struct Domain {
     /// The kinds of questions it can answer.
     #[serde(default)]
     pub capabilities: Vec<Label>,
-    /// The tools that answer them.
+    /// The tools that answer them. `banking.*` stands for every tool of the server `banking`.
     #[serde(default)]
-    pub mcp_tools: Vec<ToolName>,
+    pub mcp_tools: Vec<ToolPattern>,
     /// Data that is asked directly: files or connection strings.
     #[serde(default)]
     pub data_sources: Vec<Label>,

@@ -1,14 +1,11 @@
-//! A sentence as a vector of length 1, without a model server: the network that comes with the crate `pocket-encoder`, worked out by our own
-//! arithmetic.
+//! Sentence embeddings without a model server: a small BERT network whose weights are in `assets/`.
 //!
-//! The crate's own way, through candle, lays out the weights anew for each text and unpacks all words when it loads. Here the weights
-//! are laid out once and words are unpacked when somebody says them (ADR 14). The vectors are the same to five digits; a test compares them.
+//! Weights are unpacked once when the encoder loads, word vectors when a word occurs (ADR 14). There is no build script and
+//! no fallback: the same program runs everywhere. A test compares tokens and vectors with a NumPy reference.
 
-#[cfg(own_arithmetic)]
 mod network;
-#[cfg(own_arithmetic)]
 mod product;
-#[cfg(own_arithmetic)]
+mod tokenizer;
 mod weights;
 
 /// Numbers in a vector.
@@ -39,15 +36,12 @@ impl Error {
 /// Which network it is: vectors of another one must not be compared with these.
 #[must_use]
 pub fn identity() -> String {
-    format!("{:?}", pocket_encoder::model_info())
+    "paraphrase-MiniLM-L3-v2 q4-g32 dabb40d5d98a2237".to_owned()
 }
 
 /// The network, ready to work.
 pub struct Encoder {
-    #[cfg(own_arithmetic)]
-    inner: network::Network,
-    #[cfg(not(own_arithmetic))]
-    inner: pocket_encoder::Encoder,
+    network: network::Network,
 }
 
 impl std::fmt::Debug for Encoder {
@@ -62,11 +56,7 @@ impl Encoder {
     /// # Errors
     /// When they are not what is expected.
     pub fn load() -> Result<Self, Error> {
-        #[cfg(own_arithmetic)]
-        let inner = network::Network::load()?;
-        #[cfg(not(own_arithmetic))]
-        let inner = pocket_encoder::Encoder::new().map_err(Error::bundled)?;
-        Ok(Self { inner })
+        network::Network::load().map(|network| Self { network })
     }
 
     /// The vector of a text.
@@ -80,38 +70,42 @@ impl Encoder {
         if text.len() > LONGEST {
             return Err(Error::TooLong);
         }
-        #[cfg(own_arithmetic)]
-        return self.inner.embed(text);
-        #[cfg(not(own_arithmetic))]
-        return self.inner.embed(&[text]).map_err(Error::bundled)?.pop().ok_or(Error::Empty);
+        self.network.embed(text)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sha2::{Digest, Sha256};
+
+    #[derive(serde::Deserialize)]
+    struct Reference {
+        text: String,
+        ids: Vec<u32>,
+        vector: Vec<f32>,
+    }
 
     #[test]
-    fn vectors_are_those_of_the_crate() {
-        let (ours, theirs) = (Encoder::load().unwrap(), pocket_encoder::Encoder::new().unwrap());
-        let long = "word after word ".repeat(200);
-        let texts = [
-            "a",
-            "Send a document",
-            "Which vehicles are due for service before the end of the month, and who drives them?",
-            "The cat chased the dog. The dog chased the cat.",
-            "日本語 中文 مرحبا café 🦀 \u{0} \u{7}",
-            "\"quoted\" 12.5% of $3,400 (net) – see https://example.com/a?b=c",
-            &long,
-        ];
-        for text in texts {
-            let (ours, theirs) = (ours.embed(text).unwrap(), theirs.embed(&[text]).unwrap().remove(0));
+    fn tokens_and_vectors_match_the_reference() {
+        let rows: Vec<Reference> = serde_json::from_str(include_str!("../tests/it/reference.json")).unwrap();
+        let encoder = Encoder::load().unwrap();
+        let tokenizer = tokenizer::Tokenizer::new(include_str!("../assets/vocabulary.txt"));
+        for Reference { text, ids, vector } in &rows {
+            assert_eq!(&tokenizer.encode(text, 128), ids, "{text:.60}");
+            let ours = encoder.embed(text).unwrap();
             assert_eq!(ours.len(), WIDTH);
-            let apart = ours.iter().zip(&theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let apart = ours.iter().zip(vector).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(apart < 2e-5, "{apart} apart: {text:.40}");
-            let length: f32 = ours.iter().map(|x| x * x).sum();
-            assert!((length - 1.0).abs() < 1e-5);
         }
+    }
+
+    #[test]
+    fn the_weights_are_those_of_the_read_me() {
+        let digest = Sha256::digest(include_bytes!("../assets/model.safetensors"));
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(include_str!("../assets/README.md").contains(&digest));
+        assert!(digest.starts_with(identity().rsplit(' ').next().unwrap()));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The network: words and their places, three layers in which tokens look at each other, and the middle of what comes out.
 
 use crate::product::{Linear, add_times, exp, gelu};
+use crate::tokenizer::Tokenizer;
 use crate::weights::{File, Stored};
 use crate::{Error, WIDTH};
 use pulp::{Arch, Simd, WithSimd};
-use tokenizers::{Tokenizer, TruncationParams};
 
 const WORDS: usize = 30_522;
 const PLACES: usize = 512;
@@ -49,7 +49,7 @@ struct Norm {
 
 impl Network {
     pub(crate) fn load() -> Result<Self, Error> {
-        let file = File::open(include_bytes!(concat!(env!("ENCODER_ASSETS"), "/model.safetensors")))?;
+        let file = File::open(include_bytes!("../assets/model.safetensors"))?;
         let words = file.stored("embeddings.word_embeddings.weight", WORDS, WIDTH)?;
         let kind = file.stored("embeddings.token_type_embeddings.weight", KINDS, WIDTH)?.row(0);
         let places = file.stored("embeddings.position_embeddings.weight", PLACES, WIDTH)?;
@@ -60,9 +60,13 @@ impl Network {
             }
             Some(row)
         });
+        let tokenizer = Tokenizer::new(include_str!("../assets/vocabulary.txt"));
+        if tokenizer.len() != WORDS {
+            return Err(Error::Bundled(format!("the vocabulary has {} pieces", tokenizer.len())));
+        }
         Ok(Self {
             arch: Arch::new(),
-            tokenizer: tokenizer()?,
+            tokenizer,
             words,
             places: places.collect(),
             norm: Norm::load(&file, "embeddings.LayerNorm")?,
@@ -71,10 +75,10 @@ impl Network {
     }
 
     pub(crate) fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
-        let tokens = self.tokenizer.encode_fast(text, true).map_err(Error::bundled)?;
-        let mut rows = Vec::with_capacity(tokens.get_ids().len() * WIDTH);
-        for (id, place) in tokens.get_ids().iter().zip(&self.places) {
-            let word = usize::try_from(*id).ok().and_then(|id| self.words.row(id));
+        let ids = self.tokenizer.encode(text, TOKENS);
+        let mut rows = Vec::with_capacity(ids.len() * WIDTH);
+        for (id, place) in ids.into_iter().zip(&self.places) {
+            let word = usize::try_from(id).ok().and_then(|id| self.words.row(id));
             let word = word.ok_or_else(|| Error::Bundled(format!("there is no word {id}")))?;
             rows.extend(word.iter().zip(place).map(|(word, place)| word + place));
         }
@@ -92,15 +96,6 @@ impl Network {
         }
         Ok(middle.into_iter().map(|value| (value / length) as f32).collect())
     }
-}
-
-fn tokenizer() -> Result<Tokenizer, Error> {
-    let bytes = include_bytes!(concat!(env!("ENCODER_ASSETS"), "/tokenizer.json"));
-    let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(Error::bundled)?;
-    tokenizer.with_padding(None);
-    let truncation = TruncationParams { max_length: TOKENS, ..TruncationParams::default() };
-    tokenizer.with_truncation(Some(truncation)).map_err(Error::bundled)?;
-    Ok(tokenizer)
 }
 
 impl Norm {

@@ -40,6 +40,8 @@ pub struct Approval {
     pub digest: Sha256Hex,
     /// Who agreed.
     pub by: String,
+    /// The question that they answered: the call uses it up.
+    pub gate: EffectId,
 }
 
 /// What a person is asked about.

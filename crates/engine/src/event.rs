@@ -3,7 +3,7 @@
 use crate::EffectId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steward_domain::{HumanAction, Idempotency, JsonObject, Sha256Hex, TaskId, Timestamp};
+use steward_domain::{HumanAction, Idempotency, JsonObject, Sha256Hex, TaskId, Timestamp, ToolName};
 
 /// Something that happened to a task. Every event carries its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,8 @@ pub enum Event {
     },
     /// Somebody wants it to stop.
     CancelRequested { by: String, at: Timestamp },
+    /// The person for whom the task runs may not use what it needs any more: it fails with this reason.
+    Refused { reason: String, at: Timestamp },
     /// The process that carried out the effects is gone, and another takes over.
     Recovered {
         /// Effects that had begun and have no receipt. What is pending and not named here had not begun.
@@ -87,6 +89,7 @@ impl Event {
             | Self::HumanDecided { at, .. }
             | Self::SubEnded { at, .. }
             | Self::CancelRequested { at, .. }
+            | Self::Refused { at, .. }
             | Self::Recovered { at, .. } => *at,
         }
     }
@@ -101,7 +104,10 @@ impl Event {
             | Self::SubEnded { effect, .. } => Some(*effect),
             Self::TimerFired { timer, .. } => Some(*timer),
             Self::HumanDecided { request, .. } => Some(*request),
-            Self::Started { .. } | Self::CancelRequested { .. } | Self::Recovered { .. } => None,
+            Self::Started { .. }
+            | Self::CancelRequested { .. }
+            | Self::Refused { .. }
+            | Self::Recovered { .. } => None,
         }
     }
 }
@@ -191,5 +197,11 @@ pub enum ToolOutcome {
     /// Policy refused it; nothing was sent.
     Denied { message: String },
     /// Policy wants a person's word over exactly this digest; nothing was sent.
-    ApprovalNeeded { digest: Sha256Hex, reason: String },
+    ApprovalNeeded {
+        digest: Sha256Hex,
+        reason: String,
+        /// The tool as it was resolved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<ToolName>,
+    },
 }

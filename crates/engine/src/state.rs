@@ -5,7 +5,7 @@ use crate::{Approval, AskedCall, EffectId, Failure, Program, Provenance};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use steward_domain::{CallId, JsonObject, Role, Sha256Hex, TaskId, Timestamp};
+use steward_domain::{CallId, JsonObject, Role, Sha256Hex, TaskId, Timestamp, ToolName};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +207,9 @@ pub(crate) struct Call {
     pub(crate) arguments: JsonObject,
     pub(crate) provenance: BTreeMap<String, Provenance>,
     pub(crate) approval: Option<Approval>,
+    /// The tool that policy resolved and asks about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) resolved: Option<ToolName>,
     pub(crate) attempt: u32,
     /// The tool that was asked for first.
     pub(crate) primary: Place,

@@ -139,6 +139,7 @@ fn record(event: &Event, issued: Option<&Issued>) -> StepRecord {
         Event::CancelRequested { by, .. } => {
             step("cancel", format!("{by} wants it to stop"), at, StepLevel::Warning, who)
         }
+        Event::Refused { reason, .. } => step("refused", reason.clone(), at, StepLevel::Error, who),
         Event::Recovered { in_flight, .. } => {
             let message = format!("another process took over; {} effects had no receipt", in_flight.len());
             step("recovered", message, at, StepLevel::Warning, who)

@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::redact::Redactor;
 use serde_json::{Map, Value};
 use std::fmt::Write;
-use steward_domain::{AuditEntry, ChainId, EntryId, EventType, Label, Sequence, Timestamp};
+use steward_domain::{AuditEntry, ChainId, EntryId, EventType, Label, OnBehalf, Sequence, Timestamp};
 
 /// Separates our digest from every other use of SHA-256.
 const DOMAIN: &[u8] = b"steward.journal.entry.v1\0";
@@ -47,12 +47,14 @@ pub struct Draft {
     pub actor: Label,
     /// Particulars that are personal: they enter by salted hash, under this name in `event_data`.
     pub personal: Map<String, Value>,
+    /// For whom it was done; the commit fills in its owner where nothing is said.
+    pub on_behalf: Option<OnBehalf>,
 }
 
 impl Draft {
     /// A draft with nothing personal in it.
     pub fn new(event_type: EventType, actor: Label, event_data: Map<String, Value>) -> Self {
-        Self { event_type, event_data, actor, personal: Map::new() }
+        Self { event_type, event_data, actor, personal: Map::new(), on_behalf: None }
     }
 }
 
@@ -73,6 +75,8 @@ pub struct Sealed {
     pub event_data: String,
     /// Which component says so.
     pub actor: String,
+    /// For whom it was done, as canonical text. The digest covers it, S3's hash does not.
+    pub on_behalf: Option<String>,
     /// The hash before.
     pub parent_hash: Hash,
     /// S3's hash.
@@ -91,6 +95,7 @@ pub struct Prepared {
     entry_id: EntryId,
     event_type: EventType,
     actor: String,
+    on_behalf: Option<String>,
     event_data: String,
     canonical: String,
     payloads: Vec<Payload>,
@@ -104,7 +109,7 @@ pub fn prepare(
     redactor: &Redactor,
     random: &dyn Random,
 ) -> Result<Prepared> {
-    let Draft { event_type, event_data, actor, personal } = draft;
+    let Draft { event_type, event_data, actor, personal, on_behalf } = draft;
     let deep = |map: &Map<String, Value>| map.values().any(|value| deeper_than(value, MAX_DEPTH));
     if deep(&event_data) || deep(&personal) {
         return Err(Error::TooDeep { limit: MAX_DEPTH });
@@ -129,12 +134,14 @@ pub fn prepare(
     jcs(&data, &mut canonical);
     let entry_id = EntryId(random.uuid_v7(now)?);
     let actor = actor.as_str().to_owned();
-    Ok(Prepared { chain, entry_id, event_type, actor, event_data: text, canonical, payloads })
+    let on_behalf = on_behalf.map(|on_behalf| written(&on_behalf)).transpose()?;
+    Ok(Prepared { chain, entry_id, event_type, actor, on_behalf, event_data: text, canonical, payloads })
 }
 
 /// Seals what was prepared onto the end of its chain. The tip moves on.
 pub fn seal(tip: &mut ChainTip, prepared: Prepared, now: Timestamp) -> Result<(Sealed, Vec<Payload>)> {
-    let Prepared { chain, entry_id, event_type, actor, event_data, canonical, payloads } = prepared;
+    let Prepared { chain, entry_id, event_type, actor, on_behalf, event_data, canonical, payloads } =
+        prepared;
     let mut sealed = Sealed {
         entry_id,
         chain: tip.chain,
@@ -143,6 +150,7 @@ pub fn seal(tip: &mut ChainTip, prepared: Prepared, now: Timestamp) -> Result<(S
         event_type,
         event_data,
         actor,
+        on_behalf,
         parent_hash: tip.hash,
         hash: Hash::ZERO,
         parent_digest: tip.digest,
@@ -156,6 +164,15 @@ pub fn seal(tip: &mut ChainTip, prepared: Prepared, now: Timestamp) -> Result<(S
     sealed.digest = sealed.compute_digest(&timestamp, canonical.as_bytes());
     *tip = sealed.after();
     Ok((sealed, payloads))
+}
+
+/// For whom, as the canonical text that is kept.
+fn written(on_behalf: &OnBehalf) -> Result<String> {
+    let value = serde_json::to_value(on_behalf)
+        .map_err(|error| Error::NotAnEntry { line: 0, what: error.to_string() })?;
+    let mut text = String::with_capacity(96);
+    python(&value, &mut text);
+    Ok(text)
 }
 
 /// S3: `SHA256(parent_hash + timestamp + event_type + event_data)`.
@@ -180,6 +197,8 @@ pub(crate) struct DigestParts<'a> {
     pub(crate) event_data: &'a [u8],
     pub(crate) event_type: &'a [u8],
     pub(crate) hash: &'a [u8],
+    /// For whom, as JCS writes it; empty where the entry does not say.
+    pub(crate) on_behalf: &'a [u8],
     pub(crate) parent_digest: &'a [u8],
     pub(crate) parent_hash: &'a [u8],
     pub(crate) request_id: &'a [u8],
@@ -192,13 +211,19 @@ impl DigestParts<'_> {
     pub(crate) fn digest(&self, scratch: &mut Vec<u8>) -> Hash {
         scratch.clear();
         scratch.extend_from_slice(DOMAIN);
+        // An object needs no closing quote; entries that do not say for whom have no such member.
+        let (on_behalf, parent_digest): (&[u8], &[u8]) = match self.on_behalf {
+            [] => (b"", b"\",\"parent_digest\":\""),
+            _ => (b"\",\"on_behalf\":", b",\"parent_digest\":\""),
+        };
         for (before, value) in [
             (&b"{\"actor\":"[..], self.actor),
             (b",\"entry_id\":\"", self.entry_id),
             (b"\",\"event_data\":", self.event_data),
             (b",\"event_type\":\"", self.event_type),
             (b"\",\"hash\":\"", self.hash),
-            (b"\",\"parent_digest\":\"", self.parent_digest),
+            (on_behalf, self.on_behalf),
+            (parent_digest, self.parent_digest),
             (b"\",\"parent_hash\":\"", self.parent_hash),
             (b"\",\"request_id\":\"", self.request_id),
             (b"\",\"sequence_number\":", self.sequence_number),
@@ -228,12 +253,17 @@ impl Sealed {
         jcs_string(&self.actor, &mut actor);
         let (entry_id, request_id) = (self.entry_id.to_string(), self.chain.to_string());
         let sequence_number = self.sequence.to_string();
+        let mut on_behalf = Vec::new();
+        if let Some(text) = &self.on_behalf {
+            let _what_cannot_be_read_fits_no_digest = python_to_jcs(text.as_bytes(), &mut on_behalf);
+        }
         let parts = DigestParts {
             actor: actor.as_bytes(),
             entry_id: entry_id.as_bytes(),
             event_data: canonical_data,
             event_type: self.event_type.name().as_bytes(),
             hash: &self.hash.hex(),
+            on_behalf: &on_behalf,
             parent_digest: &self.parent_digest.hex(),
             parent_hash: &self.parent_hash.hex(),
             request_id: request_id.as_bytes(),
@@ -282,6 +312,10 @@ impl Sealed {
         if self.compute_hash(&timestamp) != self.hash {
             return Err(self.wrong("its content does not fit its hash"));
         }
+        let told = self.on_behalf().map_err(|what| self.wrong(&what))?;
+        if told.as_ref().map(written).transpose()? != self.on_behalf {
+            return Err(self.wrong("does not say for whom it was written in the words that are written"));
+        }
         if !self.digest_fits(&timestamp)? {
             return Err(self.wrong("its content does not fit its digest"));
         }
@@ -304,6 +338,9 @@ impl Sealed {
             self.event_data,
         );
         python_string(&self.actor, &mut line);
+        if let Some(on_behalf) = &self.on_behalf {
+            let _infallible = write!(line, ", \"on_behalf\": {on_behalf}");
+        }
         let _infallible = write!(
             line,
             ", \"hash\": \"{}\", \"parent_digest\": \"{}\", \"digest\": \"{}\"}}",
@@ -326,11 +363,23 @@ impl Sealed {
             event_type: entry.event_type,
             event_data,
             actor: entry.actor.as_str().to_owned(),
+            on_behalf: entry
+                .on_behalf
+                .as_ref()
+                .map(written)
+                .transpose()
+                .map_err(|error| error.to_string())?,
             parent_hash: hash(&entry.parent_hash)?,
             hash: hash(&entry.hash)?,
             parent_digest: hash(&entry.parent_digest)?,
             digest: hash(&entry.digest)?,
         })
+    }
+
+    /// For whom it was done.
+    pub fn on_behalf(&self) -> std::result::Result<Option<OnBehalf>, String> {
+        let read = |text: &String| serde_json::from_str(text).map_err(|error| error.to_string());
+        self.on_behalf.as_ref().map(read).transpose()
     }
 
     /// The entry as the domain knows it.
@@ -344,6 +393,7 @@ impl Sealed {
             event_type: self.event_type,
             event_data: serde_json::from_str(&self.event_data).map_err(|e| e.to_string())?,
             actor: Label::new(self.actor.clone()).map_err(|p| p.to_string())?,
+            on_behalf: self.on_behalf()?,
             hash: self.hash.to_domain(),
             parent_digest: self.parent_digest.to_domain(),
             digest: self.digest.to_domain(),

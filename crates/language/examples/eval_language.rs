@@ -275,6 +275,7 @@ fn skills(questions: &[Question]) {
     let recent: Vec<Recent> = (0..20)
         .map(|at| Recent {
             place: None,
+            domain: None,
             entity_type: "task".into(),
             id: format!("t-{at}"),
             name: Some(format!("task {at}")),

@@ -22,8 +22,10 @@ impl Column {
 /// A table of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Its name: `sales`, or `public.sales`.
+    /// Its name in the catalogue, which grants use: `sales`, or `hr.people`.
     pub name: String,
+    /// Where it stands in its database, from the outermost part: `["hr", "people"]`. Empty means the name alone.
+    pub path: Vec<String>,
     /// Its columns.
     pub columns: Vec<Column>,
 }
@@ -35,16 +37,10 @@ pub struct Schema {
     pub tables: Vec<Table>,
 }
 
-impl Schema {
-    /// The table of this name, given with or without the parts before the last. Names are compared without regard to
-    /// case; a short name that fits two tables fits none.
-    pub(crate) fn table(&self, name: &str) -> Option<&Table> {
-        let exact = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
-        let last = |table: &&Table| {
-            table.name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case(name))
-        };
-        let mut short = self.tables.iter().filter(last);
-        exact.or_else(|| short.next().filter(|_| short.next().is_none()))
+impl Table {
+    /// Where it stands, down to its name.
+    pub(crate) fn full_path(&self) -> Vec<String> {
+        if self.path.is_empty() { vec![self.name.clone()] } else { self.path.clone() }
     }
 }
 
@@ -73,6 +69,19 @@ impl Access {
     /// Whether this column may be read: granted, listed, and not of a blocked kind.
     pub fn allows(&self, table: &Table, column: &Column) -> bool {
         self.sees_table(table) && self.verdict(table, column) == Verdict::Allowed
+    }
+
+    /// The rule that blocks a column which is granted otherwise.
+    pub fn blocking_rule(&self, table: &Table, column: &Column) -> Option<String> {
+        match self.verdict(table, column) {
+            Verdict::Blocked(pattern) if self.sees_table(table) => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// Whether this column is granted and listed; it may still be of a blocked kind.
+    pub fn grants(&self, table: &Table, column: &Column) -> bool {
+        self.sees_table(table) && self.verdict(table, column) != Verdict::Hidden
     }
 
     pub(crate) fn sees_table(&self, table: &Table) -> bool {

@@ -3,15 +3,16 @@
 //! Invariants
 //! - [`AdmittedCall`] can be made by [`Proposal::decide`] only, and every tool takes nothing else.
 //! - An approval counts for one digest: the tool in its version with exactly these arguments. Another argument is another
-//!   digest.
+//!   digest, and so is a definition that was accepted anew.
 //! - A caller without the grant learns nothing: the refusal of a tool that is switched off and of one that is not granted
 //!   read the same to whoever is no administrator.
 
+use crate::effect::{Effect, effect_of};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{
-    ApprovalMode, CallId, Idempotency, JsonObject, Label, SemanticVersion, ServerName, Sha256Hex, ToolName,
-    UserId,
+    ApprovalMode, CallId, Gate, Idempotency, JsonObject, Label, OnBehalf, SemanticVersion, ServerName,
+    Sha256Hex, ToolDefinition, ToolName, UserId,
 };
 
 /// Where a value came from. What a tool gave back is untrusted, whatever it says of itself.
@@ -54,6 +55,8 @@ pub struct Caller {
     pub tables: BTreeMap<String, BTreeSet<String>>,
     /// Whether refusals may say what exists.
     pub administrator: bool,
+    /// The id of the key that they came with.
+    pub key: Option<Label>,
 }
 
 impl Caller {
@@ -67,7 +70,39 @@ impl Caller {
             domains: None,
             tables: BTreeMap::new(),
             administrator: true,
+            key: None,
         }
+    }
+
+    /// The version of what they hold: a digest over all of it, the same wherever the same is held.
+    #[must_use]
+    pub fn grants_version(&self) -> Sha256Hex {
+        let mut hasher = Sha256::new();
+        let mut part = |text: &str| {
+            hasher.update((text.len() as u64).to_be_bytes());
+            hasher.update(text.as_bytes());
+        };
+        let held: Option<BTreeSet<String>> =
+            self.permissions.as_ref().map(|held| held.iter().map(ToString::to_string).collect());
+        for (name, names) in [("permissions", &held), ("tools", &self.tools), ("domains", &self.domains)] {
+            part(name);
+            match names {
+                None => part("everything"),
+                Some(names) => names.iter().for_each(|name| part(&format!("={name}"))),
+            }
+        }
+        for (table, columns) in &self.tables {
+            part(&format!("table={table}"));
+            columns.iter().for_each(|column| part(&format!("column={column}")));
+        }
+        part(if self.administrator { "administrator" } else { "" });
+        hex(hasher)
+    }
+
+    /// For whom something is done, in the journal's words.
+    #[must_use]
+    pub fn on_behalf(&self) -> OnBehalf {
+        OnBehalf { user: self.user.clone(), key: self.key.clone(), grants: Some(self.grants_version()) }
     }
 
     /// Whether the caller may know of a tool with these needs at all.
@@ -122,6 +157,9 @@ pub struct Approval {
     pub digest: Sha256Hex,
     /// Who agreed.
     pub by: Label,
+    /// The gate that was decided; the call that it releases uses it up. Nothing when the person was asked while the call
+    /// was being made.
+    pub gate: Option<Gate>,
 }
 
 /// A call that somebody wants made.
@@ -135,6 +173,10 @@ pub struct Proposal {
     pub version: SemanticVersion,
     /// On which server; nothing for what is built in.
     pub server: Option<ServerName>,
+    /// The fingerprint of the definition that was accepted: what the tool says of itself and takes.
+    pub accepted: Sha256Hex,
+    /// What it does to the world.
+    pub effect: Effect,
     /// With what.
     pub arguments: JsonObject,
     /// Where each argument came from; what is not named came from `default_provenance`.
@@ -179,7 +221,7 @@ pub struct AdmittedCall {
     tool: ToolName,
     server: Option<ServerName>,
     arguments: JsonObject,
-    caller: Caller,
+    caller: Box<Caller>,
     digest: Sha256Hex,
 }
 
@@ -217,20 +259,36 @@ impl AdmittedCall {
 }
 
 impl Proposal {
-    /// The digest that an approval is bound to: tool, version, server, arguments.
+    /// A call of this tool as it was accepted, with arguments that the person wrote, not approved.
+    #[must_use]
+    pub fn new(call: CallId, definition: &ToolDefinition, arguments: JsonObject) -> Self {
+        Self {
+            call,
+            tool: definition.tool_name.clone(),
+            version: definition.tool_version.clone(),
+            server: definition.server.clone(),
+            accepted: fingerprint(definition),
+            effect: effect_of(definition, &arguments),
+            arguments,
+            provenance: BTreeMap::new(),
+            default_provenance: Provenance::User,
+            approval: None,
+        }
+    }
+
+    /// The digest that an approval is bound to: tool, version, server, accepted definition, arguments.
     #[must_use]
     pub fn digest(&self) -> Sha256Hex {
         let mut hasher = Sha256::new();
         let server = self.server.as_ref().map_or("", |server| server.as_str());
-        for part in [self.tool.as_str(), self.version.as_str(), server] {
+        for part in [self.tool.as_str(), self.version.as_str(), server, self.accepted.as_str()] {
             hasher.update((part.len() as u64).to_be_bytes());
             hasher.update(part.as_bytes());
         }
         let mut text = String::new();
         write_sorted(&serde_json::Value::Object(self.arguments.clone()), &mut text);
         hasher.update(text.as_bytes());
-        let hex: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        hex.parse().unwrap_or_else(|_| zero_digest())
+        hex(hasher)
     }
 
     /// Where this argument came from.
@@ -257,7 +315,8 @@ impl Proposal {
             }
         }
         let Self { call, tool, server, arguments, .. } = self;
-        Decision::Allow(AdmittedCall { call, tool, server, arguments, caller: caller.clone(), digest })
+        let caller = Box::new(caller.clone());
+        Decision::Allow(AdmittedCall { call, tool, server, arguments, caller, digest })
     }
 
     fn refusal(&self, caller: &Caller, rules: &Rules) -> Option<Refusal> {
@@ -281,12 +340,17 @@ impl Proposal {
         Some(Refusal { rule, told, detail })
     }
 
-    /// Why a person is asked, if one is.
+    /// Why a person is asked, if one is: by what the call does, then by the tool's mode. Who wrote the arguments counts only
+    /// for what changes something; what destroys always asks, and a read does not.
     fn question(&self, rules: &Rules) -> Option<String> {
-        match rules.approval {
-            ApprovalMode::Never => None,
-            ApprovalMode::Always => Some(format!("every call of {} is approved by a person", self.tool)),
-            ApprovalMode::WhenUntrusted => {
+        match (rules.approval, self.effect) {
+            (ApprovalMode::Never, _) => None,
+            (ApprovalMode::Always, _) => Some(format!("every call of {} is approved by a person", self.tool)),
+            (ApprovalMode::WhenUntrusted, Effect::Read) => None,
+            (ApprovalMode::WhenUntrusted, Effect::Destroy) => {
+                Some(format!("{} takes something away or overwrites it", self.tool))
+            }
+            (ApprovalMode::WhenUntrusted, Effect::Change) => {
                 let untrusted = |name: &&String| self.origin_of(name) == Provenance::Untrusted;
                 let names: Vec<&str> = self.arguments.keys().filter(untrusted).map(String::as_str).collect();
                 (!names.is_empty()).then(|| {
@@ -295,6 +359,24 @@ impl Proposal {
             }
         }
     }
+}
+
+/// What a tool says of itself and takes. A server that changes any of it changes every digest.
+fn fingerprint(definition: &ToolDefinition) -> Sha256Hex {
+    let mut text = String::new();
+    for part in [&definition.parameter_schema, &definition.return_schema, &definition.metadata] {
+        write_sorted(&serde_json::Value::Object(part.clone()), &mut text);
+    }
+    let mut hasher = Sha256::new();
+    hasher.update((text.len() as u64).to_be_bytes());
+    hasher.update(text.as_bytes());
+    hasher.update(definition.description.as_bytes());
+    hex(hasher)
+}
+
+fn hex(hasher: Sha256) -> Sha256Hex {
+    let hex: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    hex.parse().unwrap_or_else(|_| zero_digest())
 }
 
 /// Writes a value with the keys of every object in order, so that the same arguments give the same text.

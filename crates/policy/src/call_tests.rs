@@ -10,6 +10,8 @@ fn proposal(arguments: serde_json::Value) -> Proposal {
         tool: "crm.delete".parse().unwrap(),
         version: "1.0.0".parse().unwrap(),
         server: Some("crm".parse().unwrap()),
+        accepted: "a".repeat(64).parse().unwrap(),
+        effect: Effect::Change,
         arguments,
         provenance: BTreeMap::new(),
         default_provenance: Provenance::User,
@@ -73,12 +75,34 @@ fn an_untrusted_argument_is_asked_about() {
 }
 
 #[test]
+fn a_read_does_not_ask_and_what_destroys_does_whoever_wrote_the_arguments() {
+    let check = |mode, effect, provenance, expected: &str| {
+        let asked = Proposal { effect, default_provenance: provenance, ..proposal(json!({"id": 7})) };
+        let decision = asked.decide(&owner(), &rules(mode));
+        let found = if matches!(decision, Decision::Ask { .. }) { "asks" } else { "allowed" };
+        assert_eq!(found, expected, "{mode:?} {effect:?} {provenance:?}");
+    };
+    use ApprovalMode::{Always, Never, WhenUntrusted};
+    for provenance in [Provenance::Operator, Provenance::User, Provenance::Untrusted] {
+        check(WhenUntrusted, Effect::Read, provenance, "allowed");
+        check(WhenUntrusted, Effect::Destroy, provenance, "asks");
+        // The operator's own word for this tool counts both ways.
+        for effect in [Effect::Read, Effect::Change, Effect::Destroy] {
+            check(Always, effect, provenance, "asks");
+            check(Never, effect, provenance, "allowed");
+        }
+    }
+    check(WhenUntrusted, Effect::Change, Provenance::User, "allowed");
+    check(WhenUntrusted, Effect::Change, Provenance::Untrusted, "asks");
+}
+
+#[test]
 fn an_approval_counts_for_what_was_shown() {
     let rules = rules(ApprovalMode::Always);
     let Decision::Ask { digest, .. } = proposal(json!({"id": 7})).decide(&owner(), &rules) else {
         panic!("asks")
     };
-    let approval = Some(Approval { digest, by: "bob".parse().unwrap() });
+    let approval = Some(Approval { digest, by: "bob".parse().unwrap(), gate: None });
     let same = Proposal { approval: approval.clone(), ..proposal(json!({"id": 7})) };
     assert_eq!(told(&same.decide(&owner(), &rules)), "allow crm.delete");
     let other = Proposal { approval, ..proposal(json!({"id": 8})) };

@@ -34,8 +34,10 @@ pub enum Denied {
     Construct { what: String },
     #[error("the statement has {found} characters, {limit} are allowed")]
     TooLong { found: usize, limit: usize },
-    #[error("the statement is nested deeper than {limit} queries")]
+    #[error("the statement is nested deeper than {limit} levels, or has a longer chain of operators")]
     TooDeep { limit: usize },
+    #[error("{name} could be more than one column here. Put the table's name or alias before it")]
+    Ambiguous { name: String },
 }
 
 impl Coded for Denied {
@@ -52,12 +54,15 @@ impl Coded for Denied {
             Self::Construct { .. } => "SQL009",
             Self::TooLong { .. } => "SQL010",
             Self::TooDeep { .. } => "SQL011",
+            Self::Ambiguous { .. } => "SQL012",
         }
     }
 
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Syntax { .. } | Self::TooLong { .. } | Self::TooDeep { .. } => ErrorClass::User,
+            Self::Syntax { .. } | Self::TooLong { .. } | Self::TooDeep { .. } | Self::Ambiguous { .. } => {
+                ErrorClass::User
+            }
             _ => ErrorClass::Denied,
         }
     }

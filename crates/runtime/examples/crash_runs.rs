@@ -79,13 +79,16 @@ async fn settle(home: &Path, address: &str) -> usize {
     let runner =
         Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned()).expect("a runner");
     let mut settled = 0;
+    let waiting = toolbox.approvals().list(&Scope::System).await.expect("what waits");
     for task in tasks(&*store).await.into_iter().filter(|task| task.status == TaskStatus::Paused) {
+        let shown = waiting.iter().find(|one| one.task == task.id).expect("a question");
         let decided = Decided {
             action: HumanAction::Reject,
             message: "nobody knows".into(),
             updates: JsonObject::new(),
             by: Label::new("harness").expect("a name"),
             from: "crash".into(),
+            shown: shown.shown().expect("a digest").digest,
         };
         let ran = runner
             .decide(&Scope::User(task.user_id.clone()), task.id, decided, None)

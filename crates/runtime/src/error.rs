@@ -24,6 +24,14 @@ pub enum Error {
         "no call waits under {0}: it was decided already, its time ran out, or there is none. `steward approvals list` shows what waits"
     )]
     NotWaiting(String),
+    #[error("what waits under {0} is not what was shown: look at it again with `steward approvals list`")]
+    OtherCall(String),
+    #[error("the decision cannot be taken: {0}")]
+    Decision(String),
+    #[error(
+        "{user} may not use this Steward: {reason}. Their task is not carried on; reject what waits, or let them in again"
+    )]
+    NotAdmitted { user: String, reason: String },
     #[error("{}:{line}: {problem}", file.display())]
     Definition { file: std::path::PathBuf, line: u64, problem: String },
     #[error("{0}")]
@@ -62,6 +70,8 @@ pub enum Error {
     TooMany { count: usize, most: usize },
     #[error("it was called off. What had been done by then is in the task's trace")]
     CalledOff,
+    #[error("the question of this option is no longer open. Say in words what you want")]
+    QuestionClosed,
 }
 
 impl From<Problem> for Error {
@@ -79,6 +89,9 @@ impl Coded for Error {
             Self::Tools(error) => error.code(),
             Self::Configuration(_) => "TOL001",
             Self::NotWaiting(_) => "RUN004",
+            Self::OtherCall(_) => "RUN017",
+            Self::Decision(_) => "RUN018",
+            Self::NotAdmitted { .. } => "RUN019",
             Self::Definition { .. } => "RUN005",
             Self::Program(_) => "ENG001",
             Self::NoDefinition { .. } => "RUN006",
@@ -96,6 +109,7 @@ impl Coded for Error {
             Self::TooLong { .. } => "RUN014",
             Self::TooMany { .. } => "RUN015",
             Self::CalledOff => "RUN016",
+            Self::QuestionClosed => "RUN030",
         }
     }
 
@@ -106,6 +120,7 @@ impl Coded for Error {
             Self::Analysis(error) => error.class(),
             Self::Tools(error) => error.class(),
             Self::Invalid(error) => error.class(),
+            Self::NotAdmitted { .. } => ErrorClass::Denied,
             Self::Stored(_) | Self::Stuck(_) => ErrorClass::Bug,
             _ => ErrorClass::User,
         }

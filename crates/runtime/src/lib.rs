@@ -6,6 +6,7 @@
 //! - Whatever fails, the task ends in the journal with its reason.
 
 pub mod ask;
+mod caller;
 pub mod converse;
 pub mod crash;
 mod error;
@@ -13,4 +14,5 @@ mod pen;
 pub mod run;
 pub mod toolbox;
 
+pub use caller::{Callers, CurrentCaller, Grants};
 pub use error::{Error, Result};

@@ -2,10 +2,12 @@
 
 use crate::commands::Context;
 use crate::error::Failure;
+use std::sync::Arc;
 use steward_domain::{Constraints, RequestPolicy};
 use steward_policy::Caller;
 use steward_runtime::ask::House;
 use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_server::identity::FileGrants;
 use steward_tools::builtin::file::Root;
 
 /// Opens the toolbox. `watch` follows changes of the files while it is open.
@@ -40,6 +42,7 @@ async fn over(context: &Context, house: &House, watch: bool) -> Result<Toolbox, 
         rules,
         launcher: std::env::current_exe().ok(),
         watch,
+        grants: Arc::new(FileGrants::open(&context.home.path, settings.user.clone())?),
     };
     Ok(Toolbox::open(house, options).await?)
 }

@@ -131,12 +131,17 @@ impl Walk {
         .into())
     }
 
-    fn take(&mut self, LogEntry { index, entry }: LogEntry) -> Result<()> {
+    fn take(&mut self, LogEntry { index, owner, entry }: LogEntry) -> Result<()> {
         if index != Some(self.edge.size()) {
             let what = format!("stands at {index:?} of the log where {} should", self.edge.size());
             return Err(tampered(entry.chain, entry.sequence, &what));
         }
         entry.verify(self.tips.entry(entry.chain).or_insert_with(|| ChainTip::empty(entry.chain)))?;
+        let on_behalf = entry.on_behalf().map_err(|what| tampered(entry.chain, entry.sequence, &what))?;
+        if on_behalf.is_some_and(|on_behalf| on_behalf.user.as_str() != owner) {
+            let what = format!("it was written for another user than {owner}, whose chain it is in");
+            return Err(tampered(entry.chain, entry.sequence, &what));
+        }
         if entry.event_data.contains("payload_id") {
             let data: Map<String, Value> = serde_json::from_str(&entry.event_data)?;
             self.payloads.entry(entry.chain).or_default().extend(references(&data));
@@ -323,7 +328,7 @@ pub async fn prove(
     let missing = || Error::NotFound { what: "journal entry", id: format!("{chain}/{sequence}") };
     let head = store.head().await?.ok_or_else(missing)?;
     let wanted = store.entries(scope, chain, sequence.saturating_sub(1), 1).await?.into_iter().next();
-    let LogEntry { index, entry } =
+    let LogEntry { index, entry, .. } =
         wanted.filter(|found| found.entry.sequence == sequence).ok_or_else(missing)?;
     let index = index.filter(|index| *index < head.size).ok_or_else(missing)?;
     let mut leaves = Vec::new();

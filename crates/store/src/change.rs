@@ -3,10 +3,10 @@
 use crate::queue::{Fence, Lease};
 use std::collections::BTreeMap;
 use steward_domain::{
-    AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Content, Conversation, ConversationId,
-    ConversationStatus, EntityId, EntityName, EntityRef, EntityType, JsonObject, Label, MessageId, PayloadId,
-    Plan, Recipe, RecipeId, Role, SubAgentSession, Task, TaskId, Timestamp, ToolCall, ToolDefinition, ToolId,
-    ToolInvocation, UserId, Valid,
+    AgentExecution, AnalysisRequest, Artifact, CallId, ChainId, Checkpoint, Content, Conversation,
+    ConversationId, ConversationStatus, EntityId, EntityName, EntityRef, EntityType, Gate, JsonObject, Label,
+    MessageId, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, Sha256Hex, SubAgentSession, Task, TaskId,
+    Timestamp, ToolCall, ToolDefinition, ToolId, ToolInvocation, UserId, Valid,
 };
 use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
@@ -166,6 +166,9 @@ pub enum Change {
     PutSession(Valid<SubAgentSession>),
     /// Records an artifact.
     PutArtifact(Valid<Artifact>),
+    /// Decides a gate, or names the call that its approval releases. A gate that was decided otherwise, or whose approval
+    /// released another call, refuses the commit.
+    Decide(GateDecision),
     /// Erases a payload; its hash stays in the journal.
     ErasePayload {
         /// Which.
@@ -173,6 +176,37 @@ pub enum Change {
         /// When.
         at: Timestamp,
     },
+}
+
+/// What was decided at a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateDecision {
+    /// Which gate.
+    pub gate: Gate,
+    /// The digest of what was shown.
+    pub digest: Sha256Hex,
+    /// The decision.
+    pub verdict: Verdict,
+    /// Who decided.
+    pub by: Label,
+    /// When.
+    pub at: Timestamp,
+    /// The key of the call that the approval releases. The same key may come again: it is another attempt at that call.
+    pub call: Option<CallId>,
+}
+
+/// How a gate was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// What was shown may be done, once.
+    Approved,
+    /// It is not done.
+    Rejected,
+    /// It is done differently; a call with other arguments is a new gate.
+    Modified,
+    /// The time for a decision ran out.
+    Expired,
 }
 
 /// A message that has no place yet.
@@ -223,7 +257,13 @@ impl Commit {
         for change in &mut self.changes {
             redact(change, &options.redactor)?;
         }
-        let drafts = std::mem::take(&mut self.entries);
+        let mut drafts = std::mem::take(&mut self.entries);
+        for draft in &mut drafts {
+            let on_behalf = draft.on_behalf.get_or_insert_with(|| OnBehalf::of(self.owner.clone()));
+            if on_behalf.user != self.owner {
+                return Err(crate::Error::OtherOwner);
+            }
+        }
         let prepared = drafts
             .into_iter()
             .map(|draft| prepare(self.chain, draft, now, &options.redactor, &*options.random));

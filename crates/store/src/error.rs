@@ -56,6 +56,10 @@ pub enum Error {
     BadAddress(String),
     #[error("the lease on the task is another's by now. Nothing was written; whoever holds it goes on")]
     LeaseLost,
+    #[error(
+        "the decision over task {task} was made already. Nothing was written; `steward approvals list` shows what waits"
+    )]
+    Decided { task: String },
 }
 
 impl Coded for Error {
@@ -80,6 +84,7 @@ impl Coded for Error {
             Self::Database(_) => "STO015",
             Self::BadAddress(_) => "STO016",
             Self::LeaseLost => "STO017",
+            Self::Decided { .. } => "STO020",
         }
     }
 

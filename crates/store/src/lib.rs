@@ -26,7 +26,7 @@ pub mod trace;
 mod usage;
 mod words;
 
-pub use change::{Change, Commit, Committed, Durability, Mention, NewMessage};
+pub use change::{Change, Commit, Committed, Durability, GateDecision, Mention, NewMessage, Verdict};
 pub use error::{Error, Result};
 pub use interface::{Store, StoreOptions};
 pub use query::{

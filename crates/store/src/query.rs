@@ -107,6 +107,8 @@ pub struct Nearest<T> {
 pub struct LogEntry {
     /// Its place, from 0; nothing while it waits to be taken into the log.
     pub index: Option<u64>,
+    /// To whom its chain belongs, as the rows say.
+    pub owner: String,
     /// The entry.
     pub entry: Sealed,
 }

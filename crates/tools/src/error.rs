@@ -2,10 +2,21 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
-use steward_domain::{Coded, ErrorClass};
+use steward_domain::{Coded, ErrorClass, Sha256Hex, ToolName};
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a person is asked about: the tool that will run, never the name that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRequest {
+    /// The tool, resolved.
+    pub tool: ToolName,
+    /// The digest of the tool in its accepted version with exactly these arguments.
+    pub digest: Sha256Hex,
+    /// Why a person is asked.
+    pub reason: String,
+}
 
 /// Everything that can go wrong with tools.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -21,8 +32,10 @@ pub enum Error {
     Arguments { tool: String, problems: Vec<String> },
     #[error("{told}")]
     Denied { tool: String, rule: &'static str, told: String },
-    #[error("{tool} waits for approval of {digest}: {reason}")]
-    ApprovalNeeded { tool: String, digest: String, reason: String },
+    #[error("{} waits for approval of {}: {}", .0.tool, .0.digest, .0.reason)]
+    ApprovalNeeded(Box<ApprovalRequest>),
+    #[error("the approval of {tool} was used already: an approval is for one call. Ask for another")]
+    ApprovalUsed { tool: String },
     #[error("{tool} has been called as often as it may be; try again in {:.1} s", retry_after.as_secs_f64())]
     RateLimited { tool: String, retry_after: Duration },
     #[error("{tool} did not answer within {:.1} s", after.as_secs_f64())]
@@ -100,7 +113,8 @@ impl Coded for Error {
             Self::AmbiguousTool { .. } => "TOL003",
             Self::Arguments { .. } => "TOL004",
             Self::Denied { .. } => "TOL005",
-            Self::ApprovalNeeded { .. } => "TOL006",
+            Self::ApprovalNeeded(_) => "TOL006",
+            Self::ApprovalUsed { .. } => "TOL015",
             Self::RateLimited { .. } => "TOL007",
             Self::Timeout { .. } => "TOL008",
             Self::Cancelled { .. } => "TOL009",
@@ -146,7 +160,8 @@ impl Coded for Error {
             | Self::TooLarge { .. }
             | Self::Skill { .. } => ErrorClass::User,
             Self::Denied { .. }
-            | Self::ApprovalNeeded { .. }
+            | Self::ApprovalNeeded(_)
+            | Self::ApprovalUsed { .. }
             | Self::Held { .. }
             | Self::Egress { .. }
             | Self::Path { .. }

@@ -23,7 +23,7 @@ pub mod select;
 pub mod skill;
 mod tool;
 
-pub use error::{Error, Result};
+pub use error::{ApprovalRequest, Error, Result};
 pub use model_server::ModelServers;
 pub use tool::{
     Answered, Content, Context, Elicitation, Example, Human, NoHuman, Output, Poll, Progress, Registered,

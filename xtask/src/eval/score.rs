@@ -41,6 +41,63 @@ fn rows(answer: &Value) -> Vec<Vec<Cell>> {
     rows.into_iter().flatten().map(row).collect()
 }
 
+/// The rule of `people/score.py`: a table of the answer has exactly the truth's rows; more columns are fine. One row may also
+/// stand in the words of the answer.
+pub(super) fn covers(truth: &Value, answer: &Value) -> bool {
+    let list = |rows: Option<&Value>| -> Vec<Vec<Value>> {
+        let rows = rows.and_then(Value::as_array).into_iter().flatten();
+        rows.map(|row| row.as_array().cloned().unwrap_or_default()).collect()
+    };
+    let truth = list(Some(truth));
+    let tables: Vec<Vec<Vec<Value>>> = (answer.get("tables").and_then(Value::as_array).into_iter().flatten())
+        .map(|table| list(table.get("rows")))
+        .collect();
+    if tables.iter().any(|rows| rows_cover(&truth, rows)) {
+        return true;
+    }
+    let [only] = truth.as_slice() else { return false };
+    if tables.first().is_some_and(|rows| rows.len() > 1) {
+        return false;
+    }
+    let words =
+        answer.get("answer").and_then(Value::as_str).unwrap_or_default().to_lowercase().replace(',', "");
+    let numbers: Vec<Value> = (words.split(|c: char| !c.is_ascii_digit() && c != '.' && c != '-'))
+        .filter_map(|word| word.trim_end_matches('.').parse::<f64>().ok())
+        .map(Value::from)
+        .collect();
+    only.iter().all(|cell| {
+        numbers.iter().any(|number| same_loose(cell, number))
+            || cell.as_str().is_some_and(|text| words.contains(&text.to_lowercase().replace(',', "")))
+    })
+}
+
+fn rows_cover(truth: &[Vec<Value>], rows: &[Vec<Value>]) -> bool {
+    let mut left: Vec<&Vec<Value>> = rows.iter().collect();
+    truth.len() == rows.len()
+        && truth.iter().all(|row| {
+            let has =
+                |got: &&Vec<Value>| row.iter().all(|cell| got.iter().any(|other| same_loose(cell, other)));
+            left.iter().position(has).map(|at| left.remove(at)).is_some()
+        })
+}
+
+/// Equal at half a per cent or at the shown rounding; a share and its percentage are the same.
+fn same_loose(truth: &Value, got: &Value) -> bool {
+    match (cell(truth), cell(got)) {
+        (Cell::Nothing, other) => other == Cell::Nothing,
+        (Cell::Number(x), Cell::Number(y)) => {
+            (x - y).abs() <= 0.005 * x.abs().max(1e-9)
+                || (x - y).abs() < 0.0051
+                || (x * 100.0 - y).abs() <= 0.005 * (x * 100.0).abs().max(1.0)
+        }
+        (Cell::Number(x), Cell::Text(text)) => text.ends_with("-01-01") && text.starts_with(&format!("{x}-")),
+        (Cell::Text(a), Cell::Text(b)) => {
+            a == b || a.get(4..5) == Some("-") && a.len() >= 10 && a.get(..10) == b.get(..10)
+        }
+        _ => false,
+    }
+}
+
 /// The set of values is the same.
 pub(super) fn same_values(gold: &Value, answer: &Value) -> bool {
     let gold: Vec<Cell> = gold.as_array().into_iter().flatten().map(cell).collect();

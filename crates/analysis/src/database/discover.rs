@@ -83,6 +83,8 @@ pub(super) async fn discover(reader: &dyn Reader) -> Result<Discovered, Database
     let (listed, keys) = reader.list().await?;
     let mut found = Discovered::default();
     let listed = choose(listed, &mut found.warnings);
+    found.paths =
+        listed.iter().map(|table| (table.name(), vec![table.schema.clone(), table.table.clone()])).collect();
     let looks: Vec<_> = listed.iter().map(|table| look(reader, table).boxed()).collect();
     let mut profiles = stream::iter(looks).buffered(2);
     let mut finished = 0_usize;

@@ -13,6 +13,7 @@ mod pool;
 mod postgres;
 mod profile;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -40,6 +41,8 @@ pub struct Discovered {
     pub tables: Vec<Table>,
     /// Foreign keys.
     pub joins: Vec<Join>,
+    /// Where each table stands, by its name in the catalogue: schema and table.
+    pub paths: BTreeMap<String, Vec<String>>,
     /// What could not be read, for people.
     pub warnings: Vec<String>,
 }

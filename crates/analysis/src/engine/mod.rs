@@ -1,16 +1,21 @@
 //! The engine in this process: DataFusion with a memory limit, over files and over frames.
 //!
-//! Invariant: it runs [`AdmittedSql`] and nothing else, with DDL, DML and statements switched off besides.
+//! Invariant: it runs [`AdmittedSql`] and nothing else, with DDL, DML and statements switched off besides, in a context
+//! where only the columns exist that the statement was admitted to.
 
 pub(crate) mod convert;
 mod scan;
 
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use datafusion::common::TableReference;
+use datafusion::dataframe::DataFrame;
 use datafusion::datasource::MemTable;
 use datafusion::execution::context::{SQLOptions, SessionConfig, SessionContext};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steward_policy::AdmittedSql;
 
@@ -18,6 +23,7 @@ pub(crate) use scan::{CsvScan, ScanColumn};
 
 /// The engine and what it may use.
 pub(crate) struct Engine {
+    /// Holds the tables; no statement runs here.
     context: SessionContext,
     memory: usize,
 }
@@ -34,6 +40,8 @@ impl Engine {
             .with_collect_statistics(false);
         // Small results should not be spread over partitions: starting those costs more than the work.
         config.options_mut().optimizer.repartition_file_min_size = 4 << 20;
+        // What policy wrote is bounded already, and deeper than the parser's own limit.
+        config = config.set_usize("datafusion.sql_parser.recursion_limit", 256);
         Ok(Self { context: SessionContext::new_with_config_rt(config, runtime), memory })
     }
 
@@ -50,29 +58,49 @@ impl Engine {
         name: &str,
         table: Arc<dyn datafusion::catalog::TableProvider>,
     ) -> Result<()> {
-        let reference = datafusion::common::TableReference::bare(name);
+        let reference = TableReference::bare(name);
         let _ = self.context.deregister_table(reference.clone()).map_err(|error| self.failed(error))?;
         self.context.register_table(reference, table).map(drop).map_err(|error| self.failed(error))
     }
 
     /// Whether a table of this name is there.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.context.table_exist(datafusion::common::TableReference::bare(name)).unwrap_or(false)
+        self.context.table_exist(TableReference::bare(name)).unwrap_or(false)
     }
 
     /// Runs a query and gives back at most `limit` rows, and whether there were more. Dropping the future stops it.
     pub(crate) async fn run(&self, sql: &AdmittedSql, limit: usize) -> Result<(Frame, bool)> {
-        self.run_text(sql.text(), limit).await
-    }
-
-    async fn run_text(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
-        let options =
-            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        let frame = self.context.sql_with_options(sql, options).await.map_err(|error| self.failed(error))?;
+        let frame = self.plan(sql).await?;
         self.collect(frame, limit).await
     }
 
-    async fn collect(&self, frame: datafusion::dataframe::DataFrame, limit: usize) -> Result<(Frame, bool)> {
+    /// A statement, planned where nothing exists but the columns that it was admitted to. Boxed, so that the engine's own
+    /// types do not become part of every future that asks it.
+    fn plan<'a>(&'a self, sql: &'a AdmittedSql) -> BoxFuture<'a, Result<DataFrame>> {
+        let work = async move {
+            let confined = self.confine(sql.reads()).await?;
+            let options =
+                SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+            confined.sql_with_options(sql.text(), options).await.map_err(|error| self.failed(error))
+        };
+        work.boxed()
+    }
+
+    /// A context that has these columns of these tables, and nothing else.
+    async fn confine(&self, reads: &BTreeMap<String, BTreeSet<String>>) -> Result<SessionContext> {
+        let confined =
+            SessionContext::new_with_config_rt(self.context.copied_config(), self.context.runtime_env());
+        for (name, columns) in reads {
+            let reference = TableReference::bare(name.as_str());
+            let table = self.context.table(reference.clone()).await.map_err(|error| self.failed(error))?;
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let view = project(table, &columns).map_err(|error| self.failed(error))?.into_view();
+            confined.register_table(reference, view).map_err(|error| self.failed(error))?;
+        }
+        Ok(confined)
+    }
+
+    async fn collect(&self, frame: DataFrame, limit: usize) -> Result<(Frame, bool)> {
         let mut stream = frame.execute_stream().await.map_err(|error| self.failed(error))?;
         let mut result = convert::empty("result", &stream.schema());
         while let Some(batch) = stream.next().await {
@@ -88,10 +116,7 @@ impl Engine {
 
     /// Runs a query and makes its result a table. Gives back the columns, with no rows.
     pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
-        let options =
-            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        let frame =
-            self.context.sql_with_options(sql.text(), options).await.map_err(|error| self.failed(error))?;
+        let frame = self.plan(sql).await?;
         let schema = Arc::new(frame.schema().as_arrow().clone());
         let partitions = frame.collect_partitioned().await.map_err(|error| self.failed(error))?;
         let bytes: usize = partitions.iter().flatten().map(|batch| batch.get_array_memory_size()).sum();
@@ -106,8 +131,26 @@ impl Engine {
 
     /// The first rows of a registered table.
     pub(crate) async fn head(&self, name: &str, rows: usize) -> Result<(Frame, bool)> {
-        let reference = datafusion::common::TableReference::bare(name);
+        let reference = TableReference::bare(name);
         let table = self.context.table(reference).await.map_err(|error| self.failed(error))?;
+        self.sample(table, rows).await
+    }
+
+    /// The first rows of a frame, and whether there are more.
+    pub(crate) async fn sample(
+        &self,
+        frame: datafusion::dataframe::DataFrame,
+        rows: usize,
+    ) -> Result<(Frame, bool)> {
+        let frame = frame.limit(0, Some(rows + 1)).map_err(|error| self.failed(error))?;
+        self.collect(frame, rows).await
+    }
+
+    /// The first rows of a registered table, these columns of it.
+    pub(crate) async fn head_of(&self, name: &str, columns: &[&str], rows: usize) -> Result<(Frame, bool)> {
+        let table =
+            self.context.table(TableReference::bare(name)).await.map_err(|error| self.failed(error))?;
+        let table = project(table, columns).map_err(|error| self.failed(error))?;
         let table = table.limit(0, Some(rows + 1)).map_err(|error| self.failed(error))?;
         self.collect(table, rows).await
     }
@@ -119,5 +162,51 @@ impl Engine {
     #[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
     pub(crate) fn failed(&self, error: datafusion::error::DataFusionError) -> Error {
         Error::engine(&error, self.memory)
+    }
+}
+
+/// These columns of a table; of a table whose rows are only counted, something that is none of them.
+fn project(table: DataFrame, columns: &[&str]) -> datafusion::error::Result<DataFrame> {
+    if columns.is_empty() {
+        return table.select(vec![datafusion::logical_expr::lit(1_i64).alias("present")]);
+    }
+    table.select_columns(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Field, Kind, Value};
+
+    /// The wall behind policy: whatever the text of a statement, other columns and tables are not there.
+    #[tokio::test]
+    async fn a_statement_finds_only_what_it_was_admitted_to() {
+        let engine = Engine::new(1 << 26).unwrap();
+        let frame = Frame {
+            name: "t".to_owned(),
+            fields: ["id", "email"].map(|name| Field::new(name, Kind::Text)).to_vec(),
+            rows: vec![vec![Value::Text("1".to_owned()), Value::Text("CANARY".to_owned())]],
+        };
+        engine.add_frame("t", &frame).unwrap();
+        engine.add_frame("other", &frame).unwrap();
+        let reads = BTreeMap::from([("t".to_owned(), BTreeSet::from(["id".to_owned()]))]);
+        let confined = engine.confine(&reads).await.unwrap();
+        for sql in [
+            "SELECT email FROM t",
+            "SELECT t.\"email\" FROM t",
+            "SELECT id FROM t WHERE email = 'CANARY'",
+            "SELECT id FROM other",
+            "SELECT id FROM datafusion.public.other",
+        ] {
+            let refused = confined.sql(sql).await.err().map(|error| error.to_string());
+            assert!(refused.is_some_and(|error| !error.contains("CANARY")), "{sql}");
+        }
+        let star = confined.sql("SELECT * FROM t").await.unwrap();
+        assert_eq!(star.schema().fields().len(), 1);
+        let counted = BTreeMap::from([("t".to_owned(), BTreeSet::new())]);
+        let counted = engine.confine(&counted).await.unwrap();
+        assert!(counted.sql("SELECT id FROM t").await.is_err());
+        let batches = counted.sql("SELECT count(*) FROM t").await.unwrap().collect().await.unwrap();
+        assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
     }
 }

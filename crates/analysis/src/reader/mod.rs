@@ -15,6 +15,10 @@ pub mod number;
 pub mod read;
 pub mod records;
 pub mod script;
+pub mod sheet;
+mod sheet_columns;
+mod sheet_totals;
+pub(crate) mod wide;
 
 #[cfg(test)]
 mod tests;

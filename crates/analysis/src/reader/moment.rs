@@ -110,7 +110,7 @@ const WEEKDAYS: [&str; 16] = [
 ];
 
 /// The month with this name.
-fn month_named(word: &str) -> Option<u32> {
+pub(super) fn month_named(word: &str) -> Option<u32> {
     MONTHS.iter().find(|(name, _)| same(word, name)).map(|(_, month)| *month)
 }
 

@@ -108,7 +108,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<Text, ReadError> {
 }
 
 /// `1 row`, `2 rows`.
-pub(super) fn count(number: usize, word: &str) -> String {
+pub(crate) fn count(number: usize, word: &str) -> String {
     if number == 1 {
         format!("1 {word}")
     } else {

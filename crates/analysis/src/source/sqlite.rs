@@ -1,7 +1,8 @@
 //! SQLite databases as sources: opened read-only, with an authorizer that lets nothing but reading through.
 //!
 //! `mode=ro` alone still lets `ATTACH` and `VACUUM INTO` make files, so every action that is not a read of this database
-//! is refused by the database itself, whatever the SQL says.
+//! is refused by the database itself, whatever the SQL says. A statement of somebody else's gets an authorizer of its own,
+//! which knows the columns that it was admitted to and lets no other be read.
 
 use crate::catalogue::{Evidence, Join, Table};
 use crate::error::{Error, Result};
@@ -11,9 +12,11 @@ use crate::reader::guess_time;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use steward_domain::ErrorCategory;
+use steward_policy::AdmittedSql;
 
 /// Rows of a table that are looked at before questions.
 const SAMPLE: usize = 20_000;
@@ -25,6 +28,8 @@ pub(crate) struct SqliteSource {
     path: PathBuf,
     connection: Arc<Mutex<Connection>>,
     interrupt: InterruptHandle,
+    /// The names of its views, in lower case.
+    views: Arc<BTreeSet<String>>,
 }
 
 impl SqliteSource {
@@ -40,9 +45,12 @@ impl SqliteSource {
         let opened = Connection::open_with_flags(path, flags);
         let connection = opened.map_err(|error| file(error.to_string()))?;
         connection.busy_timeout(BUSY).map_err(|error| file(error.to_string()))?;
-        connection.authorizer(Some(authorize)).map_err(|error| file(error.to_string()))?;
         let interrupt = connection.get_interrupt_handle();
-        Ok(Self { path: path.to_owned(), connection: Arc::new(Mutex::new(connection)), interrupt })
+        let connection = Arc::new(Mutex::new(connection));
+        let views = "SELECT lower(name) FROM sqlite_master WHERE type = 'view'";
+        let (views, _) = read(&connection, path, views, None, 10_000)?;
+        let views = views.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
+        Ok(Self { path: path.to_owned(), connection, interrupt, views: Arc::new(views) })
     }
 
     /// Its tables, profiled, and the joins it declares.
@@ -121,8 +129,27 @@ impl SqliteSource {
         Ok(joins.into_iter().map(|(_, join)| join).collect())
     }
 
-    /// Runs one statement. Dropping the future interrupts it.
-    pub(crate) async fn query(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
+    /// Runs an admitted statement: the columns it was admitted to can be read, and no others.
+    pub(crate) async fn query(&self, sql: &AdmittedSql, limit: usize) -> Result<(Frame, bool)> {
+        self.read_only(sql.text().to_owned(), sql.reads().clone(), limit).await
+    }
+
+    /// Rows of a table, these columns of it.
+    pub(crate) async fn fetch(&self, table: &str, columns: &[String], limit: usize) -> Result<(Frame, bool)> {
+        let list: Vec<String> = columns.iter().map(|column| format!("t.{}", quote(column))).collect();
+        let list = if list.is_empty() { "1".to_owned() } else { list.join(", ") };
+        let sql = format!("SELECT {list} FROM main.{} AS t", quote(table));
+        let reads = BTreeMap::from([(table.to_owned(), columns.iter().cloned().collect())]);
+        self.read_only(sql, reads, limit).await
+    }
+
+    /// Runs a statement that can read these columns and nothing else. Dropping the future interrupts it.
+    pub(super) async fn read_only(
+        &self,
+        sql: String,
+        columns: BTreeMap<String, BTreeSet<String>>,
+        limit: usize,
+    ) -> Result<(Frame, bool)> {
         struct Stop<'a>(&'a InterruptHandle);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
@@ -130,8 +157,9 @@ impl SqliteSource {
             }
         }
         let stop = Stop(&self.interrupt);
-        let (connection, path, sql) = (self.connection.clone(), self.path.clone(), sql.to_owned());
-        let work = tokio::task::spawn_blocking(move || read(&connection, &path, &sql, limit));
+        let (connection, path) = (self.connection.clone(), self.path.clone());
+        let reads = Some(Reads { views: self.views.clone(), columns });
+        let work = tokio::task::spawn_blocking(move || read(&connection, &path, &sql, reads, limit));
         let result = work.await.unwrap_or_else(|error| {
             Err(Error::Query { detail: error.to_string(), category: ErrorCategory::ToolFailure })
         });
@@ -140,10 +168,48 @@ impl SqliteSource {
     }
 
     pub(super) fn rows(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
-        read(&self.connection, &self.path, sql, limit)
+        read(&self.connection, &self.path, sql, None, limit)
     }
 }
 
+/// What a statement may read: columns by table. What a view reads is its own affair, if the view may be read.
+struct Reads {
+    views: Arc<BTreeSet<String>>,
+    columns: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Reads {
+    fn authorize(&self, context: &AuthContext<'_>) -> Authorization {
+        let table = |name: &str| {
+            self.columns
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+                .map(|(_, columns)| columns)
+        };
+        let through_view = context.accessor.is_some_and(|accessor| {
+            self.views.contains(&accessor.to_ascii_lowercase()) && table(accessor).is_some()
+        });
+        let allowed = match context.action {
+            AuthAction::Select | AuthAction::Recursive => true,
+            AuthAction::Read { .. } | AuthAction::Function { .. } if through_view => true,
+            // Rows that are only counted are read without a column.
+            AuthAction::Read { table_name, column_name } => table(table_name).is_some_and(|columns| {
+                column_name.is_empty() || columns.iter().any(|known| known.eq_ignore_ascii_case(column_name))
+            }),
+            AuthAction::Function { function_name } => is_function(function_name),
+            _ => false,
+        };
+        if allowed { Authorization::Allow } else { Authorization::Deny }
+    }
+}
+
+/// Functions of the list, and those that operators are made of.
+fn is_function(name: &str) -> bool {
+    steward_policy::is_function_allowed(steward_policy::Dialect::Sqlite, name)
+        || ["like", "->", "->>"].iter().any(|operator| name.eq_ignore_ascii_case(operator))
+}
+
+/// What discovery does besides reading: it asks for the shape of tables.
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
@@ -161,9 +227,20 @@ fn authorize(context: AuthContext<'_>) -> Authorization {
     }
 }
 
-fn read(connection: &Mutex<Connection>, path: &Path, sql: &str, limit: usize) -> Result<(Frame, bool)> {
+fn read(
+    connection: &Mutex<Connection>,
+    path: &Path,
+    sql: &str,
+    reads: Option<Reads>,
+    limit: usize,
+) -> Result<(Frame, bool)> {
     let failed = |error: rusqlite::Error| failure(path, &error);
     let connection = connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match reads {
+        Some(reads) => connection.authorizer(Some(move |context: AuthContext<'_>| reads.authorize(&context))),
+        None => connection.authorizer(Some(authorize)),
+    }
+    .map_err(failed)?;
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(failed)?;

@@ -22,13 +22,13 @@ use crate::chart::Drawn;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::query::Dialect;
-use crate::session::{Ran, Session};
+use crate::session::{Ran, Session, to_policy};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
-use steward_policy::{Access, AdmittedSql, Limits, admit};
+use steward_policy::{Access, AdmittedSql, Denied, Draft, Limits, Parameters, admit};
 
 /// The tools and what each is for, in the order in which plans use them.
 pub const TOOLS: &[(&str, &str)] = &[
@@ -99,7 +99,8 @@ pub struct Workbench {
 impl Workbench {
     /// A bench over open data.
     #[must_use]
-    pub fn new(session: Session, access: Access, limits: Limits) -> Self {
+    pub fn new(mut session: Session, access: Access, limits: Limits) -> Self {
+        session.restrict(&access);
         Self { session, access, limits, results: Mutex::default() }
     }
 
@@ -144,23 +145,51 @@ impl Workbench {
         for (name, frame) in self.results.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let columns =
                 frame.fields.iter().map(|field| steward_policy::Column::plain(&field.name)).collect();
-            schema.tables.push(steward_policy::Table { name: name.clone(), columns });
+            schema.tables.push(steward_policy::Table { name: name.clone(), path: Vec::new(), columns });
         }
         schema
     }
 
-    /// Asks policy. Nothing has run when this refuses.
+    /// Asks policy, in the SQL of the source that has all the tables. Nothing has run when this refuses.
     pub fn admit(&self, sql: &str) -> Result<AdmittedSql> {
+        self.admit_with(sql, &Parameters::new())
+    }
+
+    /// The same, with values for the statement's parameters.
+    fn admit_with(&self, sql: &str, parameters: &Parameters) -> Result<AdmittedSql> {
+        let mut refused = None;
+        for dialect in self.session.dialects() {
+            match self.admit_in(sql, dialect, parameters) {
+                Ok(admitted) => {
+                    let home = self.session.dialect(admitted.tables());
+                    // What reads from several sources or from earlier results runs in the engine, which has all of those.
+                    match refused {
+                        _ if home == dialect => return Ok(admitted),
+                        None if dialect == Dialect::DataFusion => return Ok(admitted),
+                        _ => {}
+                    }
+                }
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
+            }
+        }
+        Err(refused.unwrap_or_else(|| Denied::Syntax { detail: "no source takes it".to_owned() }.into()))
+    }
+
+    /// Asks policy about a statement for one engine.
+    fn admit_in(&self, sql: &str, dialect: Dialect, parameters: &Parameters) -> Result<AdmittedSql> {
         let mut access = self.access.clone();
         if !access.tables.is_empty() {
             let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
             access.tables.extend(results.keys().map(|name| (name.clone(), BTreeSet::new())));
         }
-        Ok(admit(sql, &self.schema(), &access, self.limits)?)
+        let draft = Draft { sql, dialect: to_policy(dialect), parameters };
+        Ok(admit(&draft, &self.schema(), &access, self.limits)?)
     }
 
-    async fn run(&self, admitted: &AdmittedSql, dialect: Dialect, result: &str) -> Result<Ran> {
-        let mut ran = self.session.run(admitted, dialect).await?;
+    async fn run(&self, admitted: &AdmittedSql, result: &str) -> Result<Ran> {
+        let mut ran = self.session.run(admitted).await?;
         ran.frame.name = result.to_owned();
         Ok(ran)
     }

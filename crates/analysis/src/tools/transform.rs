@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::query::Dialect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use steward_policy::Parameters;
 
 /// More columns than this are no pivot but a mistake.
 const MAX_PIVOT: usize = 200;
@@ -70,8 +71,8 @@ pub(super) async fn run(bench: &Workbench, arguments: &DfTransform, result: &str
         let from = format!("({sql}) AS step_{place}");
         sql = apply(bench, step, &from, &mut columns).await?;
     }
-    let admitted = bench.admit(&sql)?;
-    let ran = bench.run(&admitted, Dialect::DataFusion, result).await?;
+    let admitted = bench.admit_in(&sql, Dialect::DataFusion, &Parameters::new())?;
+    let ran = bench.run(&admitted, result).await?;
     bench.keep(result, &ran.frame)?;
     Ok(Output {
         sql: Some(admitted.text().to_owned()),
@@ -154,7 +155,8 @@ async fn pivot(
         name(column),
         MAX_PIVOT + 1
     );
-    let found = bench.run(&bench.admit(&values)?, Dialect::DataFusion, "pivot").await?.frame;
+    let admitted = bench.admit_in(&values, Dialect::DataFusion, &Parameters::new())?;
+    let found = bench.run(&admitted, "pivot").await?.frame;
     if found.rows.len() > MAX_PIVOT {
         let detail = format!("{column} has more than {MAX_PIVOT} values; a pivot would have as many columns");
         return Err(Error::Arguments { tool: "df.transform", detail });

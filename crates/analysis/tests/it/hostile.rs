@@ -90,3 +90,50 @@ async fn a_sqlite_source_refuses_by_itself() {
     assert!(steward_analysis::source::try_unchecked(&path, "SELECT a FROM t").is_ok());
     assert_eq!(before, bytes_of(folder.path()));
 }
+
+/// The second wall of a SQLite source: an authorizer for each statement, which knows no SQL but every column that is read.
+#[tokio::test]
+async fn a_sqlite_source_gives_out_only_admitted_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.sqlite");
+    let tables = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, email TEXT);
+        CREATE TABLE payroll (id INT, salary INT);
+        CREATE VIEW public_customers AS SELECT id, name FROM customers WHERE email IS NOT NULL;
+        CREATE VIEW all_customers AS SELECT * FROM customers;
+        INSERT INTO customers VALUES (1, 'Ada', 'CANARY@example.com');";
+    rusqlite::Connection::open(&path).unwrap().execute_batch(tables).unwrap();
+    let reads: &[(&str, &[&str])] = &[("customers", &["id", "name"]), ("public_customers", &["name"])];
+    for refused in [
+        "SELECT email FROM customers",
+        "SELECT * FROM customers",
+        "SELECT id FROM customers WHERE email LIKE 'C%'",
+        "SELECT id FROM customers ORDER BY email",
+        "WITH c AS (SELECT email AS id FROM customers) SELECT id FROM c",
+        "WITH public_customers AS (SELECT email AS name FROM customers) SELECT salary FROM payroll",
+        "SELECT id FROM public_customers",
+        "SELECT email FROM all_customers",
+        "SELECT name FROM all_customers",
+        "SELECT count(*) FROM payroll",
+        "SELECT sql FROM sqlite_master",
+        "SELECT load_extension('x')",
+        "SELECT randomblob(10)",
+        "PRAGMA table_info(customers)",
+        "SELECT * FROM pragma_table_info('customers')",
+        "DELETE FROM customers",
+    ] {
+        let result = steward_analysis::source::try_confined(&path, refused, reads).await;
+        let error = result.map(|frame| frame.rows).unwrap_err().to_string();
+        assert!(!error.contains("CANARY"), "{refused}: {error}");
+    }
+    for allowed in [
+        "SELECT id, name FROM customers",
+        "SELECT count(*) FROM customers",
+        "SELECT name FROM public_customers",
+        "SELECT upper(name) FROM customers WHERE name LIKE 'A%'",
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n, customers",
+    ] {
+        steward_analysis::source::try_confined(&path, allowed, reads)
+            .await
+            .unwrap_or_else(|e| panic!("{allowed}: {e}"));
+    }
+}

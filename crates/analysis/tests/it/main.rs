@@ -8,13 +8,17 @@
     reason = "a test may fail loudly, and makes the databases that it asks"
 )]
 
+mod attack;
 mod bad_input;
 mod hostile;
 mod mysql;
+mod packed;
+mod partitions;
 mod postgres;
 mod servers;
 mod sources;
 mod tools;
+mod workbooks;
 
 use std::path::Path;
 use steward_analysis::session::{Options, Session};

@@ -334,6 +334,7 @@ impl Step<'_> {
                 arguments,
                 provenance,
                 approval: None,
+                resolved: None,
                 attempt: 1,
                 primary,
                 fallbacks: 0,

@@ -89,7 +89,10 @@ impl Step<'_> {
             ToolOutcome::Denied { message } => {
                 self.call_failed(number, Failure::new(Code::Denied, format!("{name}: {message}")));
             }
-            ToolOutcome::ApprovalNeeded { digest, reason } => {
+            ToolOutcome::ApprovalNeeded { digest, reason, tool } => {
+                if let Some(call) = self.state.calls.get_mut(&number) {
+                    call.resolved.clone_from(tool);
+                }
                 self.ask(About::Call(number), reason.clone(), Some(digest.clone()));
             }
         }
@@ -140,6 +143,7 @@ impl Step<'_> {
         call.target = Target::Tool(*next);
         call.attempt = 1;
         call.approval = None;
+        call.resolved = None;
         call.key = key;
         self.issue_call(number);
         true

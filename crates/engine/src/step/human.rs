@@ -109,7 +109,7 @@ impl Step<'_> {
                 question.subject =
                     if matches!(about, About::Call(_)) { Subject::Call } else { Subject::UnknownOutcome };
                 question.node = self.program.node(self.owner_node(call.owner)?)?.name.clone();
-                question.tool = Some(tool.name.clone());
+                question.tool = Some(call.resolved.clone().unwrap_or_else(|| tool.name.clone()));
                 question.arguments.clone_from(&call.arguments);
                 question.provenance.clone_from(&call.provenance);
                 question.safety = Some(tool.safety);
@@ -120,7 +120,7 @@ impl Step<'_> {
 
     pub(super) fn human_decided(&mut self, pending: &Pending, event: &Event) {
         let Pending::Human { about, digest, timer, .. } = pending else { return };
-        let Event::HumanDecided { action, message, state_updates, by, .. } = event else { return };
+        let Event::HumanDecided { request, action, message, state_updates, by, .. } = event else { return };
         if self.state.pending.remove(timer).is_some() {
             self.out.push(Effect::Cancel { id: *timer });
         }
@@ -145,7 +145,8 @@ impl Step<'_> {
             About::Call(number) => match action {
                 HumanAction::Approve => {
                     if let Some(call) = self.state.calls.get_mut(number) {
-                        call.approval = Some(Approval { digest: digest.clone(), by: by.clone() });
+                        let (digest, by) = (digest.clone(), by.clone());
+                        call.approval = Some(Approval { digest, by, gate: *request });
                     }
                     self.issue_call(*number);
                 }
@@ -158,6 +159,10 @@ impl Step<'_> {
                     if let Some(call) = self.state.calls.get_mut(number) {
                         call.key = key;
                         call.attempt = 1;
+                        // The first approval was used by the call whose outcome is unknown; this decision releases another.
+                        if let Some(approval) = &mut call.approval {
+                            (approval.by, approval.gate) = (by.clone(), *request);
+                        }
                     }
                     self.issue_call(*number);
                 }
@@ -211,6 +216,7 @@ impl Step<'_> {
             }
         }
         call.approval = None;
+        call.resolved = None;
         call.key = key;
         call.attempt = 1;
         self.issue_call(number);

@@ -140,6 +140,7 @@ impl Step<'_> {
                 }
             }
             Event::CancelRequested { by, .. } => self.end(Ended::Cancelled(by.clone())),
+            Event::Refused { reason, .. } => self.fail(Code::Denied, reason.clone()),
             Event::Recovered { in_flight, .. } => self.recovered(in_flight),
         }
     }

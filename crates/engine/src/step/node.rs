@@ -66,6 +66,7 @@ impl Step<'_> {
                         arguments,
                         provenance,
                         approval: None,
+                        resolved: None,
                         attempt: 1,
                         primary: *tool,
                         fallbacks: 0,

@@ -11,7 +11,7 @@ fn digest(letter: &str) -> Sha256Hex {
 
 fn ask(run: &mut Run, letter: &str) {
     let reason = "pay moves money".to_owned();
-    run.tool_ends("pay", ToolOutcome::ApprovalNeeded { digest: digest(letter), reason });
+    run.tool_ends("pay", ToolOutcome::ApprovalNeeded { digest: digest(letter), reason, tool: None });
 }
 
 fn paying_agent() -> Run {
@@ -33,7 +33,10 @@ fn an_approval_is_bound_to_what_was_shown() {
     assert_eq!(wrong, Err(Rejected::Digest { request }));
     run.decide(HumanAction::Approve, json!({})).unwrap();
     let Effect::CallTool { approval, .. } = &run.open[0] else { panic!() };
-    assert_eq!(approval.as_ref().unwrap(), &Approval { digest: digest("a"), by: "ada".into() });
+    assert_eq!(
+        approval.as_ref().unwrap(),
+        &Approval { digest: digest("a"), by: "ada".into(), gate: request }
+    );
     run.tool_gives("pay", json!("paid"));
     run.says("Paid.");
     run.completed();

@@ -346,7 +346,7 @@ impl World {
             2 => (ToolOutcome::Denied { message: "no".into() }, false),
             3 if !approved => {
                 let digest = format!("{:064x}", self.dice.next()).parse().unwrap();
-                (ToolOutcome::ApprovalNeeded { digest, reason: "asks".into() }, false)
+                (ToolOutcome::ApprovalNeeded { digest, reason: "asks".into(), tool: None }, false)
             }
             4 => (ToolOutcome::Failed { class: Class::Transient, message: "gone".into(), sent: true }, true),
             5 => (

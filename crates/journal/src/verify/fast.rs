@@ -28,6 +28,7 @@ pub(super) struct Link {
 #[derive(Default)]
 pub(super) struct Scratch {
     event_data: Vec<u8>,
+    on_behalf: Vec<u8>,
     digest: Vec<u8>,
 }
 
@@ -77,7 +78,12 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     at.literal(b"\"")?;
     let actor = at.until(b'"')?;
     let quoted_actor = quoted.get(..actor.len() + 2)?;
-    at.literal(b"\", \"hash\": \"")?;
+    at.literal(b"\"")?;
+    scratch.on_behalf.clear();
+    if at.literal(b", \"on_behalf\": ").is_some() {
+        on_behalf(&mut at, &mut scratch.on_behalf)?;
+    }
+    at.literal(b", \"hash\": \"")?;
     let hash = at.take::<64>()?;
     at.literal(b"\", \"parent_digest\": \"")?;
     let parent_digest = at.take::<64>()?;
@@ -98,6 +104,7 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
         event_data: &scratch.event_data,
         event_type,
         hash,
+        on_behalf: &scratch.on_behalf,
         parent_digest,
         parent_hash,
         request_id,
@@ -117,6 +124,34 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
         digest,
         digest_hex: *digest_hex,
     })
+}
+
+/// For whom an entry was written, in exactly the text that we write: no hash is taken over its spaces.
+fn on_behalf(at: &mut Cursor<'_>, jcs: &mut Vec<u8>) -> Option<()> {
+    at.literal(b"{")?;
+    jcs.push(b'{');
+    for name in [&b"\"grants\": \""[..], b"\"key\": \"", b"\"user\": \""] {
+        if at.literal(name).is_none() {
+            continue;
+        }
+        let value = at.until(b'"')?;
+        if value.contains(&b'\\') {
+            return None;
+        }
+        at.literal(b"\"")?;
+        // `"key": "` without its space.
+        let (quoted, _) = name.split_last_chunk::<2>()?;
+        jcs.extend_from_slice(quoted);
+        jcs.push(b'"');
+        jcs.extend_from_slice(value);
+        jcs.push(b'"');
+        if at.literal(b", ").is_some() {
+            jcs.push(b',');
+        }
+    }
+    at.literal(b"}")?;
+    jcs.push(b'}');
+    Some(())
 }
 
 fn number(digits: &[u8]) -> Option<u64> {

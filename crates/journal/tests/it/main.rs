@@ -11,7 +11,7 @@ mod s3;
 mod tampering;
 
 use serde_json::{Map, Value, json};
-use steward_domain::{ChainId, EventType, Label, TaskId, Timestamp};
+use steward_domain::{ChainId, EventType, Label, OnBehalf, TaskId, Timestamp};
 use steward_journal::note::{Checkpoint, NoteSigner};
 use steward_journal::payload::Payload;
 use steward_journal::random::SeededRandom;
@@ -57,11 +57,26 @@ pub(crate) fn log_of(data: Vec<Map<String, Value>>) -> Log {
         .map(|(i, (data, event_type))| {
             let now = Timestamp::from_micros(1_768_559_400_000_000 + i as i64 * 1_234_567);
             let actor = Label::new(if i % 5 == 4 { "Prüfer \"🙂\"" } else { "planner" }).unwrap();
-            seal_draft(&mut tip, Draft::new(*event_type, actor, data), now, &redactor, &random).unwrap().0
+            let draft = Draft { on_behalf: on_behalf(i), ..Draft::new(*event_type, actor, data) };
+            seal_draft(&mut tip, draft, now, &redactor, &random).unwrap().0
         })
         .collect();
     let head = head_over(chain(), &entries);
     Log { entries, head }
+}
+
+/// Entries of before, which do not say for whom they were written, and entries that do.
+fn on_behalf(place: usize) -> Option<OnBehalf> {
+    let ada = OnBehalf::of("ada".parse().unwrap());
+    match place % 3 {
+        0 => None,
+        1 => Some(ada),
+        _ => Some(OnBehalf {
+            key: Some("Xk3mPq8aTz".parse().unwrap()),
+            grants: Some("ab".repeat(32).parse().unwrap()),
+            ..ada
+        }),
+    }
 }
 
 /// Prepares and seals in one go.

@@ -43,13 +43,15 @@ impl Tamperer {
                 let mut forged = entries.clone();
                 let other = entries[j].clone();
                 let entry = &mut forged[i];
-                match self.below(7) {
+                match self.below(9) {
                     0 => entry.actor = "safety".into(),
                     1 => entry.entry_id = other.entry_id,
                     2 => entry.chain.0 = other.entry_id.0,
                     3 => entry.event_type = other.event_type,
                     4 => entry.timestamp = other.timestamp,
                     5 => entry.event_data = other.event_data,
+                    6 => entry.on_behalf = other.on_behalf,
+                    7 => entry.on_behalf = Some("{\"user\": \"mallory\"}".into()),
                     _ => entry.digest = other.digest,
                 }
                 ("forge a field", lines(&forged))

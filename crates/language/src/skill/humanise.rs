@@ -47,6 +47,10 @@ pub enum Trouble {
     Full,
     /// What came back makes no sense.
     Garbled,
+    /// The service says that it has no answer to this.
+    NoAnswer,
+    /// The thing is in a state that does not allow it.
+    WrongState,
     /// Something else.
     Broken,
 }
@@ -71,8 +75,8 @@ pub struct Humane {
 /// In order: the first that matches is taken. A group `field` is the name of a value.
 static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
     use Trouble::{
-        Broken, Conflict, Full, Garbled, Invalid, Missing, NotAllowed, NotFound, NotSignedIn, TimedOut,
-        TooMany, Unreachable,
+        Broken, Conflict, Full, Garbled, Invalid, Missing, NoAnswer, NotAllowed, NotFound, NotSignedIn,
+        TimedOut, TooMany, Unreachable, WrongState,
     };
     const NAME: &str = r"[`'\x22]?\b(?P<field>[A-Za-z][A-Za-z0-9_.-]{0,59})\b[`'\x22]?";
     let rows = [
@@ -85,6 +89,8 @@ static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
         (Missing, 0.95, format!(r"{NAME}(?: field| parameter| argument)?\s*:?\s*(?:is|was)? ?(?:a )?(?:required|missing|must (?:be (?:given|provided|set|present)|not be (?:empty|blank|null)))")),
         (Missing, 0.9, format!(r"null value in column {NAME}|not null constraint failed: (?:\w+\.)?(?P<field2>\w+)")),
         (Conflict, 0.95, r"already exists|duplicate|unique constraint|\b409\b|conflict|version mismatch|was modified".to_owned()),
+        (NoAnswer, 0.95, r"(?:not|un)[ _-]?answerable|knows? nothing (?:of|about)|(?:can(?: ?not|'t)|could not|unable to|do(?:es)? not know how to) (?:answer|understand)|no answer to|not (?:supported|implemented)|outside (?:of )?(?:my|its|the) (?:scope|data)".to_owned()),
+        (WrongState, 0.93, r"(?:wrong|invalid|bad|illegal)[ _]state|not (?:allowed|possible) (?:in|while) (?:this|its|the)|\bis already (?:open|closed|done|paid|lent|cancelled|checked)".to_owned()),
         (NotFound, 0.95, r"\b404\b|not[ _]?found|no such|does(?: not|n't) exist|unknown (?:id|entity|record|resource|tool|name)|no (?:rows?|results?|records?) (?:found|matched)".to_owned()),
         (Invalid, 0.93, format!(r"(?:invalid|bad|malformed|illegal|wrong)(?: (?:value|type|format|input))?(?: (?:for|of|in))?(?: (?:field|parameter|argument|property))?\s*:?\s*{NAME}")),
         (Invalid, 0.9, format!(r"{NAME}\s*:?\s*(?:must (?:be|match|have)|should be|is not (?:a|an|one of)\b|expected)")),
@@ -211,13 +217,26 @@ fn written(
             format!("I could not {what}: the service answered in a form that I cannot read."),
             "Tell whoever runs the system; the details are in the trace.".into(),
         ),
+        (Trouble::NoAnswer, _) => (
+            format!("I could not {what}: what was asked has no answer there."),
+            "Ask it in other words, or say what it is about.".into(),
+        ),
+        (Trouble::WrongState, _) => (
+            format!("I could not {what}: it is in a state that does not allow this."),
+            "Ask me to show it, then say what fits.".into(),
+        ),
         (Trouble::Broken, _) => (
             format!("I could not {what}: something went wrong inside the service."),
             "Tell whoever runs the system; the details are in the trace.".into(),
         ),
     };
     let remedy = match trouble {
-        Trouble::Missing | Trouble::Invalid | Trouble::NotFound | Trouble::Conflict => Remedy::UserFixable,
+        Trouble::Missing
+        | Trouble::Invalid
+        | Trouble::NotFound
+        | Trouble::Conflict
+        | Trouble::NoAnswer
+        | Trouble::WrongState => Remedy::UserFixable,
         Trouble::TimedOut | Trouble::TooMany | Trouble::Unreachable => Remedy::Retryable,
         _ => Remedy::SystemLevel,
     };

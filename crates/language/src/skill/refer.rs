@@ -13,10 +13,10 @@ mod weigh;
 use super::sure;
 use mention::{Mention, Shape, mentions};
 use serde_json::json;
-use steward_domain::{Confidence, ConversationEntity};
+use steward_domain::{Confidence, ConversationEntity, DomainName};
 
 /// An entity of the conversation. The order of a list of them is the order in which they were shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recent {
     /// `task`, `customer`, `note`, …
     pub entity_type: String,
@@ -30,6 +30,8 @@ pub struct Recent {
     pub last: u64,
     /// Its place, from 1, in the list that was shown last. It keeps it however often it is spoken of afterwards.
     pub place: Option<usize>,
+    /// The domain that it belongs to.
+    pub domain: Option<DomainName>,
 }
 
 impl From<&ConversationEntity> for Recent {
@@ -41,6 +43,7 @@ impl From<&ConversationEntity> for Recent {
             mentions: entity.mention_count,
             last: u64::try_from(entity.last_mentioned_at.micros()).unwrap_or(0),
             place: None,
+            domain: None,
         }
     }
 }

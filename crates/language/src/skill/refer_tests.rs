@@ -5,6 +5,7 @@ use super::*;
 fn entity(kind: &str, id: &str, name: &str, mentions: u32, last: u64) -> Recent {
     Recent {
         place: None,
+        domain: None,
         entity_type: kind.into(),
         id: id.into(),
         name: (!name.is_empty()).then(|| name.into()),

@@ -9,7 +9,9 @@ use super::place::{Place, place};
 use super::plan::finish;
 use super::steps::ask_field;
 use super::text::Text;
-use super::types::{Act, Answered, Argument, Choice, Given, Kind, Pending, Step, Target, Understood, Why};
+use super::types::{
+    Act, Answered, Argument, Choice, Given, Kind, Pending, Step, Target, Thing, Understood, Why,
+};
 use super::values::choice_at;
 use super::wish::{Clause, clauses};
 use crate::words::words;
@@ -25,6 +27,16 @@ static AGREES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\W*(?:yes|yep|yeah|yup|sure|ok|okay|right|correct|exactly|do it|go ahead|please do|that one|that's (?:it|right)|this one|it)\b\W*(?:please|thanks)?\W*$").ok()
 });
 
+/// "The second one, please": a place and nothing else. With a verb it is a request of its own.
+static ONLY_A_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:(?:i mean|i meant|take|choose|pick|use|it's|it is|that's|make it|yes|ok|please|just) )*(?:the |that |number |no )?(?:very )?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|\d{1,2}(?:st|nd|rd|th)?)(?: \w+)?(?: please| thanks)?\W*$").ok()
+});
+
+/// "Show me …", "how many …": what opens a request.
+static REQUESTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\W*(?:please |can you |could you |now |instead |no,? |actually,? )*(?:show|list|display|give me|tell me|find|search|look up|get|read|open|what|which|who|where|when|why|how|is there|are there|do (?:i|we) have|delete|remove|create|add|update|rename|cancel|mark)\b").ok()
+});
+
 fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
@@ -37,19 +49,27 @@ pub(super) fn answer(
     pending: &Pending,
 ) -> Option<Understood> {
     let plain = text.plain.trim();
-    if plain.is_empty() {
+    let chosen = match given.choice {
+        Some(place) => Chosen::by_place(&pending.question.options, place),
+        None => chosen(text, &pending.question.options),
+    };
+    if given.choice.is_none() && plain.is_empty() {
         return None;
     }
-    if is(&DECLINES, plain) {
+    if given.choice.is_none() && is(&DECLINES, plain) {
         let mut out = Understood::plain(Kind::Chat, "the question was turned down");
         out.answered = Answered::Declined;
         return Some(out);
     }
     let question = &pending.question;
+    let choice = match chosen {
+        Chosen::One(choice) => Some(choice),
+        Chosen::Unclear => return Some(ask_again(pending)),
+        Chosen::Nothing => None,
+    };
     match question.why {
         Why::Entity => {
-            let chosen = chosen(text, &question.options);
-            if let Some(choice) = chosen {
+            if let Some(choice) = choice {
                 return Some(with_entity(reader, pending, choice));
             }
             if question.options.is_empty() || short(reader, text) {
@@ -57,14 +77,13 @@ pub(super) fn answer(
             }
             None
         }
-        Why::Field => with_field(reader, text, given, pending),
+        Why::Field => with_field(reader, text, given, pending, choice),
         Why::Meaning => {
-            let choice =
-                chosen(text, &question.options).or_else(|| by_verb(reader, text, &question.options))?;
+            let choice = choice.or_else(|| by_verb(reader, text, &question.options))?;
             with_tool(reader, given, pending, choice)
         }
         Why::Domain => {
-            let choice = chosen(text, &question.options)?;
+            let choice = choice?;
             let mut out = pending.understood.clone();
             for step in &mut out.steps {
                 step.domain =
@@ -73,6 +92,16 @@ pub(super) fn answer(
             Some(completed(reader, out))
         }
     }
+}
+
+/// The same question once more: what was said fits two of its options.
+fn ask_again(pending: &Pending) -> Understood {
+    let mut out = pending.understood.clone();
+    out.kind = Kind::Act;
+    out.answered = Answered::Completed;
+    out.question = Some(pending.question.clone());
+    out.reasons = vec!["what was said fits more than one option".into()];
+    out
 }
 
 /// Whether it is a few words that ask for nothing by themselves.
@@ -85,38 +114,77 @@ fn short(reader: &Reader, text: &Text) -> bool {
     text.tokens.len() <= 6 && strongest < 2.5
 }
 
-/// The option that is meant: by its name, by its place, or by yes when there is one.
-fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Option<&'a Choice> {
+/// Which option was chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Chosen<'a> {
+    One(&'a Choice),
+    /// Two options fit what was said. Neither is taken.
+    Unclear,
+    Nothing,
+}
+
+impl<'a> Chosen<'a> {
+    fn by_place(options: &'a [Choice], place: usize) -> Self {
+        options.get(place).map_or(Self::Nothing, Self::One)
+    }
+
+    fn only(fitting: &[&'a Choice]) -> Self {
+        match fitting {
+            [] => Self::Nothing,
+            [only] => Self::One(only),
+            _ => Self::Unclear,
+        }
+    }
+}
+
+/// The option that is meant: by its label as it was shown, by its place, by its id, by words that only it has, or by yes when
+/// there is one. What fits two options chooses neither.
+fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
     let plain = text.plain.trim();
     if let [only] = options
         && is(&AGREES, plain)
     {
-        return Some(only);
+        return Chosen::One(only);
+    }
+    let raw = text.raw.trim();
+    let exact: Vec<&Choice> = options.iter().filter(|choice| choice.label == raw).collect();
+    if let [only] = exact.as_slice() {
+        return Chosen::One(only);
     }
     let lower = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
     let said = lower(&text.raw);
+    let labelled: Vec<&Choice> = options.iter().filter(|choice| lower(&choice.label) == said).collect();
+    if !labelled.is_empty() {
+        return Chosen::only(&labelled);
+    }
     let id = |choice: &&Choice| match &choice.value {
         Value::String(text) => lower(text) == said,
         other => said.as_slice() == [other.to_string()],
     };
-    if let Some(choice) =
-        options.iter().find(|choice| lower(&choice.label) == said).or_else(|| options.iter().find(id))
-    {
-        return Some(choice);
+    let by_id: Vec<&Choice> = options.iter().filter(id).collect();
+    // A bare number is a place in the list that was shown, or the id of one of it. Where these are two options, it is asked.
+    let number = match said.as_slice() {
+        [only] => only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)),
+        _ => None,
+    };
+    if let Some(at) = number.and_then(|at| options.get(at)).filter(|_| options.len() > 1) {
+        return match by_id.as_slice() {
+            [] => Chosen::One(at),
+            [same] if std::ptr::eq(*same, at) => Chosen::One(at),
+            _ => Chosen::Unclear,
+        };
     }
-    match place(plain) {
-        Some(Place::Nth(number)) if said.len() <= 5 => {
-            return number.checked_sub(1).and_then(|at| options.get(at));
+    if !by_id.is_empty() {
+        return Chosen::only(&by_id);
+    }
+    if is(&ONLY_A_PLACE, plain) {
+        match place(plain) {
+            Some(Place::Nth(number)) => {
+                return number.checked_sub(1).map_or(Chosen::Nothing, |at| Chosen::by_place(options, at));
+            }
+            Some(Place::Last) => return options.last().map_or(Chosen::Nothing, Chosen::One),
+            _ => {}
         }
-        Some(Place::Last) if said.len() <= 5 => return options.last(),
-        _ => {}
-    }
-    // A bare number is a place when it is no id.
-    if let ([only], true) = (said.as_slice(), options.len() > 1)
-        && let Some(choice) =
-            only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).and_then(|at| options.get(at))
-    {
-        return Some(choice);
     }
     // Words that only one option has, in a message that is little else.
     let telling: Vec<String> =
@@ -127,8 +195,11 @@ fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Option<&'a Choice> {
     };
     let fitting: Vec<&Choice> = options.iter().filter(holds).collect();
     match fitting.as_slice() {
-        [only] if telling.len() <= 6 => Some(only),
-        _ => None,
+        [only] if telling.len() <= 6 => Chosen::One(only),
+        [_, _, ..] if telling.len() <= 6 && options.iter().any(|choice| choice.record.is_some()) => {
+            Chosen::Unclear
+        }
+        _ => Chosen::Nothing,
     }
 }
 
@@ -150,7 +221,6 @@ fn completed(reader: &Reader, mut out: Understood) -> Understood {
 fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understood {
     let mut out = pending.understood.clone();
     if let Some(step) = out.steps.get_mut(pending.question.step) {
-        let tool = step.tool().and_then(|tool| reader.catalogue.tool(tool));
         let need = pending
             .question
             .field
@@ -158,29 +228,51 @@ fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understoo
             .and_then(|field| step.also.iter().position(|need| need.field == *field));
         if let (Some(need), Some(field)) = (need, pending.question.field.clone()) {
             step.also.remove(need);
-            step.arguments.insert(field, argument(json!(choice.label)));
+            let name = choice.record.as_ref().and_then(|record| record.name.clone());
+            step.arguments.insert(field, argument(json!(name.unwrap_or_else(|| choice.label.clone()))));
         } else {
-            let entity_type = match &step.target {
-                Some(Target::Named { entity_type, .. } | Target::Id { entity_type, .. })
-                    if !entity_type.is_empty() =>
-                {
-                    entity_type.clone()
-                }
-                _ => tool.and_then(|tool| tool.entity.clone()).unwrap_or_default(),
-            };
-            let id = match &choice.value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let thing = super::types::Thing { entity_type, id, name: Some(choice.label.clone()), by: None };
-            step.target = Some(Target::Known { things: vec![thing] });
-            step.target_field = step
-                .target_field
-                .clone()
-                .or_else(|| tool.and_then(Prepared::target).map(|field| field.name.clone()));
+            act_on_record(reader, step, choice);
         }
     }
     completed(reader, out)
+}
+
+/// Points a step at the record of an option, and at the tool that acts on records of its type.
+fn act_on_record(reader: &Reader, step: &mut Step, choice: &Choice) {
+    let tool = step.tool().and_then(|tool| reader.catalogue.tool(tool));
+    let mut record = choice.record.clone().unwrap_or_else(|| Thing {
+        id: super::settle::text(&choice.value),
+        name: Some(choice.label.clone()),
+        ..Thing::default()
+    });
+    if record.entity_type.is_empty() {
+        record.entity_type = match &step.target {
+            Some(Target::Named { entity_type, .. } | Target::Id { entity_type, .. })
+                if !entity_type.is_empty() =>
+            {
+                entity_type.clone()
+            }
+            _ => tool.and_then(|tool| tool.entity.clone()).unwrap_or_default(),
+        };
+    }
+    record.domain = record.domain.or_else(|| step.domain.clone());
+    let fits = |tool: &&Prepared| super::referent::acts_on(tool, &record);
+    let other = step.alternatives.iter().filter_map(|(name, _)| reader.catalogue.tool(name)).find(fits);
+    let own = step.target_field.as_deref().zip(tool).and_then(|(field, tool)| tool.named(field));
+    // A field that holds records of another type keeps its tool.
+    let foreign = own.is_some_and(|field| field.of.is_some());
+    if let (Some(other), false, false) = (other, tool.as_ref().is_some_and(fits), foreign) {
+        step.act = Act::Call { tool: other.tool.name.clone() };
+        step.domain.clone_from(&other.tool.domain);
+        (step.destructive, step.read_only) = (other.tool.destructive, other.tool.read_only);
+        step.intent = Some(super::steps::stands_for(other));
+        step.target_field = other.target().map(|field| field.name.clone());
+        step.arguments.retain(|name, _| other.named(name).is_some());
+        step.missing.retain(|name| other.named(name).is_some());
+    }
+    step.target = Some(Target::Known { things: vec![record] });
+    step.target_field =
+        step.target_field.clone().or_else(|| tool.and_then(Prepared::target).map(|field| field.name.clone()));
 }
 
 /// "Anna Berg" to an open question: the words name the thing.
@@ -213,7 +305,13 @@ fn argument(value: Value) -> Argument {
 }
 
 /// A value for the field that was asked for, or for one of several that could be set.
-fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) -> Option<Understood> {
+fn with_field(
+    reader: &Reader,
+    text: &Text,
+    given: &Given<'_>,
+    pending: &Pending,
+    choice: Option<&Choice>,
+) -> Option<Understood> {
     let mut out = pending.understood.clone();
     let at = pending.question.step;
     let step = out.steps.get(at)?.clone();
@@ -223,7 +321,7 @@ fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending
         let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
         let filled = fill_alone(text, &reader.catalogue, tool, &clause, given.today);
         if filled.arguments.is_empty() {
-            let choice = chosen(text, &pending.question.options)?;
+            let choice = choice?;
             let field = choice.value.as_str()?.to_owned();
             let mut out = completed(reader, out);
             out.question = Some(super::types::Question {
@@ -242,7 +340,11 @@ fn with_field(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending
         return Some(completed(reader, out));
     };
     let field = tool.named(&name)?;
-    let value = value_of(reader, text, given, tool, field, &pending.question.options)?;
+    let listed = choice.filter(|_| field.role == Role::Choice || given.choice.is_some());
+    let value = match listed.filter(|_| given.choice.is_some() && field.role == Role::Choice) {
+        Some(choice) => choice.value.clone(),
+        None => value_of(reader, text, given, tool, field, listed)?,
+    };
     if let Some(step) = out.steps.get_mut(at) {
         step.arguments.insert(name.clone(), argument(value.clone()));
         step.missing.retain(|missing| *missing != name);
@@ -261,7 +363,7 @@ fn value_of(
     given: &Given<'_>,
     tool: &Prepared,
     field: &Known,
-    options: &[Choice],
+    choice: Option<&Choice>,
 ) -> Option<Value> {
     let raw = text.raw.trim().trim_matches(['"', '\'', '“', '”']).trim_end_matches(['.', '!']).to_owned();
     let clause = Clause { start: 0, end: text.plain.len(), ..Clause::default() };
@@ -274,7 +376,7 @@ fn value_of(
                 .find(|choice| (0..tokens.len()).any(|at| choice_at(&tokens, at, choice).is_some()));
             said.map(|choice| json!(choice))
                 .filter(|_| text.tokens.len() <= 6)
-                .or_else(|| chosen(text, options).map(|choice| choice.value.clone()))
+                .or_else(|| choice.map(|choice| choice.value.clone()))
         }
         Role::Day | Role::Time | Role::Number | Role::Limit | Role::Email | Role::Phone | Role::Flag => {
             fill_alone(text, &reader.catalogue, tool, &clause, given.today)
@@ -289,20 +391,33 @@ fn value_of(
                 .filter(|part| !part.is_empty())
                 .collect::<Vec<_>>()
         )),
-        _ if text.quotes.is_empty() && asks_anew(reader, text) => None,
+        _ if text.quotes.is_empty() && asks_anew(reader, text, given, field) => None,
         _ => Some(json!(raw)),
     }
 }
 
-/// Whether this is a request of its own: it opens with a verb and names a type of thing that tools act on.
-fn asks_anew(reader: &Reader, text: &Text) -> bool {
+/// Whether this is a request of its own and no value of the field: it opens with a verb and names a type of thing that tools
+/// act on, it asks, or it is worded as a request that this catalogue can carry out. A title may well open with a verb ("call
+/// the dentist"), so there only what asks to see something is a request.
+fn asks_anew(reader: &Reader, text: &Text, given: &Given<'_>, field: &Known) -> bool {
+    let read = clauses(text, &reader.catalogue);
     let typed = text.tokens.iter().any(|token| !reader.catalogue.types_of(&token.lower).is_empty());
-    let opens = clauses(text, &reader.catalogue)
-        .iter()
-        .flat_map(|clause| clause.cues.iter())
-        .any(|cue| cue.weight >= 4.0);
-    let asks = clauses(text, &reader.catalogue).first().is_some_and(|clause| clause.asks);
-    typed && (opens || asks)
+    let opens = read.iter().flat_map(|clause| clause.cues.iter()).any(|cue| cue.weight >= 4.0);
+    let asks = read.first().is_some_and(|clause| clause.asks);
+    if typed && (opens || asks) {
+        return true;
+    }
+    let plain = text.plain.trim();
+    if text.tokens.len() < 3 || !(is(&REQUESTS, plain) || (asks && plain.ends_with('?'))) {
+        return false;
+    }
+    // A name, an id, a path or a place is no sentence; what is written into a title or a text may be one.
+    if !matches!(field.role, Role::Title | Role::Long | Role::Query) {
+        return true;
+    }
+    let alone = Given { pending: None, choice: None, ..*given };
+    let read = reader.understand(&text.raw, &alone);
+    read.kind == Kind::Act && read.question.is_none() && !read.steps.is_empty()
 }
 
 /// "Create it", "find it": the option whose verb is said.
@@ -360,6 +475,7 @@ fn with_tool(reader: &Reader, given: &Given<'_>, pending: &Pending, choice: &Cho
         destructive: tool.tool.destructive,
         read_only: tool.tool.read_only,
         alternatives: Vec::new(),
+        otherwise: Vec::new(),
         reasons: vec!["it was chosen".into()],
     };
     out.steps.truncate(pending.question.step);

@@ -97,7 +97,7 @@ mod tests {
 
     fn asks_data(reader: &Reader, said: &str, came_now: bool) -> bool {
         let today = chrono::NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
-        let given = Given { today, recent: &[], pending: None, before: &[], world: &[] };
+        let given = Given::on(today);
         let understood = reader.understand(said, &given);
         let read = reader.about_data(&name("your_data"), said, came_now, understood);
         read.steps.iter().any(|step| step.act == Act::Ask && step.domain == Some(name("your_data")))

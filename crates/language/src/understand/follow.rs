@@ -4,6 +4,7 @@ use super::Reader;
 use super::catalogue::Role;
 use super::fill::fill_alone;
 use super::plan::finish;
+use super::route;
 use super::text::Text;
 use super::types::{Given, Kind, Step, Target, Understood};
 use super::wish::Clause;
@@ -19,28 +20,61 @@ static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// The understanding of an utterance that only changes a part of the step before.
 pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<Understood> {
-    let before = given.before.last()?;
     let found = FOLLOWS.as_ref()?.captures(&text.plain)?;
     let rest = found.name("rest")?;
-    let piece = text.slice(rest.start(), rest.end());
-    let said = words(piece);
+    let span = (rest.start(), rest.end());
+    let piece = text.slice(span.0, span.1);
     let verb = text
         .tokens
         .iter()
-        .find(|token| token.start >= rest.start())
+        .find(|token| token.start >= span.0)
         .is_some_and(|token| reader.catalogue.is_verb(&token.root) && token.lower != "open");
-    if said.len() > 6 || verb {
+    if words(piece).len() > 6 || verb {
         return None;
     }
+    // Of several domains that answered, the one that the words fit best is asked, then the others.
+    let shares = route::route(reader, piece).domains;
+    let share =
+        |step: &Step| step.domain.as_ref().and_then(|domain| shares.get(domain)).copied().unwrap_or(0.0);
+    let mut followed: Vec<Step> = Vec::new();
+    let asked = given.before.iter().rev().flat_map(|step| std::iter::once(step).chain(&step.otherwise));
+    for before in asked {
+        let known = followed.iter().any(|step| step.act == before.act && step.domain == before.domain);
+        if let (false, Some(step)) = (known, changed_step(reader, text, given, span, before)) {
+            followed.push(step);
+        }
+    }
+    followed.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    let mut followed = followed.into_iter();
+    let mut step = followed.next()?;
+    if step.read_only {
+        step.otherwise = followed.filter(|other| other.read_only).collect();
+    }
+    let mut out = Understood::plain(Kind::Act, "it goes on from the request before");
+    out.steps = vec![Step { missing: Vec::new(), ..step }];
+    finish(reader, &mut out, &BTreeMap::new());
+    Some(out)
+}
+
+/// A step of the turn before with the part changed that was said; nothing when it has no such part.
+fn changed_step(
+    reader: &Reader,
+    text: &Text,
+    given: &Given<'_>,
+    (start, end): (usize, usize),
+    before: &Step,
+) -> Option<Step> {
+    let piece = text.slice(start, end);
     let mut step = before.clone();
     step.after.clear();
+    step.otherwise.clear();
     if step.target.as_ref().is_some_and(|target| matches!(target, Target::OfStep { .. })) {
         return None;
     }
     let tool = before.tool().and_then(|tool| reader.catalogue.tool(tool));
     match tool.filter(|tool| !tool.free) {
         Some(tool) => {
-            let clause = Clause { start: rest.start(), end: rest.end(), ..Clause::default() };
+            let clause = Clause { start, end, ..Clause::default() };
             let filled = fill_alone(text, &reader.catalogue, tool, &clause, given.today);
             let entity_type = tool.entity.clone().unwrap_or_default();
             if let Some((id, ..)) = filled.id {
@@ -64,10 +98,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<
         piece.clone_into(&mut step.said);
     }
     step.reasons = vec!["it is the request before with a part changed".into()];
-    let mut out = Understood::plain(Kind::Act, "it goes on from the request before");
-    out.steps = vec![Step { missing: Vec::new(), ..step }];
-    finish(reader, &mut out, &BTreeMap::new());
-    Some(out)
+    Some(step)
 }
 
 /// A question with the part replaced that is of the same sort as the new one: a year, a time, a name; otherwise it is added.

@@ -20,13 +20,16 @@ mod ground;
 mod kinds;
 mod lexicon;
 mod lexis;
+mod namesake;
 mod notice;
 mod place;
 mod plan;
 mod point;
 mod prepare;
 mod recall;
+mod record;
 mod refer;
+mod referent;
 mod route;
 mod scope;
 mod settle;
@@ -45,7 +48,7 @@ pub use scope::SCOPE;
 pub use signal::SIGNALS;
 pub use types::{
     Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Seen,
-    Settled, Step, Target, Thing, Tool, Understood, Why,
+    Settled, ShownList, Step, Target, Thing, Tool, Understood, Why,
 };
 
 use crate::Encoder;
@@ -119,13 +122,7 @@ impl Reader {
         if let Some(shows) = known.get(said) {
             return *shows;
         }
-        let given = Given {
-            today: chrono::NaiveDate::default(),
-            recent: &[],
-            pending: None,
-            before: &[],
-            world: &[],
-        };
+        let given = Given::on(chrono::NaiveDate::default());
         let read = self.understand(said, &given);
         let shows = read.kind == Kind::Act
             && read.question.is_none()
@@ -209,6 +206,12 @@ impl Reader {
     pub fn notice(&self, tool: &str, arguments: &Map<String, Value>, result: &Value) -> Vec<Noticed> {
         let _ = arguments;
         notice::notice(&self.catalogue, tool, result)
+    }
+
+    /// The record in each row of a table that is shown, among what was noticed in the same result.
+    #[must_use]
+    pub fn rows(&self, table: &crate::answer::Table, noticed: &[Noticed]) -> Vec<Option<Noticed>> {
+        notice::rows_of(table, noticed)
     }
 
     /// What a step's target is, by what a lookup or an earlier step gave. A target of the conversation needs nothing seen.

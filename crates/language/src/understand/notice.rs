@@ -4,6 +4,7 @@ use super::catalogue::{Catalogue, Prepared, Role};
 use super::lexicon::singular;
 use super::settle::text;
 use super::types::Noticed;
+use crate::answer::Table;
 use serde_json::{Map, Value};
 
 /// How deep a result is looked into, and how many things are taken from it.
@@ -23,6 +24,18 @@ pub(super) fn notice(catalogue: &Catalogue, tool: &str, result: &Value) -> Vec<N
         }
     }
     seen
+}
+
+/// The record in each row of a table. A row is the record whose values it shows; records that are only named inside of a row
+/// are not rows.
+pub(super) fn rows_of(table: &Table, noticed: &[Noticed]) -> Vec<Option<Noticed>> {
+    let plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
+    let is_row = |row: &[Value], record: &Noticed| {
+        let mut cells = table.columns.iter().zip(row).filter(|(_, cell)| plain(cell)).peekable();
+        cells.peek().is_some() && cells.all(|(column, cell)| record.attributes.get(column) == Some(cell))
+    };
+    let record = |row: &Vec<Value>| noticed.iter().find(|record| is_row(row, record)).cloned();
+    table.rows.iter().map(record).collect()
 }
 
 fn look(

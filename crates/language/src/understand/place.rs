@@ -31,6 +31,20 @@ static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// The place in a list that words name.
 pub(super) fn place(plain: &str) -> Option<Place> {
+    placed(plain).map(|(place, _)| place)
+}
+
+/// The word behind a place, which may say what is counted: "the second task", "both of the notes".
+fn noun(plain: &str, end: usize) -> Option<String> {
+    let rest = plain.get(end..)?.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    rest.take(4)
+        .find(|word| !["of", "the", "my", "our", "these", "those", "one", "ones"].contains(word))
+        .map(str::to_owned)
+}
+
+/// The place in a list that words name, with the word behind it.
+pub(super) fn placed(plain: &str) -> Option<(Place, Option<String>)> {
+    let at = |found: Option<regex::Match<'_>>| found.and_then(|found| noun(plain, found.end()));
     let number = |word: &str| {
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
         let at = ORDINALS
@@ -42,17 +56,15 @@ pub(super) fn place(plain: &str) -> Option<Place> {
     if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
         let count = number(found.name("n")?.as_str())?;
         let end = found.name("end")?.as_str();
-        return Some(if ["last", "bottom"].contains(&end) {
-            Place::LastOf(count)
-        } else {
-            Place::First(count)
-        });
+        let place =
+            if ["last", "bottom"].contains(&end) { Place::LastOf(count) } else { Place::First(count) };
+        return Some((place, at(found.get(0))));
     }
-    if ALL.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
-        return Some(Place::All);
+    if let Some(found) = ALL.as_ref().and_then(|pattern| pattern.find(plain)) {
+        return Some((Place::All, at(Some(found))));
     }
-    if BOTH.as_ref().is_some_and(|pattern| pattern.is_match(plain)) {
-        return Some(Place::Both);
+    if let Some(found) = BOTH.as_ref().and_then(|pattern| pattern.find(plain)) {
+        return Some((Place::Both, at(Some(found))));
     }
     for found in NTH.as_ref()?.captures_iter(plain) {
         let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
@@ -71,10 +83,11 @@ pub(super) fn place(plain: &str) -> Option<Place> {
         if time || (dated && to) || (counted && !whole.as_str().starts_with("number ")) {
             continue;
         }
+        let noun = at(found.name("n"));
         return match word.as_str() {
-            "last" | "latter" => Some(Place::Last),
-            "former" => Some(Place::Nth(1)),
-            word => number(word).map(Place::Nth),
+            "last" | "latter" => Some((Place::Last, noun)),
+            "former" => Some((Place::Nth(1), noun)),
+            word => number(word).map(|number| (Place::Nth(number), noun)),
         };
     }
     None

@@ -10,14 +10,15 @@ use super::lexicon::{ASKS_HELP, HELP, plural};
 use super::place::place;
 use super::point::Scene;
 use super::recall::{bridged, with_earlier};
+use super::referent::{self, Referent};
 use super::steps::{VERB_FITS, act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
-use super::types::{Answered, Given, Kind, NOTHING, Pick, Question, Step, Target, Understood, Why};
+use super::types::{Answered, Given, Kind, NOTHING, Pick, Question, Step, Target, Thing, Understood, Why};
 use super::unsure::{bare, tokens_within, which_new};
 use super::values::days;
 use super::verbs::Class;
 use super::wish::{Clause, Cue, clauses, heads, is, is_remark, points_back};
-use super::{Reader, route, scope, talk};
+use super::{Reader, namesake, route, scope, talk};
 use crate::skill::sure;
 use std::collections::BTreeMap;
 use steward_domain::{Confidence, DomainName};
@@ -111,8 +112,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
         let background = remark.as_ref().map(|(steps, _)| steps.as_slice()).unwrap_or_default();
         let told: Vec<Step> = background.iter().chain(&out.steps).cloned().collect();
         let spoken = with_earlier(given, &told);
-        let now = bridged(&Given { recent: &spoken, ..*given });
-        let given = &Given { recent: &now, ..*given };
+        let given = &Given { recent: &spoken, ..*given };
         let read = clause_steps(reader, text, &ground, &clause, given, &routed.domains, &out.steps);
         match read {
             Read::Steps(steps, question)
@@ -294,6 +294,8 @@ fn clause_steps(
     let (start, end) = text.trimmed(clause.start, clause.end);
     let days = days(text, given.today);
     let said = Said { text, catalogue, days: &days, ground };
+    let (spoken, recent) = (given, bridged(given));
+    let given = &Given { recent: &recent, ..*given };
     let clause = &unnamed(ground, &pointing(text, clause, given));
     let before = earlier.last().filter(|_| clause.inherits).and_then(Step::tool);
     let mut around = around(reader, text, clause, given, domains, before);
@@ -313,6 +315,18 @@ fn clause_steps(
     if service(catalogue, text.plain.get(clause.start..clause.end).unwrap_or_default().trim()) || !is_inside {
         return Read::Outside(format!("{NOTHING} \"{}\" asks for", text.slice(start, end)));
     }
+    let plain = text.plain.get(start..end).unwrap_or_default();
+    let can = |record: &Thing| referent::candidate(catalogue, &found, best, record).is_some();
+    // What an earlier step of the same message shows comes before what the conversation showed.
+    let listed = referent::shown_by(catalogue, plain, earlier);
+    let referent = match &listed {
+        Some(listed) => Referent::Latest(listed.clone()),
+        None => referent::read(catalogue, plain, spoken, &can),
+    };
+    let numbered = referent::numbered(catalogue, plain, spoken).filter(|_| earlier.is_empty());
+    let best = numbered.and_then(|row| referent::candidate(catalogue, &found, best, row)).unwrap_or(best);
+    let points = earlier.is_empty() || listed.is_some();
+    let best = if points { referent::pointed_at(catalogue, &found, best, &referent) } else { best };
     let Some(tool) = catalogue.tools.get(best.at) else { return Read::Outside("there are no tools".into()) };
     if let Some(question) = which_new(catalogue, &found, tool, best, earlier.len(), text.slice(start, end)) {
         return Read::Ask(question, Vec::new());
@@ -320,8 +334,12 @@ fn clause_steps(
     if let Some(steps) = all_of(&said, clause, &found, best, earlier) {
         return Read::Steps(steps, None);
     }
+    if let Some(read) = namesake::ask_which(&said, clause, spoken, &found, best, earlier.len()) {
+        return read;
+    }
     let step = base_step(catalogue, text, clause, &found, best);
-    act_on(&Scene { catalogue, text, clause, given, earlier, tool }, best, step)
+    let scene = Scene { catalogue, text, clause, given, earlier, tool, referent: &referent };
+    act_on(&scene, best, step)
 }
 
 /// "Assign all open repairs to Keystone": what is to be done to all of them, however many words say which.

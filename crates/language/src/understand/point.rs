@@ -5,6 +5,8 @@
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, Grounded};
 use super::place::{Place, place};
+use super::record;
+use super::referent::{Referent, acts_on, bare_number, thing};
 use super::settle;
 use super::text::Text;
 use super::types::{Choice, Given, Noticed, Pick, Settled, Step, Target, Thing};
@@ -14,9 +16,6 @@ use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// The most options that a question offers.
-const OPTIONS: usize = 9;
 
 /// Everything that is known where a step is put together.
 #[derive(Clone, Copy)]
@@ -29,6 +28,8 @@ pub(super) struct Scene<'a> {
     pub(super) earlier: &'a [Step],
     /// The tool that it calls.
     pub(super) tool: &'a Prepared,
+    /// What the clause points back to in the conversation.
+    pub(super) referent: &'a Referent,
 }
 
 /// What a clause points to.
@@ -37,57 +38,6 @@ pub(super) enum Pointed {
     To(Vec<Target>),
     /// One of these: a question and its options.
     Unclear(String, Vec<Choice>),
-}
-
-pub(super) fn thing(recent: &Recent) -> Thing {
-    Thing {
-        entity_type: recent.entity_type.clone(),
-        id: recent.id.clone(),
-        name: recent.name.clone(),
-        by: None,
-    }
-}
-
-fn choice(recent: &Recent) -> Choice {
-    let value = recent.id.parse::<i64>().map_or_else(|_| json!(recent.id), |number| json!(number));
-    Choice { label: recent.name.clone().unwrap_or_else(|| recent.id.clone()), value }
-}
-
-/// Those of a type that were shown together last.
-fn group(recent: &[Recent]) -> Vec<&Recent> {
-    // A list that was shown keeps its order, however often one of it is spoken of afterwards.
-    let mut listed: Vec<&Recent> = recent.iter().filter(|one| one.place.is_some()).collect();
-    if listed.len() > 1 {
-        listed.sort_by_key(|one| one.place);
-        return listed;
-    }
-    let mut times: Vec<u64> = recent.iter().map(|one| one.last).collect();
-    times.sort_unstable();
-    let shown = times.windows(2).rev().find_map(|pair| match pair {
-        [a, b] if a == b => Some(*a),
-        _ => None,
-    });
-    recent.iter().filter(|one| shown.is_none_or(|time| one.last == time)).collect()
-}
-
-/// What stands at a place among what was shown.
-pub(super) fn at_place(place: Place, recent: &[Recent]) -> Option<Target> {
-    let shown = group(recent);
-    let some = |things: Vec<&Recent>| Some(Target::Known { things: things.into_iter().map(thing).collect() });
-    match place {
-        // Nothing at that place: there is no such thing.
-        Place::Nth(number) => {
-            let listed = shown.iter().any(|one| one.place.is_some());
-            let found = shown.iter().find(|one| one.place == Some(number)).copied();
-            let counted = number.checked_sub(1).and_then(|at| shown.get(at)).copied();
-            some(if listed { found } else { counted }.into_iter().collect())
-        }
-        Place::Last => some(shown.last().copied().into_iter().collect()),
-        Place::First(count) => some(shown.into_iter().take(count).collect()),
-        Place::LastOf(count) => some(shown.iter().skip(shown.len().saturating_sub(count)).copied().collect()),
-        Place::All => some(shown),
-        Place::Both => (shown.len() == 2).then(|| some(shown)).flatten(),
-    }
 }
 
 fn pick(place: Option<Place>, plain: &str) -> Pick {
@@ -153,20 +103,29 @@ fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> 
 
 /// The target of a step.
 pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed {
-    let Scene { catalogue, text, clause, given, earlier, tool } = *scene;
+    let Scene { catalogue, text, clause, given, earlier, tool, referent } = *scene;
     let entity = tool.entity.clone().unwrap_or_default();
     if let Some((id, _, end)) = &filled.id {
+        let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
+        if let Some(unclear) = row_or_id(catalogue, plain, &settle::text(id), given, tool) {
+            return unclear;
+        }
         let mut ids = vec![id.clone()];
         ids.extend(further(text, clause, *end, tool));
         return Pointed::To(
             ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
         );
     }
-    if let Some(pointed) = filled.grounded.as_ref().map(|found| known(found, given, tool)) {
-        return pointed;
-    }
     let plain = text.plain.get(clause.start..clause.end).unwrap_or_default();
-    let place = place(plain);
+    if let Some(found) = &filled.grounded {
+        let unclear = match found.things.as_slice() {
+            [only] => row_or_id(catalogue, plain, &only.id, given, tool),
+            _ => None,
+        };
+        return unclear.unwrap_or_else(|| known(found, given, tool));
+    }
+    let (from, to) = text.trimmed(clause.start, clause.end);
+    let place = place(text.plain.get(from..to).unwrap_or_default());
     let back = pronoun(plain);
     // Where it is known what there is, small words beside a pronoun, a place or the word for the type are no name of it.
     let seen = given.world.iter().any(|seen| seen.thing.entity_type == entity);
@@ -189,17 +148,39 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
     let words = filled
         .target
         .as_ref()
-        .filter(|piece| !(seen && pointed(piece.start) && small(&piece.words) && !quoted(piece.start)));
+        .filter(|piece| !(seen && pointed(piece.start) && small(&piece.words) && !quoted(piece.start)))
+        // "That note": the word for the type names nothing.
+        .filter(|piece| {
+            let only_typed = !catalogue.types_of(&piece.words.to_lowercase()).is_empty();
+            !(only_typed && ["that", "this"].contains(&before(piece.start)))
+        });
     // Words before a pronoun are what it stands for; behind it they say something else.
     let first = words.is_some_and(|piece| back.is_none_or(|at| piece.start < clause.start + at));
-    let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == entity).cloned().collect();
+    let own =
+        |one: &&Recent| one.entity_type == entity && (one.domain.is_none() || one.domain == tool.tool.domain);
+    let recent: Vec<Recent> = given.recent.iter().filter(own).cloned().collect();
     if (place.is_some() || (back.is_some() && !first))
         && let Some(target) = of_earlier(catalogue, earlier, &entity, place, plain)
     {
         return Pointed::To(vec![target]);
     }
-    if let Some(target) = place.filter(|_| !recent.is_empty()).and_then(|place| at_place(place, &recent)) {
-        return Pointed::To(vec![target]);
+    match referent {
+        Referent::Rows(rows) if place.is_some() || !first => {
+            return match rows.iter().all(|row| acts_on(tool, row)) {
+                true => Pointed::To(vec![Target::Known { things: rows.clone() }]),
+                false => Pointed::Unclear(record::which(&entity, &[]), Vec::new()),
+            };
+        }
+        Referent::Unclear(question, options) if place.is_some() || (back.is_some() && !first) => {
+            let own =
+                |choice: &&Choice| choice.record.as_ref().is_some_and(|record| record.entity_type == entity);
+            let own: Vec<Choice> = options.iter().filter(own).cloned().collect();
+            return match own.len() == options.len() {
+                true => Pointed::Unclear(question.clone(), own),
+                false => Pointed::Unclear(record::which(&entity, &own), own),
+            };
+        }
+        _ => {}
     }
     if let Some(piece) = words.filter(|_| first || back.is_none()) {
         if let Some(target) = spoken_of(&piece.words, &recent, tool) {
@@ -226,10 +207,14 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
                 .collect(),
         );
     }
-    let (from, to) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(from..to).unwrap_or_default();
     let sorted = recent;
     if let Some(newest) = newest(plain, &sorted) {
+        // What was spoken of last is of another type: this one is meant at best.
+        if given.recent.iter().any(|one| one.last > newest.last) {
+            let options = record::options([&thing(newest)]);
+            return Pointed::Unclear(record::which(&entity, &options), options);
+        }
         return Pointed::To(vec![Target::Known { things: vec![thing(newest)] }]);
     }
     for found in resolve(&normal(plain), &sorted) {
@@ -243,10 +228,9 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
                 return Pointed::To(vec![Target::Known { things }]);
             }
             Found::Unclear { options, question } => {
-                return Pointed::Unclear(
-                    question,
-                    options.iter().filter_map(|at| sorted.get(*at)).map(choice).collect(),
-                );
+                let records: Vec<Thing> =
+                    options.iter().filter_map(|at| sorted.get(*at)).map(thing).collect();
+                return Pointed::Unclear(question, record::options(&records));
             }
             Found::Nothing { .. } => {}
         }
@@ -291,32 +275,56 @@ fn known(found: &Grounded, given: &Given<'_>, tool: &Prepared) -> Pointed {
     }
     let lately: Vec<&Thing> = things
         .iter()
-        .filter(|thing| given.recent.iter().any(|one| one.entity_type == entity && one.id == thing.id))
+        .filter(|thing| given.recent.iter().any(|one| self::thing(one).is_same(thing)))
         .collect();
-    if let [only] = lately.as_slice() {
+    // Names that differ only in case are asked about, whichever was spoken of: the words do not tell them apart.
+    let folded = |thing: &Thing| thing.name.as_deref().map(str::to_lowercase);
+    let twins = |one: &Thing| {
+        things
+            .iter()
+            .any(|other| !other.is_same(one) && folded(other) == folded(one) && other.name != one.name)
+    };
+    if let ([only], false) = (lately.as_slice(), lately.iter().any(|one| twins(one))) {
         return Pointed::To(vec![Target::Known { things: vec![(*only).clone()] }]);
     }
     let lately: Vec<Thing> = lately.into_iter().cloned().collect();
     let things = if lately.is_empty() { things } else { &lately };
-    let value =
-        |thing: &Thing| thing.id.parse::<i64>().map_or_else(|_| json!(thing.id), |number| json!(number));
-    let same = |thing: &Thing| things.iter().filter(|other| other.name == thing.name).count() > 1;
-    let label = |thing: &Thing| match &thing.name {
-        Some(name) if !same(thing) => name.clone(),
-        Some(name) => format!("{name} ({})", thing.id),
-        None => thing.id.clone(),
-    };
-    let options: Vec<Choice> = things
-        .iter()
-        .take(OPTIONS)
-        .map(|thing| Choice { label: label(thing), value: value(thing) })
-        .collect();
-    let names: Vec<String> = options.iter().map(|choice| format!("\"{}\"", choice.label)).collect();
-    Pointed::Unclear(format!("Which {entity} do you mean: {}?", names.join(", ")), options)
+    let options = record::options(things);
+    Pointed::Unclear(record::which(entity, &options), options)
+}
+
+/// "Number 2" after a list may be its second row or the record with that number. Where these differ, it is asked.
+fn row_or_id(
+    catalogue: &Catalogue,
+    plain: &str,
+    id: &str,
+    given: &Given<'_>,
+    tool: &Prepared,
+) -> Option<Pointed> {
+    let number = bare_number(catalogue, plain.trim())?;
+    let newest = given.shown.iter().map(|list| list.turn).max()?;
+    let mut lists = given.shown.iter().filter(|list| list.turn == newest);
+    let row = lists.find_map(|list| list.rows.get(number.checked_sub(1)?)?.as_ref())?;
+    if !acts_on(tool, row) || row.id == id || number.to_string() != id {
+        return None;
+    }
+    let mut numbered = given.shown.iter().flat_map(|list| list.rows.iter().flatten());
+    let by_id = numbered.find(|other| acts_on(tool, other) && other.id == id).cloned();
+    let by_id = by_id.unwrap_or_else(|| Thing {
+        entity_type: row.entity_type.clone(),
+        id: id.to_owned(),
+        domain: row.domain.clone(),
+        ..Thing::default()
+    });
+    let mut options = record::options([row, &by_id]);
+    if let Some(choice) = options.last_mut() {
+        choice.label = format!("{} {}", row.entity_type, by_id.id);
+    }
+    Some(Pointed::Unclear(record::which(&row.entity_type, &options), options))
 }
 
 /// Whether the type itself is named.
-fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: &str) -> bool {
+pub(super) fn said(text: &Text, clause: &Clause, catalogue: &Catalogue, entity: &str) -> bool {
     let inside = text
         .tokens
         .iter()

@@ -12,7 +12,7 @@ pub(super) fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
     for (at, step) in earlier.iter().enumerate() {
         let Some(Target::Known { things }) = &step.target else { continue };
         for thing in things {
-            let same = |one: &Recent| one.entity_type == thing.entity_type && one.id == thing.id;
+            let same = |one: &Recent| super::referent::thing(one).is_same(thing);
             let last = last + 1 + at as u64;
             match all.iter_mut().find(|one| same(one)) {
                 Some(known) => known.last = last,
@@ -23,6 +23,7 @@ pub(super) fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
                     mentions: 1,
                     last,
                     place: None,
+                    domain: thing.domain.clone(),
                 }),
             }
         }
@@ -49,13 +50,16 @@ pub(super) fn bridged(given: &Given<'_>) -> Vec<Recent> {
             let known = |other: &Recent| {
                 other.entity_type == seen.thing.entity_type && other.id == seen.thing.id_text()
             };
-            if (named || seen.thing.attributes.iter().any(holds)) && !all.iter().any(known) {
+            // What bears the same name in another application is another thing.
+            let here = one.domain.is_none() || one.domain == seen.domain;
+            if here && (named || seen.thing.attributes.iter().any(holds)) && !all.iter().any(known) {
                 all.push(Recent {
                     entity_type: seen.thing.entity_type.clone(),
                     id: seen.thing.id_text(),
                     name: seen.thing.name.clone().or_else(|| one.name.clone()),
                     // A place in a list is that of what was listed.
                     place: None,
+                    domain: seen.domain.clone(),
                     ..one.clone()
                 });
             }

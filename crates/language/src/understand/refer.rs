@@ -3,15 +3,16 @@
 use super::catalogue::{Catalogue, Role};
 use super::fill::Filled;
 use super::place::place;
-use super::point::{Scene, at_place, normal, of_earlier, thing};
-use super::types::{Argument, Need, Pick, Step, Target};
+use super::point::{Scene, normal, of_earlier};
+use super::referent::{self, Referent, thing};
+use super::types::{Argument, Need, Pick, Step, Target, Thing};
 use super::wish::points_back;
 use crate::skill::{Found, Recent, resolve};
 use serde_json::json;
 
 /// The things of other types that a step names or points to.
 pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
-    let Scene { catalogue, text, clause, given, earlier, tool } = *scene;
+    let Scene { catalogue, text, clause, given, earlier, tool, .. } = *scene;
     for (field, piece) in &filled.refs {
         let of = tool.named(field).and_then(|field| field.of.clone());
         if let Some(of) = of.filter(|_| !tool.tool.read_only) {
@@ -71,9 +72,18 @@ pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
             }
             continue;
         }
-        let recent: Vec<Recent> = given.recent.iter().filter(|one| one.entity_type == of).cloned().collect();
-        let target = place.and_then(|place| at_place(place, &recent)).or_else(|| {
-            resolve(&normal(plain), &recent).into_iter().find_map(|found| match found.found {
+        let own =
+            |one: &&Recent| one.entity_type == of && (one.domain.is_none() || one.domain == tool.tool.domain);
+        let recent: Vec<Recent> = given.recent.iter().filter(own).cloned().collect();
+        let is_of = |row: &Thing| row.entity_type == of;
+        let pointed = match referent::read(catalogue, plain, given, &is_of) {
+            Referent::Rows(rows) => rows.iter().all(is_of).then_some(Target::Known { things: rows }),
+            _ => None,
+        };
+        let target = pointed.or_else(|| {
+            let counted = place.is_some();
+            let recent: &[Recent] = if counted { &[] } else { &recent };
+            resolve(&normal(plain), recent).into_iter().find_map(|found| match found.found {
                 Found::One(at) => recent.get(at).map(|one| Target::Known { things: vec![thing(one)] }),
                 _ => None,
             })

@@ -137,6 +137,7 @@ pub(super) fn asking(domain: &DomainName, said: &str) -> Step {
         destructive: false,
         read_only: true,
         alternatives: Vec::new(),
+        otherwise: Vec::new(),
         reasons: Vec::new(),
     }
 }

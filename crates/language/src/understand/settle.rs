@@ -6,15 +6,13 @@
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::lexicon::{is_generic, root, same_field, same_noun};
+use super::record;
 use super::text::slip;
-use super::types::{Choice, Lookup, Noticed, Pick, Question, Settled, Step, Target, Why};
+use super::types::{Lookup, Noticed, Pick, Question, Settled, Step, Target, Thing, Why};
 use super::verbs::Class;
 use crate::words::words;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-/// The most options that a question offers.
-const OPTIONS: usize = 9;
 
 /// The type of thing that a step's target is; empty when it may be of several.
 fn target_type<'a>(catalogue: &'a Catalogue, step: &'a Step) -> &'a str {
@@ -131,7 +129,10 @@ pub(super) fn settle(catalogue: &Catalogue, at: usize, step: &Step, seen: &[Noti
         .and_then(|tool| tool.field(Role::Id))
         .is_none_or(|field| field.number);
     match target {
-        Target::Known { things } if things.is_empty() => missing(&step.said),
+        Target::Known { things } if things.is_empty() => Settled::Missing {
+            text: "The list that was shown last has no such row.".to_owned(),
+            words: step.said.clone(),
+        },
         Target::Known { things } => Settled::Found {
             things: things
                 .iter()
@@ -306,14 +307,8 @@ fn alike(name: &str, said: &str) -> bool {
 }
 
 fn unclear(things: &[&Noticed], said: &str, at: usize) -> Settled {
-    let options: Vec<Choice> = things
-        .iter()
-        .take(OPTIONS)
-        .map(|thing| Choice {
-            label: thing.name.clone().unwrap_or_else(|| thing.id_text()),
-            value: thing.id.clone(),
-        })
-        .collect();
+    let records: Vec<Thing> = things.iter().map(|thing| thing.record(None)).collect();
+    let options = record::options(&records);
     let names: Vec<String> = options.iter().map(|choice| format!("\"{}\"", choice.label)).collect();
     let text = format!("Which one do you mean by \"{said}\": {}?", names.join(", "));
     Settled::Unclear {

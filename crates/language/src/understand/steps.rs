@@ -107,6 +107,7 @@ pub(super) fn base_step(
         destructive: tool.is_some_and(|tool| tool.tool.destructive),
         read_only: tool.is_some_and(|tool| tool.tool.read_only),
         alternatives,
+        otherwise: Vec::new(),
         reasons,
     }
 }
@@ -263,12 +264,12 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
     if let Some(name) = step.missing.first() {
         let field = tool.named(name)?;
         let options: Vec<Choice> = if field.choices.is_empty() {
-            vec![Choice { label: name.replace('_', " "), value: json!(name) }]
+            vec![Choice::value(name.replace('_', " "), json!(name))]
         } else {
             field
                 .choices
                 .iter()
-                .map(|choice| Choice { label: choice.replace('_', " "), value: json!(choice) })
+                .map(|choice| Choice::value(choice.replace('_', " "), json!(choice)))
                 .collect()
         };
         let text = format!("What should the {} be?", name.replace('_', " "));
@@ -290,7 +291,7 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
     if changes && tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {
         let options = settable
             .iter()
-            .map(|field| Choice { label: field.name.replace('_', " "), value: json!(field.name) })
+            .map(|field| Choice::value(field.name.replace('_', " "), json!(field.name)))
             .collect();
         let field = match settable.as_slice() {
             [only] => Some(only.name.clone()),

@@ -43,6 +43,41 @@ pub struct Given<'a> {
     pub before: &'a [Step],
     /// What tools have shown to be there, so that names are known when they are said. Nothing when nobody looked.
     pub world: &'a [Seen],
+    /// The lists that were shown, the newest first. A place in a list ("the second one") is a row of one of these.
+    pub shown: &'a [ShownList],
+    /// When the last record was removed, on the scale of [`Recent::last`]. "It" after that is nothing that is left.
+    pub removed: Option<u64>,
+    /// The option of the pending question that was chosen by its place, from 0: a button, or a number in a list.
+    pub choice: Option<usize>,
+}
+
+impl Given<'_> {
+    /// Nothing is known but the day.
+    #[must_use]
+    pub fn on(today: NaiveDate) -> Self {
+        Self {
+            today,
+            recent: &[],
+            pending: None,
+            before: &[],
+            world: &[],
+            shown: &[],
+            removed: None,
+            choice: None,
+        }
+    }
+}
+
+/// A list as it was shown to the person.
+///
+/// Invariant: `rows` has one element for each row that was shown, in the order of display. A row that is no record of an
+/// application is `None`, so that a place never moves on to the next record.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownList {
+    /// The answer that showed it: lists of one answer have the same number, later ones a higher one.
+    pub turn: u64,
+    /// The rows.
+    pub rows: Vec<Option<Thing>>,
 }
 
 /// Something that is there.
@@ -148,6 +183,9 @@ pub struct Step {
     pub read_only: bool,
     /// Other tools that may be meant, the likeliest first.
     pub alternatives: Vec<(String, Confidence)>,
+    /// What is asked instead when this gives nothing: the same question to another domain. Only for what changes nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub otherwise: Vec<Step>,
     /// Why, in words.
     pub reasons: Vec<String>,
 }
@@ -211,7 +249,7 @@ pub enum Target {
 }
 
 /// An entity of the conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thing {
     /// Such as `task`.
     pub entity_type: String,
@@ -219,6 +257,12 @@ pub struct Thing {
     pub id: String,
     /// Its title.
     pub name: Option<String>,
+    /// The domain that it belongs to: `task` 1 of one application is not `task` 1 of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<DomainName>,
+    /// Whether it was removed since it was shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     /// The tool that has shown it when these words were read; nothing for what was spoken of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -288,6 +332,16 @@ pub struct Choice {
     pub label: String,
     /// The id of an entity, the value or the name of a field, the name of a tool or of a domain.
     pub value: Value,
+    /// The record that it stands for. Choosing it acts on exactly this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Thing>,
+}
+
+impl Choice {
+    /// A value, a field, a tool or a domain.
+    pub(super) fn value(label: impl Into<String>, value: Value) -> Self {
+        Self { label: label.into(), value, record: None }
+    }
 }
 
 /// A call that looks something up and changes nothing.
@@ -372,7 +426,36 @@ impl Question {
     }
 }
 
+impl Thing {
+    /// Whether both are the same record. A domain that is not known says nothing.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let domains = self.domain.as_ref().zip(other.domain.as_ref());
+        self.entity_type == other.entity_type
+            && self.id == other.id
+            && domains.is_none_or(|(one, other)| one == other)
+    }
+
+    /// The id as a schema takes it: what reads as a number is one.
+    #[must_use]
+    pub fn id_value(&self) -> Value {
+        self.id.parse::<i64>().map_or_else(|_| Value::from(self.id.clone()), Value::from)
+    }
+}
+
 impl Noticed {
+    /// The record, as it is remembered and offered.
+    #[must_use]
+    pub fn record(&self, domain: Option<&DomainName>) -> Thing {
+        Thing {
+            entity_type: self.entity_type.clone(),
+            id: self.id_text(),
+            name: self.name.clone(),
+            domain: domain.cloned(),
+            ..Thing::default()
+        }
+    }
+
     /// The id as text: a number without quotes, a text as it is.
     #[must_use]
     pub fn id_text(&self) -> String {

@@ -89,7 +89,7 @@ pub(super) fn bare(
         .collect();
     fitting.sort_by_key(|tool| order(tool.class));
     for tool in fitting.into_iter().take(10) {
-        options.push(Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) });
+        options.push(Choice::value(label(&tool.tool.description), json!(tool.tool.name)));
     }
     let words = text.slice(start, end).to_owned();
     Some(Question {
@@ -140,7 +140,7 @@ pub(super) fn which_new(
     }
     let options: Vec<Choice> = rivals
         .iter()
-        .map(|tool| Choice { label: label(&tool.tool.description), value: json!(tool.tool.name) })
+        .map(|tool| Choice::value(label(&tool.tool.description), json!(tool.tool.name)))
         .collect();
     let words = said.to_owned();
     Some(Question { options, words, ..Question::open(Why::Meaning, "What should it be?", at) })

@@ -64,13 +64,8 @@ fn world() -> Vec<Seen> {
 }
 
 fn read(said: &str) -> Understood {
-    let given = Given {
-        today: "2026-03-02".parse().unwrap(),
-        recent: &[],
-        pending: None,
-        before: &[],
-        world: &world(),
-    };
+    let world = world();
+    let given = Given { world: &world, ..Given::on("2026-03-02".parse().unwrap()) };
     READER.understand(said, &given)
 }
 

@@ -130,7 +130,7 @@ fn shop() -> Reader {
 }
 
 fn given<'a>(recent: &'a [Recent], pending: Option<&'a Pending>, before: &'a [Step]) -> Given<'a> {
-    Given { today: "2026-03-02".parse().unwrap(), recent, pending, before, world: &[] }
+    Given { recent, pending, before, ..Given::on("2026-03-02".parse().unwrap()) }
 }
 
 fn say(reader: &Reader, said: &str) -> Understood {
@@ -184,6 +184,45 @@ fn an_answer_may_be_no_or_something_else() {
     let other = reply(&pending, "show all open tickets");
     assert_eq!(other.answered, Answered::Unrelated);
     assert_eq!(other.steps.first().and_then(Step::tool), Some("desk.list_tickets"));
+}
+
+#[test]
+fn a_new_request_is_no_answer_to_an_open_question() {
+    let tool = |name: &str, description: &str, more: Value| {
+        let mut fields =
+            json!({ "repo_path": { "type": "string", "description": "Path to the repository" } });
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Tool {
+            name: format!("git.{name}"),
+            domain: Some(domain("git")),
+            description: description.into(),
+            input: json!({ "type": "object", "properties": fields, "required": ["repo_path"] }),
+            read_only: true,
+            ..Tool::default()
+        }
+    };
+    let count = json!({ "max_count": { "type": "integer", "description": "How many commits" } });
+    let tools = vec![
+        tool("git_status", "Shows the working tree status.", json!({})),
+        tool("git_log", "Shows the commit logs.", count),
+    ];
+    let topic = Topic {
+        name: domain("git"),
+        title: "Git".into(),
+        description: "A repository: status, commits.".into(),
+        intents: Vec::new(),
+    };
+    let reader = Reader::new(ENCODER.clone(), vec![topic], tools);
+    let pending = ask(&reader, "show the working tree status");
+    assert_eq!(pending.question.field.as_deref(), Some("repo_path"), "{pending:#?}");
+    for said in ["show me the last two commits", "list the commits please", "what is in the commit log?"] {
+        let read = reader.understand(said, &given(&[], Some(&pending), &[]));
+        assert_eq!(read.answered, Answered::Unrelated, "{said}: {read:#?}");
+    }
+    for said in ["/srv/code/steward", "the folder steward", "~/my repo"] {
+        let read = reader.understand(said, &given(&[], Some(&pending), &[]));
+        assert_eq!(read.answered, Answered::Completed, "{said}: {read:#?}");
+    }
 }
 
 #[test]

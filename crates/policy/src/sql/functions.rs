@@ -1,232 +1,102 @@
-//! The functions that a query may call: those that compute from their arguments and touch nothing else.
+//! The functions that a query may call, for each engine: those that are part of it, compute from their arguments and
+//! touch nothing else. A name that the engine does not bring itself could be somebody's own function, so it is refused.
 
-use crate::error::Denied;
-use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
+use super::dialect::Dialect;
 
-/// In alphabetical order, for the search and for the reader.
-const ALLOWED: &[&str] = &[
-    "abs",
-    "acos",
-    "age",
-    "approx_distinct",
-    "approx_median",
-    "approx_percentile_cont",
-    "array_agg",
-    "array_length",
-    "ascii",
-    "asin",
-    "atan",
-    "atan2",
-    "avg",
-    "bit_length",
-    "bool_and",
-    "bool_or",
-    "btrim",
-    "cbrt",
-    "ceil",
-    "ceiling",
-    "char_length",
-    "character_length",
-    "chr",
-    "coalesce",
-    "concat",
-    "concat_ws",
-    "contains",
-    "corr",
-    "cos",
-    "cosh",
-    "cot",
-    "count",
-    "covar",
-    "covar_pop",
-    "covar_samp",
-    "cume_dist",
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "date",
-    "date_bin",
-    "date_part",
-    "date_trunc",
-    "datediff",
-    "datepart",
-    "datetime",
-    "datetrunc",
-    "day",
-    "dayofmonth",
-    "dayofweek",
-    "dayofyear",
-    "degrees",
-    "dense_rank",
-    "ends_with",
-    "every",
-    "exp",
-    "extract",
-    "factorial",
-    "first_value",
-    "floor",
-    "from_unixtime",
-    "gcd",
-    "greatest",
-    "group_concat",
-    "grouping",
-    "hour",
-    "if",
-    "ifnull",
-    "iif",
-    "initcap",
-    "instr",
-    "isnan",
-    "iszero",
-    "julianday",
-    "lag",
-    "last_day",
-    "last_value",
-    "lcm",
-    "lead",
-    "least",
-    "left",
-    "length",
-    "levenshtein",
-    "ln",
-    "localtime",
-    "localtimestamp",
-    "log",
-    "log10",
-    "log2",
-    "lower",
-    "lpad",
-    "ltrim",
-    "make_date",
-    "make_interval",
-    "make_timestamp",
-    "max",
-    "md5",
-    "mean",
-    "median",
-    "min",
-    "minute",
-    "mod",
-    "mode",
-    "month",
-    "monthname",
-    "nanvl",
-    "now",
-    "nth_value",
-    "ntile",
-    "nullif",
-    "nvl",
-    "nvl2",
-    "octet_length",
-    "percent_rank",
-    "percentile_cont",
-    "percentile_disc",
-    "pi",
-    "position",
-    "pow",
-    "power",
-    "quarter",
-    "radians",
-    "rank",
-    "regexp_count",
-    "regexp_like",
-    "regexp_match",
-    "regexp_matches",
-    "regexp_replace",
-    "regexp_substr",
-    "regr_avgx",
-    "regr_avgy",
-    "regr_count",
-    "regr_intercept",
-    "regr_r2",
-    "regr_slope",
-    "regr_sxx",
-    "regr_sxy",
-    "regr_syy",
-    "replace",
-    "reverse",
-    "right",
-    "round",
-    "row_number",
-    "rpad",
-    "rtrim",
-    "second",
-    "sign",
-    "signum",
-    "sin",
-    "sinh",
-    "split_part",
-    "sqrt",
-    "starts_with",
-    "std",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "strftime",
-    "string_agg",
-    "strpos",
-    "substr",
-    "substring",
-    "substring_index",
-    "sum",
-    "tan",
-    "tanh",
-    "time",
-    "timestampdiff",
-    "to_char",
-    "to_date",
-    "to_number",
-    "to_timestamp",
-    "total",
-    "translate",
-    "trim",
-    "trunc",
-    "truncate",
-    "typeof",
-    "unixepoch",
+/// Part of every engine.
+#[rustfmt::skip]
+const EVERYWHERE: &[&str] = &[
+    "abs", "acos", "asin", "atan", "atan2", "avg", "ceil", "ceiling", "coalesce", "concat", "concat_ws", "cos",
+    "count", "cume_dist", "current_date", "current_time", "current_timestamp", "degrees", "dense_rank", "exp",
+    "first_value", "floor", "lag", "last_value", "lead", "length", "ln", "log", "lower", "ltrim", "max", "min",
+    "nth_value", "ntile", "nullif", "octet_length", "percent_rank", "pi", "pow", "power", "radians", "rank",
+    "replace", "round", "row_number", "rtrim", "sign", "sin", "sqrt", "substr", "substring", "sum", "tan", "trim",
     "upper",
-    "var",
-    "var_pop",
-    "var_samp",
-    "variance",
-    "week",
-    "weekday",
-    "weekofyear",
-    "width_bucket",
-    "year",
 ];
 
-/// Checks a call: its name, and that no `*` among its arguments reads a whole row.
-pub(super) fn check(function: &Function) -> Result<(), Denied> {
-    let refused = || Denied::Function { function: function.name.to_string() };
-    let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else { return Err(refused()) };
-    let name = name.value.to_lowercase();
-    if ALLOWED.binary_search(&name.as_str()).is_err()
-        || function.uses_odbc_syntax
-        || !matches!(function.parameters, FunctionArguments::None)
-    {
-        return Err(refused());
-    }
-    let FunctionArguments::List(list) = &function.args else { return Ok(()) };
-    for argument in &list.args {
-        let (FunctionArg::Named { arg, .. } | FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg)) =
-            argument;
-        let whole_row = match arg {
-            FunctionArgExpr::Expr(_) => false,
-            FunctionArgExpr::Wildcard => name != "count",
-            _ => true,
-        };
-        if whole_row {
-            return Err(Denied::Construct { what: format!("`*` as an argument of {name}") });
-        }
-    }
-    Ok(())
+#[rustfmt::skip]
+const DATAFUSION: &[&str] = &[
+    "approx_distinct", "approx_median", "approx_percentile_cont", "array_agg", "array_length", "ascii", "bit_length",
+    "bool_and", "bool_or", "btrim", "cbrt", "char_length", "character_length", "chr", "contains", "corr", "cosh",
+    "cot", "covar", "covar_pop", "covar_samp", "date_bin", "date_part", "date_trunc", "datepart", "datetrunc",
+    "ends_with", "extract", "factorial", "gcd", "greatest", "grouping", "initcap", "instr", "isnan", "iszero", "lcm",
+    "least", "left", "levenshtein", "log10", "log2", "lpad", "make_date", "mean", "median", "md5", "nanvl", "now",
+    "nvl", "nvl2", "percentile_cont", "position", "regexp_count", "regexp_like", "regexp_match", "regexp_replace",
+    "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy",
+    "regr_syy", "reverse", "right", "rpad", "signum", "sinh", "split_part", "starts_with", "stddev", "stddev_pop",
+    "stddev_samp", "string_agg", "strpos", "substring_index", "tanh", "to_char", "to_date", "to_timestamp",
+    "translate", "trunc", "var", "var_pop", "var_samp",
+];
+
+#[rustfmt::skip]
+const SQLITE: &[&str] = &[
+    "cosh", "date", "datetime", "group_concat", "if", "ifnull", "iif", "instr", "json_extract", "julianday", "log10",
+    "log2", "mod", "sinh", "strftime", "string_agg", "tanh", "time", "timediff", "total", "trunc", "typeof", "unicode",
+    "unixepoch",
+];
+
+#[rustfmt::skip]
+const POSTGRES: &[&str] = &[
+    "age", "array_agg", "array_length", "ascii", "bit_length", "bool_and", "bool_or", "btrim", "cbrt", "char_length",
+    "character_length", "chr", "corr", "cosh", "cot", "covar_pop", "covar_samp", "date", "date_bin", "date_part",
+    "date_trunc", "every", "extract", "factorial", "gcd", "greatest", "grouping", "initcap", "lcm", "least", "left",
+    "localtime", "localtimestamp", "log10", "lpad", "make_date", "make_interval", "make_timestamp", "md5", "mod",
+    "mode", "now", "percentile_cont", "percentile_disc", "position", "regexp_count", "regexp_like", "regexp_match",
+    "regexp_replace", "regexp_substr", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
+    "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "reverse", "right", "rpad", "sinh", "split_part", "starts_with",
+    "stddev", "stddev_pop", "stddev_samp", "string_agg", "strpos", "tanh", "to_char", "to_date", "to_number",
+    "to_timestamp", "translate", "trunc", "var_pop", "var_samp", "variance", "width_bucket",
+];
+
+#[rustfmt::skip]
+const MYSQL: &[&str] = &[
+    "adddate", "addtime", "any_value", "ascii", "bit_length", "char_length", "character_length", "convert_tz", "cot",
+    "curdate", "curtime", "date", "date_add", "date_format", "date_sub", "datediff", "day", "dayname", "dayofmonth",
+    "dayofweek", "dayofyear", "elt", "extract", "field", "find_in_set", "format", "from_days", "from_unixtime",
+    "greatest", "group_concat", "grouping", "hour", "if", "ifnull", "instr", "isnull", "last_day", "lcase", "least",
+    "left", "locate", "log10", "log2", "lpad", "makedate", "maketime", "md5", "microsecond", "mid", "minute", "mod",
+    "month", "monthname", "now", "ord", "period_add", "period_diff", "position", "quarter", "regexp_instr",
+    "regexp_like", "regexp_replace", "regexp_substr", "reverse", "right", "rpad", "sec_to_time", "second", "std",
+    "stddev", "stddev_pop", "stddev_samp", "str_to_date", "strcmp", "subdate", "substring_index", "subtime", "time",
+    "time_format", "time_to_sec", "timediff", "timestamp", "timestampadd", "timestampdiff", "to_days", "truncate",
+    "ucase", "unix_timestamp", "utc_date", "var_pop", "var_samp", "variance", "week", "weekday", "weekofyear", "year",
+    "yearweek",
+];
+
+/// Functions whose name stands without parentheses.
+pub(super) const BARE: &[&str] =
+    &["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
+
+/// Functions that make a text as long as an argument says: the length must be a number in the statement.
+pub(super) const PADDING: &[&str] = &["lpad", "rpad"];
+
+/// The longest text that padding may make.
+pub(super) const PADDED: u64 = 10_000;
+
+/// Functions of MySQL whose first argument is a unit of time.
+pub(super) const UNIT_FIRST: &[&str] = &["timestampadd", "timestampdiff"];
+
+/// Whether a query for this engine may call a function. The name is in lower case.
+pub(crate) fn is_allowed(dialect: Dialect, name: &str) -> bool {
+    let own = match dialect {
+        Dialect::DataFusion => DATAFUSION,
+        Dialect::Sqlite => SQLITE,
+        Dialect::Postgres => POSTGRES,
+        Dialect::MySql => MYSQL,
+    };
+    EVERYWHERE.binary_search(&name).is_ok() || own.contains(&name)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
-    fn the_list_can_be_searched() {
-        assert!(super::ALLOWED.is_sorted());
+    fn the_list_can_be_searched_and_names_nothing_twice() {
+        assert!(EVERYWHERE.is_sorted());
+        for list in [DATAFUSION, SQLITE, POSTGRES, MYSQL] {
+            let twice = list.iter().find(|name| EVERYWHERE.contains(name));
+            assert_eq!(twice, None);
+        }
     }
 }

@@ -1,42 +1,88 @@
-//! Admission of SQL: one parser, one way through.
+//! Admission of SQL by rendering: a statement is parsed in the SQL of the engine it is for, every name in it is resolved
+//! to a table or column that its caller may read, and a new statement is written from what was resolved. Only that one runs.
+//!
+//! What the text that came in would have meant to the engine does not matter, then: the engine never sees it.
 
+mod call;
+mod dialect;
+mod expr;
+mod from;
 mod functions;
-mod resolve;
+mod limits;
+mod names;
+mod query;
+mod render;
 mod shape;
+
+pub use dialect::Dialect;
 
 use crate::access::{Access, Limits, Schema};
 use crate::error::Denied;
-use sqlparser::ast::{Query, Statement};
-use sqlparser::dialect::GenericDialect;
+use query::{ClauseContext, Place};
+use render::Renderer;
+use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Longer statements are not written by people or planners.
-const MAX_LENGTH: usize = 100_000;
+/// How deep the parser may go; what it takes is bounded again when it is written.
+const PARSER_DEPTH: usize = 120;
+/// The stack that one statement is parsed on. What the parser recurses over is bounded by [`limits`], and this holds it.
+const PARSER_STACK: usize = 64 << 20;
+
+/// A value for a parameter of a statement.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the name of each variant says what it holds")]
+pub enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// The values of `:name` and the like, by name.
+pub type Parameters = BTreeMap<String, Literal>;
+
+/// A statement as somebody wrote it.
+#[derive(Debug, Clone, Copy)]
+pub struct Draft<'a> {
+    /// The text.
+    pub sql: &'a str,
+    /// The engine that it is for.
+    pub dialect: Dialect,
+    /// Values for its parameters.
+    pub parameters: &'a Parameters,
+}
 
 /// SQL that may run: one read-only query over tables and columns that its caller may see. Only [`admit`] makes one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdmittedSql {
-    query: Box<Query>,
     text: String,
+    dialect: Dialect,
     tables: BTreeSet<String>,
+    reads: BTreeMap<String, BTreeSet<String>>,
     limits: Limits,
 }
 
 impl AdmittedSql {
-    /// The statement, written anew from what was understood.
+    /// The statement, written from what was resolved.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The query, for whoever plans it further.
-    pub fn query(&self) -> &Query {
-        &self.query
+    /// The engine that it was written for; no other may run it.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// The tables it reads.
     pub fn tables(&self) -> &BTreeSet<String> {
         &self.tables
+    }
+
+    /// The columns it reads, by table; a table whose rows are only counted has none.
+    pub fn reads(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.reads
     }
 
     /// What it may take.
@@ -45,25 +91,35 @@ impl AdmittedSql {
     }
 }
 
+/// Whether queries for this engine may call a function.
+pub fn is_function_allowed(dialect: Dialect, name: &str) -> bool {
+    functions::is_allowed(dialect, &name.to_lowercase())
+}
+
 /// Admits a statement, or says which rule, which part, and what to do.
-pub fn admit(sql: &str, schema: &Schema, access: &Access, limits: Limits) -> Result<AdmittedSql, Denied> {
-    let found = sql.chars().count();
-    if found > MAX_LENGTH {
-        return Err(Denied::TooLong { found, limit: MAX_LENGTH });
-    }
-    let parsed = Parser::parse_sql(&GenericDialect {}, sql);
-    let mut statements = parsed.map_err(|error| Denied::Syntax { detail: error.to_string() })?;
-    let query = match (statements.pop(), statements.len()) {
-        (None, _) => return Err(Denied::Syntax { detail: "it is empty".to_owned() }),
-        (Some(Statement::Query(query)), 0) => query,
-        (Some(other), 0) => return Err(Denied::NotReadOnly { what: shape::verb(&other) }),
-        (Some(_), rest) => return Err(Denied::ManyStatements { count: rest + 1 }),
-    };
-    let tables = resolve::check(&query, schema, access)?;
-    let text = query.to_string();
-    // What is written must read back as the same query: a printer that loses a quote must not open a door.
-    match Parser::parse_sql(&GenericDialect {}, &text).as_deref() {
-        Ok([Statement::Query(again)]) if *again == query => Ok(AdmittedSql { query, text, tables, limits }),
-        _ => Err(Denied::Construct { what: "text that cannot be written down unambiguously".to_owned() }),
-    }
+pub fn admit(
+    draft: &Draft<'_>,
+    schema: &Schema,
+    access: &Access,
+    limits: Limits,
+) -> Result<AdmittedSql, Denied> {
+    let tokens = limits::tokens(draft.sql, draft.dialect)?;
+    let grammar = draft.dialect.grammar();
+    stacker::grow(PARSER_STACK, || {
+        let mut parser = Parser::new(&*grammar).with_recursion_limit(PARSER_DEPTH).with_tokens(tokens);
+        let parsed = parser.parse_statements();
+        let mut statements = parsed.map_err(|error| Denied::Syntax { detail: error.to_string() })?;
+        let query = match (statements.pop(), statements.len()) {
+            (None, _) => return Err(Denied::Syntax { detail: "it is empty".to_owned() }),
+            (Some(Statement::Query(query)), 0) => query,
+            (Some(other), 0) => return Err(Denied::NotReadOnly { what: shape::verb(&other) }),
+            (Some(_), rest) => return Err(Denied::ManyStatements { count: rest + 1 }),
+        };
+        let mut renderer = Renderer::new(draft.dialect, schema, access, draft.parameters);
+        let around =
+            ClauseContext { named: &[], outer: None, windows: &[], place: Place::Top, depth: 0, queries: 0 };
+        let text = renderer.query(&query, &[], around)?.sql;
+        let tables = renderer.reads.keys().cloned().collect();
+        Ok(AdmittedSql { text, dialect: draft.dialect, tables, reads: renderer.reads, limits })
+    })
 }

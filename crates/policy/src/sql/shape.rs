@@ -1,7 +1,8 @@
 //! The shape of a query: which clauses it may have.
 
+use super::dialect::Dialect;
 use crate::error::Denied;
-use sqlparser::ast::{Query, Select, Statement, TableFactor};
+use sqlparser::ast::{Distinct, Query, Select, Statement, TableFactor, WildcardAdditionalOptions};
 
 /// The first word of a statement, to name it in a refusal.
 pub(super) fn verb(statement: &Statement) -> String {
@@ -24,7 +25,7 @@ pub(super) fn query(query: &Query) -> Result<(), Denied> {
 }
 
 /// Clauses of a SELECT that write, or that only some databases know.
-pub(super) fn select(select: &Select) -> Result<(), Denied> {
+pub(super) fn select(select: &Select, dialect: Dialect) -> Result<(), Denied> {
     if select.into.is_some() {
         return Err(Denied::NotReadOnly { what: "SELECT INTO makes a table or a file".to_owned() });
     }
@@ -35,6 +36,10 @@ pub(super) fn select(select: &Select) -> Result<(), Denied> {
     refuse(select.prewhere.is_some(), "PREWHERE")?;
     refuse(select.value_table_mode.is_some(), "SELECT AS VALUE or AS STRUCT")?;
     refuse(select.exclude.is_some(), "EXCLUDE")?;
+    refuse(select.top.is_some(), "TOP")?;
+    let distinct_on = matches!(select.distinct, Some(Distinct::On(_)));
+    refuse(distinct_on && !matches!(dialect, Dialect::DataFusion | Dialect::Postgres), "DISTINCT ON")?;
+    refuse(select.qualify.is_some() && dialect != Dialect::DataFusion, "QUALIFY")?;
     refuse(
         !select.cluster_by.is_empty() || !select.distribute_by.is_empty() || !select.sort_by.is_empty(),
         "CLUSTER, DISTRIBUTE or SORT BY",
@@ -71,4 +76,24 @@ pub(super) fn factor(factor: &TableFactor) -> Result<(), Denied> {
         TableFactor::NestedJoin { alias, .. } => refuse(alias.is_some(), "an alias of a join"),
         _ => refuse(true, "a function, UNNEST, PIVOT or the like in FROM"),
     }
+}
+
+/// `*` as it is: what it stands for is written out, nothing is taken from it or added to it.
+pub(super) fn star(options: &WildcardAdditionalOptions) -> Result<(), Denied> {
+    let WildcardAdditionalOptions {
+        wildcard_token: _,
+        opt_ilike,
+        opt_exclude,
+        opt_except,
+        opt_replace,
+        opt_rename,
+        opt_alias,
+    } = options;
+    let changed = opt_ilike.is_some()
+        || opt_exclude.is_some()
+        || opt_except.is_some()
+        || opt_replace.is_some()
+        || opt_rename.is_some()
+        || opt_alias.is_some();
+    refuse(changed, "`*` with anything added to it")
 }

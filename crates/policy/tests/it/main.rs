@@ -4,19 +4,24 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     reason = "a test may fail loudly"
 )]
 
 mod admitted;
+mod attacks;
 mod hostile;
 
 use std::collections::{BTreeMap, BTreeSet};
-use steward_policy::{Access, AdmittedSql, Column, Denied, Limits, Schema, Table, admit};
+use steward_policy::{
+    Access, AdmittedSql, Column, Denied, Dialect, Draft, Limits, Parameters, Schema, Table, admit,
+};
 
 /// Sales with an address in it, customers with a hidden column, and a payroll that nobody here may see.
 pub(crate) fn schema() -> Schema {
     let table = |name: &str, columns: &[&str]| Table {
         name: name.to_owned(),
+        path: name.split('.').map(str::to_owned).collect(),
         columns: columns.iter().map(|name| Column::plain(*name)).collect(),
     };
     let mut customers = table("customers", &["id", "name", "segment", "secret_score", "contact", "state"]);
@@ -63,5 +68,14 @@ pub(crate) fn access() -> Access {
 }
 
 pub(crate) fn ask(sql: &str) -> Result<AdmittedSql, Denied> {
-    admit(sql, &schema(), &access(), Limits::default())
+    ask_in(sql, Dialect::DataFusion)
+}
+
+pub(crate) fn ask_in(sql: &str, dialect: Dialect) -> Result<AdmittedSql, Denied> {
+    ask_as(sql, dialect, &access())
+}
+
+pub(crate) fn ask_as(sql: &str, dialect: Dialect, access: &Access) -> Result<AdmittedSql, Denied> {
+    let draft = Draft { sql, dialect, parameters: &Parameters::new() };
+    admit(&draft, &schema(), access, Limits::default())
 }

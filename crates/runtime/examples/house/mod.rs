@@ -40,6 +40,20 @@ pub(crate) async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Toolbox {
         rules: AnalysisRules::default(),
         launcher: None,
         watch: false,
+        grants: Arc::new(Everybody),
     };
     Toolbox::open(&house, options).await.expect("a toolbox")
+}
+
+/// The person who runs an example owns it.
+struct Everybody;
+
+impl steward_runtime::Grants for Everybody {
+    fn of(
+        &self,
+        user: &steward_domain::UserId,
+        _: &steward_tools::registry::Registry,
+    ) -> Result<steward_policy::Caller, String> {
+        Ok(steward_policy::Caller::owner(user.clone()))
+    }
 }

@@ -338,6 +338,14 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     answer.sources = sources(bench, &read);
     answer.response.metrics.rows_processed = rows_of(bench, &read);
     tell(&mut answer, found, &spoken, &values);
+    // Nothing found may mean that a word was taken for the wrong thing: such an answer is never sure.
+    let nothing = answer.tables.first().is_some_and(|table| {
+        table.frame.rows.iter().all(|row| row.iter().all(steward_analysis::frame::Value::is_null))
+    });
+    if nothing {
+        answer.score = answer.score.min(SURE - 0.01);
+        answer.confidence = certainty(answer.score);
+    }
     let main = work.steps.iter().find(|step| step.shown).map(|step| step.name.as_str());
     fail(&mut answer, &failures, main, &mut warnings);
     if cut_down && answer.response.status == ResponseStatus::Completed {

@@ -6,8 +6,9 @@ use crate::error::Result;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::path::{Component, Path, PathBuf};
+use steward_analysis::export;
 use steward_analysis::frame::{Frame, Value};
-use steward_analysis::report::{self, ReportInput};
+use steward_analysis::report::{self, NumberOrigin, ReportInput};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
     Artifact, ArtifactId, ArtifactKind, Certainty, Check as _, Deliverable, EventType, ResponseStatus,
@@ -23,12 +24,14 @@ pub(super) fn write(
     bench: &Workbench,
     record: &mut Record<'_>,
 ) -> Result<()> {
-    let wants = |what: Deliverable| ask.deliver.is_empty() || ask.deliver.contains(&what);
+    let named = |what: Deliverable| ask.deliver.contains(&what);
+    let wants = |what: Deliverable| ask.deliver.is_empty() || named(what);
     let folder = |kind: &str| match &ask.out {
         Some(out) => absolute(out).join(kind),
         None => absolute(&house.artifacts).join(kind).join(record.task.to_string()),
     };
     let mut files: Vec<(ArtifactKind, PathBuf, Vec<u8>, Json)> = Vec::new();
+    let mut unwritten: Vec<(PathBuf, String)> = Vec::new();
     if wants(Deliverable::Tables) {
         for table in &answer.tables {
             let data = json!({ "title": table.title, "rows": table.frame.rows.len(), "columns": table.frame.fields.iter().map(|field| &field.name).collect::<Vec<_>>() });
@@ -79,6 +82,33 @@ pub(super) fn write(
             data,
         ));
     }
+    if named(Deliverable::Parquet) {
+        for table in &answer.tables {
+            let path = folder("tables").join(format!("{}.parquet", table.frame.name));
+            match export::parquet(&table.frame) {
+                Ok(bytes) => files.push((ArtifactKind::Table, path, bytes, json!({ "title": table.title }))),
+                Err(error) => unwritten.push((path, error.to_string())),
+            }
+        }
+    }
+    if named(Deliverable::Workbook) && answer.response.status != ResponseStatus::Failed {
+        let path = folder("reports").join("answer.xlsx");
+        let input = report_input(ask, answer, bench, record, &pictures, &folder("reports"));
+        let charts: Vec<(String, &[u8])> = (answer.charts.iter())
+            .map(|chart| (chart.spec.title.clone(), chart.drawn.png.as_slice()))
+            .collect();
+        match report::workbook(&input, &charts, &origins(answer)) {
+            Ok(bytes) => {
+                let sheets = json!({ "sheets": ["answer", "tables", "charts", "sources"] });
+                files.push((ArtifactKind::Report, path, bytes, sheets));
+            }
+            Err(error) => unwritten.push((path, error.to_string())),
+        }
+    }
+    for (path, error) in unwritten {
+        answer.response.status = ResponseStatus::PartialSuccess;
+        answer.response.summary.warnings.push(format!("{} was not written: {error}", path.display()));
+    }
     for (kind, path, content, metadata) in files {
         if let Err(error) = save(&path, &content) {
             answer.response.status = ResponseStatus::PartialSuccess;
@@ -90,6 +120,23 @@ pub(super) fn write(
         answer.response.artifacts.push(artifact);
     }
     Ok(())
+}
+
+/// Where each number of the answer comes from, with rows as a sheet with a header counts them.
+fn origins(answer: &Answer) -> Vec<NumberOrigin> {
+    let origin = |evidence: &super::answer::Evidence| NumberOrigin {
+        text: evidence.text.clone(),
+        table: (answer.tables.iter().find(|table| table.frame.name == evidence.table))
+            .map_or_else(|| evidence.table.clone(), |table| table.title.clone()),
+        column: evidence.column.clone(),
+        rows: match evidence.rows.as_slice() {
+            [] => "all".to_owned(),
+            rows => rows.iter().take(20).map(|row| (row + 2).to_string()).collect::<Vec<_>>().join(", "),
+        },
+        operation: evidence.operation.clone(),
+        call: evidence.call_id.to_string(),
+    };
+    answer.evidence.iter().map(origin).collect()
 }
 
 /// Where a file lies that was written under `content_ref`. A home that was moved or restored elsewhere has it in the same place of its

@@ -2,16 +2,20 @@
 
 use super::{Ask, House, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
+use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
 use steward_analysis::planner::{self, ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
-use steward_analysis::query::{Dialect, Query};
+use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
 use steward_analysis::{model_planner, shape, share, sql};
 use steward_domain::{Coded as _, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
-pub(super) const SURE: f64 = 0.75;
+pub(super) const SURE: f64 = steward_analysis::propose::SURE;
+
+/// From here on a question is taken for written instructions.
+const INSTRUCTED: f64 = 0.75;
 
 /// Rows that instructions are read against: enough to know the columns and their values.
 const SAMPLE: usize = 5_000;
@@ -67,6 +71,11 @@ pub(super) async fn choose(
             step.name.push_str("_rows");
         }
         return Planned::Work(work);
+    }
+    // A blocked column that is asked for is refused by policy with its rule; reading on without the word would answer
+    // another question.
+    if let Some((table, column)) = blocked::asked_for(&ask.question, &bench.session, &bench.access) {
+        return Planned::Work(refused_column(&table, &column, bench));
     }
     let auto = ask.planner.is_none();
     if (auto || ask.planner == Some(Planner::Recipe))
@@ -167,14 +176,14 @@ async fn local(
         _ => None,
     };
     if let Some((table, procedure)) = &procedure
-        && procedure.confidence >= SURE
+        && procedure.confidence >= INSTRUCTED
     {
         return Planned::Work(from_procedure(table, procedure.clone(), visible));
     }
     let today = house.clock.now().to_chrono().date_naive();
-    let meaning: &dyn planner::Meaning = &*house.encoder;
+    let meaning: &dyn planner::Meaning = &|a: &str, b: &str| house.encoder.similarity(a, b);
     let read = |catalogue: &Catalogue| {
-        planner::read(&ask.question, catalogue, talk.earlier.as_ref(), today, meaning)
+        steward_analysis::propose::read(&ask.question, catalogue, talk.earlier.as_ref(), today, meaning)
     };
     let outcome = read(visible);
     let outcome = match &outcome {
@@ -200,6 +209,21 @@ async fn local(
         (_, Some((table, procedure))) => Planned::Work(from_procedure(&table, procedure, visible)),
         (Outcome::Ask { question, options }, None) => Planned::Ask { question, options },
         (Outcome::Unanswerable { why, can_answer }, None) => Planned::Unanswerable { why, can_answer },
+    }
+}
+
+/// A statement for the column that was asked for, which policy refuses before anything runs.
+fn refused_column(table: &str, column: &str, bench: &Workbench) -> Work {
+    let item = Item { expr: Expr::Column(table.to_owned(), column.to_owned()), name: column.to_owned() };
+    let query =
+        Query { items: vec![item], table: table.to_owned(), alias: table.to_owned(), ..Query::default() };
+    let dialect = bench.session.dialect(&[table.to_owned()].into());
+    Work {
+        steps: vec![step("result", "Result", "sql.run", json!({ "sql": sql::write(&query, dialect) }), true)],
+        planner: "local",
+        confidence: 1.0,
+        reasoning: vec!["The question asks for a column that is blocked.".to_owned()],
+        ..Work::default()
     }
 }
 

@@ -86,7 +86,12 @@ pub(super) fn learn(
     }
     // Only what was sure and gave rows, and not what leans on an earlier question.
     let empty = answer.tables.first().is_none_or(|table| table.frame.rows.is_empty());
-    if ask.conversation.is_some() || empty || work.confidence < super::plan::SURE {
+    // A query over days that no parameter stands for would answer later questions with those days.
+    let dated = work.reading.as_ref().is_some_and(|reading| {
+        let timed = reading.parameters.iter().any(|parameter| parameter.name == "time_range");
+        reading.form.as_ref().is_some_and(|form| form.has_periods()) && !timed
+    });
+    if ask.conversation.is_some() || empty || dated || work.confidence < super::plan::SURE {
         return Ok(());
     }
     let today = record.now().to_chrono().date_naive();
@@ -96,7 +101,7 @@ pub(super) fn learn(
             (Kept::Reading { reading: Box::new(reading.clone()) }, reading.parameters.clone())
         }
         (None, Some(plan)) => {
-            let parameters = particulars::literals(&ask.question, plan, &visible);
+            let parameters = particulars::literals(&ask.question, plan.texts(), &visible);
             (Kept::Model { plan: plan.clone(), parameters: parameters.clone() }, parameters)
         }
         (None, None) => return Ok(()),

@@ -3,6 +3,7 @@
 use steward_analysis::catalogue::{Catalogue, Column, Table};
 use steward_analysis::planner::Reading;
 use steward_analysis::query::{Expr, Query};
+use steward_analysis::roles::{Role, role};
 
 /// At most three questions that the built-in planner can answer.
 pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
@@ -10,9 +11,10 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     let Some(table) = catalogue.table(&query.table) else { return Vec::new() };
     let measure = (query.items.iter())
         .find_map(|item| {
-            column_of(&item.expr).and_then(|name| table.column(name)).filter(|column| is_measure(column))
+            let column = column_of(&item.expr).and_then(|name| table.column(name))?;
+            is_measure(catalogue, table, column).then_some(column)
         })
-        .or_else(|| table.columns.iter().find(|column| is_measure(column)));
+        .or_else(|| table.columns.iter().find(|column| is_measure(catalogue, table, column)));
     let mut used: Vec<String> = query.group.iter().filter_map(column_of).map(str::to_owned).collect();
     used.extend(
         reading
@@ -25,7 +27,11 @@ pub(super) fn next(reading: &Reading, catalogue: &Catalogue) -> Vec<String> {
     );
     let what = measure.map_or_else(
         || format!("number of {}", table.label),
-        |column| format!("total {}", column.label.replace('_', " ")),
+        |column| {
+            // A rate is averaged: its sum means nothing.
+            let added = role(catalogue, table, column) == Role::Measure;
+            format!("{} {}", if added { "total" } else { "average" }, column.label.replace('_', " "))
+        },
     );
     let mut questions = Vec::new();
     let over_time = query.group.iter().any(|expr| matches!(expr, Expr::Truncate(..) | Expr::Part(..)));
@@ -46,15 +52,8 @@ fn filtered(query: &Query) -> bool {
     query.filter.is_some()
 }
 
-fn is_measure(column: &Column) -> bool {
-    let name = column.name.to_lowercase();
-    let counted = ["amount", "total", "sales", "revenue", "price", "cost", "value"]
-        .iter()
-        .any(|word| name.contains(word));
-    column.kind.is_number()
-        && !name.ends_with("id")
-        && !name.contains("year")
-        && (counted || column.distinct > 20)
+fn is_measure(catalogue: &Catalogue, table: &Table, column: &Column) -> bool {
+    role(catalogue, table, column).is_number()
 }
 
 /// Columns with few values: what things are counted by.

@@ -98,18 +98,42 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
             let pairs = list(rows, &|row| format!("{} ({})", cell(row, 0), cell(row, 1)));
             (format!("{} by {}: {pairs}.", capital(&label(1)), label(0)), evidence)
         }
-        (rows, _) => {
-            let names: Vec<String> = (0..columns.min(6)).map(label).collect();
-            (
-                format!(
-                    "{} rows with {}.",
-                    steward_analysis::frame::group(rows as f64, 0, false),
-                    names.join(", ")
-                ),
-                Vec::new(),
-            )
-        }
+        (rows, _) => extremes(frame, &cell, &label).map_or_else(
+            || {
+                let names: Vec<String> = (0..columns.min(6)).map(label).collect();
+                let rows = steward_analysis::frame::group(rows as f64, 0, false);
+                (format!("{rows} rows with {}.", names.join(", ")), Vec::new())
+            },
+            |(line, cells)| (line, cells.into_iter().map(|(row, column)| trace(row, column)).collect()),
+        ),
     }
+}
+
+/// The largest and the smallest of the first measure, with what they belong to.
+fn extremes(
+    frame: &Frame,
+    cell: &dyn Fn(usize, usize) -> String,
+    label: &dyn Fn(usize) -> String,
+) -> Option<(String, Vec<(usize, usize)>)> {
+    let measure = (1..frame.fields.len()).find(|column| {
+        frame.fields.get(*column).is_some_and(|field| field.kind.is_number() && field.name != "rank")
+            && frame.column(*column).any(|value| value.number().is_some())
+    })?;
+    let numbers = || (0..frame.rows.len()).filter_map(|row| Some((row, frame.cell(row, measure).number()?)));
+    let (highest, _) = numbers().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    let (lowest, _) = numbers().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))?;
+    let name = |row: usize| (0..measure).map(|column| cell(row, column)).collect::<Vec<_>>().join(" · ");
+    let line = format!(
+        "{} is highest for {} ({}) and lowest for {} ({}), of {} rows.",
+        capital(&label(measure)),
+        name(highest),
+        cell(highest, measure),
+        name(lowest),
+        cell(lowest, measure),
+        frame.rows.len()
+    );
+    let labels = |row: usize| (0..=measure).map(move |column| (row, column));
+    Some((line, labels(highest).chain(labels(lowest)).collect()))
 }
 
 /// The whole in one line: what it adds up to, and how that compares with the time before.

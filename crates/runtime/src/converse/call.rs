@@ -152,10 +152,12 @@ fn provenance(
 ) -> BTreeMap<String, Provenance> {
     let home = server_of(tool);
     let foreign = match &step.target {
-        Some(Target::Known { things }) => things.iter().any(|thing| {
-            let shown = thing.by.as_deref().map(server_of);
-            shown.or_else(|| work.memory.server(&thing.entity_type, &thing.id)) != Some(home)
-        }),
+        Some(Target::Known { things }) => {
+            things.iter().any(|thing| match thing.by.as_deref().map(server_of) {
+                Some(shown) => shown != home,
+                None => !work.memory.is_from(home, &thing.entity_type, &thing.id),
+            })
+        }
         Some(Target::OfStep { step: before, .. }) => {
             work.tool_of(*before).is_none_or(|tool| server_of(&tool) != home)
         }

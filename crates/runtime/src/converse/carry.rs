@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{Coded as _, DomainName, Label, ResponseStatus, TaskId};
+use steward_domain::{Coded as _, DomainName, IntentKind, Label, ResponseStatus, TaskId};
 use steward_language::answer::{Table, Told, tell};
 use steward_language::skill::{Humane, Remedy, humanise};
 use steward_language::understand::{
@@ -24,6 +24,9 @@ use steward_tools::Error;
 /// The most things that one step is carried out for.
 pub(super) const MOST: usize = 50;
 
+/// The domain of a server that names none.
+const GENERIC: &str = "generic";
+
 /// A turn that is being carried out.
 pub(super) struct Work<'a> {
     pub(super) talker: &'a Talker,
@@ -34,6 +37,8 @@ pub(super) struct Work<'a> {
     pub(super) world: &'a [Seen],
     /// The calls that have shown it.
     pub(super) looked: &'a [Arc<Call>],
+    /// Servers that are set up and did not come.
+    pub(super) absent: &'a [String],
     pub(super) data: &'a [String],
     /// Everything that is to be done in this turn.
     pub(super) steps: &'a [Step],
@@ -74,6 +79,8 @@ pub(super) struct Ended {
     /// What its results speak of.
     pub(super) noticed: Vec<Noticed>,
     pub(super) told: Vec<Told>,
+    /// The lists that its results show, each row with the record in it.
+    pub(super) lists: Vec<Vec<Option<Noticed>>>,
     pub(super) analysis: Option<Box<Answer>>,
     pub(super) took: Duration,
 }
@@ -88,7 +95,10 @@ pub(super) struct Found {
 impl Found {
     fn of(ended: &Ended) -> Self {
         let tables = ended.told.iter().filter_map(|told| told.table.as_ref());
-        Self { noticed: ended.noticed.clone(), named: tables.flat_map(Table::names).collect() }
+        // What is counted in is what is shown; records inside of a row are no rows.
+        let rows: Vec<Noticed> = ended.lists.iter().flatten().flatten().cloned().collect();
+        let noticed = if rows.is_empty() { ended.noticed.clone() } else { rows };
+        Self { noticed, named: tables.flat_map(Table::names).collect() }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -207,12 +217,28 @@ impl Work<'_> {
     /// One step from its target to its result.
     async fn one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
         let began = self.talker.house().clock.monotonic();
-        let mut ended = match &step.act {
-            Act::Ask => self.analyse(step).await,
-            Act::Call { tool } => self.act(step, tool, given).await,
-        };
+        let mut ended = self.try_one(step, given).await;
+        // The same question to the other domains that answered before, until one of them knows.
+        for other in step.otherwise.iter().filter(|other| other.read_only && step.read_only) {
+            if !matches!(ended.came, Came::Failed { .. } | Came::NotFound(_)) {
+                break;
+            }
+            let next = self.try_one(other, given).await;
+            if matches!(next.came, Came::Done) {
+                let calls = std::mem::take(&mut ended.calls);
+                ended = next;
+                ended.calls.splice(0..0, calls);
+            }
+        }
         ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
         ended
+    }
+
+    async fn try_one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
+        match &step.act {
+            Act::Ask => self.analyse(step).await,
+            Act::Call { tool } => self.act(step, tool, given).await,
+        }
     }
 
     async fn act(&self, step: &Step, tool: &str, given: &BTreeMap<usize, Found>) -> Ended {
@@ -251,7 +277,7 @@ impl Work<'_> {
         for arguments in &mut calls {
             self.carry_over(tool, step, given, arguments);
         }
-        if step.destructive {
+        if step.destructive || self.is_guessed(step, tool) {
             ended.came = Came::Confirm(self.exact(step, tool, calls, &ended.targets));
             return ended;
         }
@@ -272,27 +298,61 @@ impl Work<'_> {
         ended
     }
 
+    /// Whether a tool that changes something was only guessed: no domain claims it, the person did not name its server, nothing
+    /// they speak of came from there, and other servers could have been meant.
+    fn is_guessed(&self, step: &Step, tool: &str) -> bool {
+        let Some(registered) = self.registered(tool).filter(|_| !step.read_only) else { return false };
+        let definition = &registered.definition;
+        let Some(server) = &definition.server else { return false };
+        let snapshot = self.talker.toolbox.registry().snapshot();
+        let claimed = definition.application_domain.as_str() != GENERIC
+            || snapshot.domains.values().any(|field| field.tools.contains(&definition.tool_name));
+        let others = snapshot.tools.keys().any(|name| {
+            let other = snapshot.get(name, None).and_then(|other| other.definition.server.as_ref());
+            other.is_some_and(|other| other != server)
+        });
+        let said = name_words(&self.turn.said);
+        let named = name_words(server.as_str()).iter().all(|word| said.contains(word));
+        let known = match &step.target {
+            Some(Target::Known { things }) => {
+                things.iter().all(|thing| self.memory.is_from(server.as_str(), &thing.entity_type, &thing.id))
+            }
+            _ => false,
+        };
+        !claimed && others && !named && !known
+    }
+
     /// What a call gave, taken into the step.
     pub(super) fn learn(&self, step: &Step, call: Call, ended: &mut Ended) -> Came {
         let came = match &call.result {
             Ok(receipt) => {
                 let value = value_of(&receipt.output);
-                ended.noticed.extend(self.reader.notice(&call.tool, &call.arguments, &value));
-                ended.told.push(tell(
-                    step.intent,
-                    receipt.output.structured.as_ref(),
-                    &receipt.output.words(),
-                ));
+                let noticed = self.reader.notice(&call.tool, &call.arguments, &value);
+                let told = tell(step.intent, receipt.output.structured.as_ref(), &receipt.output.words());
+                ended.lists.extend(self.listed(step, &told, &noticed));
+                ended.noticed.extend(noticed);
+                ended.told.push(told);
                 Came::Done
             }
-            Err(Error::ApprovalNeeded { digest, .. }) => {
-                let exact = Exact::new(&call, digest.clone(), step, &ended.targets);
+            Err(Error::ApprovalNeeded(needed)) => {
+                let exact = Exact::new(&call, needed, step, &ended.targets);
                 Came::Confirm(vec![exact])
             }
             Err(error) => failed(error, step),
         };
         ended.calls.push(call);
         came
+    }
+
+    /// The list that a result shows. What was asked for as a list is one, also when it is empty, holds one row, or is told in
+    /// words only: nothing older is counted in then.
+    fn listed(&self, step: &Step, told: &Told, noticed: &[Noticed]) -> Option<Vec<Option<Noticed>>> {
+        let lists = matches!(step.intent, Some(IntentKind::List | IntentKind::Search));
+        match &told.table {
+            Some(table) if lists || table.rows.len() > 1 => Some(self.reader.rows(table, noticed)),
+            None if lists && step.read_only => Some(Vec::new()),
+            _ => None,
+        }
     }
 
     /// A domain of data: the words go to analysis.
@@ -317,7 +377,11 @@ impl Work<'_> {
             Ok(Ok(answer)) if answer.response.status == ResponseStatus::Failed => {
                 ended.came = unanswered(&answer);
             }
-            Ok(Ok(answer)) => ended.analysis = Some(Box::new(answer)),
+            Ok(Ok(answer)) => {
+                let rows = answer.tables.first().map_or(0, |table| table.frame.rows.len());
+                ended.lists.extend((rows > 1).then(|| vec![None; rows]));
+                ended.analysis = Some(Box::new(answer));
+            }
             Ok(Err(error)) => {
                 let humane = humanise(&error.to_string(), Some(&what(step)));
                 ended.came = Came::Failed { humane, code: error.code(), raw: error.to_string() };
@@ -351,6 +415,7 @@ pub(super) fn bare(step: &Step, came: Came) -> Ended {
         targets: Vec::new(),
         noticed: Vec::new(),
         told: Vec::new(),
+        lists: Vec::new(),
         analysis: None,
         took: Duration::ZERO,
     }

@@ -71,6 +71,7 @@ pub(super) fn reply(work: &Work<'_>, understood: &Understood, done: &Done) -> Re
         conflicts,
         routing: routing(work, understood),
         reasons: understood.reasons.clone(),
+        decisions: Vec::new(),
         waiting: done.waiting.clone(),
         analyses: done.ended.iter().filter_map(|ended| ended.analysis.as_deref().cloned()).collect(),
     }
@@ -167,8 +168,9 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
         lines.push(confirm::question(confirming));
     }
     for task in &done.waiting {
-        lines
-            .push(format!("This waits for somebody who may approve it: `steward approvals approve {task}`."));
+        lines.push(format!(
+            "This waits for somebody who may approve it (task {task}). What they decide is told here."
+        ));
     }
     if lines.is_empty()
         && let Some(question) = &understood.question
@@ -185,8 +187,9 @@ fn decides(ended: &[Ended], place: usize) -> bool {
 
 fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
     if let Some(confirming) = &done.confirming {
-        let offer = |label: &str| Offered { label: label.to_owned(), say: label.to_lowercase() };
-        return Some(Asked { text: confirm::question(confirming), options: vec![offer("Yes"), offer("No")] });
+        let offer = |label: String| Offered { say: label.clone(), label, record: None };
+        let options = vec![offer(confirm::label(confirming)), offer(confirm::LEAVE.to_owned())];
+        return Some(Asked { text: confirm::question(confirming), options });
     }
     if done.declined {
         return None;
@@ -196,6 +199,7 @@ fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
         let offer = |choice: &steward_analysis::planner::Choice| Offered {
             label: choice.label.clone(),
             say: choice.question.clone(),
+            record: None,
         };
         return Some(Asked {
             text: back.question.clone(),
@@ -204,8 +208,11 @@ fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
     }
     let question = done.question.as_ref().map(|pending| &pending.question);
     let question = question.or(understood.question.as_ref().filter(|_| done.ended.is_empty()))?;
-    let offer =
-        |choice: &understand::Choice| Offered { label: choice.label.clone(), say: choice.label.clone() };
+    let offer = |choice: &understand::Choice| Offered {
+        label: choice.label.clone(),
+        say: choice.label.clone(),
+        record: choice.record.clone(),
+    };
     Some(Asked { text: question.text.clone(), options: question.options.iter().map(offer).collect() })
 }
 
@@ -233,8 +240,26 @@ fn outside(work: &Work<'_>) -> String {
 }
 
 fn able(work: &Work<'_>) -> String {
+    let known = able_now(work);
+    match work.absent {
+        [] => known,
+        [only] => format!("{known} {only} is set up but has not started yet. Ask again in a moment.")
+            .trim()
+            .to_owned(),
+        several => {
+            let names = several.join(", ");
+            format!("{known} {names} are set up but have not started yet. Ask again in a moment.")
+                .trim()
+                .to_owned()
+        }
+    }
+}
+
+fn able_now(work: &Work<'_>) -> String {
     let titles: Vec<String> = fields(work).iter().map(|domain| domain.display_name.to_string()).collect();
     match titles.split_last() {
+        // What is set up and did not come is not nothing.
+        None if !work.absent.is_empty() => String::new(),
         None => {
             "Nothing is set up yet: name data with `--data`, or add a server with `steward mcp-servers add`."
                 .to_owned()

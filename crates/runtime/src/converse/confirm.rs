@@ -5,6 +5,7 @@
 //!   since, it is asked anew.
 //! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
 
+use super::Turn;
 use super::call::Call;
 use super::carry::{Came, Done, Ended, Work, bare};
 use super::memory::Memory;
@@ -13,11 +14,13 @@ use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::time::Duration;
-use steward_domain::{CallId, EventType, Label, Sha256Hex, Timestamp};
+use steward_domain::{ApprovalMode, CallId, EventType, Gate, Label, Sha256Hex, TaskId, Timestamp};
 use steward_language::answer::plain;
 use steward_language::skill::agrees;
 use steward_language::understand::{Noticed, Step, Target, Understood};
+use steward_language::words::words;
 use steward_policy::{Approval, Proposal, Provenance};
+use steward_tools::ApprovalRequest;
 use steward_tools::call::Request;
 
 /// A yes after this is no longer one.
@@ -42,6 +45,8 @@ pub(super) struct Exact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Confirming {
     pub(super) calls: Vec<Exact>,
+    /// The turn that asked: each call is a gate of it, decided once.
+    pub(super) task: TaskId,
     /// What was to be done after them.
     #[serde(default)]
     pub(super) rest: Vec<Step>,
@@ -57,12 +62,21 @@ pub(super) enum Decided<'a> {
 /// What a message means for the calls that wait for a yes; nothing when it is about something else.
 pub(super) fn decided<'a>(
     memory: &'a Memory,
-    said: &str,
+    turn: &Turn,
     understood: &Understood,
     now: Timestamp,
 ) -> Option<Decided<'a>> {
     let confirming = memory.confirming.as_ref().filter(|confirming| now <= confirming.until)?;
-    match agrees(said) {
+    // The label of a button, said word for word, or its number, is the same as pressing it.
+    let folded = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
+    let said = folded(&turn.said);
+    let agreed = match turn.choice {
+        Some(choice) => Some(choice.option == 0),
+        None if said == folded(&label(confirming)) || said == ["1"] => Some(true),
+        None if said == ["2"] => Some(false),
+        None => agrees(&turn.said),
+    };
+    match agreed {
         Some(true) => Some(Decided::Yes(confirming)),
         Some(false) => Some(Decided::No),
         None if understood.steps.is_empty() && understood.question.is_none() => Some(Decided::No),
@@ -71,11 +85,12 @@ pub(super) fn decided<'a>(
 }
 
 impl Exact {
-    pub(super) fn new(call: &Call, digest: String, step: &Step, targets: &[Noticed]) -> Self {
+    /// The call that policy asks about: the tool as it was resolved.
+    pub(super) fn new(call: &Call, needed: &ApprovalRequest, step: &Step, targets: &[Noticed]) -> Self {
         Self {
-            tool: call.tool.clone(),
+            tool: needed.tool.to_string(),
             arguments: call.arguments.clone(),
-            digest,
+            digest: needed.digest.to_string(),
             what: sentence(step, targets, &call.arguments),
             approval: true,
             step: step.clone(),
@@ -119,9 +134,12 @@ impl Work<'_> {
         calls: Vec<Map<String, Json>>,
         targets: &[Noticed],
     ) -> Vec<Exact> {
-        let approval = self
-            .registered(tool)
-            .is_some_and(|tool| tool.definition.approval != steward_domain::ApprovalMode::Never);
+        // What was only guessed is the person's own to confirm; what policy asks about is for those who may approve.
+        let approval = self.registered(tool).is_some_and(|tool| match tool.definition.approval {
+            ApprovalMode::Never => false,
+            ApprovalMode::WhenUntrusted => step.destructive,
+            ApprovalMode::Always => true,
+        });
         calls
             .into_iter()
             .map(|arguments| Exact {
@@ -140,17 +158,7 @@ impl Work<'_> {
     fn digest(&self, tool: &str, arguments: &Map<String, Json>) -> Option<Sha256Hex> {
         let registered = self.registered(tool)?;
         let definition = &registered.definition;
-        let proposal = Proposal {
-            call: CallId(uuid::Uuid::nil()),
-            tool: definition.tool_name.clone(),
-            version: definition.tool_version.clone(),
-            server: definition.server.clone(),
-            arguments: arguments.clone(),
-            provenance: std::collections::BTreeMap::new(),
-            default_provenance: Provenance::User,
-            approval: None,
-        };
-        Some(proposal.digest())
+        Some(Proposal::new(CallId(uuid::Uuid::nil()), definition, arguments.clone()).digest())
     }
 
     /// Makes the calls that were agreed to, one after the other; the first that fails ends it.
@@ -164,7 +172,7 @@ impl Work<'_> {
         )?;
         record.flush().await?;
         let mut done = Done::default();
-        for exact in &confirming.calls {
+        for (number, exact) in (0..).zip(&confirming.calls) {
             let mut ended = bare(&exact.step, Came::Done);
             ended.targets.clone_from(&exact.targets);
             ended.targets.retain(|target| exact.arguments.values().any(|value| same(value, &target.id)));
@@ -181,7 +189,8 @@ impl Work<'_> {
                 break;
             };
             let began = self.talker.house().clock.monotonic();
-            let approval = Approval { digest, by: by.clone() };
+            let gate = Some(Gate { task: confirming.task, number });
+            let approval = Approval { digest, by: by.clone(), gate };
             let call = self
                 .call(
                     &exact.tool,
@@ -251,7 +260,8 @@ impl Work<'_> {
             let mut request = Request::new(caller.clone(), call.tool.clone(), call.arguments.clone());
             request.default_provenance = Provenance::User;
             let reason = format!("{} asks to {} in a conversation", caller.user, call.what);
-            let waiting = self.talker.toolbox.approvals().wait(&request, &call.digest, &reason).await?;
+            let needed = ApprovalRequest { tool: call.tool.parse()?, digest: call.digest.parse()?, reason };
+            let waiting = self.talker.toolbox.approvals().wait(&request, &needed).await?;
             done.waiting.push(waiting.task);
         }
         if !theirs.is_empty() {
@@ -259,7 +269,7 @@ impl Work<'_> {
             let until = Timestamp::from_micros(record.now().micros().saturating_add(micros));
             self.note(record, EventType::ApprovalRequested, &theirs, json!({ "until": until }))?;
             let rest = rest(&done.ended);
-            done.confirming = Some(Confirming { calls: theirs, rest, until });
+            done.confirming = Some(Confirming { calls: theirs, task: self.task, rest, until });
         }
         Ok(())
     }
@@ -272,6 +282,20 @@ fn rest(ended: &[Ended]) -> Vec<Step> {
     let waits = |step: &&Ended| matches!(&step.came, Came::Skipped(before) if decided(before));
     let steps = ended.iter().filter(waits).map(|ended| Step { after: Vec::new(), ..ended.step.clone() });
     steps.filter(|step| !matches!(step.target, Some(Target::OfStep { .. }))).collect()
+}
+
+/// What leaves everything as it is.
+pub(super) const LEAVE: &str = "Leave it as it is";
+
+/// What agreeing does, for the button: "Delete note 3 “Garden plan”".
+pub(super) fn label(confirming: &Confirming) -> String {
+    let mut letters = confirming.calls.first().map_or("do it", |call| call.what.as_str()).chars();
+    let first: String =
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+    match confirming.calls.len().saturating_sub(1) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// What is asked before something is done.

@@ -30,7 +30,7 @@ impl Talker {
 
     /// The same with a model's help where that is of use.
     pub(super) async fn consulted(&self, opened: &Opened, first: Understood) -> Result<(Understood, bool)> {
-        if sure(&first, &opened.turn.said) {
+        if opened.turn.choice.is_some() || sure(&first, &opened.turn.said) {
             return Ok((first, false));
         }
         let Some(other_words) = self.in_other_words(opened).await else { return Ok((first, false)) };

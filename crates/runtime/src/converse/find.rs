@@ -4,8 +4,8 @@ use super::call::{Call, value_of};
 use super::carry::{Came, Ended, Found, Work, failed};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
-use steward_domain::{Confidence, ToolName};
-use steward_language::understand::{Lookup, Noticed, Pick, Settled, Step, Target};
+use steward_domain::{Confidence, DomainName, ToolName};
+use steward_language::understand::{Choice, Lookup, Noticed, Pick, Question, Settled, Step, Target};
 use steward_tools::Error;
 
 /// What a look came to.
@@ -84,7 +84,14 @@ impl Work<'_> {
             Looked::Settled(Settled::Found { things }) => Ok(things),
             Looked::Settled(Settled::Unclear { question }) => {
                 // What is offered was spoken of: "the second one" may choose it.
-                let offered = |seen: &Noticed| question.options.iter().any(|option| option.value == seen.id);
+                let domain = step.domain.as_ref();
+                let question = of_domain(question, domain);
+                let offered = |seen: &Noticed| {
+                    let record = seen.record(domain);
+                    let is_it =
+                        |option: &Choice| option.record.as_ref().is_some_and(|one| one.is_same(&record));
+                    question.options.iter().any(is_it)
+                };
                 ended.targets = seen.into_iter().filter(offered).collect();
                 Err(Came::Ask(question))
             }
@@ -139,6 +146,14 @@ impl Work<'_> {
         calls.push(call);
         seen
     }
+}
+
+/// The options of a lookup are records of the domain that was looked in.
+fn of_domain(mut question: Question, domain: Option<&DomainName>) -> Question {
+    for record in question.options.iter_mut().filter_map(|option| option.record.as_mut()) {
+        record.domain = record.domain.take().or_else(|| domain.cloned());
+    }
+    question
 }
 
 fn says_not_found(message: &str) -> bool {

@@ -19,7 +19,7 @@ use steward_tools::call::Request;
 
 /// How long a look may take, and how many tools are called for it.
 const LONGEST: Duration = Duration::from_millis(1500);
-const MOST: usize = 12;
+const MOST: usize = 24;
 /// The domains that are looked at when it is not clear which is meant.
 const DOMAINS: usize = 3;
 /// How likely a domain must be.
@@ -58,6 +58,16 @@ pub(super) fn unseen(opened: &Opened, understood: &Understood) -> bool {
         Kind::Chat | Kind::OutOfScope => understood.found_nothing() && names(&opened.turn.said),
         Kind::Help => false,
     }
+}
+
+/// Whether something that is named is to be changed. Another application may hold a record of the same name.
+pub(super) fn changes_by_name(understood: &Understood) -> bool {
+    let named = |target: &Target| match target {
+        Target::Named { .. } => true,
+        Target::Known { things } => things.iter().any(|thing| thing.by.is_some()),
+        Target::Id { .. } | Target::OfStep { .. } => false,
+    };
+    understood.steps.iter().any(|step| !step.read_only && step.target.as_ref().is_some_and(named))
 }
 
 impl Talker {

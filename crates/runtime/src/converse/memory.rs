@@ -1,19 +1,21 @@
 //! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
 
 use super::call::server_of;
-use super::carry::{Came, Done};
+use super::carry::{Came, Done, Ended};
 use super::confirm::Confirming;
-use super::{Opened, Reply, Turn};
+use super::decisions::DECIDED;
+use super::reply::{Asked, Offered};
+use super::{Opened, OptionChoice, Reply, Turn};
 use crate::ask::{House, Reading, Record};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use steward_domain::{
     Check as _, Conversation, ConversationEntity, ConversationId, ConversationStatus, DomainName, EntityId,
-    EntityName, EntityRef, EntityType, IntentKind, Role, Timestamp, Valid,
+    EntityName, EntityRef, EntityType, IntentKind, Message, Role, TaskId, Timestamp, Valid,
 };
 use steward_language::skill::Recent;
-use steward_language::understand::{Choice, Noticed, Pending, Seen, Step, Understood, Why};
+use steward_language::understand::{Choice, Noticed, Pending, Seen, ShownList, Step, Thing, Understood, Why};
 use steward_store::{Change, EntitySearch, Mention, Scope};
 
 /// Messages that are looked at: S0's window.
@@ -23,6 +25,8 @@ const ENTITIES: u32 = 200;
 /// How many things of one answer are remembered: more than may be changed at once, so that "all of them" over a long list is refused
 /// and never cut short.
 const MENTIONED: usize = 2 * super::carry::MOST;
+/// Lists that are remembered, so that "the second task" is found behind a list of notes.
+const LISTS: usize = 4;
 
 /// One conversation, and what of it matters to what is said next.
 #[derive(Clone)]
@@ -31,10 +35,14 @@ pub(super) struct Memory {
     known: bool,
     /// The entities, those shown last first, each list in the order in which it was shown.
     pub(super) recent: Vec<Recent>,
-    /// Where each entity stood in the list that it was last shown in.
-    shown: BTreeMap<(String, String), Json>,
-    /// The server that spoke of each entity.
-    servers: BTreeMap<(String, String), String>,
+    /// The lists that were shown, the newest first.
+    pub(super) lists: Vec<ShownList>,
+    /// When a record was last removed.
+    pub(super) removed: Option<u64>,
+    /// The servers that spoke of a record of this type and id, each with the key under which it is remembered.
+    servers: BTreeMap<(String, String), BTreeMap<String, String>>,
+    /// The options that were offered last, with the turn that offered them.
+    offered: Option<(TaskId, Vec<Offered>)>,
     /// The question that waits for an answer.
     pub(super) pending: Option<Pending>,
     /// The calls that wait for a yes.
@@ -55,7 +63,9 @@ impl Memory {
             id: ConversationId(house.random.uuid_v7(house.clock.now())?),
             known: false,
             recent: Vec::new(),
-            shown: BTreeMap::new(),
+            lists: Vec::new(),
+            removed: None,
+            offered: None,
             servers: BTreeMap::new(),
             pending: None,
             confirming: None,
@@ -72,10 +82,17 @@ impl Memory {
             return Err(Error::NoConversation(id.to_string()));
         }
         let window = house.store.window(&scope, id, WINDOW).await?;
-        let spoken: Vec<_> = window.iter().rev().filter(|message| message.role == Role::Agent).collect();
+        // What tells a decision of somebody else is no answer to what was said.
+        let answers = |message: &&Valid<Message>| {
+            message.role == Role::Agent && !message.metadata.contains_key(DECIDED)
+        };
+        let spoken: Vec<_> = window.iter().rev().filter(answers).collect();
         if let Some(last) = spoken.first() {
             memory.pending = read(&last.metadata, "pending");
             memory.confirming = read(&last.metadata, "confirming");
+            let asked: Option<Asked> = read(&last.metadata, "question");
+            let task = read(&last.metadata, "request_id");
+            memory.offered = task.zip(asked.map(|asked| asked.options));
         }
         let latest = |name: &str| {
             spoken.iter().find(|message| message.metadata.get(name).is_some_and(|value| !value.is_null()))
@@ -84,6 +101,8 @@ impl Memory {
         memory.before = of("steps").and_then(|metadata| read(metadata, "steps")).unwrap_or_default();
         memory.data = of("data").and_then(|metadata| read(metadata, "data")).unwrap_or_default();
         memory.reading = of("reading").and_then(|metadata| read(metadata, "reading"));
+        memory.lists = of("shown").and_then(|metadata| read(metadata, "shown")).unwrap_or_default();
+        memory.removed = of("removed").and_then(|metadata| read(metadata, "removed"));
         for message in spoken.iter().rev() {
             memory
                 .threads
@@ -91,15 +110,14 @@ impl Memory {
         }
         let known = house.store.entities(&scope, id, EntitySearch::Recent, ENTITIES).await?;
         for entity in &known {
-            let key = (entity.entity_type.to_string(), entity.entity_id.to_string());
-            if let Some(server) = entity.metadata.get("server").and_then(Json::as_str) {
-                memory.servers.insert(key.clone(), server.to_owned());
-            }
-            if let Some(shown) = entity.metadata.get("shown") {
-                memory.shown.insert(key, shown.clone());
+            let text = |name: &str| entity.metadata.get(name).and_then(Json::as_str);
+            let id = text("id").unwrap_or(entity.entity_id.as_str()).to_owned();
+            if let Some(server) = text("server") {
+                let servers = memory.servers.entry((entity.entity_type.to_string(), id)).or_default();
+                servers.insert(server.to_owned(), entity.entity_id.to_string());
             }
         }
-        memory.recent = recall(&known);
+        memory.recent = recall(&known, &memory.lists);
         Ok(memory)
     }
 
@@ -150,55 +168,104 @@ impl Memory {
             "request_id": record.task, "outcome": reply.outcome, "confidence": reply.response.confidence,
             "pending": question, "confirming": done.confirming, "steps": steps, "data": data,
             "reading": done.reading.as_ref().or(self.reading.as_ref()), "threads": done.threads,
+            "shown": self.lists_after(done, understood, now), "removed": self.removed_after(done, now),
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
-            "tables": reply.tables, "missing": reply.missing,
+            "tables": reply.tables, "missing": reply.missing, "waiting": done.waiting,
         });
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone());
         let (entries, mut changes) = record.exchange(self.id, "orchestrator", turn.said.clone(), answered)?;
-        let offered = offered(understood, world).into_iter();
-        let offered = offered
-            .zip(1..)
-            .map(|(seen, place)| (&seen.thing, false, Some(place), Some(server_of(&seen.by))));
-        for (noticed, gone, place, server) in mentioned(done).into_iter().chain(offered) {
-            if let Some(mention) = self.mention(record, noticed, gone, place, server, now)? {
+        let offered = offered(understood, world).into_iter().map(|seen| Spoken {
+            noticed: &seen.thing,
+            removed: false,
+            domain: seen.domain.as_ref(),
+            server: Some(server_of(&seen.by)),
+        });
+        for spoken in mentioned(done).into_iter().chain(offered) {
+            if let Some(mention) = self.mention(record, &spoken, now)? {
                 changes.push(Change::MentionEntity(mention));
             }
         }
         record.converse(self.id, entries, changes).await
     }
 
-    /// The server that spoke of an entity.
-    pub(super) fn server(&self, entity_type: &str, id: &str) -> Option<&str> {
-        self.servers.get(&(entity_type.to_owned(), id.to_owned())).map(String::as_str)
+    /// Whether a server spoke of a record.
+    pub(super) fn is_from(&self, server: &str, entity_type: &str, id: &str) -> bool {
+        let servers = self.servers.get(&(entity_type.to_owned(), id.to_owned()));
+        servers.is_some_and(|servers| servers.contains_key(server))
     }
 
-    /// What an application calls its things need not fit our fields; what does not is not remembered.
-    fn mention(
-        &self,
-        record: &Record<'_>,
-        noticed: &Noticed,
-        gone: bool,
-        place: Option<usize>,
-        server: Option<&str>,
-        at: Timestamp,
-    ) -> Result<Option<Mention>> {
+    /// The option of the open question that was chosen by its place. A question that is no longer open is an error.
+    pub(super) fn option(&self, choice: OptionChoice) -> Result<&Offered> {
+        let (task, options) = self.offered.as_ref().ok_or(Error::QuestionClosed)?;
+        if choice.question.is_some_and(|question| question != *task) {
+            return Err(Error::QuestionClosed);
+        }
+        options.get(choice.option).ok_or(Error::QuestionClosed)
+    }
+
+    /// The lists that the next turn counts in: those of this answer, then earlier ones.
+    fn lists_after(&self, done: &Done, understood: &Understood, now: Timestamp) -> Vec<ShownList> {
+        let turn = u64::try_from(now.micros()).unwrap_or(0);
+        let mut lists: Vec<ShownList> = Vec::new();
+        for ended in &done.ended {
+            let domain = ended.step.domain.as_ref();
+            for rows in &ended.lists {
+                let row = |row: &Option<Noticed>| row.as_ref().map(|row| row.record(domain));
+                lists.push(ShownList { turn, rows: rows.iter().map(row).collect() });
+            }
+        }
+        // What a question offers is a list as well.
+        let question = done.question.as_ref().map(|pending| &pending.question);
+        let question = question.or(understood.question.as_ref().filter(|_| done.ended.is_empty()));
+        let offered: Vec<Option<Thing>> = question
+            .into_iter()
+            .flat_map(|question| &question.options)
+            .map(|one| one.record.clone())
+            .collect();
+        if offered.iter().any(Option::is_some) {
+            lists = vec![ShownList { turn, rows: offered }];
+        }
+        lists.extend(self.lists.iter().cloned());
+        lists.truncate(LISTS);
+        let gone = removed(done);
+        for row in lists.iter_mut().flat_map(|list| list.rows.iter_mut().flatten()) {
+            row.removed |= gone.iter().any(|gone| gone.is_same(row));
+        }
+        lists
+    }
+
+    fn removed_after(&self, done: &Done, now: Timestamp) -> Option<u64> {
+        if removed(done).is_empty() { self.removed } else { u64::try_from(now.micros()).ok() }
+    }
+
+    /// What an application calls its records need not fit our fields; what does not is not remembered.
+    fn mention(&self, record: &Record<'_>, spoken: &Spoken<'_>, at: Timestamp) -> Result<Option<Mention>> {
+        let Spoken { noticed, removed, domain, server } = spoken;
+        let id = noticed.id_text();
+        // Records of two applications may have the same type and id. Each is remembered under a key of its own.
+        let known = self.servers.get(&(noticed.entity_type.clone(), id.clone()));
+        let key = match (known, server) {
+            (Some(known), Some(server)) => match known.get(*server) {
+                Some(key) => key.clone(),
+                None => format!("{server}:{id}"),
+            },
+            _ => id.clone(),
+        };
         let kind = EntityType::new(noticed.entity_type.clone());
-        let (Ok(entity_type), Ok(entity_id)) = (kind, EntityId::new(noticed.id_text())) else {
+        let (Ok(entity_type), Ok(entity_id)) = (kind, EntityId::new(key)) else {
             return Ok(None);
         };
         let mut metadata: Map<String, Json> = Map::new();
+        metadata.insert("id".into(), id.into());
         metadata.insert("attributes".into(), json!(noticed.attributes));
         if let Some(server) = server {
-            metadata.insert("server".into(), server.into());
+            metadata.insert("server".into(), (*server).into());
         }
-        let kept = self.shown.get(&(noticed.entity_type.clone(), noticed.id_text()));
-        let shown =
-            place.map(|place| json!({ "list": at.micros(), "place": place })).or_else(|| kept.cloned());
-        if let Some(shown) = shown {
-            metadata.insert("shown".into(), shown);
+        if let Some(domain) = domain {
+            metadata.insert("domain".into(), domain.as_str().into());
         }
-        if gone {
+        if *removed {
             metadata.insert("gone".into(), true.into());
         }
         Ok(Some(Mention {
@@ -213,6 +280,14 @@ impl Memory {
     }
 }
 
+/// A record that was spoken of in a turn.
+struct Spoken<'a> {
+    noticed: &'a Noticed,
+    removed: bool,
+    domain: Option<&'a DomainName>,
+    server: Option<&'a str>,
+}
+
 fn read<T: serde::de::DeserializeOwned>(metadata: &Map<String, Json>, name: &str) -> Option<T> {
     serde_json::from_value(metadata.get(name)?.clone()).ok()
 }
@@ -225,18 +300,30 @@ fn domain_of(understood: &Understood) -> Result<DomainName> {
 }
 
 /// The entities of a conversation, without those that were taken away.
-fn recall(known: &[Valid<ConversationEntity>]) -> Vec<Recent> {
-    let here = || known.iter().filter(|entity| !entity.metadata.contains_key("gone"));
-    let list = |entity: &ConversationEntity| entity.metadata.get("shown")?.get("list")?.as_i64();
-    let latest = here().filter_map(|entity| list(entity)).max();
-    let mut recent: Vec<Recent> = here()
-        .map(|entity| {
-            let shown = entity.metadata.get("shown").filter(|_| list(entity) == latest);
-            let place = shown.and_then(|shown| shown.get("place")).and_then(Json::as_u64);
-            Recent { place: place.and_then(|place| usize::try_from(place).ok()), ..Recent::from(&**entity) }
-        })
-        .collect();
-    recent.sort_by(|one, other| other.last.cmp(&one.last).then(one.place.cmp(&other.place)));
+fn recall(known: &[Valid<ConversationEntity>], lists: &[ShownList]) -> Vec<Recent> {
+    let here = known.iter().filter(|entity| !entity.metadata.contains_key("gone"));
+    let remembered = |entity: &Valid<ConversationEntity>| {
+        let text = |name: &str| entity.metadata.get(name).and_then(Json::as_str);
+        let mut one = Recent::from(&**entity);
+        if let Some(id) = text("id") {
+            id.clone_into(&mut one.id);
+        }
+        one.domain = text("domain").and_then(|domain| DomainName::new(domain).ok());
+        let is_it = |row: &Option<Thing>| {
+            let domains =
+                |row: &Thing| row.domain.as_ref().zip(one.domain.as_ref()).is_none_or(|(a, b)| a == b);
+            row.as_ref()
+                .is_some_and(|row| row.entity_type == one.entity_type && row.id == one.id && domains(row))
+        };
+        let place = lists.first().and_then(|list| list.rows.iter().position(is_it));
+        one.place = place.map(|place| place + 1);
+        one
+    };
+    let mut recent: Vec<Recent> = here.map(remembered).collect();
+    recent.sort_by(|one, other| {
+        let name = |one: &Recent| (one.place, one.entity_type.clone(), one.id.clone());
+        other.last.cmp(&one.last).then_with(|| name(one).cmp(&name(other)))
+    });
     recent
 }
 
@@ -247,30 +334,42 @@ fn offered<'a>(understood: &Understood, world: &'a [Seen]) -> Vec<&'a Seen> {
     };
     let step = understood.steps.get(question.step);
     let is = |seen: &Seen, choice: &Choice| {
-        seen.thing.id == choice.value
-            && seen.thing.name.as_deref().is_none_or(|name| choice.label.starts_with(name))
-            && step.is_none_or(|step| step.domain == seen.domain)
+        let record = seen.thing.record(seen.domain.as_ref());
+        choice.record.as_ref().is_some_and(|chosen| chosen.is_same(&record))
+            && step.is_none_or(|step| step.domain == seen.domain || !step.alternatives.is_empty())
     };
     question.options.iter().filter_map(|choice| world.iter().find(|seen| is(seen, choice))).collect()
 }
 
-/// What the steps spoke of: the thing, whether it is gone, its place in a list, and the server that spoke of it.
-fn mentioned(done: &Done) -> Vec<(&Noticed, bool, Option<usize>, Option<&str>)> {
+/// Whether a step removed what it acted on.
+fn removes(ended: &Ended) -> bool {
+    let well = matches!(ended.came, Came::Done);
+    well && ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only
+}
+
+/// The records that were removed.
+fn removed(done: &Done) -> Vec<Thing> {
+    let steps = done.ended.iter().filter(|ended| removes(ended));
+    let records = |ended: &Ended| -> Vec<Thing> {
+        let domain = ended.step.domain.as_ref();
+        ended.targets.iter().chain(&ended.noticed).map(|gone| gone.record(domain)).collect()
+    };
+    steps.flat_map(records).collect()
+}
+
+/// What the steps spoke of.
+fn mentioned(done: &Done) -> Vec<Spoken<'_>> {
     let mut found = Vec::new();
     for ended in &done.ended {
-        let server = ended.step.tool().map(server_of);
+        let (domain, server) = (ended.step.domain.as_ref(), ended.step.tool().map(server_of));
+        let spoken = |noticed| Spoken { noticed, removed: removes(ended), domain, server };
         let (well, waits) = (matches!(ended.came, Came::Done), matches!(ended.came, Came::Confirm(_)));
         if matches!(ended.came, Came::Ask(_)) {
-            let offered = ended.targets.iter().zip(1..);
-            found.extend(offered.map(|(target, place)| (target, false, Some(place), server)));
+            found.extend(ended.targets.iter().map(spoken));
         }
-        let gone = well && ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only;
-        let listed = ended.noticed.len() > 1 && ended.step.read_only;
-        for (place, noticed) in ended.noticed.iter().take(MENTIONED).enumerate().filter(|_| well) {
-            found.push((noticed, gone, listed.then_some(place + 1), server));
-        }
-        if waits || (well && (ended.noticed.is_empty() || gone)) {
-            found.extend(ended.targets.iter().map(|target| (target, gone, None, server)));
+        found.extend(ended.noticed.iter().take(MENTIONED).filter(|_| well).map(spoken));
+        if waits || (well && (ended.noticed.is_empty() || removes(ended))) {
+            found.extend(ended.targets.iter().map(spoken));
         }
     }
     found

@@ -15,6 +15,7 @@ mod carry;
 mod compose;
 mod confirm;
 mod consult;
+mod decisions;
 mod ending;
 mod find;
 mod look;
@@ -31,11 +32,12 @@ use crate::toolbox::Toolbox;
 use agents::Agents;
 use call::Call;
 use memory::Memory;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use steward_domain::{ArtifactKind, ConversationId, EventType, TaskId};
+use steward_domain::{ArtifactKind, ConversationId, EventType, ServerName, TaskId};
 use steward_language::understand::{Answered, Given, Kind, Reader, Seen, Understood};
 use steward_policy::Caller;
 use tokio_util::sync::CancellationToken;
@@ -66,11 +68,28 @@ pub struct Turn {
     pub caller: Caller,
     /// Data that was brought along: files, folders, database addresses.
     pub data: Vec<String>,
+    /// The option of the open question that was chosen by its place; what was said is then its own words.
+    pub choice: Option<OptionChoice>,
+}
+
+/// An option that was chosen by its place: a button that was pressed, or a number in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionChoice {
+    /// The task of the turn that asked. A question that was asked before the last answer is no longer open.
+    #[serde(rename = "task_id", default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<TaskId>,
+    /// Its place among the options, from 0.
+    pub option: usize,
 }
 
 /// What happens while somebody waits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
+    /// Servers are still being started; the answer waits for them.
+    Waiting {
+        /// Their names.
+        servers: Vec<String>,
+    },
     /// It was understood to be these steps.
     Understood {
         /// Each in a few words.
@@ -108,6 +127,8 @@ struct Opened {
     /// What tools have shown to be there, where names were said, and the calls of that.
     world: Arc<Vec<Seen>>,
     looked: Vec<Arc<Call>>,
+    /// Servers that are set up and did not come: what they could answer is not known.
+    absent: Vec<String>,
     /// When it came, on the monotonic clock.
     began: Duration,
 }
@@ -121,6 +142,8 @@ pub struct Talker {
     turns: Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
+/// How long servers may take to start before whoever waits is told.
+const UNTOLD: Duration = Duration::from_millis(700);
 /// The longest message that is taken, in bytes.
 const LONGEST: usize = 100_000;
 
@@ -147,15 +170,37 @@ impl Talker {
         self.readers.get(&self.toolbox, caller, data).await
     }
 
+    /// Looks at servers that were never looked at. Where that takes a while, whoever watches is told; those that do not come
+    /// are given back by name. Only those are named that the caller may know of.
+    async fn wait_for_servers(&self, caller: &Caller, watch: Watch<'_>) -> Vec<String> {
+        let named = |servers: Vec<ServerName>| -> Vec<String> {
+            let known = servers.iter().filter(|server| self.toolbox.may_know(caller, server));
+            known.map(ToString::to_string).collect()
+        };
+        let look = self.toolbox.look_at_new();
+        tokio::pin!(look);
+        let absent = match tokio::time::timeout(UNTOLD, &mut look).await {
+            Ok(absent) => absent,
+            Err(_) => {
+                let servers = named(self.toolbox.new_servers());
+                if !servers.is_empty() {
+                    watch(Heard::Waiting { servers });
+                }
+                look.await
+            }
+        };
+        named(absent.into_iter().map(|(name, _)| name).collect())
+    }
+
     /// What a message means, by itself or within its conversation. Nothing is done, and nothing is written down.
     pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
-        let opened = self.open(turn).await?;
+        let opened = self.open(turn, &|_| {}).await?;
         understand(&opened, self.house()).await
     }
 
     /// Whether what a message acts on exists: each target is looked up by tools that change nothing, and nothing else is called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
-        let mut opened = self.open(turn).await?;
+        let mut opened = self.open(turn, &|_| {}).await?;
         let mut understood = understand(&opened, self.house()).await?;
         let mut record = Record::new(self.house(), turn.caller.user.clone())?;
         record.begin(&opened.turn.said, "validation")?;
@@ -194,19 +239,28 @@ impl Talker {
             Some(lock) => Some(lock.lock().await),
             None => None,
         };
+        let decisions = match turn.conversation {
+            Some(id) => self.tell_decided(&turn.caller.user, id).await?,
+            None => Vec::new(),
+        };
         let reply = self.take(turn, watch, stop).await;
         self.forget_turn(turn.conversation);
-        reply
+        Ok(Reply { decisions, ..reply? })
     }
 
     /// Everything that a message is read with.
-    async fn open(&self, turn: &Turn) -> Result<Opened> {
+    async fn open(&self, turn: &Turn, watch: Watch<'_>) -> Result<Opened> {
         let began = self.house().clock.monotonic();
-        let turn = Turn { said: clean(&turn.said)?, ..turn.clone() };
+        let mut turn = turn.clone();
         let memory = Memory::open(self.house(), &turn).await?;
+        if let Some(choice) = turn.choice {
+            memory.option(choice)?.say.clone_into(&mut turn.said);
+        }
+        turn.said = clean(&turn.said)?;
         let data = if turn.data.is_empty() { memory.data.clone() } else { turn.data.clone() };
-        let reader = self.reader(&turn.caller, &data).await?;
-        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Vec::new(), began })
+        let absent = self.wait_for_servers(&turn.caller, watch).await;
+        let reader = self.readers.get(&self.toolbox, &turn.caller, &data).await?;
+        Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Vec::new(), absent, began })
     }
 
     fn work<'a>(
@@ -217,7 +271,7 @@ impl Talker {
         task: TaskId,
         watch: Watch<'a>,
     ) -> carry::Work<'a> {
-        let Opened { turn, memory, data, reader, world, looked, began } = opened;
+        let Opened { turn, memory, data, reader, world, looked, absent, began } = opened;
         let (steps, began) = (&understood.steps, *began);
         carry::Work {
             talker: self,
@@ -226,6 +280,7 @@ impl Talker {
             memory,
             world,
             looked,
+            absent,
             data,
             steps,
             reworded,
@@ -237,7 +292,7 @@ impl Talker {
 
     async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
         let house = self.house();
-        let mut opened = self.open(turn).await?;
+        let mut opened = self.open(turn, watch).await?;
         let mut record = Record::new(house, opened.turn.caller.user.clone())?;
         record.begin(&opened.turn.said, "orchestrator")?;
         let told = Box::pin(self.tell(&mut opened, &mut record, watch, stop)).await;
@@ -275,7 +330,7 @@ impl Talker {
             let near = look::domains(opened, &first);
             let far = look::elsewhere(opened, &near);
             for (domains, always) in [(near, true), (far, false)] {
-                if always || look::unseen(opened, &first) {
+                if always || look::unseen(opened, &first) || look::changes_by_name(&first) {
                     let look = self.look_around(opened, &domains, record.task);
                     if stop.run_until_cancelled(look).await.ok_or(Error::CalledOff)? {
                         (first, seen) = (self.first(opened).await?, true);
@@ -372,7 +427,7 @@ async fn act(
     understood: &Understood,
     record: &mut Record<'_>,
 ) -> Result<carry::Done> {
-    let decided = confirm::decided(work.memory, &work.turn.said, understood, record.now());
+    let decided = confirm::decided(work.memory, work.turn, understood, record.now());
     let mut done = match decided {
         Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, record).await?,
         Some(confirm::Decided::No) => {
@@ -394,13 +449,29 @@ async fn act(
 
 /// The encoder takes milliseconds of one core, so it does not stand in the way of others.
 async fn understand(opened: &Opened, house: &House) -> Result<Understood> {
-    let (reader, said, memory) = (opened.reader.clone(), opened.turn.said.clone(), &opened.memory);
-    let (recent, pending, before) = (memory.recent.clone(), memory.pending.clone(), memory.before.clone());
+    let (reader, memory) = (opened.reader.clone(), opened.memory.clone());
+    // A button over a decision needs no reading: its label would read as a new request.
+    let decides = memory.confirming.is_some() && memory.pending.is_none();
+    let said = match opened.turn.choice.filter(|_| decides) {
+        Some(OptionChoice { option: 0, .. }) => "yes".to_owned(),
+        Some(_) => "no".to_owned(),
+        None => opened.turn.said.clone(),
+    };
     let world = opened.world.clone();
+    // A question of analysis is answered by its words; what it offers is no option of ours.
+    let choice = opened.turn.choice.map(|choice| choice.option).filter(|_| memory.pending.is_some());
     let today = house.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
-        let given =
-            Given { today, recent: &recent, pending: pending.as_ref(), before: &before, world: &world };
+        let given = Given {
+            today,
+            recent: &memory.recent,
+            pending: memory.pending.as_ref(),
+            before: &memory.before,
+            world: &world,
+            shown: &memory.lists,
+            removed: memory.removed,
+            choice,
+        };
         reader.understand(&said, &given)
     });
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))

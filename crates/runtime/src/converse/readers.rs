@@ -5,12 +5,11 @@ use crate::toolbox::Toolbox;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_analysis::session::Session;
-use steward_domain::{DomainName, Idempotency, IntentKind, ToolName, ToolOrigin};
+use steward_domain::{DomainName, Idempotency, ToolDefinition, ToolName, ToolOrigin};
 use steward_language::route::{Label, Topic};
-use steward_language::skill::{SEVEN, classify};
 use steward_language::understand::{Reader, Tool};
 use steward_language::words::name_words;
-use steward_policy::Caller;
+use steward_policy::{Caller, Effect, worst_effect_of};
 use steward_tools::registry::{Entry, Filter, Snapshot};
 
 /// Readers that are kept; beyond, all are made anew.
@@ -87,7 +86,7 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
             Some(domain) => domain.clone(),
             // What is built in serves agents and workflows; people talk to applications.
             None if definition.origin != ToolOrigin::Mcp => continue,
-            None => definition.application_domain.clone(),
+            None => application(definition),
         };
         let topic = topics.entry(domain.clone()).or_insert_with(|| Topic {
             name: domain.clone(),
@@ -110,7 +109,7 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
             input: definition.parameter_schema.clone().into(),
             output: (!definition.return_schema.is_empty()).then(|| definition.return_schema.clone().into()),
             read_only: definition.idempotency == Idempotency::ReadOnly,
-            destructive: destructive(entry, bare),
+            destructive: worst_effect_of(definition) == Effect::Destroy,
             idempotent: definition.idempotency == Idempotency::Keyed,
             examples,
         });
@@ -118,14 +117,17 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
     (topics.into_values().collect(), tools)
 }
 
-/// Whether a tool takes something away for good: it says so itself, or its name does.
-fn destructive(entry: &Entry, bare: &str) -> bool {
-    let definition = &entry.registered.definition;
-    if definition.idempotency == Idempotency::ReadOnly {
-        return false;
-    }
-    let hinted = definition.metadata.get("destructive").and_then(serde_json::Value::as_bool).unwrap_or(false);
-    hinted || classify(&name_words(bare).join(" "), SEVEN).kind == Some(IntentKind::Delete)
+/// The application that a tool belongs to when no domain names it: what its server says it is, else the server itself. Servers
+/// that are merely listed are applications of their own and not one called `generic`.
+fn application(definition: &ToolDefinition) -> DomainName {
+    let said = &definition.application_domain;
+    let Some(server) = definition.server.as_ref().filter(|_| said.as_str() == "generic") else {
+        return said.clone();
+    };
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+    let name: String = server.chars().map(plain).take(50).collect();
+    DomainName::new(name.trim_start_matches(|letter: char| !letter.is_ascii_lowercase()))
+        .unwrap_or_else(|_| said.clone())
 }
 
 /// Data that was brought along, by the names of its tables and columns.

@@ -1,10 +1,11 @@
 //! What comes back from a turn.
 
 use crate::ask::Answer;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecision, TaskId};
 use steward_language::answer::Table;
+use steward_language::understand::Thing;
 
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -63,6 +64,9 @@ pub struct Reply {
     pub routing: Option<DomainRoutingDecision>,
     /// How it was read.
     pub reasons: Vec<String>,
+    /// What others decided meanwhile over calls of this conversation; each is a message of its own, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<String>,
     /// Calls that wait for somebody else's approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<TaskId>,
@@ -97,7 +101,7 @@ fn without_places(answer: &Answer) -> Json {
 }
 
 /// A question back.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// In words.
     pub text: String,
@@ -106,12 +110,15 @@ pub struct Asked {
 }
 
 /// One of the answers to a question back.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Offered {
-    /// As it is shown.
+    /// As it is shown. A decision is named by what it does.
     pub label: String,
-    /// What to say to choose it.
+    /// What to say to choose it where only words can be sent. A click sends its place instead.
     pub say: String,
+    /// The record that it stands for: its domain, type and id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Thing>,
 }
 
 /// Rows, and where they come from.

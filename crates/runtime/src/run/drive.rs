@@ -3,10 +3,11 @@
 //! Invariants
 //! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it ends.
 //! - What is ready at once is taken at once, without a task of its own; the rest runs side by side.
+//! - A run whose owner is not let in any more stops: at its next effect, and at its next sign of life while it waits.
 //! - Whenever the run waits for anything, everything that happened so far is on disk.
 
 use super::log::Log;
-use super::{Decided, Ran, Seen, Standing, Watch, traced};
+use super::{Ran, Seen, Standing, Watch, traced};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use crate::pen::Holder;
@@ -46,6 +47,10 @@ pub trait Hands: Send + Sync {
     fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work;
     /// Runs a sub-agent: the effect is [`Effect::StartSub`].
     fn start_sub(&self, program: &Program, effect: Effect) -> Work;
+    /// Why nothing may be done for the run's owner any more.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
 }
 
 /// So many steps are taken before others get a turn.
@@ -124,19 +129,12 @@ impl<'a> Run<'a> {
         Ran { task: self.task, standing, steps: self.state.events(), parent: self.wake }
     }
 
-    /// Takes these events and a decision, and carries the run on from there.
-    pub(super) async fn carry_on(
-        &mut self,
-        events: impl IntoIterator<Item = Event>,
-        decided: Option<Decided>,
-    ) -> Result<Ran> {
+    /// Takes these events, and carries the run on from there.
+    pub(super) async fn carry_on(&mut self, events: impl IntoIterator<Item = Event>) -> Result<Ran> {
         let span = traced::span(&self.program, self.task);
         let work = async {
             for event in events {
                 self.happened(event).await?;
-            }
-            if let Some(decided) = decided {
-                self.decided(decided).await?;
             }
             self.drive().await
         };
@@ -269,7 +267,13 @@ impl<'a> Run<'a> {
             };
             tokio::select! {
                 biased;
-                () = beat => self.renew().await?,
+                () = beat => {
+                    self.renew().await?;
+                    if let Some(reason) = self.hands.refusal() {
+                        self.ready.push_back(Came::Happened(Event::Refused { reason, at: self.clock.now() }));
+                        return Ok(());
+                    }
+                }
                 came = self.work.join_next() => {
                     match came {
                         Some(Ok((id, came))) => {
@@ -333,25 +337,5 @@ impl<'a> Run<'a> {
         self.questions
             .values()
             .any(|question| matches!(question, Effect::AskHuman { expires_at, .. } if *expires_at > now))
-    }
-
-    /// Takes a person's decision over exactly what they were shown.
-    async fn decided(&mut self, decided: Decided) -> Result<()> {
-        let waiting = self.questions.values().next().cloned();
-        let Some(Effect::AskHuman { id, digest, .. }) = waiting else {
-            return Err(Error::NotWaiting(self.task.to_string()));
-        };
-        self.questions.remove(&id);
-        let event = Event::HumanDecided {
-            request: id,
-            action: decided.action,
-            message: decided.message,
-            state_updates: decided.updates,
-            by: decided.by.to_string(),
-            from: decided.from,
-            digest,
-            at: self.clock.now(),
-        };
-        self.happened(event).await
     }
 }

@@ -67,6 +67,13 @@ impl Log {
 
     /// Notes one event. Nothing that follows from it leaves the process before it is on disk.
     pub(super) fn event(&mut self, event: &Event) -> Result<()> {
+        let (entry, row) = self.sealed(event)?;
+        self.pen.note([entry], [row]);
+        Ok(())
+    }
+
+    /// The entry of an event, and its row.
+    pub(super) fn sealed(&mut self, event: &Event) -> Result<(Draft, Change)> {
         let raw = serde_json::to_value(event).map_err(broken)?;
         let kind = raw.get("type").cloned().unwrap_or_default();
         let sequence = self.sequence;
@@ -76,7 +83,7 @@ impl Log {
         let digest = digest(&row).ok_or_else(|| broken("a row without its event"))?;
         let data =
             json!({ "step": kind, "effect": event.effect(), "sequence": sequence, "event_sha256": digest });
-        self.note(EventType::StepRecorded, data, Map::new(), [Change::PutCheckpoint(row)])
+        Ok((draft(EventType::StepRecorded, data, Map::new())?, Change::PutCheckpoint(row)))
     }
 
     /// Lays the task aside until a person decides, or until their time is over: then whoever is free takes it up.
@@ -156,10 +163,7 @@ impl Log {
         personal: Map<String, Json>,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<()> {
-        let Json::Object(data) = data else { return Err(broken("an entry is an object")) };
-        let mut draft = Draft::new(event, Label::new("engine")?, data);
-        draft.personal = personal;
-        self.pen.note([draft], changes);
+        self.pen.note([draft(event, data, personal)?], changes);
         Ok(())
     }
 
@@ -185,6 +189,13 @@ impl Log {
         self.sequence += 1;
         Ok(row.validate()?)
     }
+}
+
+fn draft(event: EventType, data: Json, personal: Map<String, Json>) -> Result<Draft> {
+    let Json::Object(data) = data else { return Err(broken("an entry is an object")) };
+    let mut draft = Draft::new(event, Label::new("engine")?, data);
+    draft.personal = personal;
+    Ok(draft)
 }
 
 /// What the journal says of an event: a hash over it, salted with the id of its row, which is by chance and goes when the row

@@ -5,7 +5,8 @@
 //!   without a receipt is made again only if that is safe.
 //! - A task is carried out by one holder at a time. Whoever takes a task over first takes its lease and then reads it: what the
 //!   one before still tries to write is refused.
-//! - A run keeps the definitions that it was started with.
+//! - A run keeps the definitions that it was started with. It keeps no grants: each call is made with what its owner holds
+//!   then.
 
 mod definitions;
 mod drive;
@@ -36,8 +37,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Task, TaskId, TaskStatus,
-    Timestamp, UserId, Valid,
+    AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Sha256Hex, Task, TaskId,
+    TaskStatus, Timestamp, UserId, Valid,
 };
 use steward_engine::{Effect, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
@@ -112,6 +113,8 @@ pub struct Decided {
     pub by: Label,
     /// From where.
     pub from: String,
+    /// The digest of what they were shown. A decision over anything else is refused.
+    pub shown: Sha256Hex,
 }
 
 /// A lease without a sign of life.
@@ -208,12 +211,14 @@ impl Runner {
         input: Json,
         watch: Option<Watch>,
     ) -> Result<Ran> {
+        self.toolbox.callers().now(user)?;
         let task = TaskId(self.house().random.uuid_v7(self.now())?);
         self.begin(user.clone(), task, program.into(), input, Child::default(), watch).await
     }
 
     /// Puts a workflow or an agent in the queue: whoever is free runs it.
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
+        self.toolbox.callers().now(user)?;
         let program = self.program(name).await?;
         let id = TaskId(self.house().random.uuid_v7(self.now())?);
         let title = Description::new(program.definition().root.title())?;
@@ -290,7 +295,7 @@ impl Runner {
                 watch(Seen::Started(task));
             }
             run.log = Some(log);
-            run.carry_on([child.started(task, input, self.now())], None).await
+            run.carry_on([child.started(task, input, self.now())]).await
         })
     }
 
@@ -343,7 +348,7 @@ pub async fn unkept(
 ) -> Result<Ran> {
     let at = clock.now();
     let mut run = Run::new(hands, clock, program, task);
-    run.carry_on([Child::default().started(task, input, at)], None).await
+    run.carry_on([Child::default().started(task, input, at)]).await
 }
 
 /// The events of a run and the program they happened to.

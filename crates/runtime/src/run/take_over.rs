@@ -1,27 +1,33 @@
 //! Stored runs are taken up again: after a crash, after a decision, to be called off, or as the beginning of another.
 //!
-//! Invariant: first the lease, then the reading. Whatever the one before wrote is seen, and whatever they still try to write is
-//! refused. Somebody who is at the task keeps it, unless it is called off or they are gone.
+//! Invariants
+//! - First the lease, then the reading. Whatever the one before wrote is seen, and whatever they still try to write is refused.
+//!   Somebody who is at the task keeps it, unless it is called off or they are gone.
+//! - A person's decision is written in the transaction that takes the lease, with the use of its gate. Of many decisions one
+//!   counts; the others do not take the run from the process that goes on with it.
 
+use super::drive::Hands as _;
 use super::log::{self, Stored};
-use super::{Decided, Ran, Runner, Watch};
+use super::{Decided, Ran, Runner, Seen, Watch};
 use crate::error::{Error, Result};
-use crate::pen::{Holder, Taking};
+use crate::pen::{Holder, Pen, Taking};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
-use steward_domain::{CallId, EventType, Idempotency, Label, States as _, Task, TaskId};
+use std::sync::Arc;
+use steward_domain::{
+    CallId, EventType, Gate, HumanAction, Idempotency, Label, States as _, Task, TaskId, TaskStatus,
+    Timestamp,
+};
 use steward_engine::{Effect, EffectId, Event, InFlight, Program, State};
-use steward_store::{Commit, Lease, Scope};
-
-/// Why a stored run is taken up again.
-pub(super) enum Next {
-    Decided(Decided),
-    Cancelled(String),
-}
+use steward_journal::Draft;
+use steward_store::{Change, Commit, GateDecision, Lease, Scope, Verdict};
 
 /// How a stored run is taken up again.
 pub(super) struct Takes {
-    next: Option<Next>,
+    /// Who called it off.
+    cancelled: Option<String>,
+    /// What goes into the transaction that takes the lease: a decision.
+    with: Option<Written>,
     taking: Taking,
     /// Whether its end wakes the task above.
     wakes: bool,
@@ -29,20 +35,26 @@ pub(super) struct Takes {
 
 impl Takes {
     /// By itself, if nobody is at it.
-    fn free(next: Option<Next>) -> Self {
-        Self { next, taking: Taking::Free, wakes: true }
+    fn free() -> Self {
+        Self { cancelled: None, with: None, taking: Taking::Free, wakes: true }
     }
 
     /// Under a task that is being carried out and waits for it.
     pub(super) fn sub() -> Self {
-        Self { wakes: false, ..Self::free(None) }
+        Self { wakes: false, ..Self::free() }
     }
+}
+
+/// A decision as it is written.
+pub(super) struct Written {
+    entry: Draft,
+    changes: Vec<Change>,
 }
 
 impl Runner {
     /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody else is at stays theirs.
     pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
-        self.take_over(scope, task, Takes::free(None), watch).await
+        self.take_over(scope, task, Takes::free(), watch).await
     }
 
     /// Goes on with a run after a person's decision over exactly what they were shown.
@@ -53,13 +65,74 @@ impl Runner {
         decided: Decided,
         watch: Option<Watch>,
     ) -> Result<Ran> {
-        self.take_over(scope, task, Takes::free(Some(Next::Decided(decided))), watch).await
+        let with = Some(self.decision(scope, task, decided, watch.as_ref()).await?);
+        self.take_over(scope, task, Takes { with, ..Takes::free() }, watch).await
     }
 
     /// Calls a run off, whoever is at it: they find that the task is no longer theirs.
     pub async fn cancel(&self, scope: &Scope, task: TaskId, by: &Label) -> Result<Ran> {
-        let next = Some(Next::Cancelled(by.to_string()));
-        self.take_over(scope, task, Takes { taking: Taking::Anyhow, ..Takes::free(next) }, None).await
+        let cancelled = Some(by.to_string());
+        let takes = Takes { cancelled, taking: Taking::Anyhow, ..Takes::free() };
+        self.take_over(scope, task, takes, None).await
+    }
+
+    /// What a decision writes: the event, its entry, and the use of the gate. One that does not fit what waits is refused here,
+    /// before anything is taken.
+    async fn decision(
+        &self,
+        scope: &Scope,
+        id: TaskId,
+        decided: Decided,
+        watch: Option<&Watch>,
+    ) -> Result<Written> {
+        let store = &*self.house().store;
+        let owner =
+            store.task(scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?.user_id.clone();
+        if decided.action != HumanAction::Reject {
+            self.toolbox.callers().now(&owner)?;
+        }
+        let waits = || Error::NotWaiting(id.to_string());
+        let stored = log::load(store, scope, id).await?;
+        let last = store.checkpoints(scope, id).await?.pop().filter(|last| last.awaiting_human);
+        let last = last.filter(|_| stored.task.status == TaskStatus::Paused).ok_or_else(waits)?;
+        let shown = |name: &str| last.state.metadata.get(name).cloned().ok_or_else(waits);
+        let asked: String = serde_json::from_value(shown("digest")?).map_err(|_| waits())?;
+        let request: EffectId = serde_json::from_value(shown("effect")?).map_err(|_| waits())?;
+        let until: Timestamp = serde_json::from_value(shown("until")?).map_err(|_| waits())?;
+        if until <= self.now() {
+            return Err(waits());
+        }
+        if asked != decided.shown.as_str() {
+            return Err(Error::OtherCall(id.to_string()));
+        }
+        let verdict = match decided.action {
+            HumanAction::Approve => Verdict::Approved,
+            HumanAction::Reject => Verdict::Rejected,
+            HumanAction::Modify => Verdict::Modified,
+        };
+        let (at, digest) = (self.now(), decided.shown);
+        let event = Event::HumanDecided {
+            request,
+            action: decided.action,
+            message: decided.message,
+            state_updates: decided.updates,
+            by: decided.by.to_string(),
+            from: decided.from,
+            digest: digest.clone(),
+            at,
+        };
+        let mut state = steward_engine::fold(&stored.program, &stored.events);
+        state.apply(&stored.program, &event).map_err(|rejected| Error::Decision(rejected.to_string()))?;
+        let user = stored.task.user_id.clone();
+        let pen = Arc::new(Pen::new(self.house().store.clone(), user, id.into(), None));
+        let mut log = self.log(pen, stored.task, stored.sequence, &stored.program)?;
+        let gate = Gate { task: id, number: request.0 };
+        let decision = GateDecision { gate, digest, verdict, by: decided.by, at, call: None };
+        let (entry, row) = log.sealed(&event)?;
+        if let Some(watch) = watch {
+            watch(Seen::Happened(event));
+        }
+        Ok(Written { entry, changes: vec![Change::Decide(decision), row] })
     }
 
     /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
@@ -85,7 +158,7 @@ impl Runner {
         }
         run.log = Some(log);
         run.state = steward_engine::fold(&run.program, &events);
-        run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }], None).await
+        run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }]).await
     }
 
     /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this one ended goes on too.
@@ -99,7 +172,7 @@ impl Runner {
         let ran = self.taken(scope, task, takes, watch.clone()).await?;
         let mut last = ran.clone();
         while let Some(parent) = last.parent.filter(|_| last.standing.is_final()) {
-            last = match self.taken(scope, parent, Takes::free(None), watch.clone()).await {
+            last = match self.taken(scope, parent, Takes::free(), watch.clone()).await {
                 // A worker was quicker.
                 Err(Error::Busy { .. }) => break,
                 other => other?,
@@ -117,6 +190,9 @@ impl Runner {
     ) -> Result<Ran> {
         let store = &self.house().store;
         let known = store.task(scope, task).await?.ok_or_else(|| Error::NoTask(task.to_string()))?;
+        if known.status.is_final() && takes.with.is_some() {
+            return Err(Error::NotWaiting(task.to_string()));
+        }
         if known.status.is_final() {
             return Ok(Ran::of(&log::load(&**store, scope, task).await?));
         }
@@ -124,6 +200,10 @@ impl Runner {
         let gone = store.lease(task).await?.is_some_and(|lease| Holder::is_gone(&lease.worker));
         let taking = if gone { Taking::Anyhow } else { takes.taking };
         let mut commit = Commit::new(known.user_id.clone(), task);
+        if let Some(Written { entry, changes }) = takes.with {
+            commit.entries.push(entry);
+            commit.changes.extend(changes);
+        }
         commit.changes.push(self.holder.hold(task, self.now(), taking));
         let lease = match store.commit(&user, commit).await {
             Ok(committed) => committed.lease,
@@ -132,9 +212,10 @@ impl Runner {
                     store.lease(task).await?.map_or_else(String::new, |lease| lease.worker.to_string());
                 return Err(Error::Busy { task: task.to_string(), worker });
             }
+            Err(steward_store::Error::Decided { task }) => return Err(Error::NotWaiting(task)),
             Err(error) => return Err(error.into()),
         };
-        let ran = self.go_on(lease.clone(), &known, takes.next, watch, takes.wakes).await;
+        let ran = self.go_on(lease.clone(), &known, takes.cancelled, watch, takes.wakes).await;
         if let (Err(_), Some(lease)) = (&ran, lease) {
             // Whoever is free may try; one that is no longer ours is not ours to give.
             let _or_the_lease_runs_out = store.release(&lease, self.now()).await;
@@ -147,7 +228,7 @@ impl Runner {
         &self,
         lease: Option<Lease>,
         known: &Task,
-        next: Option<Next>,
+        cancelled: Option<String>,
         watch: Option<Watch>,
         wakes: bool,
     ) -> Result<Ran> {
@@ -163,20 +244,18 @@ impl Runner {
         let mut log = self.log(pen, task, sequence, &run.program)?;
         run.state = state;
         let at = self.now();
+        let mut refused = None;
         if !run.state.status().is_final() {
             log.resume()?;
+            refused = hands.refusal().map(|reason| Event::Refused { reason, at });
         }
         run.log = Some(log);
         let first = match events.is_empty() {
             true => child.started(id, input, at),
             false => Event::Recovered { in_flight: begun, at },
         };
-        let (cancelled, decided) = match next {
-            Some(Next::Cancelled(by)) => (Some(Event::CancelRequested { by, at }), None),
-            Some(Next::Decided(decided)) => (None, Some(decided)),
-            None => (None, None),
-        };
-        run.carry_on(std::iter::once(first).chain(cancelled), decided).await
+        let cancelled = cancelled.map(|by| Event::CancelRequested { by, at });
+        run.carry_on(std::iter::once(first).chain(cancelled).chain(refused)).await
     }
 
     /// The state after so many events, and the calls of that moment that had begun and have no receipt.

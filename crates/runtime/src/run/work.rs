@@ -2,19 +2,19 @@
 
 use super::drive::{Came, Hands, Work};
 use super::{Child, Runner, Sub, Watch};
+use crate::caller::CurrentCaller;
 use crate::pen::Pen;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::{Coded as _, ErrorClass, Role, Sha256Hex, TaskId, UserId};
+use steward_domain::{Coded as _, ErrorClass, Role, TaskId, UserId};
 use steward_engine::{
     AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Provenance, Reply, State, ToolOutcome, Usage,
 };
 use steward_language::model::{Arguments, Chat, OfferedTool, ToolCall, Turn};
-use steward_policy::Caller;
-use steward_tools::call::{Receipt, Request};
+use steward_tools::call::Receipt;
 use steward_tools::{Content, Error as ToolError, Output};
 
 /// Bytes of a result that go into the engine's state; the whole of it is in the record of the call.
@@ -31,16 +31,27 @@ pub(super) struct HouseHands {
 
 impl Hands for HouseHands {
     fn call_tool(&self, effect: Effect) -> Work {
-        let (runner, task, user) = (self.runner.clone(), self.task, self.user.clone());
+        let (runner, task) = (self.runner.clone(), self.task);
+        let caller = match self.runner.toolbox.callers().now(&self.user) {
+            Ok(caller) => caller,
+            Err(error) => return self.refused(&error),
+        };
         Box::pin(
-            async move { runner.call_tool(task, user, effect).await.map_or(Came::Nothing, Came::Happened) },
+            async move { runner.call_tool(task, caller, effect).await.map_or(Came::Nothing, Came::Happened) },
         )
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.runner.toolbox.callers().now(&self.user).err().map(|error| error.to_string())
     }
 
     fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work {
         let Some(asked) = self.runner.asked(program, state, id) else {
             return Box::pin(ready(Came::Nothing));
         };
+        if let Err(error) = self.runner.toolbox.callers().now(&self.user) {
+            return self.refused(&error);
+        }
         let (runner, pen) = (self.runner.clone(), self.pen.clone());
         Box::pin(async move { Came::Happened(runner.ask_model(id, asked, &pen).await) })
     }
@@ -66,16 +77,24 @@ impl Hands for HouseHands {
     }
 }
 
+impl HouseHands {
+    /// The run stops: the person for whom it runs is not let in any more.
+    fn refused(&self, error: &crate::Error) -> Work {
+        let (reason, at) = (error.to_string(), self.runner.now());
+        Box::pin(ready(Came::Happened(Event::Refused { reason, at })))
+    }
+}
+
 impl Runner {
     /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
-    async fn call_tool(&self, task: TaskId, user: UserId, effect: Effect) -> Option<Event> {
+    async fn call_tool(&self, task: TaskId, caller: CurrentCaller, effect: Effect) -> Option<Event> {
         let Effect::CallTool {
             id, key, tool, server, arguments, provenance, approval, timeout_seconds, ..
         } = effect
         else {
             return None;
         };
-        let mut request = Request::new(Caller::owner(user), tool.as_str(), arguments);
+        let mut request = caller.request(tool.as_str(), arguments);
         request.server = server.filter(|server| !tool.as_str().starts_with(server.as_str()));
         request.chain = Some(task.into());
         request.key = Some(key);
@@ -83,7 +102,8 @@ impl Runner {
         request.provenance = provenance.into_iter().map(|(name, from)| (name, translated(from))).collect();
         request.approval = approval.and_then(|approval| {
             let by = steward_domain::Label::new(approval.by).ok()?;
-            Some(steward_policy::Approval { digest: approval.digest, by })
+            let gate = Some(steward_domain::Gate { task, number: approval.gate.0 });
+            Some(steward_policy::Approval { digest: approval.digest, by, gate })
         });
         request.context.timeout = Duration::from_secs(u64::from(timeout_seconds));
         let outcome = match self.toolbox.call(&request).await {
@@ -253,9 +273,10 @@ fn carried(output: Output) -> Json {
 fn failed(error: &ToolError) -> ToolOutcome {
     let message = error.to_string();
     match error {
-        ToolError::ApprovalNeeded { digest, reason, .. } => match digest.parse::<Sha256Hex>() {
-            Ok(digest) => ToolOutcome::ApprovalNeeded { digest, reason: reason.clone() },
-            Err(_) => ToolOutcome::Denied { message },
+        ToolError::ApprovalNeeded(needed) => ToolOutcome::ApprovalNeeded {
+            digest: needed.digest.clone(),
+            reason: needed.reason.clone(),
+            tool: Some(needed.tool.clone()),
         },
         ToolError::Timeout { .. } => ToolOutcome::TimedOut,
         ToolError::UnknownOutcome { .. } => ToolOutcome::Unknown,

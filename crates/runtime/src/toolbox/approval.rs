@@ -1,20 +1,30 @@
 //! Calls that wait for a person. A waiting call is a paused task with a checkpoint that holds exactly what was shown; it
-//! survives a restart, and approving it makes that call and no other.
+//! survives a restart.
+//!
+//! Invariants
+//! - What waits is the tool as policy resolved it. Who may decide is checked on that name.
+//! - A decision names the digest that was shown. Another digest is another call.
+//! - The call is made with what its owner holds now; for an owner who is not let in any more nothing is called.
+//! - The approval, the end of the waiting and the intent of the call are one transaction. Of many decisions one counts, and
+//!   approving makes the call that was shown once, and no other.
 
+use super::ledger::{ReleaseLedger, StoreLedger};
+use crate::caller::Callers;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use steward_domain::{
-    AgentName, Check as _, Checkpoint, CheckpointId, Description, EventType, JsonObject, Label, NodeName,
-    Sha256Hex, State, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
+    AgentName, Check as _, Checkpoint, CheckpointId, Coded as _, Description, ErrorClass, EventType, Gate,
+    JsonObject, Label, NodeName, Sha256Hex, State, Task, TaskId, TaskStatus, Timestamp, UserId, Valid,
 };
 use steward_journal::Draft;
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
-use steward_policy::{Approval, Caller, Provenance};
-use steward_store::{Change, Commit, Page, Scope, Store, TaskFilter};
+use steward_policy::{Approval, Provenance};
+use steward_store::{Change, Commit, GateDecision, Page, Scope, Store, TaskFilter, Verdict};
+use steward_tools::ApprovalRequest;
 use steward_tools::call::{Desk, Receipt, Request};
 
 /// A call that waits for a person.
@@ -40,6 +50,17 @@ pub struct Waiting {
     pub until: Timestamp,
 }
 
+impl Waiting {
+    /// What a decision over it names.
+    pub fn shown(&self) -> Result<Shown> {
+        Ok(Shown { task: self.task, digest: Sha256Hex::new(self.digest.clone())? })
+    }
+
+    fn gate(&self) -> Gate {
+        Gate { task: self.task, number: GATE }
+    }
+}
+
 /// A call that nobody decided on is rejected after this.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
@@ -52,11 +73,28 @@ pub struct Approvals {
     pub clock: Arc<dyn Clock>,
     /// Makes ids.
     pub random: Arc<dyn Random>,
+    /// Writes approved calls down.
+    pub(super) ledger: Arc<StoreLedger>,
+    /// Says what the owner of a call holds when it is made.
+    pub(super) callers: Callers,
 }
+
+/// What a person decides on: the task that waits, and the digest of what they were shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The task.
+    pub task: TaskId,
+    /// The digest.
+    pub digest: Sha256Hex,
+}
+
+/// A single call has one gate.
+const GATE: u64 = 0;
 
 impl Approvals {
     /// Lets a call wait, as a task of its own.
-    pub async fn wait(&self, request: &Request, digest: &str, reason: &str) -> Result<Waiting> {
+    pub async fn wait(&self, request: &Request, needed: &ApprovalRequest) -> Result<Waiting> {
+        let ApprovalRequest { tool, digest, reason } = needed;
         let now = self.clock.now();
         let task = TaskId(self.random.uuid_v7(now)?);
         let user = request.caller.user.clone();
@@ -67,17 +105,17 @@ impl Approvals {
         let waiting = Waiting {
             task,
             user: user.clone(),
-            tool: request.tool.clone(),
+            tool: tool.to_string(),
             arguments: request.arguments.clone(),
             provenance: request.arguments.keys().map(label).collect(),
-            reason: reason.to_owned(),
-            digest: digest.to_owned(),
+            reason: reason.clone(),
+            digest: digest.to_string(),
             since: now,
             until: Timestamp::from_micros(
                 now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX),
             ),
         };
-        let description = Description::new(format!("Call {}", request.tool))?;
+        let description = Description::new(format!("Call {tool}"))?;
         let record = Task {
             status: TaskStatus::Paused,
             ..Task::running(task, user.clone(), description, AgentName::new("tools")?, now)
@@ -117,8 +155,7 @@ impl Approvals {
         for task in self.store.tasks(scope, filter, Page::first(1000)).await? {
             let Some((waiting, checkpoint)) = self.read(scope, &task).await? else { continue };
             if waiting.until <= now && !checkpoint.state.metadata.contains_key("effect") {
-                let by = Label::new("timeout")?;
-                self.close(&waiting, checkpoint, &by, "rejected", "nobody decided in time").await?;
+                self.expire(&waiting, checkpoint).await?;
             } else {
                 found.push(waiting);
             }
@@ -127,29 +164,40 @@ impl Approvals {
         Ok(found)
     }
 
-    /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused.
-    pub async fn approve(
-        &self,
-        desk: &Desk,
-        scope: &Scope,
-        id: TaskId,
-        by: &Label,
-        caller: &Caller,
-    ) -> Result<Receipt> {
-        let (waiting, checkpoint) = self.waiting(scope, id).await?;
-        let digest = Sha256Hex::new(waiting.digest.clone())?;
-        self.resume(&waiting, checkpoint, by).await?;
-        let caller = Caller { user: waiting.user.clone(), ..caller.clone() };
-        let mut request = Request::new(caller, waiting.tool.clone(), waiting.arguments.clone());
+    /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused. A call that could not be
+    /// made for a passing reason still waits.
+    pub async fn approve(&self, desk: &Desk, scope: &Scope, shown: &Shown, by: &Label) -> Result<Receipt> {
+        let (waiting, checkpoint) = self.waiting(scope, shown).await?;
+        let caller = self.callers.now(&waiting.user)?;
+        let task = self.paused(&waiting).await?.start(self.clock.now())?;
+        let mut request = caller.request(waiting.tool.clone(), waiting.arguments.clone());
         request.chain = Some(waiting.task.into());
         request.provenance = provenance(&waiting.provenance);
-        request.approval = Some(Approval { digest, by: by.clone() });
-        let result = desk.call(&request).await;
-        let outcome = match &result {
-            Ok(receipt) => Ok(receipt.output.words().chars().take(1000).collect()),
-            Err(error) => Err(error.to_string()),
+        let (digest, gate) = (shown.digest.clone(), Some(waiting.gate()));
+        request.approval = Some(Approval { digest, by: by.clone(), gate });
+        // The intent's own change uses the gate up; with it go the end of the waiting and the entry that says who decided.
+        let (entry, ended) = self.decided(&waiting, checkpoint.clone(), by, Verdict::Approved, "")?;
+        let release = ReleaseLedger {
+            ledger: &self.ledger,
+            decision: Mutex::new(Some((entry, vec![ended, Change::PutTask(task)]))),
         };
-        self.finish(&waiting, outcome).await?;
+        let result = desk.call_with(&request, &release).await;
+        match &result {
+            Err(steward_tools::Error::ApprovalUsed { .. }) => {
+                return Err(Error::NotWaiting(waiting.task.to_string()));
+            }
+            Err(error) if !release.is_released() => {
+                if error.class() != ErrorClass::Transient {
+                    let policy = Label::new("policy")?;
+                    self.close(&waiting, checkpoint, &policy, Verdict::Rejected, &error.to_string()).await?;
+                }
+            }
+            Ok(receipt) => {
+                let words = receipt.output.words().chars().take(1000).collect();
+                self.finish(&waiting, Ok(words)).await?;
+            }
+            Err(error) => self.finish(&waiting, Err(error.to_string())).await?,
+        }
         Ok(result?)
     }
 
@@ -160,13 +208,14 @@ impl Approvals {
     }
 
     /// Refuses the call.
-    pub async fn reject(&self, scope: &Scope, id: TaskId, by: &Label, why: &str) -> Result<Waiting> {
-        let (waiting, checkpoint) = self.waiting(scope, id).await?;
-        self.close(&waiting, checkpoint, by, "rejected", why).await?;
+    pub async fn reject(&self, scope: &Scope, shown: &Shown, by: &Label, why: &str) -> Result<Waiting> {
+        let (waiting, checkpoint) = self.waiting(scope, shown).await?;
+        self.close(&waiting, checkpoint, by, Verdict::Rejected, why).await?;
         Ok(waiting)
     }
 
-    async fn waiting(&self, scope: &Scope, id: TaskId) -> Result<(Waiting, Valid<Checkpoint>)> {
+    async fn waiting(&self, scope: &Scope, shown: &Shown) -> Result<(Waiting, Valid<Checkpoint>)> {
+        let id = shown.task;
         let task = self.store.task(scope, id).await?;
         let paused = task.filter(|task| task.status == TaskStatus::Paused);
         let found = match paused {
@@ -174,10 +223,16 @@ impl Approvals {
             None => None,
         };
         let (waiting, checkpoint) = found.ok_or_else(|| Error::NotWaiting(id.to_string()))?;
+        // A run's gate has its own number and its own way on: decided here, it could be decided twice.
+        if checkpoint.state.metadata.contains_key("effect") {
+            return Err(Error::Decision(format!("{id} is a run and is decided as one")));
+        }
         if waiting.until <= self.clock.now() {
-            let by = Label::new("timeout")?;
-            self.close(&waiting, checkpoint, &by, "rejected", "nobody decided in time").await?;
+            self.expire(&waiting, checkpoint).await?;
             return Err(Error::NotWaiting(id.to_string()));
+        }
+        if waiting.digest != shown.digest.as_str() {
+            return Err(Error::OtherCall(id.to_string()));
         }
         Ok((waiting, checkpoint))
     }
@@ -204,15 +259,20 @@ impl Approvals {
         Ok(Some((waiting, checkpoint)))
     }
 
-    /// Notes the decision before the call is made: a crash in between leaves a running task, not a second approval.
-    async fn resume(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>, by: &Label) -> Result<()> {
-        let scope = Scope::User(waiting.user.clone());
-        let task = self.store.task(&scope, waiting.task).await?;
-        let task =
-            task.ok_or_else(|| Error::NotWaiting(waiting.task.to_string()))?.start(self.clock.now())?;
-        let commit = self.decided(waiting, checkpoint, by, "approved", "")?.change(Change::PutTask(task));
-        self.store.commit(&scope, commit).await?;
-        Ok(())
+    /// The task, as long as it waits: another decision may have been quicker.
+    async fn paused(&self, waiting: &Waiting) -> Result<Valid<Task>> {
+        let task = self.store.task(&Scope::User(waiting.user.clone()), waiting.task).await?;
+        let paused = task.filter(|task| task.status == TaskStatus::Paused);
+        paused.ok_or_else(|| Error::NotWaiting(waiting.task.to_string()))
+    }
+
+    /// Ends the waiting of a call that was not decided in time, unless a decision came just now.
+    async fn expire(&self, waiting: &Waiting, checkpoint: Valid<Checkpoint>) -> Result<()> {
+        let by = Label::new("timeout")?;
+        match self.close(waiting, checkpoint, &by, Verdict::Expired, "nobody decided in time").await {
+            Err(Error::NotWaiting(_)) => Ok(()),
+            other => other,
+        }
     }
 
     async fn close(
@@ -220,37 +280,45 @@ impl Approvals {
         waiting: &Waiting,
         checkpoint: Valid<Checkpoint>,
         by: &Label,
-        decision: &str,
+        verdict: Verdict,
         why: &str,
     ) -> Result<()> {
         let scope = Scope::User(waiting.user.clone());
-        let mut commit = self.decided(waiting, checkpoint, by, decision, why)?;
-        if let Some(task) = self.store.task(&scope, waiting.task).await? {
-            let reason =
-                if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
-            commit = commit.change(Change::PutTask(task.fail(reason, self.clock.now())?));
+        let (entry, ended) = self.decided(waiting, checkpoint, by, verdict, why)?;
+        let digest = Sha256Hex::new(waiting.digest.clone())?;
+        let (gate, at) = (waiting.gate(), self.clock.now());
+        let decision = GateDecision { gate, digest, verdict, by: by.clone(), at, call: None };
+        let mut commit = Commit::new(waiting.user.clone(), waiting.task)
+            .entry(entry)
+            .change(Change::Decide(decision))
+            .change(ended);
+        let reason =
+            if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
+        let task = self.paused(waiting).await?.fail(reason, self.clock.now())?;
+        commit = commit.change(Change::PutTask(task));
+        match self.store.commit(&scope, commit).await {
+            Err(steward_store::Error::Decided { task }) => Err(Error::NotWaiting(task)),
+            other => other.map(drop).map_err(Error::from),
         }
-        self.store.commit(&scope, commit).await?;
-        Ok(())
     }
 
+    /// The entry of a decision, and the checkpoint that waits no longer.
     fn decided(
         &self,
         waiting: &Waiting,
         checkpoint: Valid<Checkpoint>,
         by: &Label,
-        decision: &str,
+        verdict: Verdict,
         why: &str,
-    ) -> Result<Commit> {
+    ) -> Result<(Draft, Change)> {
         let now = self.clock.now();
         let checkpoint = checkpoint.with(|checkpoint| {
             checkpoint.awaiting_human = false;
             checkpoint.resumed_at = Some(now.max(checkpoint.created_at));
         })?;
-        let data = json!({ "tool_name": waiting.tool, "digest": waiting.digest, "decision": decision, "by": by, "why": why });
-        Ok(Commit::new(waiting.user.clone(), waiting.task)
-            .entry(entry(EventType::ApprovalDecided, data, Map::new())?)
-            .change(Change::PutCheckpoint(checkpoint)))
+        let data = json!({ "tool_name": waiting.tool, "digest": waiting.digest, "decision": verdict, "by": by, "why": why });
+        let entry = entry(EventType::ApprovalDecided, data, Map::new())?;
+        Ok((entry, Change::PutCheckpoint(checkpoint)))
     }
 
     async fn finish(&self, waiting: &Waiting, outcome: std::result::Result<String, String>) -> Result<()> {

@@ -1,7 +1,10 @@
 //! Writes calls of tools into the journal, and the record of each for analytics.
 //!
-//! Invariant: an effect that can be seen from outside happens only after its intent is on disk. A read has none: what it was to
-//! be is written with what came of it, or beside it when it takes its time, and goes to the disk with its receipt.
+//! Invariants
+//! - An effect that can be seen from outside happens only after its intent is on disk. A read has none: what it was to be is
+//!   written with what came of it, or beside it when it takes its time, and goes to the disk with its receipt.
+//! - An approval is used up in the transaction that writes the intent of its call. When it was used before, neither is
+//!   written, and the call is not made.
 
 use crate::crash::{self, CrashPoint};
 use crate::pen::Pens;
@@ -10,12 +13,12 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{
-    Attempt, CallStatus, ChainId, Check as _, EventType, Label, Outcome, ToolCall, ToolDefinition, ToolId,
-    ToolInvocation, Valid,
+    Attempt, CallStatus, ChainId, Check as _, EventType, Gate, Label, Outcome, ToolCall, ToolDefinition,
+    ToolId, ToolInvocation, Valid,
 };
 use steward_journal::Draft;
 use steward_store::audit::house;
-use steward_store::{Change, Commit, Durability, Scope, Store};
+use steward_store::{Change, Commit, Durability, GateDecision, Scope, Store, Verdict};
 use steward_tools::call::{Ending, Intent, Ledger, Refused};
 use steward_tools::{Error, Result};
 
@@ -58,29 +61,79 @@ impl StoreLedger {
     ) -> Result<()> {
         if let Some(pen) = self.pens.of(intent.chain) {
             pen.note(entries, changes);
-            return match (intent.leaves_process, durability) {
+            return match (intent.leaves_process || gate(intent).is_some(), durability) {
                 (false, _) => Ok(()),
-                (true, Durability::Synced) => pen.flush().await.map_err(broken),
+                (true, Durability::Synced) => pen.flush().await.map_err(|error| unwritten(intent, error)),
                 (true, Durability::WithNext) => pen.write().await.map_err(broken),
             };
         }
         let mut commit = Commit::new(intent.user.clone(), intent.chain);
         (commit.entries, commit.changes, commit.durability) = (entries, changes, durability);
-        self.store.commit(&Scope::User(intent.user.clone()), commit).await.map_err(broken)?;
+        let committed = self.store.commit(&Scope::User(intent.user.clone()), commit).await;
+        committed.map_err(|error| unwritten(intent, error))?;
         Ok(())
+    }
+
+    /// Writes the intent after these entries, with these changes and the use of its approval, in one transaction.
+    async fn release(
+        &self,
+        intent: &Intent,
+        mut entries: Vec<Draft>,
+        mut changes: Vec<Change>,
+    ) -> Result<()> {
+        self.introduce(&intent.definition).await?;
+        let durability = if intent.is_read() { Durability::WithNext } else { Durability::Synced };
+        entries.push(called(intent)?);
+        changes.extend(used(intent).map(Change::Decide));
+        self.write(intent, entries, changes, durability).await?;
+        if intent.leaves_process {
+            crash::here(CrashPoint::AfterIntentBeforeEffect);
+        }
+        Ok(())
+    }
+}
+
+/// Writes a person's decision in the transaction of the call that it releases. A call that is not made leaves the decision
+/// unwritten: what waited still waits.
+pub(super) struct ReleaseLedger<'a> {
+    pub(super) ledger: &'a StoreLedger,
+    /// The decision, until it is written.
+    pub(super) decision: Mutex<Option<(Draft, Vec<Change>)>>,
+}
+
+impl ReleaseLedger<'_> {
+    /// Whether the decision is written, and with it the intent of the call.
+    pub(super) fn is_released(&self) -> bool {
+        self.decision.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
+#[async_trait]
+impl Ledger for ReleaseLedger<'_> {
+    async fn intend(&self, intent: &Arc<Intent>) -> Result<()> {
+        let decision = self.decision.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (entries, changes) = match decision {
+            Some((entry, changes)) => (vec![entry], changes),
+            None => (Vec::new(), Vec::new()),
+        };
+        self.ledger.release(intent, entries, changes).await?;
+        *self.decision.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    async fn end(&self, ending: Ending) -> Result<()> {
+        self.ledger.end(ending).await
+    }
+
+    async fn refuse(&self, refused: Refused) -> Result<()> {
+        self.ledger.refuse(refused).await
     }
 }
 
 #[async_trait]
 impl Ledger for StoreLedger {
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()> {
-        self.introduce(&intent.definition).await?;
-        let durability = if intent.is_read() { Durability::WithNext } else { Durability::Synced };
-        self.write(intent, vec![called(intent)?], Vec::new(), durability).await?;
-        if intent.leaves_process {
-            crash::here(CrashPoint::AfterIntentBeforeEffect);
-        }
-        Ok(())
+        self.release(intent, Vec::new(), Vec::new()).await
     }
 
     async fn end(&self, ending: Ending) -> Result<()> {
@@ -109,8 +162,29 @@ impl Ledger for StoreLedger {
             "rule": refused.rule, "detail": refused.detail, "digest": intent.digest,
             "provenance": intent.provenance,
         });
-        let draft = draft(EventType::PolicyDecision, "policy", data, arguments(intent))?;
+        let draft = draft(intent, EventType::PolicyDecision, "policy", data, arguments(intent))?;
         self.write(intent, vec![draft], Vec::new(), Durability::Synced).await
+    }
+}
+
+/// The gate whose approval this call uses up.
+fn gate(intent: &Intent) -> Option<Gate> {
+    intent.approval.as_ref()?.gate
+}
+
+fn used(intent: &Intent) -> Option<GateDecision> {
+    let approval = intent.approval.as_ref()?;
+    let (digest, by) = (approval.digest.clone(), approval.by.clone());
+    let (verdict, call) = (Verdict::Approved, Some(intent.key));
+    Some(GateDecision { gate: approval.gate?, digest, verdict, by, at: intent.at, call })
+}
+
+fn unwritten(intent: &Intent, error: steward_store::Error) -> Error {
+    match error {
+        steward_store::Error::Decided { .. } => {
+            Error::ApprovalUsed { tool: intent.definition.tool_name.to_string() }
+        }
+        other => broken(other),
     }
 }
 
@@ -139,8 +213,11 @@ fn called(intent: &Intent) -> Result<Draft> {
         data.insert("tool_version".into(), json!(intent.definition.tool_version));
         data.insert("digest".into(), json!(intent.digest));
         data.insert("provenance".into(), Json::Object(intent.provenance.clone()));
+        if let Some(approval) = &intent.approval {
+            data.insert("approval".into(), json!({ "by": approval.by, "gate": approval.gate }));
+        }
     }
-    draft(EventType::ToolCalled, "tools", data, arguments(intent))
+    draft(intent, EventType::ToolCalled, "tools", data, arguments(intent))
 }
 
 fn observed(ending: &Ending) -> Result<Draft> {
@@ -155,7 +232,7 @@ fn observed(ending: &Ending) -> Result<Draft> {
     if let Some(result) = &ending.result {
         personal.insert("data".into(), result.clone());
     }
-    draft(EventType::ObservationRecorded, "tools", data, personal)
+    draft(intent, EventType::ObservationRecorded, "tools", data, personal)
 }
 
 fn invocation(ending: &Ending) -> Result<Valid<ToolInvocation>> {
@@ -188,10 +265,17 @@ fn arguments(intent: &Intent) -> Map<String, Json> {
     personal
 }
 
-fn draft(event: EventType, actor: &str, data: Json, personal: Map<String, Json>) -> Result<Draft> {
+fn draft(
+    intent: &Intent,
+    event: EventType,
+    actor: &str,
+    data: Json,
+    personal: Map<String, Json>,
+) -> Result<Draft> {
     let Json::Object(data) = data else { return Err(broken("an entry is an object")) };
     let mut draft = Draft::new(event, Label::new(actor).map_err(broken)?, data);
     draft.personal = personal;
+    draft.on_behalf = Some(intent.on_behalf.clone());
     Ok(draft)
 }
 

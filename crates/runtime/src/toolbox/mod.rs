@@ -14,12 +14,13 @@ mod search;
 mod servers;
 
 pub use analysis::{AnalysisRules, Grounds};
-pub use approval::{Approvals, Waiting};
+pub use approval::{Approvals, Shown, Waiting};
 pub use keeper::ArtifactKeeper;
 pub use ledger::StoreLedger;
 pub use search::Found;
 
 use crate::ask::House;
+use crate::caller::{Callers, Grants};
 use crate::error::{Error, Result};
 use crate::pen::Pens;
 use servers::Watched;
@@ -27,7 +28,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-use steward_domain::{Environment, ServerName};
+use steward_domain::{Environment, ServerName, ToolName};
+use steward_policy::Caller;
 use steward_tools::builtin::file::Root;
 use steward_tools::call::{Desk, Receipt, Request};
 use steward_tools::config::{Change, Configuration, Source, Watcher};
@@ -51,6 +53,8 @@ pub struct Options {
     pub launcher: Option<PathBuf>,
     /// Whether changes of the files are watched.
     pub watch: bool,
+    /// What people hold when a task of theirs is carried out.
+    pub grants: Arc<dyn Grants>,
 }
 
 /// Everything that can be done, and the one way to do it.
@@ -65,6 +69,7 @@ pub struct Toolbox {
     grounds: Arc<Grounds>,
     index: search::Searcher,
     approvals: Approvals,
+    callers: Callers,
     watcher: Mutex<Option<Watcher>>,
     listening: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -83,11 +88,14 @@ impl Toolbox {
         let pens = Pens::default();
         let ledger = Arc::new(StoreLedger::new(house.store.clone(), pens.clone()));
         let keeper = Arc::new(ArtifactKeeper::new(house.store.clone(), &house.artifacts));
-        let desk = Desk::new(registry, ledger, keeper, house.clock.clone(), house.random.clone());
+        let desk = Desk::new(registry, ledger.clone(), keeper, house.clock.clone(), house.random.clone());
+        let callers = Callers::new(options.grants.clone(), desk.registry().clone());
         let approvals = Approvals {
             store: house.store.clone(),
             clock: house.clock.clone(),
             random: house.random.clone(),
+            ledger,
+            callers: callers.clone(),
         };
         let servers = Servers::new(mcp_options(&options, house));
         let toolbox = Self {
@@ -101,6 +109,7 @@ impl Toolbox {
             watched: Arc::default(),
             grounds,
             approvals,
+            callers,
             watcher: Mutex::default(),
             listening: tokio::sync::Mutex::default(),
         };
@@ -241,6 +250,12 @@ impl Toolbox {
         &self.approvals
     }
 
+    /// What people hold now.
+    #[must_use]
+    pub fn callers(&self) -> &Callers {
+        &self.callers
+    }
+
     /// What was accepted of each server.
     #[must_use]
     pub fn pins(&self) -> &Pins {
@@ -311,6 +326,24 @@ impl Toolbox {
 
     /// Looks at the servers of which nothing is known yet, so that their tools can be named. Those that cannot be looked at are told.
     pub async fn look_at_new(&self) -> Vec<(ServerName, steward_tools::Error)> {
+        if self.new_servers().is_empty() {
+            return Vec::new();
+        }
+        let looked = self.look_at_all().await;
+        looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect()
+    }
+
+    /// Whether a caller may know that a server is set up: they hold what it needs, and may call tools of it.
+    #[must_use]
+    pub fn may_know(&self, caller: &Caller, server: &ServerName) -> bool {
+        let Some(watched) = self.watched(server.as_str()) else { return false };
+        let Ok(any) = ToolName::new(format!("{server}.any")) else { return false };
+        caller.administrator || caller.sees(&any, &watched.handle.config().permissions)
+    }
+
+    /// The servers of which nothing is known yet.
+    #[must_use]
+    pub fn new_servers(&self) -> Vec<ServerName> {
         let known = self.registry().snapshot();
         let unknown = |server: &ServerName| {
             let filter = steward_tools::registry::Filter {
@@ -320,12 +353,8 @@ impl Toolbox {
             };
             known.list(&filter).next().is_none()
         };
-        let new = self.watched.read().unwrap_or_else(PoisonError::into_inner).keys().any(unknown);
-        if !new {
-            return Vec::new();
-        }
-        let looked = self.look_at_all().await;
-        looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect()
+        let watched = self.watched.read().unwrap_or_else(PoisonError::into_inner);
+        watched.keys().filter(|server| unknown(server)).cloned().collect()
     }
 
     /// Looks at one server anew.

@@ -10,6 +10,7 @@ use steward_domain::{
     ApprovalMode, CategoryName, Check as _, Description, DomainName, Idempotency, JsonObject,
     SemanticVersion, ToolDefinition, ToolName, ToolOrigin, ToolTimeout, Valid,
 };
+use steward_policy::Effect;
 use steward_tools::builtin::{self, memory, slack};
 use steward_tools::config::Configuration;
 use steward_tools::egress::HttpFetch;
@@ -109,6 +110,8 @@ fn fetch(house: &House, parameters: JsonObject) -> Result<Registered> {
         // Writing methods are refused unless the operator allows them; then each call counts.
         let writes = parameters.get("allow_writes").and_then(Json::as_bool).unwrap_or_default();
         definition.idempotency = if writes { Idempotency::None } else { Idempotency::ReadOnly };
+        // It may be repeated, but an address carries what is put into it out of the house: that is no plain read.
+        definition.metadata.insert("effect".into(), Effect::Change.name().into());
     })?;
     let allowed = parameters.get("allow").and_then(Json::as_array).is_some_and(|hosts| !hosts.is_empty());
     let tool = HttpFetch::new(&Json::Object(parameters))?;

@@ -10,7 +10,13 @@ use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
 fn turn(said: &str, conversation: Option<ConversationId>) -> Turn {
-    Turn { said: said.to_owned(), conversation, caller: Caller::owner(user()), data: Vec::new() }
+    Turn {
+        said: said.to_owned(),
+        conversation,
+        caller: Caller::owner(user()),
+        data: Vec::new(),
+        choice: None,
+    }
 }
 
 #[tokio::test]

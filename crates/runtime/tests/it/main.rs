@@ -4,13 +4,19 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     clippy::needless_pass_by_value,
     reason = "a test may fail loudly"
 )]
 
+mod approvals;
+mod callers;
+mod chat_servers;
 mod conversations;
+mod decisions;
 mod edges;
 mod live_model;
+mod records;
 mod runs;
 mod stories;
 mod talks;
@@ -19,19 +25,24 @@ mod walkthroughs;
 mod workers;
 
 use async_trait::async_trait;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 use steward_analysis::session::Options;
 use steward_domain::{ChainId, Constraints, RequestPolicy, TaskId, UserId};
 use steward_journal::clock::SystemClock;
 use steward_journal::keys;
-use steward_journal::random::SystemRandom;
+use steward_journal::random::{Random as _, SystemRandom};
 use steward_journal::redact::Redactor;
 use steward_language::Encoder;
 use steward_language::model::{Model, ModelError, Reply, Request};
+use steward_policy::Caller;
+use steward_runtime::Grants;
 use steward_runtime::ask::{Answer, Ask, House, Planner};
+use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Scope, Store, StoreOptions};
+use steward_tools::registry::Registry;
 
 /// One for all tests: it remembers what it worked out.
 static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(Arc::default);
@@ -40,6 +51,25 @@ static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(Arc::default);
 pub(crate) struct Fixture {
     pub(crate) house: House,
     pub(crate) folder: tempfile::TempDir,
+    pub(crate) grants: Arc<People>,
+}
+
+/// What people hold: everything, unless a test says otherwise.
+#[derive(Default)]
+pub(crate) struct People(Mutex<BTreeMap<UserId, Result<Caller, String>>>);
+
+impl People {
+    /// From now on this person holds that, or is not let in.
+    pub(crate) fn set(&self, user: UserId, held: Result<Caller, &str>) {
+        self.0.lock().unwrap().insert(user, held.map_err(str::to_owned));
+    }
+}
+
+impl Grants for People {
+    fn of(&self, user: &UserId, _: &Registry) -> Result<Caller, String> {
+        let known = self.0.lock().unwrap().get(user).cloned();
+        known.unwrap_or_else(|| Ok(Caller::owner(user.clone())))
+    }
 }
 
 /// Stands for a model: gives the same reply to everything.
@@ -65,18 +95,49 @@ pub(crate) fn user() -> UserId {
     UserId::new("ana").unwrap()
 }
 
+/// A new database on the test server, as `cargo xtask services -- cargo test` starts one.
+pub(crate) async fn database() -> Option<String> {
+    let Ok(server) = std::env::var("STEWARD_TEST_POSTGRES") else {
+        assert!(
+            std::env::var("STEWARD_SKIP").is_ok_and(|skip| skip.contains("postgres")),
+            "no PostgreSQL: run `cargo xtask services -- cargo test`, or set STEWARD_SKIP=postgres"
+        );
+        println!("skipped: postgres, as STEWARD_SKIP asks");
+        return None;
+    };
+    let name = format!("t{}", SystemRandom.uuid_v4().unwrap().simple());
+    let mut connection =
+        <sqlx::PgConnection as sqlx::Connection>::connect(&format!("{server}/postgres")).await.unwrap();
+    let create = sqlx::raw_sql(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")));
+    create.execute(&mut connection).await.unwrap();
+    Some(format!("{server}/{name}"))
+}
+
+fn store_options(folder: &Path) -> StoreOptions {
+    let signer = keys::load_or_create(&folder.join("journal.key"), &SystemRandom).unwrap();
+    StoreOptions {
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: Arc::new(signer),
+    }
+}
+
 impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let signer = keys::load_or_create(&folder.path().join("journal.key"), &SystemRandom).unwrap();
-        let options = StoreOptions {
-            clock: Arc::new(SystemClock::default()),
-            random: Arc::new(SystemRandom),
-            redactor: Arc::new(Redactor::default()),
-            signer: Arc::new(signer),
-        };
-        let store: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(&folder.path().join("state.db"), options).unwrap());
+        let store = SqliteStore::open(&folder.path().join("state.db"), store_options(folder.path())).unwrap();
+        Self::over(folder, Arc::new(store))
+    }
+
+    /// A house over a new database of the test server.
+    pub(crate) async fn on_postgres() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let store = PostgresStore::open(&database().await?, store_options(folder.path())).await.unwrap();
+        Some(Self::over(folder, Arc::new(store)))
+    }
+
+    fn over(folder: tempfile::TempDir, store: Arc<dyn Store>) -> Self {
         let house = House {
             store,
             clock: Arc::new(SystemClock::default()),
@@ -87,7 +148,7 @@ impl Fixture {
             samples_to_model: false,
             options: Options::default(),
         };
-        Self { house, folder }
+        Self { house, folder, grants: Arc::default() }
     }
 
     pub(crate) fn with_model(mut self, reply: serde_json::Value) -> Self {

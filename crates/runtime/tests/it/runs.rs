@@ -1,6 +1,6 @@
 //! Workflows and agents over a real store and a real MCP server: in order, side by side, across a restart, after a crash.
 
-use crate::toolbox::Shop;
+use crate::toolbox::{NEVER, Shop};
 use crate::user;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -52,9 +52,9 @@ fn scope() -> Scope {
     Scope::User(user())
 }
 
-fn decided(action: HumanAction, updates: Json) -> Decided {
+async fn decided(shop: &Shop, task: TaskId, action: HumanAction, updates: Json) -> Decided {
     let Json::Object(updates) = updates else { panic!("an object") };
-    Decided { action, message: String::new(), updates, by: Label::new("bob").unwrap(), from: "test".into() }
+    Decided { updates, ..crate::workers::decided(shop, task, action).await }
 }
 
 pub(crate) fn tool(name: &str, arguments: Json) -> Json {
@@ -88,7 +88,7 @@ async fn steps_run_in_order_and_hand_on_what_they_found() {
 
 #[tokio::test]
 async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open(NEVER).await;
     let nodes = json!({
         "find": tool("shop.find", json!({ "name": "pen" })),
         "ask": { "type": "human", "input": "Delete ${nodes.find.output.found}?", "expires_seconds": 3600, "on_timeout": "reject" },
@@ -111,14 +111,13 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
     let again = shop.runner().await;
     let still = again.resume(&scope(), ran.task, None).await.unwrap();
     assert_eq!(still.standing, Standing::Waiting);
-    let done =
-        again.decide(&scope(), ran.task, decided(HumanAction::Approve, json!({})), None).await.unwrap();
+    let approved = decided(&shop, ran.task, HumanAction::Approve, json!({})).await;
+    let done = again.decide(&scope(), ran.task, approved.clone(), None).await.unwrap();
     assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "delete"]);
     assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Completed);
-    let twice =
-        again.decide(&scope(), ran.task, decided(HumanAction::Approve, json!({})), None).await.unwrap();
-    assert_eq!(twice.standing, done.standing, "a decision that comes late changes nothing");
+    let twice = again.decide(&scope(), ran.task, approved, None).await;
+    assert!(matches!(twice, Err(steward_runtime::Error::NotWaiting(_))), "{twice:?}");
     assert_eq!(shop.ledger(), ["find", "delete"]);
 }
 
@@ -146,14 +145,18 @@ async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> TaskId {
 
 #[tokio::test]
 async fn an_effect_without_a_receipt_is_not_repeated_but_asked_about() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open(NEVER).await;
     let task = dies_while_calling(&shop, "drop", "shop.delete").await;
     assert_eq!(shop.ledger(), ["delete"]);
     let again = shop.runner().await;
     let ran = again.resume(&scope(), task, None).await.unwrap();
     assert_eq!(ran.standing, Standing::Waiting, "a person says what came of it");
     assert_eq!(shop.ledger(), ["delete"], "and it was not made again");
-    let happened = decided(HumanAction::Modify, json!({ "output": { "found": "pen" } }));
+    // A decision that does not fit is told, and what waits still waits.
+    let unfit = decided(&shop, task, HumanAction::Modify, json!({ "x": 1 })).await;
+    let unfit = again.decide(&scope(), task, unfit, None).await;
+    assert!(matches!(unfit, Err(steward_runtime::Error::Decision(_))), "{unfit:?}");
+    let happened = decided(&shop, task, HumanAction::Modify, json!({ "output": { "found": "pen" } })).await;
     let done = again.decide(&scope(), task, happened, None).await.unwrap();
     assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["delete"]);

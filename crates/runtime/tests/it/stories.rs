@@ -126,7 +126,10 @@ async fn five_days_later_another_process_goes_on_exactly_where_it_paused() {
     drop(first);
     clock.1.store(5 * DAY, Ordering::SeqCst);
     let later = runner(&shop, "two", Models::default()).await;
-    let done = later.decide(&scope(), ran.task, decided(HumanAction::Approve), None).await.unwrap();
+    let done = later
+        .decide(&scope(), ran.task, decided(&shop, ran.task, HumanAction::Approve).await, None)
+        .await
+        .unwrap();
     assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "find"], "what was done before is not done again");
 }
@@ -145,8 +148,9 @@ async fn an_approval_that_never_comes_ends_the_task_by_itself() {
     assert_eq!(shop.ledger(), ["find"], "nothing happened after the pause");
     // A decision that comes after that is told so, and changes nothing.
     let late = runner(&shop, "late", Models::default()).await;
-    let late = late.decide(&scope(), ran.task, decided(HumanAction::Approve), None).await;
-    assert!(late.is_err() || !matches!(late.unwrap().standing, Standing::Completed(_)));
+    let late =
+        late.decide(&scope(), ran.task, decided(&shop, ran.task, HumanAction::Approve).await, None).await;
+    assert!(matches!(late, Err(steward_runtime::Error::NotWaiting(_))), "{late:?}");
     assert_eq!(shop.ledger(), ["find"]);
 }
 

@@ -66,7 +66,7 @@ impl Office {
 
     pub(crate) async fn say(&self, conversation: Option<ConversationId>, said: &str) -> Reply {
         let caller = Caller::owner(user());
-        let turn = Turn { said: said.to_owned(), conversation, caller, data: Vec::new() };
+        let turn = Turn { said: said.to_owned(), conversation, caller, data: Vec::new(), choice: None };
         let reply = self.talker.say(&turn, &|_| {}).await.unwrap();
         eprintln!("› {said}\n{:?}: {}", reply.outcome, reply.response.answer);
         reply
@@ -161,6 +161,22 @@ async fn their_demographics_are_those_of_the_products_before() {
 }
 
 #[tokio::test]
+async fn a_follow_up_after_two_domains_goes_to_the_one_that_can_answer() {
+    let office = Office::open("retail", &retail(&[], &[]), Limits::default()).await;
+    let said = "What products are abandoned in carts, and do we have them in stock?";
+    let first = office.say(None, said).await;
+    assert_eq!(first.outcome, Outcome::Answered, "{first:#?}");
+    assert!(first.response.sources.len() > 1, "{:?}", first.response.sources);
+    let next = office.say(Some(first.conversation_id), "What about their demographics?").await;
+    assert_eq!(next.outcome, Outcome::Answered, "{next:#?}");
+    assert!(next.response.answer.contains("25-34"), "{}", next.response.answer);
+    // What only the other one knows goes there.
+    let stock = office.say(Some(first.conversation_id), "What about their return rates?").await;
+    assert_eq!(stock.outcome, Outcome::Answered, "{stock:#?}");
+    assert!(!stock.response.answer.contains("went wrong"), "{}", stock.response.answer);
+}
+
+#[tokio::test]
 async fn what_one_domain_found_is_looked_up_in_the_other() {
     let office = Office::open("retail", &retail(&[], &[]), Limits::default()).await;
     let reply =
@@ -238,6 +254,9 @@ async fn deleting_is_confirmed_first_and_only_for_what_was_shown() {
     let asked = office.say(None, "delete task 7").await;
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
     assert!(asked.response.answer.contains("Water the plants"), "{}", asked.response.answer);
+    let options = asked.question.as_ref().unwrap().options.iter();
+    let labels: Vec<&str> = options.map(|option| option.label.as_str()).collect();
+    assert_eq!(labels, ["Delete task 7 “Water the plants”", "Leave it as it is"]);
     let talk = Some(asked.conversation_id);
     // Anything but a plain yes is no yes.
     let other = office.say(talk, "yes and delete task 5 too").await;
@@ -259,6 +278,57 @@ async fn deleting_is_confirmed_first_and_only_for_what_was_shown() {
     let twice = office.say(talk, "yes").await;
     assert!(twice.response.tool_calls_made.is_empty(), "{twice:#?}");
     assert_eq!(office.look("todo.list_tasks", json!({})).await["count"], 11);
+}
+
+/// Two processes hear the same yes: what was shown is done once.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_yes_is_acted_on_once_wherever_it_is_heard() {
+    let office = Office::todo().await;
+    let asked = office.say(None, "delete task 7").await;
+    assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
+    let other = Talker::new(Arc::new(Shop::toolbox(&office.fixture).await), Limits::default());
+    let turn = Turn {
+        said: "yes".to_owned(),
+        conversation: Some(asked.conversation_id),
+        caller: Caller::owner(user()),
+        data: Vec::new(),
+        choice: None,
+    };
+    let (one, two) = tokio::join!(office.talker.say(&turn, &|_| {}), other.say(&turn, &|_| {}));
+    let mut deleted = 0;
+    for reply in [one.unwrap(), two.unwrap()] {
+        let journal = office.fixture.journal(reply.task_id).await;
+        let called =
+            |(name, data): &&(String, Json)| name == "tool_called" && data["tool_name"] == "todo.delete_task";
+        deleted += journal.iter().filter(called).count();
+    }
+    assert_eq!(deleted, 1);
+}
+
+/// A write to a server that was not named and that no domain claims is shown first.
+#[tokio::test]
+async fn a_write_that_was_guessed_across_servers_asks_first() {
+    let office = Office::todo().await;
+    let home = office.fixture.folder.path();
+    let file = home.join("config/mcp_servers.yaml");
+    let mut config: Json = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop_server.py");
+    let shop = json!({ "name": "shop", "transport": "stdio", "config": { "command": "python3", "args": [script, home] } });
+    config["servers"].as_array_mut().unwrap().push(shop);
+    std::fs::write(&file, config.to_string()).unwrap();
+    office.talker.toolbox().reload().await.unwrap();
+    office.talker.toolbox().look_at("shop").await.unwrap();
+    let ledger = || std::fs::read_to_string(home.join("ledger")).unwrap_or_default();
+    let asked = office.say(None, "add a product called Umbrella").await;
+    assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
+    assert!(asked.response.answer.contains("Umbrella") && ledger().is_empty(), "{asked:#?}");
+    let done = office.say(Some(asked.conversation_id), "yes").await;
+    assert_eq!(done.outcome, Outcome::Answered, "{done:#?}");
+    assert_eq!(ledger(), "add\n");
+    // Named, it is no guess.
+    let named = office.say(None, "add a product called Anvil to the shop").await;
+    assert_eq!(named.outcome, Outcome::Answered, "{named:#?}");
+    assert_eq!(ledger(), "add\nadd\n");
 }
 
 #[tokio::test]
@@ -297,6 +367,13 @@ async fn an_unclear_name_is_asked_about_and_the_choice_applied() {
     assert_eq!(asked.outcome, Outcome::Asked, "{asked:#?}");
     let question = asked.question.clone().unwrap();
     assert_eq!(question.options.len(), 2, "{question:?}");
+    let records: Vec<(&str, &str)> = question
+        .options
+        .iter()
+        .filter_map(|option| option.record.as_ref())
+        .map(|record| (record.domain.as_ref().unwrap().as_str(), record.id.as_str()))
+        .collect();
+    assert_eq!(records, [("todo", "3"), ("todo", "4")], "an option carries what it stands for");
     let budget = question.options.iter().find(|option| option.label.contains("budget")).unwrap();
     let done = office.say(Some(asked.conversation_id), &budget.say).await;
     assert_eq!(done.outcome, Outcome::Answered, "{done:#?}");
@@ -401,7 +478,13 @@ async fn words_in_results_are_data_and_never_wishes() {
 async fn bad_input_is_told_and_nothing_breaks() {
     let office = Office::todo().await;
     let caller = Caller::owner(user());
-    let turn = |said: String| Turn { said, conversation: None, caller: caller.clone(), data: Vec::new() };
+    let turn = |said: String| Turn {
+        said,
+        conversation: None,
+        caller: caller.clone(),
+        data: Vec::new(),
+        choice: None,
+    };
     for (said, code) in [("", "RUN013"), (" \u{7}\n\t ", "RUN013"), (&"x".repeat(100_001), "RUN014")] {
         let error = office.talker.say(&turn(said.to_owned()), &|_| {}).await.unwrap_err();
         assert_eq!(error.code(), code);
@@ -474,7 +557,8 @@ async fn a_permission_that_is_not_held_hides_the_domain() {
     let office = Office::todo().await;
     let caller =
         Caller { tools: Some(["notes.*".to_owned()].into()), administrator: false, ..Caller::owner(user()) };
-    let turn = Turn { said: "show my tasks".into(), conversation: None, caller, data: Vec::new() };
+    let turn =
+        Turn { said: "show my tasks".into(), conversation: None, caller, data: Vec::new(), choice: None };
     let reply = office.talker.say(&turn, &|_| {}).await.unwrap();
     let called = |call: &steward_domain::ToolCall| call.tool_name.as_str().starts_with("todo.");
     assert!(!reply.response.tool_calls_made.iter().any(called), "{reply:#?}");

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steward_domain::{EventType, Label, TaskStatus};
 use steward_policy::{Caller, Provenance};
-use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
+use steward_runtime::toolbox::{AnalysisRules, Options, Shown, Toolbox};
 use steward_store::Scope;
 use steward_tools::builtin::file::Root;
 use steward_tools::call::Request;
 use steward_tools::{Content, Error};
+
+/// The operator lets the shop delete unasked.
+pub(crate) const NEVER: &str = "tools: { shop.delete: { approval: never } }";
 
 pub(crate) struct Shop {
     pub(crate) fixture: Fixture,
@@ -19,7 +22,10 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) async fn open(tools_yaml: &str) -> Self {
-        let fixture = Fixture::new();
+        Self::over(Fixture::new(), tools_yaml).await
+    }
+
+    pub(crate) async fn over(fixture: Fixture, tools_yaml: &str) -> Self {
         let server = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop_server.py");
         let config = json!({ "servers": [{ "name": "shop", "transport": "stdio",
             "config": { "command": "python3", "args": [server, fixture.folder.path()] } }] });
@@ -39,6 +45,7 @@ impl Shop {
             rules: AnalysisRules::default(),
             launcher: None,
             watch: false,
+            grants: fixture.grants.clone(),
         };
         Toolbox::open(&fixture.house, options).await.unwrap()
     }
@@ -105,7 +112,7 @@ async fn a_query_and_its_polls_are_one_call() {
 
 #[tokio::test]
 async fn a_changed_description_is_held_back_until_a_person_accepts_it() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open(NEVER).await;
     shop.call("shop.find", json!({ "name": "pen" })).await.unwrap();
     shop.toolbox.close().await;
     // The server comes back with other words, as a poisoned one would.
@@ -129,10 +136,8 @@ async fn a_call_with_untrusted_arguments_waits_across_a_restart_and_is_made_once
     let mut tainted = request("shop.delete", json!({ "name": "pen" }));
     tainted.provenance.insert("name".into(), Provenance::Untrusted);
     let error = shop.toolbox.call(&tainted).await.unwrap_err();
-    let steward_runtime::Error::Tools(Error::ApprovalNeeded { digest, reason, .. }) = error else {
-        panic!("{error}")
-    };
-    let waiting = shop.toolbox.approvals().wait(&tainted, &digest, &reason).await.unwrap();
+    let steward_runtime::Error::Tools(Error::ApprovalNeeded(needed)) = error else { panic!("{error}") };
+    let waiting = shop.toolbox.approvals().wait(&tainted, &needed).await.unwrap();
     assert!(shop.ledger().is_empty());
     shop.toolbox.close().await;
 
@@ -141,10 +146,13 @@ async fn a_call_with_untrusted_arguments_waits_across_a_restart_and_is_made_once
     let listed = again.approvals().list(&scope).await.unwrap();
     assert_eq!(listed, std::slice::from_ref(&waiting));
     assert_eq!(listed[0].provenance, json!({ "name": "untrusted" }).as_object().cloned().unwrap());
-    let caller = Caller::owner(user());
-    again.approvals().approve(again.desk(), &scope, waiting.task, &by, &caller).await.unwrap();
+    let shown = waiting.shown().unwrap();
+    let other = Shown { digest: "0".repeat(64).parse().unwrap(), ..shown.clone() };
+    let unseen = again.approvals().approve(again.desk(), &scope, &other, &by).await;
+    assert!(matches!(unseen, Err(steward_runtime::Error::OtherCall(_))), "{unseen:?}");
+    again.approvals().approve(again.desk(), &scope, &shown, &by).await.unwrap();
     assert_eq!(shop.ledger(), ["delete"]);
-    let second = again.approvals().approve(again.desk(), &scope, waiting.task, &by, &caller).await;
+    let second = again.approvals().approve(again.desk(), &scope, &shown, &by).await;
     assert!(matches!(second, Err(steward_runtime::Error::NotWaiting(_))));
     let task = shop.fixture.house.store.task(&scope, waiting.task).await.unwrap().unwrap();
     assert_eq!(task.status, TaskStatus::Completed);
@@ -158,22 +166,17 @@ async fn a_rejected_call_is_never_made() {
     let wanted = request("shop.delete", json!({ "name": "pen" }));
     shop.toolbox.look_at("shop").await.unwrap();
     let error = shop.toolbox.call(&wanted).await.unwrap_err();
-    let steward_runtime::Error::Tools(Error::ApprovalNeeded { digest, reason, .. }) = error else {
-        panic!("{error}")
-    };
-    let waiting = shop.toolbox.approvals().wait(&wanted, &digest, &reason).await.unwrap();
+    let steward_runtime::Error::Tools(Error::ApprovalNeeded(needed)) = error else { panic!("{error}") };
+    let waiting = shop.toolbox.approvals().wait(&wanted, &needed).await.unwrap();
     let (scope, by) = (Scope::User(user()), Label::new("bob").unwrap());
-    shop.toolbox.approvals().reject(&scope, waiting.task, &by, "wrong product").await.unwrap();
+    shop.toolbox.approvals().reject(&scope, &waiting.shown().unwrap(), &by, "wrong product").await.unwrap();
     let task = shop.fixture.house.store.task(&scope, waiting.task).await.unwrap().unwrap();
     assert_eq!(
         (task.status, task.error.as_deref()),
         (TaskStatus::Failed, Some("rejected by bob: wrong product"))
     );
-    let late = shop
-        .toolbox
-        .approvals()
-        .approve(shop.toolbox.desk(), &scope, waiting.task, &by, &Caller::owner(user()))
-        .await;
+    let late =
+        shop.toolbox.approvals().approve(shop.toolbox.desk(), &scope, &waiting.shown().unwrap(), &by).await;
     assert!(late.is_err());
     assert!(shop.ledger().is_empty());
     shop.toolbox.close().await;

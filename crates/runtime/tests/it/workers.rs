@@ -2,7 +2,7 @@
 //! stopped; looking back at runs; models that do not behave.
 
 use crate::runs::hears_of_tasks;
-use crate::toolbox::Shop;
+use crate::toolbox::{NEVER, Shop};
 use crate::user;
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
@@ -60,9 +60,13 @@ fn scope() -> Scope {
     Scope::User(user())
 }
 
-pub(crate) fn decided(action: HumanAction) -> Decided {
+/// A decision over what waits now.
+pub(crate) async fn decided(shop: &Shop, task: TaskId, action: HumanAction) -> Decided {
+    let waiting = shop.toolbox.approvals().list(&Scope::System).await.unwrap();
+    let shown = waiting.iter().find(|one| one.task == task).map(|one| one.digest.parse().unwrap());
+    let shown = shown.unwrap_or_else(|| "0".repeat(64).parse().unwrap());
     let by = Label::new("bob").unwrap();
-    Decided { action, message: String::new(), updates: JsonObject::new(), by, from: "test".into() }
+    Decided { action, message: String::new(), updates: JsonObject::new(), by, from: "test".into(), shown }
 }
 
 /// A runner as another process would have one: a toolbox and a name of its own.
@@ -104,7 +108,7 @@ pub(crate) async fn status(shop: &Shop, task: TaskId) -> TaskStatus {
 
 #[tokio::test]
 async fn what_waits_is_worked_off_by_two_workers_and_nothing_twice() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open(NEVER).await;
     define_look(&shop, "look", "shop.delete");
     let submitter = runner(&shop, "submitter", Models::default()).await;
     let mut tasks = Vec::new();
@@ -129,7 +133,7 @@ async fn what_waits_is_worked_off_by_two_workers_and_nothing_twice() {
 
 #[tokio::test]
 async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open(NEVER).await;
     define_look(&shop, "slow", "shop.delete");
     shop.toolbox.look_at("shop").await.unwrap();
     shop.write("hang", "");
@@ -143,8 +147,9 @@ async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
     let busy = other.resume(&scope(), task, None).await.unwrap_err();
     assert!(busy.to_string().contains("worked on by first"), "{busy}");
     // A decision over a task that waits for nobody does not take it away either.
-    let busy = other.decide(&scope(), task, decided(HumanAction::Approve), None).await.unwrap_err();
-    assert!(busy.to_string().contains("worked on by first"), "{busy}");
+    let approved = decided(&shop, task, HumanAction::Approve).await;
+    let refused = other.decide(&scope(), task, approved, None).await.unwrap_err();
+    assert!(matches!(refused, steward_runtime::Error::NotWaiting(_)), "{refused}");
     let ran = other.cancel(&scope(), task, &Label::new("bob").unwrap()).await.unwrap();
     assert!(matches!(ran.standing, Standing::Cancelled(_)), "{ran:?}");
     let entries = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
@@ -216,7 +221,8 @@ async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
     assert_ne!(clerk, ran.task, "the agent's own task is asked about");
     // Another process: the decision carries the agent on, and then the supervisor.
     let other = runner(&shop, "two", script()).await;
-    let done = other.decide(&scope(), clerk, decided(HumanAction::Approve), None).await.unwrap();
+    let done =
+        other.decide(&scope(), clerk, decided(&shop, clerk, HumanAction::Approve).await, None).await.unwrap();
     assert_eq!(done.standing, Standing::Completed(json!("deleted the pen")));
     assert_eq!(status(&shop, ran.task).await, TaskStatus::Completed);
     let boss = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
@@ -264,7 +270,7 @@ async fn a_worker_that_is_stopped_ends_what_runs_and_leaves_the_rest() {
 #[tokio::test]
 #[allow(clippy::disallowed_methods, reason = "somebody who touches the file does not come through the store")]
 async fn a_run_is_looked_at_step_by_step_and_done_again_without_a_call() {
-    let shop = Shop::open("").await;
+    let shop = Shop::open(NEVER).await;
     define_look(&shop, "look", "shop.find");
     let runner = runner(&shop, "one", Models::default()).await;
     let ran = runner.start(&user(), "look", json!({ "name": "pen" }), None).await.unwrap();

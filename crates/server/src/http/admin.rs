@@ -103,7 +103,14 @@ async fn sign_in(
     State(site): State<Shared>,
     Input(SignIn { key }): Input<SignIn>,
 ) -> Result<Response, Problem> {
-    let identity = site.directory.by_key(key.trim())?;
+    let identity = match site.directory.by_key(key.trim()) {
+        Ok(identity) => identity,
+        Err(error) => {
+            site.access.refused("page").await?;
+            return Err(error.into());
+        }
+    };
+    site.access.signed_in(&identity).await?;
     let value = site.directory.cookie(&identity).ok_or(crate::identity::Error::Key)?;
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, &value, 43_200))]).into_response())
 }
@@ -150,6 +157,9 @@ async fn make(
     }
     held_by_less(&site, &identity, &make.user)?;
     let new = NewKey { user: make.user, name: make.name, scopes: make.scopes, days: make.days };
+    let about = json!({ "user": new.user, "name": new.name, "scopes": new.scopes, "days": new.days });
+    site.directory.known(&new.user)?;
+    site.access.changed(&(&identity).into(), "key_added", about).await?;
     let (record, key) = site.directory.add_key(&new, &*site.house().random)?;
     Ok((StatusCode::CREATED, Json(Made { id: record.id, key })))
 }
@@ -173,6 +183,7 @@ async fn revoke(
     if let Some(key) = site.directory.keys().iter().find(|key| key.id == id) {
         held_by_less(&site, &identity, &key.user)?;
     }
+    site.access.changed(&(&identity).into(), "key_revoked", json!({ "key": id })).await?;
     site.directory.revoke_key(&id)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,7 +4,7 @@ use super::extract::{Input, Who};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
-use super::turns::{Listener, Say};
+use super::turns::{Listener, Say, numbered_options};
 use super::{Shared, Site};
 use axum::extract::State;
 use axum::response::Response;
@@ -57,7 +57,7 @@ async fn run(
     if let (None, Ok(id)) = (conversation_id, run.thread_id.parse::<ConversationId>()) {
         conversation_id = site.store().conversation(&super::scope(&identity), id).await?.map(|_| id);
     }
-    let say = Say { message, conversation_id, data: Vec::new() };
+    let say = Say { message, conversation_id, data: Vec::new(), choice: None };
     let live = site.begin(&identity, site.turn(&identity, &say)?)?;
     let user = identity.user.clone();
     let told = Told {
@@ -130,6 +130,11 @@ impl Told {
                     (self.remember)(&self.site, &self.thread, id);
                 }
                 let mut frames = Vec::new();
+                let options = numbered_options(&data);
+                if self.speaking && !options.is_empty() {
+                    let delta = json!({ "messageId": message, "delta": options });
+                    frames.push(event("TEXT_MESSAGE_CONTENT", delta));
+                }
                 if self.speaking {
                     frames.push(event("TEXT_MESSAGE_END", json!({ "messageId": message })));
                 }

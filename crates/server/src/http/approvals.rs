@@ -1,24 +1,23 @@
 //! Calls and runs that wait for a person, and the decision over them.
 //!
-//! Invariant: somebody decides on what their role lets them decide on, and on nothing else; the call that is made is the one that was
-//! shown, with what its owner holds.
+//! Invariants
+//! - A person decides on what their role lets them decide on, by the name of the tool that will run.
+//! - A decision names the digest of what was shown. The call that is made is that one, with what its owner holds.
 
 use super::extract::{At, Input, Who};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Listed, Shared, Site};
-use crate::identity::{By, Identity, Right};
+use crate::identity::{Identity, Right};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use steward_domain::{HumanAction, JsonObject, Label, TaskId};
-use steward_policy::Caller;
+use steward_domain::{HumanAction, JsonObject, Label, Sha256Hex, TaskId};
 use steward_runtime::run::Decided;
-use steward_runtime::toolbox::Waiting;
+use steward_runtime::toolbox::{Shown, Waiting};
 use steward_store::Scope;
 
 /// Something that waits.
@@ -55,9 +54,8 @@ struct Decide {
     #[serde(default)]
     #[schemars(with = "std::collections::BTreeMap<String, Value>")]
     updates: JsonObject,
-    /// What was shown; a decision over something else is refused.
-    #[serde(default)]
-    digest: Option<String>,
+    /// The `digest` of what was shown; a decision over something else is refused.
+    digest: Sha256Hex,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -86,15 +84,6 @@ impl Site {
         let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
         waiting.retain(|one| identity.approves(&one.tool));
         Ok(waiting)
-    }
-
-    /// For whom the call is made: with what its owner holds, not with what the one who agrees does.
-    fn owner_of(&self, waiting: &Waiting) -> Result<Caller, Problem> {
-        let owner = self.directory.named(&waiting.user, By::Key).ok_or_else(|| {
-            let who = &waiting.user;
-            Problem::denied(format!("{who} is not let in any more: reject the call, or set them up again"))
-        })?;
-        Ok(self.caller(&owner))
     }
 }
 
@@ -125,14 +114,8 @@ async fn decide(
     Input(decide): Input<Decide>,
 ) -> Result<Json<Value>, Problem> {
     let waiting = site.waiting(&identity).await?.into_iter().find(|one| one.task == id);
-    let waiting = waiting.ok_or_else(|| steward_runtime::Error::NotWaiting(id.to_string()))?;
-    if decide.digest.as_ref().is_some_and(|shown| *shown != waiting.digest) {
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
-            "RUN004",
-            "this is not the call that was shown: look at it again",
-        ));
-    }
+    waiting.ok_or_else(|| steward_runtime::Error::NotWaiting(id.to_string()))?;
+    let shown = Shown { task: id, digest: decide.digest.clone() };
     let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
     let approvals = site.toolbox().approvals();
     if approvals.is_run(&Scope::System, id).await? {
@@ -143,12 +126,12 @@ async fn decide(
             Err(Problem::input("a single call cannot be modified: reject it and make another"))
         }
         Decision::Reject => {
-            approvals.reject(&Scope::System, id, &by, &decide.why).await?;
+            approvals.reject(&Scope::System, &shown, &by, &decide.why).await?;
             Ok(Json(json!({ "task_id": id, "status": "rejected" })))
         }
         Decision::Approve => {
-            let caller = site.owner_of(&waiting)?;
-            let receipt = approvals.approve(site.toolbox().desk(), &Scope::System, id, &by, &caller).await?;
+            let desk = site.toolbox().desk();
+            let receipt = approvals.approve(desk, &Scope::System, &shown, &by).await?;
             Ok(Json(
                 json!({ "task_id": id, "status": "approved", "output": receipt.output, "notes": receipt.notes }),
             ))
@@ -163,7 +146,8 @@ async fn over_run(site: &Shared, id: TaskId, decide: Decide, by: Label) -> Resul
         Decision::Reject => (HumanAction::Reject, decide.why),
         Decision::Modify => (HumanAction::Modify, decide.message),
     };
-    let decided = Decided { action, message, updates: decide.updates, by, from: "http".to_owned() };
+    let (updates, from, shown) = (decide.updates, "http".to_owned(), decide.digest);
+    let decided = Decided { action, message, updates, by, from, shown };
     let runner = site.runner.clone();
     let stands =
         super::tasks::beside(site, id, async move { runner.decide(&Scope::System, id, decided, None).await })

@@ -159,6 +159,10 @@ async fn show(
 ) -> Result<Json<Value>, Problem> {
     let conversation = own(&site, &identity, id).await?;
     let scope = scope(&identity);
+    // What was decided meanwhile is told before the conversation is shown.
+    if conversation.status == ConversationStatus::Active {
+        site.talker.tell_decisions(&identity.user, id).await?;
+    }
     let messages = site.store().window(&scope, id, 200).await?;
     let entities = site.store().entities(&scope, id, EntitySearch::Recent, 50).await?;
     let first = messages.first().map(|message| &**message);

@@ -7,7 +7,7 @@
 
 use super::Shared;
 use super::problem::{Problem, REQUEST};
-use crate::identity::{By, Identity};
+use crate::identity::{Administrator, By, Identity};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_LENGTH, COOKIE, HOST, ORIGIN,
@@ -139,6 +139,13 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     if !matches!(identity, Ok(Some(_))) && !open(request.uri.path()) {
         let from = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string());
         limiter.take(&format!("from {}", from.unwrap_or_default()), now, most)?;
+    }
+    if identity.is_err() {
+        site.access.refused("request").await?;
+    }
+    for changes in site.directory.take_noticed() {
+        let by = Administrator { user: site.directory.machine_owner().clone(), key: None };
+        site.access.changed(&by, "file_changed", changes).await?;
     }
     let identity = identity?;
     if let Some(identity) = &identity {

@@ -1,10 +1,9 @@
 //! People of Slack as users of this house.
 
 use super::{Shared, Site};
-use crate::identity::{By, Right};
+use crate::identity::Right;
 use crate::slack::{self, People, Slack};
 use std::sync::Arc;
-use steward_domain::UserId;
 use steward_policy::Caller;
 
 /// Who is who, from the directory.
@@ -13,10 +12,6 @@ struct Members(Shared);
 impl People for Members {
     fn caller(&self, team: &str, slack_user: &str) -> Option<Caller> {
         self.0.directory.by_slack(team, slack_user).map(|identity| self.0.caller(&identity))
-    }
-
-    fn owner(&self, user: &UserId) -> Option<Caller> {
-        self.0.directory.named(user, By::Slack).map(|identity| self.0.caller(&identity))
     }
 
     fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool {

@@ -37,7 +37,7 @@ mod uploads;
 
 pub use listen::serve;
 
-use crate::identity::{By, Directory, Identity, Right};
+use crate::identity::{AccessJournal, By, Directory, Identity, Right, caller_of};
 use crate::mcp;
 use crate::slack::Slack;
 use axum::Router;
@@ -96,6 +96,7 @@ pub struct Site {
     pub(crate) talker: Arc<Talker>,
     runner: Runner,
     directory: Arc<Directory>,
+    access: AccessJournal,
     signer: Arc<NoteSigner>,
     metrics: Option<Metrics>,
     shown: Json,
@@ -141,6 +142,8 @@ impl Site {
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
         let Parts { talker, runner, directory, signer, metrics, shown, options } = parts;
+        let house = talker.toolbox().house();
+        let access = AccessJournal::new(house.store.clone(), house.clock.clone());
         Arc::new(Self {
             turns: turns::Turns::new(options.at_once),
             talker,
@@ -159,6 +162,7 @@ impl Site {
             stopping: CancellationToken::new(),
             over: CancellationToken::new(),
             page: page::Page::default(),
+            access,
         })
     }
 
@@ -188,16 +192,7 @@ impl Site {
 
     /// Whoever asks, in policy's words.
     fn caller(&self, identity: &Identity) -> Caller {
-        let snapshot = self.toolbox().registry().snapshot();
-        identity.caller(|domain| {
-            let named = snapshot.domains.iter().filter(|(name, _)| name.as_str() == domain);
-            let named = named.flat_map(|(_, field)| field.tools.iter().map(ToString::to_string));
-            let own = snapshot.tools.keys().filter(|tool| {
-                let found = snapshot.get(tool, None);
-                found.is_some_and(|found| found.definition.application_domain.as_str() == domain)
-            });
-            named.chain(own.map(ToString::to_string)).collect()
-        })
+        caller_of(identity, &self.toolbox().registry().snapshot())
     }
 
     fn log(&self, method: &Method, path: &str, status: StatusCode, took: Duration, id: &str) {

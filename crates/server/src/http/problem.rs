@@ -146,9 +146,11 @@ fn status_of(code: &str, class: ErrorClass) -> StatusCode {
             "STO001" | "RUN002" | "RUN004" | "RUN006" | "RUN007" | "RUN012" | "TOL002" | "TOL020" | "WEB006",
             _,
         ) => StatusCode::NOT_FOUND,
-        ("STO002" | "RUN008" | "RUN011" | "RUN016" | "TOL003" | "TOL009" | "TOL012" | "TOL013", _) => {
-            StatusCode::CONFLICT
-        }
+        (
+            "STO002" | "STO020" | "RUN008" | "RUN011" | "RUN016" | "RUN017" | "TOL015" | "TOL003" | "TOL009"
+            | "TOL012" | "TOL013",
+            _,
+        ) => StatusCode::CONFLICT,
         ("RUN014" | "TOL014", _) => StatusCode::PAYLOAD_TOO_LARGE,
         ("TOL007", _) => StatusCode::TOO_MANY_REQUESTS,
         // A tool that fails is not a server that fails.

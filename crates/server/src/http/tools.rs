@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
 use steward_domain::{Idempotency, JsonObject, Timestamp, ToolName};
+use steward_runtime::toolbox::Waiting;
 use steward_store::Usage;
 use steward_tools::call::Request;
 use steward_tools::registry::{Entry, Filter};
@@ -175,19 +176,18 @@ async fn call(
     // A call that was begun ends, whether or not somebody waits for it.
     let made = site.work.spawn(async move {
         match toolbox.call(&request).await {
-            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded { digest, reason, .. })) => {
-                let waiting = toolbox.approvals().wait(&request, &digest, &reason).await?;
-                Ok(Err((waiting.task, reason)))
+            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded(needed))) => {
+                let waiting = toolbox.approvals().wait(&request, &needed).await?;
+                Ok(Err(waiting))
             }
             other => other.map(Ok),
         }
     });
     let receipt = match made.await.map_err(|_| Problem::stopping())? {
         Ok(Ok(receipt)) => receipt,
-        Ok(Err((task, reason))) => {
-            return Ok(
-                (StatusCode::ACCEPTED, Json(json!({ "waiting": task, "reason": reason }))).into_response()
-            );
+        Ok(Err(Waiting { task, reason, digest, .. })) => {
+            let told = json!({ "waiting": task, "reason": reason, "digest": digest });
+            return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
         }
         Err(error) => return Err(steward_runtime::Error::into(error)),
     };

@@ -25,8 +25,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use steward_domain::{ConversationId, UserId};
-use steward_runtime::converse::{Heard, Turn};
+use steward_domain::{ConversationId, TaskId, UserId};
+use steward_runtime::converse::{Heard, OptionChoice, Turn};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -55,6 +55,20 @@ pub(super) struct Say {
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub(super) data: Vec<String>,
+    /// The option of the open question that is chosen. The message is then what people see of it.
+    #[serde(default)]
+    pub(super) choice: Option<Choice>,
+}
+
+/// An option of a question, by its place.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Choice {
+    /// The task of the reply that asked. A question that is no longer the last word is refused with RUN030.
+    #[serde(default)]
+    task_id: Option<TaskId>,
+    /// The place of the option in the reply, from 0.
+    option: usize,
 }
 
 /// That it was taken.
@@ -192,7 +206,11 @@ pub(super) fn routes(api: &mut Api) {
         .gives_nothing("It ends as soon as it can.")
         .to(delete(call_off));
     api.get("/api/v1/turns/{id}/events", "Hear it as it goes; Last-Event-ID goes on where somebody was")
-        .gives_kind(200, "understood, began, ended, text, reply, problem, done.", "text/event-stream")
+        .gives_kind(
+            200,
+            "waiting, understood, began, ended, text, reply, problem, done.",
+            "text/event-stream",
+        )
         .to(get(events));
     api.post(
         "/api/v1/ask",
@@ -223,6 +241,7 @@ impl Site {
             conversation: say.conversation_id,
             caller: self.caller(identity),
             data,
+            choice: say.choice.map(|Choice { task_id, option }| OptionChoice { question: task_id, option }),
         })
     }
 
@@ -270,6 +289,7 @@ impl Site {
 
     async fn work_on(&self, turn: &Turn, live: &Live) {
         let heard = |heard: Heard| match heard {
+            Heard::Waiting { servers } => live.tell("waiting", &json!({ "servers": servers })),
             Heard::Understood { steps } => live.tell("understood", &json!({ "steps": steps })),
             Heard::Began { step, what } => {
                 live.tell("began", &json!({ "step": step, "what": what, "at": self.now() }));
@@ -441,9 +461,19 @@ impl Source for Listener {
     }
 }
 
-/// A reply's own words, for protocols that know words only.
+/// A reply's own words, for protocols that know words only. What can be chosen is numbered: a number that is said chooses it.
 pub(super) fn words(reply: &Value) -> String {
-    reply.get("answer").and_then(Value::as_str).unwrap_or_default().to_owned()
+    let decisions = reply.get("decisions").and_then(Value::as_array).into_iter().flatten();
+    let lines = decisions.filter_map(Value::as_str).chain(reply.get("answer").and_then(Value::as_str));
+    format!("{}{}", lines.collect::<Vec<_>>().join("\n"), numbered_options(reply))
+}
+
+/// The options of a question, one line each.
+pub(super) fn numbered_options(reply: &Value) -> String {
+    let options = reply.pointer("/question/options").and_then(Value::as_array);
+    let label = |option: &Value| option.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let line = |(place, option)| format!("\n{}. {}", place + 1, label(option));
+    options.into_iter().flatten().enumerate().map(line).collect()
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use steward_analysis::session::Session;
+use steward_analysis::session::{Options, Session};
+use steward_analysis::source::{ENDINGS, PACKED_ENDINGS};
 use steward_domain::Coded as _;
 use uuid::Uuid;
 
@@ -32,8 +33,8 @@ pub(super) const AT_ONCE: usize = 4;
 const MOST: usize = 200;
 /// How long a look at a file may take.
 const LOOK: Duration = Duration::from_secs(30);
-/// What can be read as data.
-const KINDS: [&str; 8] = ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "sqlite", "db"];
+/// Bytes that a compressed file may be unpacked to.
+const UNPACKED: u64 = 1 << 30;
 
 #[derive(Deserialize)]
 struct Named {
@@ -115,13 +116,13 @@ fn plain(name: &str) -> Result<String, Problem> {
         short.push(c);
     }
     let short = if short.is_empty() { "data".to_owned() } else { short };
-    if !KINDS.contains(&ending.as_str()) {
+    if !ENDINGS.contains(&ending.as_str()) && !PACKED_ENDINGS.contains(&ending.as_str()) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "WEB016",
             format!(
                 "{name:?} is not a kind of file that can be asked about. Bring one of: {}",
-                KINDS.join(", ")
+                ENDINGS.iter().chain(&PACKED_ENDINGS).copied().collect::<Vec<_>>().join(", ")
             ),
         ));
     }
@@ -189,12 +190,12 @@ async fn keep(site: &Shared, here: &Path, id: Uuid, name: String, bytes: &[u8]) 
 
 /// The tables and columns of a file.
 async fn look(site: &Shared, path: &Path) -> Result<Vec<Value>, Problem> {
-    let session =
-        Session::open(&[path.display().to_string()], site.house().options).await.map_err(|error| {
-            // Where it lies here is nobody's business.
-            let told = error.to_string().replace(&path.display().to_string(), "the file");
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), told)
-        })?;
+    let options = Options { unpacked: UNPACKED, ..site.house().options };
+    let session = Session::open(&[path.display().to_string()], options).await.map_err(|error| {
+        // Paths of the server are not shown.
+        let shown = error.to_string().replace(&path.display().to_string(), "the file");
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.code(), shown)
+    })?;
     let tables = session.catalogue().tables.iter().map(|table| {
         let columns =
             table.columns.iter().take(200).map(|column| json!({ "name": column.name, "type": column.kind }));
@@ -233,6 +234,8 @@ mod tests {
         assert_eq!(plain("..\\..\\x.csv").unwrap(), "x.csv");
         assert_eq!(plain("a\u{0}b\n.csv").unwrap(), "a_b_.csv");
         assert!(plain("run.sh").is_err());
+        assert_eq!(plain("sales.csv.gz").unwrap(), "sales.csv.gz");
+        assert_eq!(plain("Plan 2024.XLSX").unwrap(), "Plan 2024.xlsx");
         assert!(plain(&format!("{}.csv", "𠀀".repeat(96))).unwrap().len() <= 160);
         assert_eq!(plain(".csv").unwrap(), "data.csv");
         assert!(plain("...").is_err());

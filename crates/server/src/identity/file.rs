@@ -1,6 +1,6 @@
 //! `config/access.yaml`: users, roles and the identity provider, as people write them.
 
-use super::{Error, OWNER, Result};
+use super::{By, Error, Identity, OWNER, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,12 +42,6 @@ pub struct User {
     /// Not let in any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-}
-
-impl User {
-    pub(super) fn owner() -> Self {
-        Self { roles: vec![OWNER.to_owned()], ..Self::default() }
-    }
 }
 
 /// What somebody holds. Patterns are names or `prefix*`.
@@ -186,6 +180,14 @@ impl AccessFile {
         let text = serde_saphyr::to_string(self).map_err(|error| failed(error.to_string()))?;
         super::keys::replace(&path, format!("{HEADER}{text}").as_bytes())
             .map_err(|error| failed(error.to_string()))
+    }
+
+    /// A user of the file with what their roles hold; nothing for one who is disabled.
+    pub(super) fn identity(&self, user: &UserId, by: By) -> Option<Identity> {
+        let found = self.users.get(user).filter(|found| !found.disabled)?;
+        let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
+        let (roles, grants) = (found.roles.clone(), self.grants(found));
+        Some(Identity { user: user.clone(), name, roles, by, scopes: None, grants, key: None })
     }
 
     /// What somebody holds; nothing means everything.

@@ -10,12 +10,17 @@
 
 mod fetch;
 mod file;
+mod grants;
+mod journal;
 mod keys;
 mod session;
 mod token;
 
 pub use fetch::HttpsFetch;
 pub use file::{AccessFile, Oidc, Role, User};
+pub use grants::FileGrants;
+pub(crate) use grants::caller_of;
+pub use journal::{AccessJournal, Administrator};
 pub use keys::{KeyRecord, NewKey};
 pub use session::Secret;
 pub use token::{Fetch, Tokens};
@@ -24,7 +29,7 @@ use keys::Keys;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 use steward_domain::{Coded, ErrorClass, Label, Timestamp, UserId};
 use steward_journal::clock::Clock;
@@ -215,7 +220,8 @@ impl Identity {
     /// In policy's words. `tools_of` names the tools of a domain: whoever holds the domain holds them.
     #[must_use]
     pub fn caller(&self, tools_of: impl Fn(&str) -> Vec<String>) -> Caller {
-        let Some(role) = &self.grants else { return Caller::owner(self.user.clone()) };
+        let key = self.key.as_deref().and_then(|key| Label::new(key).ok());
+        let Some(role) = &self.grants else { return Caller { key, ..Caller::owner(self.user.clone()) } };
         let of_domains = role.domains.iter().flat_map(|domain| tools_of(domain));
         let permissions = role.permissions.iter().filter_map(|name| Label::new(name.as_str()).ok());
         Caller {
@@ -225,6 +231,7 @@ impl Identity {
             domains: Some(role.domains.clone()),
             tables: role.tables.clone(),
             administrator: false,
+            key,
         }
     }
 }
@@ -257,6 +264,8 @@ pub struct Directory {
     /// Gets documents of the identity provider.
     fetch: Option<Arc<dyn Fetch>>,
     tokens: RwLock<Option<Arc<Tokens>>>,
+    /// What the file changed by itself, for the journal.
+    noticed: Mutex<Vec<serde_json::Value>>,
 }
 
 impl Directory {
@@ -271,8 +280,9 @@ impl Directory {
         let loaded =
             Loaded { access: AccessFile::load(home)?, keys: Keys::load(home)?, changed: changed(home) };
         let secret = Secret::open(home, random)?;
-        let (loaded, tokens) = (RwLock::new(loaded), RwLock::default());
-        let directory = Self { home: home.to_owned(), owner, clock, loaded, secret, fetch, tokens };
+        let (loaded, tokens, noticed) = (RwLock::new(loaded), RwLock::default(), Mutex::default());
+        let home = home.to_owned();
+        let directory = Self { home, owner, clock, loaded, secret, fetch, tokens, noticed };
         let provider = directory.read(|loaded| directory.provider(&loaded.access));
         *directory.tokens.write().unwrap_or_else(PoisonError::into_inner) = provider;
         Ok(directory)
@@ -301,6 +311,10 @@ impl Directory {
                 if access.oidc != loaded.access.oidc {
                     *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = self.provider(&access);
                 }
+                if access != loaded.access {
+                    let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+                    noticed.push(loaded.access.differences(&access));
+                }
                 (loaded.access, loaded.keys, loaded.changed) = (access, keys, found);
             }
             // What is in force stays. Opening anew would say what is wrong.
@@ -309,6 +323,11 @@ impl Directory {
                 eprintln!("access is left as it was: {error}");
             }
         }
+    }
+
+    /// What changed in the file since this was last asked: it was edited, or a command changed it.
+    pub fn take_noticed(&self) -> Vec<serde_json::Value> {
+        std::mem::take(&mut *self.noticed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn provider(&self, access: &AccessFile) -> Option<Arc<Tokens>> {
@@ -393,26 +412,11 @@ impl Directory {
     #[must_use]
     pub fn named(&self, user: &UserId, by: By) -> Option<Identity> {
         self.read(|loaded| {
-            let found = match loaded.access.users.get(user) {
-                Some(found) => found.clone(),
-                // The machine's owner may have keys before anybody else is set up.
-                None if loaded.access.users.is_empty() && *user == self.owner => User::owner(),
-                None => return None,
-            };
-            if found.disabled {
-                return None;
+            // The machine's owner may have keys before anybody else is set up.
+            if loaded.access.users.is_empty() && *user == self.owner {
+                return Some(Identity { by, ..Identity::owner(user.clone()) });
             }
-            let grants = loaded.access.grants(&found);
-            let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
-            Some(Identity {
-                user: user.clone(),
-                name,
-                roles: found.roles,
-                by,
-                scopes: None,
-                grants,
-                key: None,
-            })
+            loaded.access.identity(user, by)
         })
     }
 
@@ -468,7 +472,8 @@ impl Directory {
         loaded.keys = keys;
     }
 
-    fn known(&self, user: &UserId) -> Result<()> {
+    /// Whether there is such a user to make a key for.
+    pub fn known(&self, user: &UserId) -> Result<()> {
         let known =
             self.read(|loaded| loaded.access.users.keys().map(ToString::to_string).collect::<Vec<_>>());
         let there =

@@ -4,16 +4,20 @@ use super::{HouseGateway, failed};
 use crate::mcp::{Failure, Session};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use steward_domain::{ErrorClass, Label, TaskId};
+use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, Sha256Hex, TaskId};
 use steward_policy::Approval;
+use steward_runtime::run::{Decided, Ran, Standing};
+use steward_runtime::toolbox::Shown;
 use steward_store::Scope;
 use steward_tools::call::Request;
-use steward_tools::{Answered, Output};
+use steward_tools::{Answered, ApprovalRequest, Output};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Decide {
     task: TaskId,
+    /// What `approvals_list` shows for it.
+    digest: Sha256Hex,
     decision: Decision,
     #[serde(default)]
     why: String,
@@ -31,38 +35,38 @@ impl HouseGateway {
     pub(super) async fn approved(
         &self,
         mut request: Request,
-        digest: &str,
-        reason: &str,
+        needed: &ApprovalRequest,
         session: &Session,
     ) -> Result<steward_tools::call::Receipt, Failure> {
-        if !session.caller().approves(&request.tool) {
-            return Err(self.waits(&request, digest, reason).await);
+        // Who may agree is decided on the tool that will run, not on the name that was asked for.
+        if !session.caller().approves(needed.tool.as_str()) {
+            return Err(self.waits(&request, needed).await);
         }
         let question = format!(
-            "{reason}. May {} be called with {}?",
-            request.tool,
+            "{}. May {} be called with {}?",
+            needed.reason,
+            needed.tool,
             Json::Object(request.arguments.clone())
         );
         match session.elicit(question, agree_schema()).await {
             Ok(answer) if agreed(&answer) => {
-                let digest = digest.parse().map_err(|_| Failure::unknown("a digest that cannot be"))?;
                 let by = Label::new(format!("{} by {}", request.caller.user, session.client().name))
                     .map_err(|problem| Failure::unknown(problem.to_string()))?;
-                request.approval = Some(Approval { digest, by });
+                request.approval = Some(Approval { digest: needed.digest.clone(), by, gate: None });
                 self.toolbox.call(&request).await.map_err(failed)
             }
             Ok(_) => Err(Failure::tool("TOL006", "the person said no", ErrorClass::Denied)),
-            Err(_) => Err(self.waits(&request, digest, reason).await),
+            Err(_) => Err(self.waits(&request, needed).await),
         }
     }
 
     /// Lets a call wait for one of our people, and says so.
-    pub(super) async fn waits(&self, request: &Request, digest: &str, reason: &str) -> Failure {
-        match self.toolbox.approvals().wait(request, digest, reason).await {
+    pub(super) async fn waits(&self, request: &Request, needed: &ApprovalRequest) -> Failure {
+        match self.toolbox.approvals().wait(request, needed).await {
             Ok(waiting) => {
                 let told = format!(
-                    "{reason}. It waits for a person as task {}: `steward approvals approve {}`",
-                    waiting.task, waiting.task
+                    "{}. It waits for a person as task {}: `steward approvals approve {}`",
+                    needed.reason, waiting.task, waiting.task
                 );
                 Failure::tool("TOL006", told, ErrorClass::Denied)
             }
@@ -82,14 +86,32 @@ impl HouseGateway {
         }
         let by = Label::new(format!("{} by {}", caller.user, session.client().name))
             .map_err(|problem| Failure::unknown(problem.to_string()))?;
+        let shown = Shown { task: wanted.task, digest: wanted.digest };
+        let is_run = approvals.is_run(&scope, wanted.task).await.map_err(failed)?;
+        let over_run = |action: HumanAction| Decided {
+            action,
+            message: wanted.why.clone(),
+            updates: JsonObject::new(),
+            by: by.clone(),
+            from: "mcp".to_owned(),
+            shown: shown.digest.clone(),
+        };
+        if let (Decision::Reject, true) = (&wanted.decision, is_run) {
+            let decided = over_run(HumanAction::Reject);
+            let ran = self.runner.decide(&scope, wanted.task, decided, None).await.map_err(failed)?;
+            return Ok(Output::json(told(&ran)));
+        }
         if let Decision::Reject = wanted.decision {
-            let waiting = approvals.reject(&scope, wanted.task, &by, &wanted.why).await.map_err(failed)?;
+            let waiting = approvals.reject(&scope, &shown, &by, &wanted.why).await.map_err(failed)?;
             return Ok(Output::text(format!("{} is not called", waiting.tool)));
         }
         let waiting = approvals.list(&scope).await.map_err(failed)?;
         let waiting = waiting.into_iter().find(|waiting| waiting.task == wanted.task);
         let waiting =
             waiting.ok_or_else(|| failed(steward_runtime::Error::NotWaiting(wanted.task.to_string())))?;
+        if waiting.digest != shown.digest.as_str() {
+            return Err(failed(steward_runtime::Error::OtherCall(wanted.task.to_string())));
+        }
         // A model must not agree to what a model asked for: the client's person is asked, or nobody is.
         let question = format!(
             "{}. May {} be called with {}?",
@@ -98,8 +120,13 @@ impl HouseGateway {
             Json::Object(waiting.arguments.clone())
         );
         match session.elicit(question, agree_schema()).await {
+            Ok(answer) if agreed(&answer) && is_run => {
+                let decided = over_run(HumanAction::Approve);
+                let ran = self.runner.decide(&scope, wanted.task, decided, None).await.map_err(failed)?;
+                Ok(Output::json(told(&ran)))
+            }
             Ok(answer) if agreed(&answer) => {
-                let receipt = approvals.approve(self.toolbox.desk(), &scope, wanted.task, &by, &caller).await;
+                let receipt = approvals.approve(self.toolbox.desk(), &scope, &shown, &by).await;
                 Ok(receipt.map_err(failed)?.output)
             }
             Ok(_) => Err(Failure::tool("TOL006", "the person said no; it still waits", ErrorClass::Denied)),
@@ -110,6 +137,18 @@ impl HouseGateway {
             )),
         }
     }
+}
+
+/// How a run stands after a decision.
+fn told(ran: &Ran) -> Json {
+    let (status, result) = match &ran.standing {
+        Standing::Completed(result) => ("completed", result.clone()),
+        Standing::Failed(why) => ("failed", Json::from(why.as_str())),
+        Standing::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
+        Standing::Waiting => ("paused", Json::Null),
+        Standing::HandedOver => ("running", Json::Null),
+    };
+    json!({ "task": ran.task, "status": status, "result": result })
 }
 
 fn agree_schema() -> Json {

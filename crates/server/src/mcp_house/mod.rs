@@ -137,8 +137,8 @@ impl HouseGateway {
         request.default_provenance = Provenance::Untrusted;
         request.context = session.context(TIME);
         let receipt = match self.toolbox.call(&request).await {
-            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded { digest, reason, .. })) => {
-                self.approved(request, &digest, &reason, session).await?
+            Err(steward_runtime::Error::Tools(Error::ApprovalNeeded(needed))) => {
+                self.approved(request, &needed, session).await?
             }
             other => other.map_err(failed)?,
         };

@@ -41,8 +41,8 @@ pub(super) fn verbs() -> Vec<Offered> {
             "approvals_decide",
             "Approves or rejects a call that waits. To approve, the person at the client is asked.",
             schema(
-                json!({ "task": task, "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For the record.") }),
-                &["task", "decision"],
+                json!({ "task": task, "digest": text("The digest that approvals_list shows for it."), "decision": { "type": "string", "enum": ["approve", "reject"] }, "why": text("For the record.") }),
+                &["task", "digest", "decision"],
             ),
         )
     };

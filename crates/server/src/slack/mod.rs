@@ -38,7 +38,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use steward_domain::{Coded as _, UserId};
+use steward_domain::Coded as _;
 use steward_policy::Caller;
 use steward_runtime::converse::Talker;
 use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore};
@@ -53,8 +53,6 @@ const BACKLOG: usize = 1000;
 pub trait People: Send + Sync {
     /// Who this is here; nothing for somebody who is not known.
     fn caller(&self, team: &str, slack_user: &str) -> Option<Caller>;
-    /// A user of this house; nothing for one who is not let in any more.
-    fn owner(&self, user: &UserId) -> Option<Caller>;
     /// Whether they may decide about a call of this tool that waits.
     fn may_approve(&self, team: &str, slack_user: &str, tool: &str) -> bool;
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use steward_domain::{Label, Role};
 use steward_language::answer::tell;
 use steward_policy::Caller;
-use steward_runtime::converse::Turn;
+use steward_runtime::converse::{OptionChoice, Turn};
 use steward_store::Scope;
 
 impl Slack {
@@ -78,7 +78,8 @@ impl Slack {
             self.api.update(&press.channel, &press.ts, &Post { text: escape(&label), blocks }).await;
         let ts = self.api.post(choice.place.to(), &show::Progress::default().post()).await?;
         let data = self.options.data.clone();
-        let turn = Turn { said, conversation: Some(conversation), caller, data };
+        let chosen = OptionChoice { question: Some(choice.task), option: choice.option };
+        let turn = Turn { said, conversation: Some(conversation), caller, data, choice: Some(chosen) };
         self.converse(&turn, &choice.place, &choice.asked, &ts).await
     }
 
@@ -105,21 +106,17 @@ impl Slack {
             let text = format!("This is a run: decide with `steward approvals approve {}`.", decision.task);
             return self.whisper(press, &text).await;
         }
-        // It is made with what its owner holds, not with what the one who agrees does.
-        let Some(owner) = self.people.owner(&decision.owner) else {
-            let text = format!("{} is not let in any more. Reject the call.", decision.owner);
-            return self.whisper(press, &text).await;
-        };
         let by = Label::new(format!("{} in Slack ({})", caller.user, press.by.user))
             .or_else(|_| Label::new(caller.user.as_str()))?;
         let who = format!("<@{}>", press.by.user);
         let tool = escape(&call.tool);
+        let shown = call.shown()?;
         if press.action == REJECT {
-            approvals.reject(&scope, decision.task, &by, "").await?;
+            approvals.reject(&scope, &shown, &by, "").await?;
             return self.note(press, &format!("✗ `{tool}` was rejected by {who}. It is not called.")).await;
         }
         self.note(press, &format!("✓ `{tool}` was approved by {who}.")).await?;
-        let made = approvals.approve(toolbox.desk(), &scope, decision.task, &by, &owner).await;
+        let made = approvals.approve(toolbox.desk(), &scope, &shown, &by).await;
         let told = match made {
             Ok(receipt) => {
                 let told = tell(None, receipt.output.structured.as_ref(), &receipt.output.words());

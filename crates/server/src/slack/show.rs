@@ -89,7 +89,9 @@ pub(super) fn words(text: &str) -> Post {
 
 /// The reply to somebody, with the files that go with it.
 pub(super) fn reply(reply: &Reply, place: &Place, asked: &Person) -> (Post, Vec<Attached>) {
-    let mut post = words(&reply.response.answer);
+    let told: Vec<&str> =
+        reply.decisions.iter().chain([&reply.response.answer]).map(String::as_str).collect();
+    let mut post = words(&told.join("\n"));
     let mut files = Vec::new();
     // The first table is the answer; the others led to it.
     let first = reply.analyses.iter().filter_map(|answer| answer.tables.first());
@@ -200,6 +202,9 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn hear(&mut self, heard: Heard) {
         match heard {
+            Heard::Waiting { servers } => {
+                self.steps = vec![(format!("wait for {} to start", servers.join(", ")), None)];
+            }
             Heard::Understood { steps } => self.steps = steps.into_iter().map(|what| (what, None)).collect(),
             Heard::Began { step, what } => {
                 if self.steps.get(step).is_none() {

@@ -43,7 +43,8 @@ fn who_approves_sees_every_argument_or_has_no_button() {
 fn a_button_stays_within_slacks_limits() {
     let place = Place { team: "T1".into(), channel: "C1".into(), thread: Some("1.1".into()) };
     let asked = Person { team: "T1".into(), user: "U1".into() };
-    let option = |label: String| steward_runtime::converse::Offered { say: "x".repeat(5000), label };
+    let option =
+        |label: String| steward_runtime::converse::Offered { say: "x".repeat(5000), label, record: None };
     let question =
         Asked { text: "Which?".into(), options: (0..30).map(|n| option("é".repeat(50 + n))).collect() };
     let task = "018f0000-0000-7000-8000-000000000001".parse().unwrap();

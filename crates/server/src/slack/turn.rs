@@ -75,7 +75,7 @@ impl Slack {
             }
             None => {
                 let data = self.options.data.clone();
-                let turn = Turn { said, conversation: Some(conversation), caller, data };
+                let turn = Turn { said, conversation: Some(conversation), caller, data, choice: None };
                 self.converse(&turn, &message.place, &message.by, &ts).await
             }
         }

@@ -9,6 +9,7 @@
     reason = "a test may fail loudly, and waits for the server that it spawns"
 )]
 
+mod access;
 mod gateway;
 mod http;
 mod pipes;

@@ -8,8 +8,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use std::collections::BTreeSet;
 use steward_domain::UserId;
+use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
-use steward_server::identity::{AccessFile, NewKey, OWNER, Right, Role};
+use steward_server::identity::{AccessFile, AccessJournal, Administrator, NewKey, OWNER, Right, Role};
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:
@@ -131,7 +132,15 @@ pub(crate) struct Grant {
     admin: bool,
 }
 
-pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
+/// Writes a change into the journal, before it counts.
+async fn journalled(context: &Context, change: &str, about: serde_json::Value) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let clock = std::sync::Arc::new(SystemClock::default());
+    let by = Administrator { user: context.settings.user.clone(), key: None };
+    Ok(AccessJournal::new(opened.store.clone(), clock).changed(&by, change, about).await?)
+}
+
+pub(super) async fn users(context: &Context, command: Users) -> Result<(), Failure> {
     context.home.create()?;
     let home = &context.home.path;
     let (mut file, _alone) = AccessFile::to_change(home)?;
@@ -161,6 +170,12 @@ pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
                     "they have no role yet, and so nothing to see but their own things: --role",
                 ));
             }
+            journalled(
+                context,
+                "user_set",
+                json!({ "user": add.user, "settings": file.users.get(&add.user) }),
+            )
+            .await?;
             file.save(home)?;
             say(format!("{} {}", paint(Tone::Good, "set up"), add.user));
             say(paint(Tone::Quiet, &format!("steward keys add {} makes a key for them", add.user)));
@@ -172,6 +187,7 @@ pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
                     format!("there is no user {user}. `steward users list` shows who there is"),
                 ));
             }
+            journalled(context, "user_removed", json!({ "user": user })).await?;
             file.save(home)?;
             say(format!("{user} is not let in any more"));
         }
@@ -191,13 +207,16 @@ pub(super) fn users(context: &Context, command: Users) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
+pub(super) async fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
     context.home.create()?;
     let directory = super::serve::directory(context)?;
     match command {
         Keys::Add { user, name, scope, days } => {
-            let scopes = scope.into_iter().collect();
-            let (record, key) = directory.add_key(&NewKey { user, name, scopes, days }, &SystemRandom)?;
+            let new = NewKey { user, name, scopes: scope.into_iter().collect(), days };
+            let about = json!({ "user": new.user, "name": new.name, "scopes": new.scopes, "days": new.days });
+            directory.known(&new.user)?;
+            journalled(context, "key_added", about).await?;
+            let (record, key) = directory.add_key(&new, &SystemRandom)?;
             if context.json {
                 document(&json!({ "id": record.id, "key": key }));
             } else {
@@ -212,6 +231,7 @@ pub(super) fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
             }
         }
         Keys::Revoke { id } => {
+            journalled(context, "key_revoked", json!({ "key": id })).await?;
             directory.revoke_key(&id)?;
             say(format!("{id} opens nothing any more"));
         }
@@ -239,7 +259,7 @@ pub(super) fn keys(context: &Context, command: Keys) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn grants(context: &Context, command: Grants) -> Result<(), Failure> {
+pub(super) async fn grants(context: &Context, command: Grants) -> Result<(), Failure> {
     context.home.create()?;
     let home = &context.home.path;
     let (mut file, _alone) = AccessFile::to_change(home)?;
@@ -256,10 +276,17 @@ pub(super) fn grants(context: &Context, command: Grants) -> Result<(), Failure> 
             }
             role.audit |= grant.audit;
             role.admin |= grant.admin;
+            journalled(context, "role_set", json!({ "role": grant.role, "holds": role })).await?;
             file.save(home)?;
             say(format!("{} {}", paint(Tone::Good, "granted to"), grant.role));
         }
-        Grants::Remove(grant) => remove(&mut file, &grant, home)?,
+        Grants::Remove(grant) => {
+            remove(&mut file, &grant)?;
+            let holds = file.roles.get(&grant.role);
+            journalled(context, "role_set", json!({ "role": grant.role, "holds": holds })).await?;
+            file.save(home)?;
+            say(format!("taken from {}", grant.role));
+        }
         Grants::List if context.json => document(&file.roles),
         Grants::List => {
             let rows = file.roles.iter().map(|(name, role)| vec![name.clone(), told(role)]);
@@ -273,7 +300,7 @@ pub(super) fn grants(context: &Context, command: Grants) -> Result<(), Failure> 
     Ok(())
 }
 
-fn remove(file: &mut AccessFile, grant: &Grant, home: &std::path::Path) -> Result<(), Failure> {
+fn remove(file: &mut AccessFile, grant: &Grant) -> Result<(), Failure> {
     let unknown = || {
         Failure::user("WEB006", format!("there is no role {}. `steward grants list` shows them", grant.role))
     };
@@ -300,8 +327,6 @@ fn remove(file: &mut AccessFile, grant: &Grant, home: &std::path::Path) -> Resul
         }
         file.roles.remove(&grant.role);
     }
-    file.save(home)?;
-    say(format!("taken from {}", grant.role));
     Ok(())
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct AskCommand {
     /// Go on with this conversation; `last` is the one before.
     #[arg(long, short, value_name = "ID")]
     conversation: Option<String>,
-    /// What to write; everything unless said.
+    /// What to write; unless said: tables, charts, reports and the summary.
     #[arg(long, value_enum, value_delimiter = ',')]
     deliver: Vec<Deliver>,
     /// Where the files go.
@@ -59,6 +59,10 @@ enum Deliver {
     Charts,
     Reports,
     Summary,
+    /// One .xlsx file; only when named.
+    Workbook,
+    /// The tables as Parquet; only when named.
+    Parquet,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -393,6 +397,8 @@ impl From<Deliver> for Deliverable {
             Deliver::Charts => Self::Charts,
             Deliver::Reports => Self::Reports,
             Deliver::Summary => Self::Summary,
+            Deliver::Workbook => Self::Workbook,
+            Deliver::Parquet => Self::Parquet,
         }
     }
 }

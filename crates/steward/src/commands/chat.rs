@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Certainty, ConversationId};
 use steward_language::answer::plain;
-use steward_runtime::converse::{Asked, Heard, Limits, Outcome, Reply, Shown, Talker, Turn};
+use steward_runtime::converse::{Asked, Heard, Limits, OptionChoice, Outcome, Reply, Shown, Talker, Turn};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -43,6 +43,7 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
         conversation,
         caller: crate::toolbox::caller(context),
         data: command.data.clone(),
+        choice: None,
     };
     let ended = match command.message {
         Some(_) => one(&talker, &turn, context.json, command.explain).await,
@@ -91,6 +92,7 @@ async fn say_it(talker: &Talker, turn: &Turn, json: bool) -> Result<Reply, Failu
             return;
         }
         let line = match heard {
+            Heard::Waiting { servers } => format!("· wait for {} to start …", servers.join(", ")),
             Heard::Understood { .. } => return,
             Heard::Began { what, .. } => format!("· {what} …"),
             Heard::Ended { well, took, .. } => {
@@ -104,6 +106,7 @@ async fn say_it(talker: &Talker, turn: &Turn, json: bool) -> Result<Reply, Failu
 }
 
 fn show(reply: &Reply, explain: bool) {
+    reply.decisions.iter().for_each(|told| say(paint(Tone::Strong, told)));
     if let Some(question) = &reply.question {
         let before =
             reply.response.answer.strip_suffix(question.text.as_str()).unwrap_or(&reply.response.answer);
@@ -120,6 +123,9 @@ fn show(reply: &Reply, explain: bool) {
     }
     if let Some(question) = &reply.question {
         asked(question);
+    }
+    for task in &reply.waiting {
+        say(paint(Tone::Quiet, &format!("decide with: steward approvals approve {task}")));
     }
     if explain {
         say("");
@@ -261,7 +267,8 @@ async fn prompt(talker: &Talker, mut turn: Turn, history: PathBuf, explain: bool
             "/tools" => tools(talker, &turn).await?,
             command if command.starts_with('/') => say(format!("There is no {command}.\n{HELP}")),
             _ => {
-                turn.said = chosen(&line, last.as_ref()).unwrap_or(line);
+                turn.choice = chosen(&line, last.as_ref());
+                turn.said = line;
                 match say_it(talker, &turn, false).await {
                     Ok(reply) => {
                         turn.conversation = Some(reply.conversation_id);
@@ -278,9 +285,11 @@ async fn prompt(talker: &Talker, mut turn: Turn, history: PathBuf, explain: bool
 }
 
 /// A bare number chooses from what was offered.
-fn chosen(line: &str, last: Option<&Reply>) -> Option<String> {
-    let place = line.parse::<usize>().ok()?.checked_sub(1)?;
-    Some(last?.question.as_ref()?.options.get(place)?.say.clone())
+fn chosen(line: &str, last: Option<&Reply>) -> Option<OptionChoice> {
+    let option = line.parse::<usize>().ok()?.checked_sub(1)?;
+    let reply = last?;
+    reply.question.as_ref()?.options.get(option)?;
+    Some(OptionChoice { question: Some(reply.task_id), option })
 }
 
 async fn shown_before(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
@@ -316,5 +325,6 @@ pub(super) async fn has_domains(talker: &Talker, context: &Context) -> Result<bo
 
 /// A turn of one question.
 pub(super) fn turn(context: &Context, said: &str, conversation: Option<ConversationId>) -> Turn {
-    Turn { said: said.to_owned(), conversation, caller: crate::toolbox::caller(context), data: Vec::new() }
+    let caller = crate::toolbox::caller(context);
+    Turn { said: said.to_owned(), conversation, caller, data: Vec::new(), choice: None }
 }

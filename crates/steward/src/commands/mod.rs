@@ -200,7 +200,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
     let context = Context { home, settings, json: cli.global.json, scope, metrics };
     match cli.command {
         Command::Ask(ask) => ask::run(&context, ask).await,
-        Command::Chat(chat) => chat::run(&context, chat).await,
+        Command::Chat(chat) => Box::pin(chat::run(&context, chat)).await,
         Command::Profile(profile) => profile::run(&context, &profile).await,
         Command::Init => init::run(&context).await,
         Command::Audit(audit) => audit::run(&context, audit).await,
@@ -215,9 +215,9 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         Command::Skill(skill) => skill::run(&context, skill).await,
         Command::Skills(skills) => skills::run(&context, &skills),
         Command::Serve(serve) => serve::run(&context, serve).await,
-        Command::Users(users) => access::users(&context, users),
-        Command::Keys(keys) => access::keys(&context, keys),
-        Command::Grants(grants) => access::grants(&context, grants),
+        Command::Users(users) => access::users(&context, users).await,
+        Command::Keys(keys) => access::keys(&context, keys).await,
+        Command::Grants(grants) => access::grants(&context, grants).await,
         Command::Mcp(mcp) => mcp::run(&context, mcp).await,
         Command::Backup(backup) => backup::backup(&context, backup).await,
         Command::Retention(retention) => retention::run(&context, &retention).await,

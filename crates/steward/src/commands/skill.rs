@@ -120,6 +120,7 @@ fn read(row: &str, at: u64) -> Result<Recent, Failure> {
             mentions: 1,
             last: 1,
             place: usize::try_from(at).ok(),
+            domain: None,
         }),
         _ => Err(Failure::user(
             "CLI004",

@@ -68,3 +68,21 @@ fn every_tampering_has_its_code() {
     bench.fails("audit verify bad.jsonl", 2, "JRN011");
     assert!(bench.ok("audit verify bad.jsonl --no-head").contains("would not be seen"));
 }
+
+/// Users, roles and keys do not change without an entry of the house's own chain.
+#[test]
+fn changes_of_access_are_in_the_journal() {
+    let bench = Bench::new();
+    bench.ok("init");
+    bench.ok("grants add clerk --tool todo.*");
+    bench.ok("users add ada --role clerk");
+    let key = bench.json("keys add ada --name laptop");
+    bench.ok(&format!("keys revoke {}", key["id"].as_str().unwrap()));
+    bench.ok("users remove ada");
+    let text = bench.ok("--all-users audit export system");
+    for change in ["role_set", "user_set", "key_added", "key_revoked", "user_removed"] {
+        assert!(text.contains(&format!("\"change\": \"{change}\"")), "{change}: {text}");
+    }
+    assert!(!text.contains(key["key"].as_str().unwrap()), "no key is written");
+    assert!(bench.ok("audit verify").contains("valid"));
+}

@@ -35,7 +35,9 @@ fn a_workflow_is_checked_drawn_run_paused_and_approved() {
     assert_eq!(ran["status"], "paused");
     let id = ran["task"].as_str().unwrap();
     assert!(bench.run("approvals list").out.contains("Is"));
-    let done = bench.run(&format!("approvals approve {id}"));
+    let waits = json_of(&bench.run("--json approvals list").out);
+    let digest = waits["approvals"][0]["digest"].as_str().unwrap();
+    let done = bench.run(&format!("approvals approve {id} --digest {digest}"));
     assert!(done.out.contains("completed"), "{} {}", done.out, done.err);
     assert!(bench.run(&format!("task show {id}")).out.contains("completed"));
     let fork = bench.run(&format!("task fork {id} --steps 2"));

@@ -47,7 +47,10 @@ fn a_server_is_added_tested_called_and_removed() {
     let added = bench.run_with(&["mcp-servers", "add", "shop", "--", "python3", &shop(), folder]);
     assert_eq!(added.code, 0, "{}", added.err);
     let tested = json_of(&bench.run("--json mcp-servers test shop").out);
-    assert_eq!(tested["tools"], json!(["find", "delete", "query_space_sales", "poll_response_sales"]));
+    assert_eq!(
+        tested["tools"],
+        json!(["find", "add", "delete", "write_query", "query_space_sales", "poll_response_sales"])
+    );
     assert_eq!(tested["protocol"], "2025-06-18");
     // What was seen is remembered: listing starts nothing.
     assert!(bench.run("tools list --server shop").out.contains("shop.find"));
@@ -70,9 +73,14 @@ fn a_call_that_needs_a_person_waits_and_is_made_after_approval() {
     let waiting = json_of(&bench.run("--json approvals list").out);
     let id = waiting["approvals"][0]["task"].as_str().unwrap().to_owned();
     assert_eq!(waiting["approvals"][0]["arguments"], json!({ "expression": "2*21" }));
-    let approved = bench.run(&format!("approvals approve {id}"));
+    let digest = waiting["approvals"][0]["digest"].as_str().unwrap();
+    // What was not shown is not approved: neither unseen, nor by a digest of something else.
+    assert!(bench.run(&format!("approvals approve {id}")).err.contains("CLI004"));
+    let other = bench.run(&format!("approvals approve {id} --digest {}", "0".repeat(64)));
+    assert!(other.err.contains("RUN017"), "{}", other.err);
+    let approved = bench.run(&format!("approvals approve {id} --digest {digest}"));
     assert!(approved.out.contains("42"), "{} {}", approved.out, approved.err);
-    let again = bench.run(&format!("approvals approve {id}"));
+    let again = bench.run(&format!("approvals approve {id} --digest {digest}"));
     assert!(again.err.contains("RUN004"), "{}", again.err);
     assert!(bench.run(&format!("task show {id}")).out.contains("completed"));
 }

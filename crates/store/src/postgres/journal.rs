@@ -102,9 +102,9 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
         |of: fn(&Sealed) -> Hash| entries.iter().map(|entry| of(entry).0.to_vec()).collect::<Vec<_>>();
     sqlx::query(
         "INSERT INTO journal_entry (request_id, sequence_number, entry_id, user_id, timestamp, event_type, event_data, actor,
-             parent_hash, hash, parent_digest, digest)
-         SELECT r, s, e, $12, t, y, d, a, ph, h, pd, dg FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[],
-             $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[]) AS x (r, s, e, t, y, d, a, ph, h, pd, dg)",
+             parent_hash, hash, parent_digest, digest, on_behalf)
+         SELECT r, s, e, $12, t, y, d, a, ph, h, pd, dg, ob FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[],
+             $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $13::text[]) AS x (r, s, e, t, y, d, a, ph, h, pd, dg, ob)",
     )
     .bind(entries.iter().map(|entry| entry.chain.0).collect::<Vec<Uuid>>())
     .bind(entries.iter().map(|entry| int(entry.sequence)).collect::<Vec<i64>>())
@@ -118,6 +118,7 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
     .bind(column(|entry| entry.parent_digest))
     .bind(column(|entry| entry.digest))
     .bind(owner.as_str())
+    .bind(entries.iter().map(|entry| entry.on_behalf.as_deref()).collect::<Vec<Option<&str>>>())
     .execute(&mut **tx)
     .await?;
     Ok(())
@@ -236,18 +237,24 @@ fn row_entry(row: &PgRow) -> Result<LogEntry> {
             .ok_or_else(|| Error::BadRow(format!("event type {event_type:?}")))?,
         event_data: row.try_get(6)?,
         actor: row.try_get(7)?,
+        on_behalf: row.try_get(12)?,
         parent_hash: hash(row.try_get(8)?)?,
         hash: hash(row.try_get(9)?)?,
         parent_digest: hash(row.try_get(10)?)?,
         digest: hash(row.try_get(11)?)?,
     };
-    Ok(LogEntry { index: row.try_get::<Option<i64>, _>(0)?.map(uint).transpose()?, entry })
+    Ok(LogEntry {
+        index: row.try_get::<Option<i64>, _>(0)?.map(uint).transpose()?,
+        owner: row.try_get(13)?,
+        entry,
+    })
 }
 
 pub(super) async fn entries(tx: &mut Tx, chain: ChainId, after: u64, limit: u32) -> Result<Vec<LogEntry>> {
     sqlx::query(
         "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash,
-             parent_digest, digest
+             parent_digest, digest, on_behalf,
+             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = journal_entry.request_id), user_id))
          FROM journal_entry WHERE request_id = $1 AND sequence_number > $2 ORDER BY sequence_number LIMIT $3",
     )
     .bind(chain.0)
@@ -263,7 +270,8 @@ pub(super) async fn entries(tx: &mut Tx, chain: ChainId, after: u64, limit: u32)
 pub(super) async fn log(tx: &mut Tx, from: u64, limit: u32) -> Result<Vec<LogEntry>> {
     sqlx::query(
         "SELECT log_index, request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, hash,
-             parent_digest, digest
+             parent_digest, digest, on_behalf,
+             concat_ws('/', user_id, nullif((SELECT c.user_id FROM chain c WHERE c.request_id = journal_entry.request_id), user_id))
          FROM journal_entry WHERE log_index >= $1 ORDER BY log_index LIMIT $2",
     )
     .bind(int(from))

@@ -1,6 +1,7 @@
 //! PostgreSQL: for more than one process or machine. Same behaviour as SQLite, kept by the same conformance suite.
 
 mod analytics;
+mod approvals;
 mod changes;
 mod connection;
 mod conversations;

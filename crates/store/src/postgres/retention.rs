@@ -71,6 +71,7 @@ async fn tasks(
             "DELETE FROM checkpoint WHERE task_id = $1",
             "DELETE FROM sub_agent_session WHERE task_id = $1",
             "DELETE FROM artifact WHERE task_id = $1",
+            "DELETE FROM approval_decision WHERE task_id = $1",
             "DELETE FROM analysis_request WHERE id = $1",
             "DELETE FROM task WHERE id = $1",
         ] {

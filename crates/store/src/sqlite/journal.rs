@@ -180,7 +180,7 @@ fn insert_entry(
 ) -> Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO journal_entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             int(index),
@@ -196,6 +196,7 @@ fn insert_entry(
             entry.hash.0,
             entry.parent_digest.0,
             entry.digest.0,
+            entry.on_behalf,
         ])?;
     Ok(())
 }
@@ -274,7 +275,7 @@ pub(super) fn chains(
 }
 
 const ENTRY: &str = "log_index, c.request_id, sequence_number, entry_id, timestamp, event_type, event_data, actor, parent_hash, e.hash,
-    parent_digest, e.digest FROM journal_entry e JOIN chain c ON c.id = e.chain_id";
+    parent_digest, e.digest, e.on_behalf, c.user_id FROM journal_entry e JOIN chain c ON c.id = e.chain_id";
 
 fn row_entry(row: &Row<'_>) -> Result<LogEntry> {
     let event_type: String = row.get(5)?;
@@ -287,12 +288,13 @@ fn row_entry(row: &Row<'_>) -> Result<LogEntry> {
             .ok_or_else(|| Error::BadRow(format!("event type {event_type:?}")))?,
         event_data: row.get(6)?,
         actor: row.get(7)?,
+        on_behalf: row.get(12)?,
         parent_hash: Hash(row.get(8)?),
         hash: Hash(row.get(9)?),
         parent_digest: Hash(row.get(10)?),
         digest: Hash(row.get(11)?),
     };
-    Ok(LogEntry { index: Some(uint(row.get(0)?)?), entry })
+    Ok(LogEntry { index: Some(uint(row.get(0)?)?), owner: row.get(13)?, entry })
 }
 
 pub(super) fn entries(

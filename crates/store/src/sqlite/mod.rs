@@ -1,6 +1,7 @@
 //! SQLite: one writer with group commit, many readers, everything in one file.
 
 mod analytics;
+mod approvals;
 mod changes;
 mod connection;
 mod conversations;

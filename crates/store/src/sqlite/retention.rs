@@ -60,7 +60,7 @@ fn tasks(
             )?;
             continue;
         }
-        for table in ["plan", "checkpoint", "sub_agent_session", "artifact"] {
+        for table in ["plan", "checkpoint", "sub_agent_session", "artifact", "approval_decision"] {
             db.prepare_cached(&format!("DELETE FROM {table} WHERE task_id = ?1"))?.execute([task.id.0])?;
         }
         for table in ["analysis_request", "task"] {

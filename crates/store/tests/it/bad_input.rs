@@ -143,6 +143,19 @@ async fn changes_by_hand_are_found() {
         ("an actor", "UPDATE journal_entry SET actor = 'nobody' WHERE log_index = 3"),
         ("a time", "UPDATE journal_entry SET timestamp = timestamp + 1 WHERE log_index = 3"),
         ("a chain's name", "UPDATE chain SET request_id = x'00000000000000000000000000000001'"),
+        ("whose a chain is", "UPDATE chain SET user_id = 'mallory'"),
+        (
+            "for whom an entry was written",
+            "UPDATE journal_entry SET on_behalf = '{\"user\": \"mallory\"}' WHERE log_index = 3",
+        ),
+        (
+            "that an entry was written for anybody",
+            "UPDATE journal_entry SET on_behalf = NULL WHERE log_index = 3",
+        ),
+        (
+            "both",
+            "UPDATE chain SET user_id = 'mallory'; UPDATE journal_entry SET on_behalf = '{\"user\": \"mallory\"}'",
+        ),
         ("the last entry", "DELETE FROM journal_entry WHERE log_index = 9"),
         ("all entries", "DELETE FROM journal_entry"),
         ("entries and chains", "PRAGMA foreign_keys = OFF; DELETE FROM chain; DELETE FROM journal_entry"),

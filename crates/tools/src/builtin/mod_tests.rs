@@ -11,6 +11,8 @@ use uuid::Uuid;
 /// A call that policy let through.
 pub(crate) fn admitted(name: &str, user: &str, call: u128, arguments: Json) -> AdmittedCall {
     let proposal = Proposal {
+        accepted: "a".repeat(64).parse().unwrap(),
+        effect: steward_policy::Effect::Change,
         call: CallId(Uuid::from_u128(call)),
         tool: name.parse().unwrap(),
         version: VERSION.parse().unwrap(),

@@ -7,9 +7,10 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    CallId, ChainId, Idempotency, InvocationId, JsonObject, Outcome, Sha256Hex, Timestamp, ToolDefinition,
-    UserId, Valid,
+    CallId, ChainId, Idempotency, InvocationId, JsonObject, OnBehalf, Outcome, Sha256Hex, Timestamp,
+    ToolDefinition, UserId, Valid,
 };
+use steward_policy::Approval;
 
 /// A call that is about to be made.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct Intent {
     pub chain: ChainId,
     /// For whom.
     pub user: UserId,
+    /// The same for the journal, with the key and the version of their grants.
+    pub on_behalf: OnBehalf,
     /// Which tool.
     pub definition: Arc<Valid<ToolDefinition>>,
     /// With what.
@@ -30,6 +33,10 @@ pub struct Intent {
     pub provenance: JsonObject,
     /// What an approval would be bound to.
     pub digest: Sha256Hex,
+    /// The person's agreement to exactly this call, which its intent uses up.
+    pub approval: Option<Approval>,
+    /// The same for every attempt at this call.
+    pub key: CallId,
     /// Which attempt, from 1.
     pub attempt: u32,
     /// When.
@@ -39,11 +46,11 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Whether the call changes nothing. Its answer is handed over only after its receipt is on disk, and that takes the
+    /// Whether the call changes nothing and uses up no approval. Its answer is handed over only after its receipt is on disk, and that takes the
     /// intent along, so the intent need not wait for the disk by itself.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        self.definition.idempotency == Idempotency::ReadOnly
+        self.definition.idempotency == Idempotency::ReadOnly && self.approval.is_none()
     }
 }
 
@@ -84,7 +91,7 @@ pub struct Refused {
 pub trait Ledger: Send + Sync {
     /// Before the call is made, or beside it when [it is a read](Intent::is_read) that is not quick. When it cannot be written,
     /// the call is not made, or its answer not handed over. It returns when the intent is on disk; for a read, when it is
-    /// written.
+    /// written. An [approval](Intent::approval) with a gate is used up in the same write, or the call is not made.
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()>;
     /// After it came back. It returns when the receipt is on disk, and with it the intent, which is written here if it was not
     /// yet.

@@ -20,7 +20,7 @@ mod traced;
 
 pub use ledger::{Ending, Intent, Keeper, Ledger, Refused};
 
-use crate::error::{Error, Result};
+use crate::error::{ApprovalRequest, Error, Result};
 use crate::registry::{Registry, Resolved};
 use crate::tool::{Context, Output, Registered};
 use serde_json::Value as Json;
@@ -143,13 +143,18 @@ impl Desk {
 
     /// Calls a tool, and what may stand in for it when it fails.
     pub async fn call(&self, request: &Request) -> Result<Receipt> {
+        self.call_with(request, &*self.ledger).await
+    }
+
+    /// Calls a tool and writes it down in another ledger, for a caller that has more to write in the same transaction.
+    pub async fn call_with(&self, request: &Request, ledger: &dyn Ledger) -> Result<Receipt> {
         let span = traced::span(request);
-        let result = self.through(request, &span).instrument(span.clone()).await;
+        let result = self.through(request, ledger, &span).instrument(span.clone()).await;
         traced::end(&span, &result);
         result
     }
 
-    async fn through(&self, request: &Request, span: &tracing::Span) -> Result<Receipt> {
+    async fn through(&self, request: &Request, ledger: &dyn Ledger, span: &tracing::Span) -> Result<Receipt> {
         let began = self.clock.monotonic();
         let Resolved { registered, corrected } = self.resolve(request)?;
         let chain = match request.chain {
@@ -157,7 +162,7 @@ impl Desk {
             None => ChainId::from(steward_domain::TaskId(self.id()?)),
         };
         let mut notes: Vec<String> = corrected.into_iter().collect();
-        let mut job = Job { desk: self, request, chain, began, attempts: 0, key: request.key, span };
+        let mut job = Job { desk: self, request, ledger, chain, began, attempts: 0, key: request.key, span };
         let mut failed = match job.run(&registered).await {
             Ok(done) => return Ok(job.receipt(&registered, done, notes)),
             Err(error) => error,
@@ -212,6 +217,7 @@ fn stands_aside(error: &Error) -> bool {
 struct Job<'a> {
     desk: &'a Desk,
     request: &'a Request,
+    ledger: &'a dyn Ledger,
     chain: ChainId,
     began: Duration,
     attempts: u32,
@@ -280,18 +286,15 @@ impl Job<'_> {
         traced::tool(self.span, definition);
         desk.schemas.arguments(definition, &request.arguments)?;
         self.attempts += 1;
+        let call = match request.key {
+            Some(key) => key,
+            None => CallId(desk.id()?),
+        };
         let proposal = Proposal {
-            call: match request.key {
-                Some(key) => key,
-                None => CallId(desk.id()?),
-            },
-            tool: definition.tool_name.clone(),
-            version: definition.tool_version.clone(),
-            server: definition.server.clone(),
-            arguments: request.arguments.clone(),
             provenance: request.provenance.clone(),
             default_provenance: request.default_provenance,
             approval: request.approval.clone(),
+            ..Proposal::new(call, definition, request.arguments.clone())
         };
         self.key.get_or_insert(proposal.call);
         traced::call(self.span, proposal.call, self.chain, self.attempts);
@@ -309,7 +312,7 @@ impl Job<'_> {
         let (result, intended) = if intent.is_read() {
             self.read(registered, &admitted, &intent).await?
         } else {
-            desk.ledger.intend(&intent).await?;
+            self.ledger.intend(&intent).await?;
             (self.carry_out(registered, &admitted, &intent).await, true)
         };
         let took = desk.clock.monotonic().saturating_sub(began);
@@ -317,7 +320,7 @@ impl Job<'_> {
         if let Some(digest) = &ending.result {
             desk.repeats.note(self.chain, admitted.digest(), fingerprint(digest));
         }
-        desk.ledger.end(ending).await.map_err(|error| unwritten(&intent, error))?;
+        self.ledger.end(ending).await.map_err(|error| unwritten(&intent, error))?;
         Ok(Done { call: intent.call, output: result? })
     }
 
@@ -334,7 +337,7 @@ impl Job<'_> {
             return Ok((result, false));
         }
         let work = async { Ok(work.await) };
-        let ((), result) = tokio::try_join!(self.desk.ledger.intend(intent), work)?;
+        let ((), result) = tokio::try_join!(self.ledger.intend(intent), work)?;
         Ok((result, true))
     }
 
@@ -344,15 +347,21 @@ impl Job<'_> {
             .keys()
             .map(|name| (name.clone(), Json::from(proposal.origin_of(name).name())))
             .collect();
+        let digest = proposal.digest();
+        // A fallback is another call: what was agreed to is not its approval.
+        let approval = proposal.approval.clone().filter(|approval| approval.digest == digest);
         Intent {
             call: proposal.call,
             record,
             chain: self.chain,
             user: self.request.caller.user.clone(),
+            on_behalf: self.request.caller.on_behalf(),
             definition: Arc::clone(&registered.definition),
             arguments: proposal.arguments.clone(),
             provenance: labels,
-            digest: proposal.digest(),
+            digest,
+            approval,
+            key: self.key.unwrap_or(proposal.call),
             attempt: self.attempts,
             at: self.desk.clock.now(),
             leaves_process: attempt::leaves_process(registered),
@@ -375,11 +384,12 @@ impl Job<'_> {
         match proposal.decide(&self.request.caller, &rules(registered)) {
             Decision::Allow(admitted) => Ok(admitted),
             Decision::Ask { digest, reason } => {
-                self.desk.ledger.refuse(refused("ask", "approval", &reason)).await?;
-                Err(Error::ApprovalNeeded { tool, digest: digest.to_string(), reason })
+                self.ledger.refuse(refused("ask", "approval", &reason)).await?;
+                let tool = registered.definition.tool_name.clone();
+                Err(Error::ApprovalNeeded(Box::new(ApprovalRequest { tool, digest, reason })))
             }
             Decision::Deny(refusal) => {
-                self.desk.ledger.refuse(refused("deny", refusal.rule, &refusal.detail)).await?;
+                self.ledger.refuse(refused("deny", refusal.rule, &refusal.detail)).await?;
                 // "You may not" and "there is none" read the same to whoever may not know the difference.
                 if !self.request.caller.administrator && refusal.rule != "approval" {
                     return Err(Error::UnknownTool { name: self.request.tool.clone(), near: Vec::new() });

@@ -41,15 +41,9 @@ pub(super) async fn to_the_end(
         let definition = &registered.definition;
         job.desk.schemas.arguments(definition, &carried)?;
         let proposal = Proposal {
-            call: first.call(),
-            tool: definition.tool_name.clone(),
-            version: definition.tool_version.clone(),
-            server: definition.server.clone(),
-            arguments: carried.clone(),
             // What is handed back to the server came from the server: it says which answer, nothing else.
-            provenance: std::collections::BTreeMap::new(),
             default_provenance: steward_policy::Provenance::Operator,
-            approval: None,
+            ..Proposal::new(first.call(), definition, carried.clone())
         };
         let admitted = match proposal.decide(first.caller(), &rules(&registered)) {
             Decision::Allow(admitted) => admitted,

@@ -55,7 +55,7 @@ pub(super) fn end(span: &Span, result: &Result<Receipt>) {
     }
     let outcome = match result {
         Ok(_) => "success",
-        Err(Error::ApprovalNeeded { .. }) => "approval_needed",
+        Err(Error::ApprovalNeeded(_)) => "approval_needed",
         Err(error) if error.class() == ErrorClass::Denied => "denied",
         // A call that may have had an effect has an error of its own by now.
         Err(error) => super::attempt::outcome(error, Idempotency::ReadOnly).name(),

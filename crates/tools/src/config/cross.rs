@@ -89,11 +89,17 @@ fn tools(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, u64, 
 }
 
 /// Why nothing can have this name, if so: it is not built in, and no server of this configuration can offer it.
-fn unknown(files: &Files, known: Option<&Known>, tool: &ToolName) -> Option<String> {
+fn unknown(files: &Files, known: Option<&Known>, tool: &str) -> Option<String> {
     let known = known?;
     let of_server =
         |server: &String| tool.strip_prefix(server.as_str()).is_some_and(|rest| rest.starts_with('.'));
-    if known.tools.contains(tool) || !files.servers.readable || files.servers.names.iter().any(of_server) {
+    let built_in = |name: &ToolName| {
+        tool.strip_suffix('*').map_or(name.as_str() == tool, |prefix| name.starts_with(prefix))
+    };
+    if known.tools.iter().any(built_in)
+        || !files.servers.readable
+        || files.servers.names.iter().any(of_server)
+    {
         return None;
     }
     let servers = files.servers.names.iter().map(String::as_str);

@@ -332,10 +332,10 @@ fn definition(
         (_, Some(true)) => Idempotency::Keyed,
         _ => Idempotency::None,
     };
-    // A server's word is enough to ask a person once more, and never enough to ask them less.
+    // What it says of its effect is kept as it says it; policy derives the effect (`steward_policy::effect_of`).
     let mut metadata = JsonObject::new();
-    if hints.destructive_hint == Some(true) && idempotency != Idempotency::ReadOnly {
-        metadata.insert("destructive".into(), true.into());
+    if let (Some(destructive), false) = (hints.destructive_hint, idempotency == Idempotency::ReadOnly) {
+        metadata.insert("destructive".into(), destructive.into());
     }
     let definition = ToolDefinition {
         id: id(&tool_name, version),

@@ -71,6 +71,15 @@ impl State {
         for (name, domain) in &self.rules.configuration.domains {
             let mut there = BTreeSet::new();
             for tool in &domain.mcp_tools {
+                if let Some(prefix) = tool.prefix() {
+                    let before = there.len();
+                    there.extend(tools.keys().filter(|name| tool.matches(name)).cloned());
+                    if there.len() == before && !self.awaited(prefix) {
+                        problems.push(format!("domain {name}: nothing offers {tool}"));
+                    }
+                    continue;
+                }
+                let Ok(tool) = &ToolName::new(tool.as_str()) else { continue };
                 let named = bare.get(tool.as_str()).map(Vec::as_slice);
                 match (tools.contains_key(tool), named) {
                     (true, _) => drop(there.insert(tool.clone())),
@@ -109,7 +118,7 @@ impl State {
     }
 
     /// Whether a server that has not been heard of yet may still offer this.
-    fn awaited(&self, tool: &ToolName) -> bool {
+    fn awaited(&self, tool: &str) -> bool {
         let servers = self.rules.configuration.servers.iter();
         let mut silent = servers.filter(|(name, server)| server.enabled && !self.servers.contains_key(*name));
         silent.any(|(name, _)| {

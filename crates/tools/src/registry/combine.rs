@@ -12,6 +12,7 @@ use steward_domain::{
     ApprovalMode, CategoryName, Invalid, JsonObject, Label, McpServer, ServerName, ToolCategory,
     ToolDefinition, ToolName, Valid,
 };
+use steward_policy::{Effect, worst_effect_of};
 
 /// What the configuration says, ready to be looked up.
 #[derive(Default)]
@@ -125,7 +126,12 @@ impl Rules {
         let now = &given.definition;
         let tool = laid.map(|laid| &laid.settings);
         let stricter = server.map_or(now.approval, |server| strictest(now.approval, server.approval));
-        let approval = tool.and_then(|tool| tool.approval).unwrap_or(stricter);
+        // Only for the tool itself, not for a whole server, may the operator say that it destroys unasked.
+        let usual = match stricter {
+            ApprovalMode::Never if worst_effect_of(now) == Effect::Destroy => ApprovalMode::WhenUntrusted,
+            other => other,
+        };
+        let approval = tool.and_then(|tool| tool.approval).unwrap_or(usual);
         let limit = server.map(|server| server.timeout_seconds).filter(|limit| *limit < now.timeout_seconds);
         let shorter = limit.unwrap_or(now.timeout_seconds);
         let timeout = tool.and_then(|tool| tool.timeout_seconds).unwrap_or(shorter);

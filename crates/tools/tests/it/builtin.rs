@@ -32,6 +32,8 @@ const TOKEN: &str = "xoxb-very-secret-token";
 fn admitted(name: &str, arguments: Json) -> AdmittedCall {
     let Json::Object(arguments) = arguments else { panic!("not an object") };
     let proposal = Proposal {
+        accepted: "a".repeat(64).parse().unwrap(),
+        effect: steward_policy::Effect::Change,
         call: CallId(Uuid::from_u128(7)),
         tool: name.parse().unwrap(),
         version: VERSION.parse().unwrap(),

@@ -355,8 +355,8 @@ async fn approval_is_bound_to_what_was_shown() {
     let always = definition("t.one", |definition| definition.approval = ApprovalMode::Always);
     let house = house(vec![registered(always, Settings::default(), says("done"))]);
     let mut request = request("t.one", json!({ "n": 1 }));
-    let Err(Error::ApprovalNeeded { digest, .. }) = house.desk.call(&request).await else { panic!("asks") };
-    request.approval = Some(Approval { digest: digest.parse().unwrap(), by: "bob".parse().unwrap() });
+    let Err(Error::ApprovalNeeded(needed)) = house.desk.call(&request).await else { panic!("asks") };
+    request.approval = Some(Approval { digest: needed.digest, by: "bob".parse().unwrap(), gate: None });
     house.desk.call(&request).await.unwrap();
     request.arguments = map(json!({ "n": 2 }));
     assert!(matches!(house.desk.call(&request).await, Err(Error::Denied { rule: "approval", .. })));
@@ -365,12 +365,20 @@ async fn approval_is_bound_to_what_was_shown() {
 
 #[tokio::test]
 async fn untrusted_arguments_are_asked_about() {
-    let careful = definition("t.one", |definition| definition.approval = ApprovalMode::WhenUntrusted);
-    let house = house(vec![registered(careful, Settings::default(), says("done"))]);
-    let mut request = request("t.one", json!({ "n": 1 }));
-    house.desk.call(&request).await.unwrap();
-    request.provenance.insert("n".into(), Provenance::Untrusted);
-    assert!(matches!(house.desk.call(&request).await, Err(Error::ApprovalNeeded { .. })));
+    let careful = |name: &str, idempotency: Idempotency| {
+        let made = definition(name, |definition| {
+            (definition.approval, definition.idempotency) = (ApprovalMode::WhenUntrusted, idempotency);
+        });
+        registered(made, Settings::default(), says("done"))
+    };
+    let house = house(vec![careful("t.set", Idempotency::Keyed), careful("t.get", Idempotency::ReadOnly)]);
+    let mut change = request("t.set", json!({ "n": 1 }));
+    house.desk.call(&change).await.unwrap();
+    change.provenance.insert("n".into(), Provenance::Untrusted);
+    assert!(matches!(house.desk.call(&change).await, Err(Error::ApprovalNeeded(_))));
+    let mut read = request("t.get", json!({ "n": 1 }));
+    read.provenance.insert("n".into(), Provenance::Untrusted);
+    house.desk.call(&read).await.unwrap();
 }
 
 #[tokio::test]

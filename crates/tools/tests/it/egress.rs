@@ -365,6 +365,8 @@ async fn a_private_host_takes_two_words_of_the_operator() {
 fn admitted(arguments: Json) -> AdmittedCall {
     let Json::Object(arguments) = arguments else { panic!("an object") };
     let proposal = Proposal {
+        accepted: "a".repeat(64).parse().unwrap(),
+        effect: steward_policy::Effect::Change,
         call: serde_json::from_value(json!("018f0000-0000-7000-8000-000000000001")).unwrap(),
         tool: HttpFetch::NAME.parse().unwrap(),
         version: "1.0.0".parse().unwrap(),

@@ -106,7 +106,8 @@ impl Filler<'_> {
     fn thing(&self, at: usize) -> Option<Thing> {
         let seen = self.ground.world.get(at)?;
         let (entity_type, name) = (seen.thing.entity_type.clone(), seen.thing.name.clone());
-        Some(Thing { entity_type, id: seen.thing.id_text(), name, by: Some(seen.by.clone()) })
+        let (domain, by) = (seen.domain.clone(), Some(seen.by.clone()));
+        Some(Thing { entity_type, id: seen.thing.id_text(), name, domain, by, removed: false })
     }
 
     /// "Bella's": what follows is hers.

@@ -14,7 +14,8 @@ use steward_language::Encoder;
 use steward_language::route::Topic;
 use steward_language::skill::Recent;
 use steward_language::understand::{
-    Given, Kind, Noticed, Pick, Question, Reader, Seen, Settled, Step, Target, Tool, Understood, Why,
+    Given, Kind, Noticed, Pick, Question, Reader, Seen, Settled, ShownList, Step, Target, Thing, Tool,
+    Understood, Why,
 };
 
 pub type Failure = Box<dyn std::error::Error>;
@@ -214,7 +215,8 @@ impl Bench {
         let recent = row["given"].as_str().and_then(|name| self.contexts.get(name)).unwrap_or(&none);
         let today = self.file["today"].as_str().and_then(|day| day.parse().ok()).unwrap_or_default();
         let said = row["say"].as_str().unwrap_or_default();
-        how(said, &Given { today, recent, pending: None, before: &[], world: &self.world })
+        let shown = shown_lists(recent);
+        how(said, &Given { recent, world: &self.world, shown: &shown, ..Given::on(today) })
     }
 }
 
@@ -245,12 +247,31 @@ fn recents(things: &Value) -> Vec<Recent> {
                 mentions: u32::try_from(number(thing, "mentions")).unwrap_or(1),
                 last: 1_000 - number(thing, "ago"),
                 place: usize::try_from(number(thing, "place")).ok().filter(|place| *place > 0),
+                domain: None,
             };
             (number(thing, "place"), recent)
         })
         .collect();
     all.sort_by_key(|(place, _)| *place);
     all.into_iter().map(|(_, recent)| recent).collect()
+}
+
+/// The lists that a context was shown in: what has a place, or was spoken of together.
+fn shown_lists(recent: &[Recent]) -> Vec<ShownList> {
+    let mut lists: BTreeMap<(u64, &str), Vec<&Recent>> = BTreeMap::new();
+    for one in recent {
+        lists.entry((one.last, one.entity_type.as_str())).or_default().push(one);
+    }
+    let row = |one: &&Recent| {
+        let (entity_type, id, name) = (one.entity_type.clone(), one.id.clone(), one.name.clone());
+        Some(Thing { entity_type, id, name, ..Thing::default() })
+    };
+    lists.retain(|_, rows| rows.len() > 1 || rows.iter().any(|one| one.place.is_some()));
+    let list = |((turn, _), rows): ((u64, &str), Vec<&Recent>)| ShownList {
+        turn,
+        rows: rows.iter().map(row).collect(),
+    };
+    lists.into_iter().rev().map(list).collect()
 }
 
 /// A call that would be made.

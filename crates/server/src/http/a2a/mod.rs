@@ -380,7 +380,7 @@ async fn begin(
         let found = site.store().conversation(&super::scope(identity), id).await.map_err(Problem::from)?;
         conversation_id = found.map(|_| id);
     }
-    let say = Say { message: said.text.clone(), conversation_id, data: Vec::new() };
+    let say = Say { message: said.text.clone(), conversation_id, data: Vec::new(), choice: None };
     let live = site.begin(identity, site.turn(identity, &say)?)?;
     let task = match before {
         Some(task) => {

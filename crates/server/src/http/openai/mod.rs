@@ -261,9 +261,10 @@ impl Site {
             message: said.clone(),
             conversation_id: conversation.or(known.flatten()),
             data: Vec::new(),
+            choice: None,
         };
         let reply = self.answered(identity, &say).await?;
-        let text = told(&reply);
+        let text = words(&reply);
         let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
         let key = history(identity, so_far);
         let came = Came::Words { text, reply };
@@ -291,19 +292,6 @@ impl Site {
         };
         Ok(Came::Words { text, reply: json!({ "task_id": ran.task }) })
     }
-}
-
-/// The words of a reply, with what can be chosen and the first table, for clients that show text only.
-fn told(reply: &Value) -> String {
-    let mut text = words(reply);
-    let options = reply.pointer("/question/options").and_then(Value::as_array);
-    for (place, option) in options.into_iter().flatten().enumerate() {
-        let label = option.get("label").and_then(Value::as_str).unwrap_or_default();
-        if !text.contains(label) {
-            text.push_str(&format!("\n{}. {label}", place + 1));
-        }
-    }
-    text
 }
 
 /// A rough count: four letters are a token.

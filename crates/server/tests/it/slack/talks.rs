@@ -35,7 +35,7 @@ async fn a_thread_is_one_conversation_also_after_a_restart() {
     office.slack.idle().await;
     let asked = office.fake.last();
     assert!(asked.text.contains("Buy milk"), "it is still the one of before: {}", asked.text);
-    office.press("UANA", &asked, "Yes").await;
+    office.press("UANA", &asked, "Delete task 1 “Buy milk”").await;
     assert!(office.task(1).await.is_none() && office.task(2).await.is_some());
     let scope = Scope::User(UserId::new("ana").unwrap());
     let store = &office.talker.toolbox().house().store;
@@ -107,14 +107,14 @@ async fn an_old_yes_does_not_agree_to_a_new_question() {
     assert!(first.all().contains("Shall I"), "{}", first.all());
     let thread = Some(first.thread.clone());
     let second = office.mention("UANA", thread.as_deref(), "delete task 3").await;
-    office.press("UANA", &first, "Yes").await;
+    office.press("UANA", &first, "Delete task 2 “Call the dentist”").await;
     assert!(office.task(2).await.is_some() && office.task(3).await.is_some());
     assert!(office.whispers().pop().unwrap().get("text").contains("no longer open"));
-    office.press("UANA", &second, "Yes").await;
+    office.press("UANA", &second, "Delete task 3 “Write the quarterly report”").await;
     assert!(office.task(2).await.is_some() && office.task(3).await.is_none());
     // Pressed again it does nothing more.
     let posts = office.fake.posts().len();
-    office.press("UANA", &second, "Yes").await;
+    office.press("UANA", &second, "Delete task 3 “Write the quarterly report”").await;
     assert_eq!(office.fake.posts().len(), posts);
 }
 

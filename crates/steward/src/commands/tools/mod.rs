@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
-use steward_domain::{JsonObject, Label, Sha256Hex, ToolOrigin};
+use steward_domain::{JsonObject, Label, ToolOrigin};
 use steward_policy::Approval;
 use steward_runtime::toolbox::Toolbox;
-use steward_tools::Registered;
 use steward_tools::call::{Receipt, Request};
 use steward_tools::registry::Filter;
+use steward_tools::{ApprovalRequest, Registered};
 
 use person::Terminal;
 use result::{print, printable};
@@ -341,8 +341,11 @@ async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), F
     request.context.timeout = Duration::from_secs(call.timeout.clamp(1, 3600));
     request.context.human = std::sync::Arc::new(Terminal);
     if let Some(digest) = &call.approve {
-        request.approval =
-            Some(Approval { digest: digest.parse()?, by: Label::new(context.settings.user.as_str())? });
+        request.approval = Some(Approval {
+            digest: digest.parse()?,
+            by: Label::new(context.settings.user.as_str())?,
+            gate: None,
+        });
     }
     let terminal = std::io::stderr().is_terminal() && !context.json;
     if terminal {
@@ -368,9 +371,9 @@ async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), F
         eprint!("\r\u{1b}[2K");
     }
     let receipt = match result {
-        Err(steward_runtime::Error::Tools(steward_tools::Error::ApprovalNeeded {
-            digest, reason, ..
-        })) => approved(context, toolbox, request, &digest, &reason).await?,
+        Err(steward_runtime::Error::Tools(steward_tools::Error::ApprovalNeeded(needed))) => {
+            approved(context, toolbox, request, &needed).await?
+        }
         other => other?,
     };
     shown(context, call, &receipt)
@@ -381,16 +384,16 @@ async fn approved(
     context: &Context,
     toolbox: &Toolbox,
     mut request: Request,
-    digest: &str,
-    reason: &str,
+    needed: &ApprovalRequest,
 ) -> Result<Receipt, Failure> {
+    let ApprovalRequest { tool, digest, reason } = needed;
     if !std::io::stdin().is_terminal() || context.json {
-        let waiting = toolbox.approvals().wait(&request, digest, reason).await?;
+        let waiting = toolbox.approvals().wait(&request, needed).await?;
         let message = format!("{reason}. It waits: `steward approvals approve {}`", waiting.task);
         return Err(Failure::of("TOL006", steward_domain::ErrorClass::Denied, message));
     }
     eprintln!("{reason}.");
-    eprintln!("{} {}", paint(Tone::Strong, &request.tool), Json::Object(request.arguments.clone()));
+    eprintln!("{} {}", paint(Tone::Strong, tool.as_str()), Json::Object(request.arguments.clone()));
     eprint!("Call it? [y/N] ");
     let _shown = std::io::stderr().flush();
     let mut line = String::new();
@@ -398,8 +401,8 @@ async fn approved(
     if !line.trim().eq_ignore_ascii_case("y") {
         return Err(Failure::of("TOL006", steward_domain::ErrorClass::Denied, "not approved".to_owned()));
     }
-    let digest: Sha256Hex = digest.parse()?;
-    request.approval = Some(Approval { digest, by: Label::new(context.settings.user.as_str())? });
+    let by = Label::new(context.settings.user.as_str())?;
+    request.approval = Some(Approval { digest: digest.clone(), by, gate: None });
     Ok(toolbox.call(&request).await?)
 }
 

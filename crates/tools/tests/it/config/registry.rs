@@ -258,6 +258,22 @@ fn lists_follow_their_filter() {
     assert_eq!(names(&Filter { caller: Some(&caller), ..all }), ["crm.find", "http.fetch", "time.now"]);
 }
 
+#[test]
+fn a_domain_names_all_tools_of_a_server_by_a_star() {
+    let registry = registry();
+    let domains = "domains:\n  sales:\n    display_name: S\n    description: S\n    mcp_tools: [\"crm.*\"]\n  \
+        lost:\n    display_name: L\n    description: L\n    mcp_tools: [\"crm.x*\"]\n";
+    registry.apply(load(&[("tools.yaml", TOOLS), ("mcp_servers.yaml", SERVERS), ("domains.yaml", domains)]));
+    let sales = "sales".parse().unwrap();
+    let filter = Filter { domain: Some(&sales), ..Filter::default() };
+    let names: Vec<String> =
+        registry.list(&filter).iter().map(|tool| tool.definition.tool_name.to_string()).collect();
+    assert_eq!(names, ["crm.create", "crm.find"]);
+    let problems = registry.snapshot().problems.join("\n");
+    assert!(problems.contains("domain lost: nothing offers crm.x*"), "{problems}");
+    assert!(!problems.contains("sales"), "{problems}");
+}
+
 /// S0's query and poll are one tool to whoever calls, unless the operator says otherwise.
 #[test]
 fn polling_pairs_are_found_by_name() {

@@ -1,0 +1,337 @@
+//! Opening a session: sources are found, looked over side by side, and put together to one catalogue.
+
+use super::{Options, Room, Session};
+use crate::catalogue::{Catalogue, Join, Table};
+use crate::database::{self, Database};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::frame::Kind;
+use crate::profile;
+use crate::reader::wide;
+use crate::source::files::{self, Loaded, Rows};
+use crate::source::sqlite::SqliteSource;
+use crate::source::unpack::Scratch;
+use crate::source::{Format, Place, partitions};
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// A source that was looked over.
+enum Opened {
+    Files(Vec<Loaded>),
+    /// Tables with where the rows of each are.
+    Database {
+        tables: Vec<(Table, Room)>,
+        joins: Vec<Join>,
+        warnings: Vec<String>,
+    },
+}
+
+/// A table of a file on its way into the catalogue.
+struct Arrival {
+    source: usize,
+    /// The name it was given, or that of its file.
+    wanted: String,
+    loaded: Loaded,
+    /// Rows of further files were added.
+    grown: bool,
+}
+
+impl Session {
+    /// Opens and looks over everything that was named.
+    pub async fn open(named: &[String], options: Options) -> Result<Self> {
+        let (mut places, mut warnings): (Vec<(Place, bool)>, Vec<String>) = Default::default();
+        for name in named {
+            let found = crate::source::find(name)?;
+            warnings.extend(files::said_left_out(Path::new(name.trim()), &found.left_out));
+            for place in found.places {
+                if !places.iter().any(|(known, _)| *known == place) {
+                    places.push((place, found.by_folder));
+                }
+            }
+        }
+        let mut session = Self {
+            places: Vec::new(),
+            catalogue: Catalogue::default(),
+            shown: Catalogue::default(),
+            withheld: BTreeSet::new(),
+            rooms: Vec::new(),
+            engine: Engine::new(options.memory)?,
+            options,
+            scans: Mutex::default(),
+            spelled: BTreeMap::new(),
+            warnings,
+            assumptions: Vec::new(),
+            scratch: Arc::new(Scratch::new(options.unpacked)),
+        };
+        let opened = session.look_over(&places).await;
+        session.add_all(places, opened).await?;
+        profile::find_joins(&mut session.catalogue);
+        session.shown = session.catalogue.clone();
+        Ok(session)
+    }
+
+    /// Looks at all sources, as many at once as there are processors.
+    async fn look_over(&self, places: &[(Place, bool)]) -> Vec<Result<Opened>> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let options = share_budget(places, self.options);
+        let mut looking: Vec<BoxFuture<'_, Result<Opened>>> = Vec::new();
+        for (place, _) in places {
+            looking.push(Box::pin(self.look(place, options)));
+        }
+        futures_util::stream::iter(looking).buffered(cores).collect().await
+    }
+
+    async fn look(&self, place: &Place, options: Options) -> Result<Opened> {
+        match place {
+            Place::Sqlite(path) => {
+                let opened = path.clone();
+                let looked = tokio::task::spawn_blocking(move || {
+                    let database = SqliteSource::open(&opened)?;
+                    let (tables, joins) = database.discover()?;
+                    Ok((database, tables, joins))
+                });
+                let (database, tables, joins) = looked.await.unwrap_or_else(|error| {
+                    Err(Error::Source { what: place.label(), detail: error.to_string() })
+                })?;
+                has_tables(place, &tables, "the database has no tables")?;
+                let room = Room::Sqlite(Arc::new(database));
+                let tables = tables.into_iter().map(|table| (table, room.clone())).collect();
+                Ok(Opened::Database { tables, joins, warnings: Vec::new() })
+            }
+            Place::Server(address) => {
+                let database: Arc<dyn Database> = database::connect(address).await?.into();
+                let found = database.discover().await?;
+                has_tables(place, &found.tables, "there is no table in it that you may read")?;
+                let room = |table: &Table| {
+                    let path =
+                        found.paths.get(&table.name).cloned().unwrap_or_else(|| vec![table.name.clone()]);
+                    Room::Server(database.clone(), path)
+                };
+                let tables = (found.tables.into_iter()).map(|table| (table.clone(), room(&table))).collect();
+                Ok(Opened::Database { tables, joins: found.joins, warnings: found.warnings })
+            }
+            Place::File { path, format, .. } => {
+                files::load(path, *format, &self.engine, &options, &self.scratch).await.map(Opened::Files)
+            }
+            Place::Partitions { path, files, format, keys } => {
+                let partitions = partitions::Partitions { path, files, format: *format, keys };
+                let loaded = partitions.load(&self.engine, &options, &self.scratch).await?;
+                Ok(Opened::Files(vec![loaded]))
+            }
+        }
+    }
+
+    /// Puts together what was opened. What is broken in a folder is left out, unless nothing else is there.
+    async fn add_all(&mut self, places: Vec<(Place, bool)>, opened: Vec<Result<Opened>>) -> Result<()> {
+        let (mut arrivals, mut first_error): (Vec<Arrival>, _) = (Vec::new(), None);
+        for ((place, by_folder), opened) in places.into_iter().zip(opened) {
+            let source = self.places.len();
+            match opened {
+                Err(error) if by_folder => {
+                    self.warnings.push(format!("{}: left out, because {error}", place.label()));
+                    first_error.get_or_insert(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+                Ok(Opened::Database { tables, joins, warnings }) => {
+                    // Tables of files that were named before keep their names.
+                    self.settle(std::mem::take(&mut arrivals)).await?;
+                    self.warnings.extend(warnings);
+                    self.add_database(source, &place.label(), tables, joins);
+                }
+                Ok(Opened::Files(tables)) => {
+                    let several = tables.len() > 1;
+                    for mut loaded in tables {
+                        self.warnings.append(&mut loaded.warnings);
+                        self.assumptions.append(&mut loaded.assumptions);
+                        let plain = files::table_name(&loaded.stem);
+                        let wanted = match &place {
+                            Place::File { name: Some(name), .. } if several => format!("{name}_{plain}"),
+                            Place::File { name: Some(name), .. } => name.clone(),
+                            _ => plain,
+                        };
+                        arrive(&mut arrivals, Arrival { source, wanted, loaded, grown: false });
+                    }
+                }
+            }
+            self.places.push(place);
+        }
+        self.settle(arrivals).await?;
+        match first_error {
+            Some(error) if self.catalogue.tables.is_empty() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives every table its name and makes it one of the engine's.
+    async fn settle(&mut self, arrivals: Vec<Arrival>) -> Result<()> {
+        let mut longs = Vec::new();
+        for Arrival { source, wanted, loaded, grown } in arrivals {
+            let Loaded { stem, mut table, rows, spelled, .. } = loaded;
+            let unique = self.unique(&wanted);
+            self.spelled.extend(spelled.into_iter().map(|(column, words)| ((unique.clone(), column), words)));
+            match rows {
+                Rows::Frame(frame) => {
+                    if grown {
+                        let labels: Vec<String> =
+                            table.columns.iter().map(|column| column.label.clone()).collect();
+                        table.columns = profile::columns(&frame, &labels, true);
+                        table.primary_key = profile::key(&table.columns);
+                    }
+                    self.engine.add_frame(&unique, &frame)?;
+                    let labels: Vec<String> =
+                        table.columns.iter().map(|column| column.label.clone()).collect();
+                    if let Some(long) = wide::long_form(&frame, &labels) {
+                        longs.push((source, unique.clone(), stem.clone(), long));
+                    }
+                }
+                Rows::Scan(scan) => {
+                    scan.register(&self.engine, &unique).await?;
+                    self.scans().insert(unique.clone(), scan);
+                }
+                Rows::Registered(provider) => self.engine.register(&unique, provider)?,
+            }
+            self.catalogue.tables.push(Table { name: unique, label: stem, source, ..table });
+            self.rooms.push(Room::Engine);
+        }
+        for (source, name, stem, long) in longs {
+            self.add_long(source, &name, &stem, &long)?;
+        }
+        Ok(())
+    }
+
+    /// Offers the long form of a wide table beside it.
+    fn add_long(&mut self, source: usize, wide: &str, stem: &str, long: &wide::Long) -> Result<()> {
+        let name = self.unique(&profile::long_name(wide));
+        self.engine.add_frame(&name, &long.frame)?;
+        let columns = profile::columns(&long.frame, &long.labels, true);
+        let period = long
+            .frame
+            .fields
+            .iter()
+            .rev()
+            .find(|field| matches!(field.name.as_str(), "year" | "quarter" | "month"));
+        let period = period.map_or("period", |field| field.name.as_str());
+        self.assumptions.push(format!(
+            "{stem}: its {} columns named by a {period} are also rows of the table {name}",
+            long.periods
+        ));
+        self.catalogue.tables.push(Table {
+            name,
+            label: format!("{stem} by {period}"),
+            source,
+            rows: Some(long.frame.rows.len() as u64),
+            primary_key: Vec::new(),
+            columns,
+        });
+        self.rooms.push(Room::Engine);
+        Ok(())
+    }
+
+    fn add_database(&mut self, source: usize, label: &str, tables: Vec<(Table, Room)>, joins: Vec<Join>) {
+        // Two databases may both have `orders`. The first keeps the name; joins of the second cannot then be told apart.
+        for (table, room) in tables {
+            if self.catalogue.table(&table.name).is_some() {
+                self.warnings
+                    .push(format!("{label} has a second table named {}, which was left out", table.name));
+                continue;
+            }
+            self.catalogue.tables.push(Table { source, ..table });
+            self.rooms.push(room);
+        }
+        self.catalogue.joins.extend(joins);
+    }
+
+    fn unique(&self, wanted: &str) -> String {
+        let taken = |name: &str| self.catalogue.table(name).is_some();
+        let mut name = wanted.to_owned();
+        let mut count = 2;
+        while taken(&name) {
+            name = format!("{wanted}_{count}");
+            count += 1;
+        }
+        name
+    }
+}
+
+/// So many files are each read whole as if they were alone.
+const FEW_FILES: usize = 4;
+/// Bytes of more files than that which are read whole, and which are read as samples of the others.
+const WHOLE_BYTES: u64 = 8 << 20;
+const SAMPLED_BYTES: u64 = 4 << 20;
+
+/// Many files share what a few would get: the smallest are read whole, the others from samples, so that the first answer
+/// over a folder comes in seconds.
+fn share_budget(places: &[(Place, bool)], options: Options) -> Options {
+    let mut sizes: Vec<u64> = (places.iter())
+        .filter_map(|(place, _)| match place {
+            Place::File { path, format: Format::Csv, .. } => Some(std::fs::metadata(path).ok()?.len()),
+            _ => None,
+        })
+        .collect();
+    if sizes.len() <= FEW_FILES {
+        return options;
+    }
+    sizes.sort_unstable();
+    let (mut left, mut small_file, mut whole) = (WHOLE_BYTES.min(options.small_file * 2), 0, 0);
+    for size in sizes.iter().filter(|size| **size <= options.small_file) {
+        let Some(rest) = left.checked_sub(*size) else { break };
+        (left, small_file, whole) = (rest, *size, whole + 1);
+    }
+    let others = (sizes.len() - whole) as u64;
+    if others == 0 {
+        return options;
+    }
+    // Of files of the same size some would fit; none of them is read whole then.
+    if sizes.get(whole) == Some(&small_file) {
+        small_file -= 1;
+    }
+    let sample = (SAMPLED_BYTES / others).max(files::SMALLEST_SAMPLE).min(options.sample);
+    Options { small_file, sample, ..options }
+}
+
+fn has_tables(place: &Place, tables: &[Table], detail: &str) -> Result<()> {
+    if tables.is_empty() {
+        return Err(Error::Source { what: place.label(), detail: detail.to_owned() });
+    }
+    Ok(())
+}
+
+/// Adds a table, or its rows to an earlier one: files with the same columns and names that differ in digits only are one
+/// table, such as `sales_2020.csv` and `sales_2021.csv`.
+fn arrive(arrivals: &mut Vec<Arrival>, mut arrival: Arrival) {
+    let base = files::series_name(&arrival.wanted);
+    let columns = |table: &Table| -> Vec<(String, Kind)> {
+        table.columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
+    };
+    let known = arrivals.iter_mut().find(|known| {
+        known.loaded.series
+            && arrival.loaded.series
+            && base != arrival.wanted
+            && files::series_name(&known.wanted) == base
+            && columns(&known.loaded.table) == columns(&arrival.loaded.table)
+    });
+    let Some(known) = known else { return arrivals.push(arrival) };
+    let joined = match (&mut known.loaded.rows, &mut arrival.loaded.rows) {
+        (Rows::Frame(first), Rows::Frame(more)) => {
+            Arc::make_mut(first).rows.append(&mut Arc::make_mut(more).rows);
+            true
+        }
+        (Rows::Scan(first), Rows::Scan(more))
+            if first.delimiter == more.delimiter && first.has_header == more.has_header =>
+        {
+            first.paths.append(&mut more.paths);
+            true
+        }
+        _ => false,
+    };
+    if !joined {
+        return arrivals.push(arrival);
+    }
+    known.grown = true;
+    let rows = |table: &Table| table.rows;
+    known.loaded.table.rows = rows(&known.loaded.table).zip(rows(&arrival.loaded.table)).map(|(a, b)| a + b);
+}

@@ -1,0 +1,151 @@
+//! Statements from a grammar of tricks, run against real engines whose blocked columns hold canaries: none may leave, in a
+//! row or in an error, and nothing may be written. `cargo xtask attack sql` runs many more of them.
+
+mod grammar;
+
+use crate::write;
+use grammar::Grammar;
+use steward_analysis::query::Dialect;
+use steward_analysis::session::{Options, Session};
+use steward_analysis::tools::Workbench;
+use steward_domain::{AnalysisTimeout, RowLimit};
+use steward_policy::{Access, Limits};
+
+/// In every value that may not leave.
+const CANARY: &str = "CANARY";
+/// The number that may not.
+const NUMBER: &str = "918273645";
+
+/// Statements for each engine, unless STEWARD_ATTACK_STATEMENTS says otherwise.
+const STATEMENTS: usize = 1_500;
+
+const TABLES: &str = "CREATE TABLE customers (id INT, name VARCHAR(40), segment VARCHAR(40), email VARCHAR(80), ssn VARCHAR(80),
+        state VARCHAR(40), secret_score INT);
+    INSERT INTO customers VALUES (1, 'Ada', 'new', 'CANARY1@example.com', 'CANARY-1', 'Arizona', 918273645);
+    INSERT INTO customers VALUES (2, 'Bob', 'old', 'CANARY2@example.com', 'CANARY-2', 'Texas', 918273645);
+    CREATE TABLE orders (id INT, customer_id INT, amount INT, state VARCHAR(40), customer_email VARCHAR(80));
+    INSERT INTO orders VALUES (10, 1, 5, 'Arizona', 'CANARY1@example.com');
+    INSERT INTO orders VALUES (11, 2, 7, 'Texas', 'CANARY2@example.com');
+    CREATE TABLE payroll (id INT, name VARCHAR(40), salary INT);
+    INSERT INTO payroll VALUES (1, 'CANARY', 918273645);";
+
+fn access() -> Access {
+    let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Access {
+        tables: [
+            ("customers".to_owned(), columns(&["id", "name", "segment", "email", "ssn", "state"])),
+            ("orders".to_owned(), columns(&[])),
+        ]
+        .into(),
+        allowed_columns: columns(&[]),
+        blocked_patterns: vec!["email".to_owned(), "ssn".to_owned()],
+    }
+}
+
+async fn open(sources: &[String]) -> Workbench {
+    let limits = Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::default() };
+    Workbench::new(Session::open(sources, Options::default()).await.unwrap(), access(), limits)
+}
+
+fn count() -> usize {
+    std::env::var("STEWARD_ATTACK_STATEMENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(STATEMENTS)
+}
+
+fn seed() -> u64 {
+    std::env::var("STEWARD_ATTACK_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// Whether a text gives a canary away, written as it is, in other letters or backwards.
+fn leaks(text: &str) -> bool {
+    let upper = text.to_uppercase();
+    let reversed: String = CANARY.chars().rev().collect();
+    upper.contains(CANARY) || upper.contains(&reversed) || upper.contains(NUMBER)
+}
+
+/// Runs generated statements; what is admitted must run without giving a canary away.
+async fn attack(bench: &Workbench, dialect: Dialect) {
+    let mut grammar = Grammar::new(seed(), dialect);
+    let (mut admitted, mut ran) = (0, 0);
+    for place in 0..count() {
+        let sql = grammar.statement();
+        let passed = bench.admit(&sql).is_ok();
+        admitted += usize::from(passed);
+        let said = match bench.call("sql.run", &serde_json::json!({ "sql": sql }), "result").await {
+            Ok(output) => {
+                ran += 1;
+                format!("{:?}", output.frame)
+            }
+            // A refusal may repeat a name out of the statement, but never what it found.
+            Err(error) => format!("{error} {error:?}"),
+        };
+        assert!(!leaks(&said), "{dialect:?}, seed {}, statement {place}:\n{sql}\n{said}", seed());
+    }
+    eprintln!("{dialect:?}: {} statements, {admitted} admitted, {ran} ran", count());
+    // Most of the grammar is hostile: about three statements in a hundred pass.
+    assert!(
+        admitted * 100 > count(),
+        "only {admitted} of {} were admitted: the grammar tries nothing",
+        count()
+    );
+    assert!(ran * 2 > admitted, "only {ran} of {admitted} admitted statements ran");
+}
+
+#[tokio::test]
+async fn no_canary_leaves_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.sqlite");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(TABLES).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    attack(&open(&[path.display().to_string()]).await, Dialect::Sqlite).await;
+    assert_eq!(before, std::fs::read(&path).unwrap(), "the database was written to");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a file was made");
+}
+
+#[tokio::test]
+async fn no_canary_leaves_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let customers = "id,name,segment,email,ssn,state,secret_score\n1,Ada,new,CANARY1@example.com,CANARY-1,Arizona,918273645\n\
+        2,Bob,old,CANARY2@example.com,CANARY-2,Texas,918273645\n";
+    let orders = "id,customer_id,amount,state,customer_email\n10,1,5,Arizona,CANARY1@example.com\n\
+        11,2,7,Texas,CANARY2@example.com\n";
+    let sources = [
+        write(folder.path(), "customers.csv", customers),
+        write(folder.path(), "orders.csv", orders),
+        write(folder.path(), "payroll.csv", "id,name,salary\n1,CANARY,918273645\n2,CANARY,918273645\n"),
+    ];
+    attack(&open(&sources).await, Dialect::DataFusion).await;
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "a file was made");
+}
+
+#[tokio::test]
+async fn no_canary_leaves_postgres() {
+    use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
+    let Some(server) = crate::servers::server("STEWARD_TEST_POSTGRES", "postgres") else { return };
+    let mut admin = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+    admin.execute("DROP DATABASE IF EXISTS attack_canaries WITH (FORCE)").await.unwrap();
+    admin.execute("CREATE DATABASE attack_canaries").await.unwrap();
+    let url = format!("{server}/attack_canaries");
+    let mut own = sqlx::PgConnection::connect(&url).await.unwrap();
+    own.execute(sqlx::raw_sql(AssertSqlSafe(TABLES.to_owned()))).await.unwrap();
+    let state = "SELECT (SELECT count(*) FROM pg_class)::text || ' ' || (SELECT md5(string_agg(c::text, '')) FROM customers c)";
+    let before: String = own.fetch_one(state).await.unwrap().get(0);
+    attack(&open(&[url]).await, Dialect::Postgres).await;
+    assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
+}
+
+#[tokio::test]
+async fn no_canary_leaves_mysql() {
+    use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
+    let Some(server) = crate::servers::server("STEWARD_TEST_MYSQL", "mysql") else { return };
+    let mut admin = sqlx::MySqlConnection::connect(&format!("{server}/mysql")).await.unwrap();
+    admin.execute("DROP DATABASE IF EXISTS attack_canaries").await.unwrap();
+    admin.execute("CREATE DATABASE attack_canaries").await.unwrap();
+    let url = format!("{server}/attack_canaries");
+    let mut own = sqlx::MySqlConnection::connect(&url).await.unwrap();
+    own.execute(sqlx::raw_sql(AssertSqlSafe(TABLES.to_owned()))).await.unwrap();
+    let state = "SELECT CONCAT((SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'attack_canaries'), ' ', \
+        (SELECT SUM(id) FROM customers), ' ', (SELECT SUM(amount) FROM orders))";
+    let before: String = own.fetch_one(state).await.unwrap().get(0);
+    attack(&open(&[url]).await, Dialect::MySql).await;
+    assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
+}

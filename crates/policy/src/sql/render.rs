@@ -1,0 +1,211 @@
+//! The new statement while it is written: what it has named and read so far, and how much it may still take.
+
+use super::dialect::{Dialect, plain_name};
+use super::names::{Offered, Relation, identifiers};
+use super::{Literal, Parameters};
+use crate::access::{Access, Schema, Table, Verdict};
+use crate::error::Denied;
+use sqlparser::ast::{Ident, ObjectName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Deeper nesting of queries and expressions is not written by people or planners.
+pub(super) const MAX_DEPTH: usize = 60;
+/// Nor are queries inside queries.
+pub(super) const MAX_QUERIES: usize = 24;
+/// Longer chains such as `a AND b AND c …` are not either.
+pub(super) const MAX_CHAIN: usize = 500;
+/// Nor are statements over more tables and queries than this.
+const MAX_RELATIONS: usize = 300;
+/// How much longer than its source a statement may get by writing columns and aliases out.
+const MAX_GROWTH: usize = 1 << 20;
+
+/// A part of the new statement.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    pub(super) sql: String,
+    /// It stays one operand, whatever stands beside it.
+    pub(super) atomic: bool,
+}
+
+impl Text {
+    pub(super) fn atom(sql: impl Into<String>) -> Self {
+        Self { sql: sql.into(), atomic: true }
+    }
+
+    pub(super) fn open(sql: impl Into<String>) -> Self {
+        Self { sql: sql.into(), atomic: false }
+    }
+
+    /// As an operand.
+    pub(super) fn operand(self) -> String {
+        if self.atomic { self.sql } else { format!("({})", self.sql) }
+    }
+}
+
+/// A query that WITH named.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) written: String,
+    pub(super) columns: Rc<[Offered]>,
+}
+
+pub(super) struct Renderer<'a> {
+    pub(super) dialect: Dialect,
+    schema: &'a Schema,
+    access: &'a Access,
+    parameters: &'a Parameters,
+    /// The columns that are read, by table.
+    pub(super) reads: BTreeMap<String, BTreeSet<String>>,
+    /// Names of relations that are taken, in lower case.
+    taken: BTreeSet<String>,
+    grown: usize,
+}
+
+impl<'a> Renderer<'a> {
+    pub(super) fn new(
+        dialect: Dialect,
+        schema: &'a Schema,
+        access: &'a Access,
+        parameters: &'a Parameters,
+    ) -> Self {
+        // A relation named like a table is that table; what is named by a query gets a name of its own.
+        Self { dialect, schema, access, parameters, reads: BTreeMap::new(), taken: BTreeSet::new(), grown: 0 }
+    }
+
+    /// Counts what was written beyond the source's own length.
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Denied> {
+        self.grown = self.grown.saturating_add(bytes);
+        if self.grown > MAX_GROWTH {
+            return Err(Denied::TooLong { found: self.grown, limit: MAX_GROWTH });
+        }
+        Ok(())
+    }
+
+    /// A name for a relation that no other relation of this statement has.
+    pub(super) fn relation_name(&mut self, wanted: &str) -> Result<String, Denied> {
+        if self.taken.len() >= MAX_RELATIONS {
+            return Err(Denied::TooDeep { limit: MAX_RELATIONS });
+        }
+        let wanted = plain_name(wanted, "source");
+        let mut name = wanted.clone();
+        let mut count = 2;
+        while !self.taken.insert(name.to_lowercase()) {
+            name = format!("{wanted}_{count}");
+            count += 1;
+        }
+        Ok(name)
+    }
+
+    /// Writes a column down as read, and writes it.
+    pub(super) fn column(&mut self, relation: &Relation, column: &Offered) -> Text {
+        if let Some((table, column)) = &column.origin {
+            self.reads.entry(table.clone()).or_default().insert(column.clone());
+        }
+        let quote = |name: &str| self.dialect.quote(name);
+        Text::atom(format!("{}.{}", quote(&relation.written), quote(&column.written)))
+    }
+
+    /// The table that a name stands for, and how it is written.
+    pub(super) fn table(
+        &mut self,
+        name: &ObjectName,
+        alias: Option<&Ident>,
+    ) -> Result<(Relation, String), Denied> {
+        let parts = identifiers(name)?;
+        let names: Vec<String> = parts.iter().map(|part| self.dialect.fold(part)).collect();
+        let visible = |table: &&Table| self.access.sees_table(table);
+        let matching = |same: fn(Dialect, &str, &str) -> bool| -> Vec<&Table> {
+            let is = |table: &&Table| goes_by(table, &names, |a, b| same(self.dialect, a, b));
+            self.schema.tables.iter().filter(visible).filter(is).collect()
+        };
+        let lenient = |_: Dialect, a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
+        let mut found = matching(Dialect::same);
+        if found.is_empty() {
+            found = matching(lenient);
+        }
+        // A whole name wins over one that only ends the same.
+        if let Some(whole) = found.iter().position(|table| is_whole(table, &names)) {
+            found = vec![found.swap_remove(whole)];
+        }
+        let [table] = found.as_slice() else {
+            let known: Vec<&str> =
+                self.schema.tables.iter().filter(visible).map(|t| t.name.as_str()).take(10).collect();
+            return Err(Denied::Table { table: joined(&parts), known: known.join(", ") });
+        };
+        let table = (*table).clone();
+        self.reads.entry(table.name.clone()).or_default();
+        let offer = |column: &crate::access::Column| Offered {
+            name: column.name.clone(),
+            written: column.name.clone(),
+            verdict: self.access.verdict(&table, column),
+            origin: Some((table.name.clone(), column.name.clone())),
+        };
+        let columns = table.columns.iter().map(offer).collect();
+        let full = table.full_path();
+        let path = match alias {
+            Some(alias) => vec![self.dialect.fold(alias)],
+            None => full.clone(),
+        };
+        let place = match self.dialect {
+            // The engine in this process knows tables by one name.
+            Dialect::DataFusion => self.dialect.quote(&table.name),
+            dialect => full.iter().map(|part| dialect.quote(part)).collect::<Vec<_>>().join("."),
+        };
+        let wanted = path.last().cloned().unwrap_or_default();
+        let written = self.relation_name(&wanted)?;
+        let sql = format!("{place} AS {}", self.dialect.quote(&written));
+        self.grow(sql.len())?;
+        Ok((Relation { path, written, columns, merged: Vec::new() }, sql))
+    }
+
+    /// Whether a table of this name is there, seen or not.
+    pub(super) fn is_table(&self, name: &str) -> bool {
+        let same = |part: &str| part.to_lowercase() == name.to_lowercase();
+        self.schema
+            .tables
+            .iter()
+            .any(|table| same(&table.name) || table.full_path().last().is_some_and(|p| same(p)))
+    }
+
+    /// The value of a parameter, as a literal.
+    pub(super) fn parameter(&self, placeholder: &str) -> Result<Text, Denied> {
+        let name = placeholder.trim_start_matches([':', '$', '@', '?']);
+        let value = self.parameters.get(name).ok_or_else(|| Denied::Syntax {
+            detail: format!("there is no value for the parameter {placeholder}"),
+        })?;
+        Ok(match value {
+            Literal::Null => Text::atom("NULL"),
+            Literal::Bool(truth) => Text::atom(self.dialect.boolean(*truth)),
+            Literal::Int(number) if *number < 0 => Text::open(number.to_string()),
+            Literal::Int(number) => Text::atom(number.to_string()),
+            Literal::Float(number) if number.is_finite() => Text::open(format!("{number:?}")),
+            Literal::Float(_) => Text::atom("NULL"),
+            Literal::Text(text) => Text::atom(self.dialect.text(text)),
+        })
+    }
+}
+
+/// Whether a table goes by this name: all of its path, the end of it, or its one name in the catalogue.
+fn goes_by(table: &Table, names: &[String], same: impl Fn(&str, &str) -> bool) -> bool {
+    let path = table.full_path();
+    let ends =
+        names.len() <= path.len() && names.iter().rev().zip(path.iter().rev()).all(|(a, b)| same(a, b));
+    ends || matches!(names, [name] if same(name, &table.name))
+}
+
+fn is_whole(table: &Table, names: &[String]) -> bool {
+    let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>();
+    lower(&table.full_path()) == lower(names)
+        || matches!(names, [name] if name.to_lowercase() == table.name.to_lowercase())
+}
+
+fn joined(parts: &[&Ident]) -> String {
+    parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
+}
+
+/// A column that a query computed.
+pub(super) fn computed(name: String, written: String) -> Offered {
+    Offered { name, written, verdict: Verdict::Allowed, origin: None }
+}

@@ -1,0 +1,233 @@
+//! Statements that an engine reads otherwise than they look, each against the engine it was meant for.
+//!
+//! `customers` has `secret_score`, which is not granted, and `contact`, which is blocked; `sales` has `customer_email`.
+
+use crate::ask_in;
+use steward_domain::Coded;
+use steward_policy::Dialect;
+
+/// What must become of a statement.
+enum Outcome {
+    Denied(&'static str),
+    /// Admitted, and what runs is this.
+    Runs(&'static str),
+}
+use Outcome::{Denied, Runs};
+
+fn check(dialects: &[Dialect], sql: &str, outcome: &Outcome) {
+    for dialect in dialects {
+        match (ask_in(sql, *dialect), outcome) {
+            (Err(denied), Denied(code)) => assert_eq!(denied.code(), *code, "{dialect:?} {sql}\n{denied}"),
+            (Ok(admitted), Runs(text)) => assert_eq!(admitted.text(), *text, "{dialect:?} {sql}"),
+            (Ok(admitted), Denied(_)) => panic!("{dialect:?} {sql}\n  was admitted as {}", admitted.text()),
+            (Err(denied), Runs(_)) => panic!("{dialect:?} {sql}\n  was refused: {denied}"),
+        }
+    }
+}
+
+const ALL: &[Dialect] = &Dialect::ALL;
+const QUOTED: &[Dialect] = &[Dialect::DataFusion, Dialect::Sqlite, Dialect::Postgres];
+const POSTGRES: &[Dialect] = &[Dialect::Postgres];
+const MYSQL: &[Dialect] = &[Dialect::MySql];
+const SQLITE: &[Dialect] = &[Dialect::Sqlite];
+
+#[test]
+fn a_query_named_like_a_qualified_table_is_not_that_table() {
+    let shadow = |name: &str, table: &str| {
+        format!(
+            "WITH {name} AS (SELECT 1 AS contact, 2 AS secret_score) \
+             SELECT c.contact FROM {table} c, (SELECT 1 FROM sales LIMIT 1) o"
+        )
+    };
+    // The parts of a name are parts: a dot inside quotes is a letter.
+    check(QUOTED, &shadow("\"main.customers\"", "main.customers"), &Denied("SQL004"));
+    check(POSTGRES, &shadow("\"public.customers\"", "public.customers"), &Denied("SQL004"));
+    check(POSTGRES, &shadow("\"pg_catalog.pg_authid\"", "pg_catalog.pg_authid"), &Denied("SQL004"));
+    check(POSTGRES, &shadow("\"hr.people\"", "hr.people"), &Denied("SQL009"));
+    check(QUOTED, &shadow("\"CUSTOMERS\"", "customers"), &Denied("SQL009"));
+    check(QUOTED, &shadow("customers", "\"Customers\""), &Denied("SQL009"));
+    // A case variant of a query's name is another table to PostgreSQL.
+    check(POSTGRES, "WITH \"PG_AUTHID\" AS (SELECT 1 AS a) SELECT a FROM pg_authid", &Denied("SQL004"));
+    check(POSTGRES, "WITH \"Sales_2020\" AS (SELECT 1 AS a) SELECT a FROM sales_2020", &Denied("SQL004"));
+    check(
+        POSTGRES,
+        "WITH pg_authid AS (SELECT 1 AS a) SELECT a FROM pg_authid",
+        &Runs(
+            r#"WITH "pg_authid" AS (SELECT 1 AS "a") SELECT "pg_authid_2"."a" FROM "pg_authid" AS "pg_authid_2""#,
+        ),
+    );
+}
+
+#[test]
+fn a_name_means_what_the_engine_takes_it_for() {
+    let inner = |column: &str| {
+        format!("SELECT id, (SELECT contact FROM (SELECT 1 AS {column}) x) AS y FROM customers")
+    };
+    // To PostgreSQL and DataFusion `"Contact"` is not `contact`, so the name means the column outside.
+    check(&[Dialect::Postgres, Dialect::DataFusion], &inner("\"Contact\""), &Denied("SQL006"));
+    check(
+        SQLITE,
+        &inner("\"Contact\""),
+        &Runs(
+            r#"SELECT "customers"."id", (SELECT "x"."Contact" AS "Contact" FROM (SELECT 1 AS "Contact") AS "x") AS "y" FROM "customers" AS "customers""#,
+        ),
+    );
+    // PostgreSQL cuts names at 63 bytes: these two are one, and neither is the column.
+    let long = "a".repeat(70);
+    let cut = "a".repeat(63);
+    let sql = format!("SELECT {cut} FROM (SELECT 1 AS {long}) x");
+    assert!(ask_in(&sql, Dialect::Postgres).is_ok());
+    assert!(ask_in(&sql, Dialect::Sqlite).is_err());
+    // A text in double quotes is a name here, never a text that an engine might take it for.
+    check(QUOTED, "SELECT \"nothing\" FROM sales", &Denied("SQL005"));
+    check(SQLITE, "SELECT [contact] FROM customers", &Denied("SQL006"));
+    check(SQLITE, "SELECT `contact` FROM customers", &Denied("SQL006"));
+    check(
+        MYSQL,
+        "SELECT \"contact\" AS x FROM customers",
+        &Runs("SELECT 'contact' AS `x` FROM `customers` AS `customers`"),
+    );
+}
+
+#[test]
+fn a_qualifier_never_falls_outward() {
+    check(
+        ALL,
+        "SELECT id FROM customers c WHERE EXISTS (SELECT c.id FROM (SELECT 1 AS other) c)",
+        &Denied("SQL005"),
+    );
+    check(
+        ALL,
+        "SELECT id FROM customers c WHERE EXISTS (SELECT c.secret_score FROM (SELECT 1 AS other) c)",
+        &Denied("SQL005"),
+    );
+    check(ALL, "SELECT c.contact FROM (SELECT 1 AS contact) x, customers c", &Denied("SQL006"));
+    check(ALL, "SELECT id FROM customers, hr.people", &Denied("SQL012"));
+}
+
+#[test]
+fn a_row_is_no_value() {
+    for sql in [
+        "SELECT c FROM customers c",
+        "SELECT customers FROM customers",
+        "SELECT CAST(c AS CHAR) FROM customers c",
+        "SELECT count(c) FROM customers c",
+        "SELECT id FROM customers c ORDER BY c",
+        "SELECT id FROM customers c WHERE c IS NOT NULL",
+        "SELECT id FROM customers c GROUP BY c.c",
+    ] {
+        check(ALL, sql, &Denied("SQL005"));
+    }
+    check(ALL, "SELECT c.row_to_json FROM customers c", &Denied("SQL005"));
+    check(POSTGRES, "SELECT (c).contact FROM customers c", &Denied("SQL005"));
+    check(POSTGRES, "SELECT (c).row_to_json FROM customers c", &Denied("SQL005"));
+    check(POSTGRES, "SELECT (c.*).contact FROM customers c", &Denied("SQL009"));
+    check(POSTGRES, "SELECT row_to_json(c) FROM customers c", &Denied("SQL008"));
+    check(POSTGRES, "SELECT ROW(c.*) FROM customers c", &Denied("SQL008"));
+    check(POSTGRES, "SELECT c::text FROM customers c", &Denied("SQL005"));
+    check(POSTGRES, "SELECT to_json(c.*) FROM customers c", &Denied("SQL008"));
+    check(POSTGRES, "SELECT count(c.*) FROM customers c", &Denied("SQL009"));
+    // An alias that is also the name of a row means the alias, and what runs says so.
+    check(
+        POSTGRES,
+        "SELECT id AS c FROM customers c ORDER BY CAST(CAST(c AS text) AS int)",
+        &Runs(
+            r#"SELECT "c"."id" AS "c" FROM "customers" AS "c" ORDER BY CAST(CAST("c"."id" AS TEXT) AS INT)"#,
+        ),
+    );
+}
+
+#[test]
+fn functional_notation_calls_nothing() {
+    for sql in [
+        "SELECT ('PG_VERSION'::text).pg_read_file",
+        "SELECT (id).pg_terminate_backend FROM customers",
+        "SELECT (customer_id).pg_sleep FROM sales",
+        "SELECT (state).lower FROM sales",
+    ] {
+        check(POSTGRES, sql, &Denied("SQL009"));
+    }
+    check(POSTGRES, "SELECT id.pg_sleep FROM customers", &Denied("SQL005"));
+    check(POSTGRES, "SELECT customers.id.pg_sleep FROM customers", &Denied("SQL005"));
+    check(POSTGRES, "SELECT 'payroll'::regclass", &Denied("SQL009"));
+    check(POSTGRES, "SELECT state::pg_catalog.regproc FROM sales", &Denied("SQL009"));
+    check(POSTGRES, "SELECT regproc 'pg_sleep'", &Denied("SQL005"));
+    check(POSTGRES, "SELECT state OPERATOR(pg_catalog.||) state FROM sales", &Denied("SQL009"));
+    check(POSTGRES, "SELECT state COLLATE \"evil\" FROM sales", &Denied("SQL009"));
+    check(POSTGRES, "SELECT median(amount) FROM sales", &Denied("SQL008"));
+    check(POSTGRES, "SELECT public.abs(amount) FROM sales", &Denied("SQL008"));
+    check(SQLITE, "SELECT printf('%999999999d', 1)", &Denied("SQL008"));
+    check(SQLITE, "SELECT lpad('x', 1000000000)", &Denied("SQL008"));
+    for dialect in [Dialect::DataFusion, Dialect::Postgres, Dialect::MySql] {
+        check(&[dialect], "SELECT lpad('x', 1000000000, 'y')", &Denied("SQL009"));
+        check(&[dialect], "SELECT rpad(state, amount, 'y') FROM sales", &Denied("SQL009"));
+    }
+}
+
+#[test]
+fn a_backslash_is_what_the_engine_takes_it_for() {
+    let sql = r"SELECT 'a\', ', contact, secret_score FROM customers -- '";
+    // To MySQL the first text goes on after the backslash; to the others it ends there, and two texts are all there is.
+    check(MYSQL, sql, &Denied("SQL006"));
+    for dialect in QUOTED {
+        assert!(ask_in(sql, *dialect).unwrap().reads().is_empty());
+    }
+    check(
+        MYSQL,
+        r"SELECT 'a\', contact FROM customers -- ' AS x FROM customers",
+        &Runs("SELECT 'a'', contact FROM customers -- ' AS `x` FROM `customers` AS `customers`"),
+    );
+    check(
+        MYSQL,
+        r"SELECT 'a\\' AS x FROM customers",
+        &Runs("SELECT _utf8mb4 X'615c' AS `x` FROM `customers` AS `customers`"),
+    );
+    check(MYSQL, "SELECT id /*!50000 , contact */ FROM customers", &Denied("SQL009"));
+    check(MYSQL, "SELECT id /*M! , contact */ FROM customers", &Denied("SQL009"));
+    check(
+        MYSQL,
+        "SELECT id FROM customers WHERE id = 1 # contact\n",
+        &Runs("SELECT `customers`.`id` FROM `customers` AS `customers` WHERE `customers`.`id` = 1"),
+    );
+    check(MYSQL, "SELECT @@version", &Denied("SQL005"));
+    check(MYSQL, "SELECT @x := contact FROM customers", &Denied("SQL009"));
+    check(MYSQL, "SELECT id FROM customers PROCEDURE ANALYSE()", &Denied("SQL001"));
+}
+
+#[test]
+fn what_is_deep_or_long_is_refused_before_it_is_followed() {
+    let sums = "1+".repeat(49_000);
+    let rows = [
+        format!("SELECT {sums}1"),
+        format!("SELECT {}1", "- ".repeat(30_000)),
+        format!("SELECT {}true", "NOT ".repeat(20_000)),
+        format!("SELECT 1{}", " IS NULL".repeat(10_000)),
+        format!("SELECT 1{}", "::int".repeat(15_000)),
+        format!("SELECT 1::int{}", "[]".repeat(30_000)),
+        format!("SELECT CAST(1 AS {}INT)", "ARRAY<".repeat(12_000)),
+        format!("SELECT 1{}", " UNION SELECT 1".repeat(6_000)),
+        format!("SELECT {}1{}", "CASE WHEN ".repeat(5_000), " THEN 1 END".repeat(5_000)),
+        format!("SELECT a{} FROM sales", ".a".repeat(40_000)),
+        format!("SELECT 1 FROM sales{}", " JOIN sales".repeat(8_000)),
+        format!("{}SELECT 1", "EXPLAIN ".repeat(10_000)),
+        format!("SELECT {}1{}", "(".repeat(45_000), ")".repeat(45_000)),
+        format!("SELECT state FROM sales WHERE state = 'a'{}", " OR state = 'a'".repeat(5_000)),
+        format!("SELECT {}", "*,".repeat(40_000) + "*"),
+        format!("SELECT amount AS x FROM sales ORDER BY {}x", "x+".repeat(45_000)),
+    ];
+    for sql in rows {
+        for dialect in Dialect::ALL {
+            // The stack of a worker is no larger than this.
+            let began = std::time::Instant::now();
+            let sql = sql.clone();
+            let small = std::thread::Builder::new().stack_size(1 << 20);
+            let refused =
+                small.spawn(move || ask_in(&sql, dialect).map(|admitted| admitted.text().len())).unwrap();
+            let refused = refused.join().unwrap();
+            assert!(refused.is_err(), "{dialect:?} {refused:?}");
+            assert!(began.elapsed().as_secs() < 10, "{dialect:?} {:?}", began.elapsed());
+        }
+    }
+    let chain = format!("SELECT state FROM sales WHERE state = 'a'{}", " OR state = 'b'".repeat(400));
+    assert!(ask_in(&chain, Dialect::DataFusion).is_ok());
+}

@@ -1,0 +1,268 @@
+//! Asks every built-in proposer for readings of a question and lets the judge choose.
+//!
+//! The outcome is a reading with a calibrated probability, a question back when two readings are equally likely, or a word
+//! about what is missing.
+
+use crate::catalogue::Catalogue;
+use crate::chart::ChartKind;
+use crate::judge::{Judge, Judgement, Proposal, Proposer};
+use crate::planner::particulars::TIME;
+use crate::planner::{self, ChartWish, Choice, Intent, Meaning, Named, Outcome, Parameter, Reading};
+use crate::query::Query;
+use crate::reader::{self, Candidate, Filter, Form, Group};
+use chrono::NaiveDate;
+use steward_text::period::{Period, read_times};
+use steward_text::tokens::tokenize;
+
+/// From here on an answer is called sure.
+pub const SURE: f64 = 0.85;
+/// Below this nothing is answered.
+const HOPELESS: f64 = 0.08;
+/// Candidates of the reader that are judged.
+const JUDGED: usize = 6;
+
+/// Reads a question with all proposers.
+#[must_use]
+pub fn read(
+    question: &str,
+    catalogue: &Catalogue,
+    earlier: Option<&Reading>,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Outcome {
+    let planned = planner::read(question, catalogue, earlier, today, meaning);
+    // An overview is several queries; what it holds is not one candidate among others.
+    if let Outcome::Read(reading) = &planned
+        && matches!(
+            reading.intent,
+            Intent::Overview | Intent::Distribution | Intent::Outliers | Intent::Missing
+        )
+    {
+        return planned;
+    }
+    let anchor = planner::confidence::anchor(catalogue, today);
+    let before = earlier.and_then(|reading| reading.form.as_ref());
+    // Without a form of its own to edit, the reader cannot follow what the planner began.
+    let candidates = if earlier.is_some() && before.is_none() {
+        Vec::new()
+    } else {
+        reader::propose(question, catalogue, before, anchor, meaning)
+    };
+    let planned_query = match &planned {
+        Outcome::Read(reading) => reading.queries.first().map(|named| (&named.query, reading.confidence)),
+        _ => None,
+    };
+    let follows = earlier.is_some();
+    let mut proposals: Vec<Proposal> = Vec::new();
+    if let Some((query, confidence)) = planned_query.filter(|_| before.is_none()) {
+        let proposer = Proposer::Planner((confidence * 1000.0) as u32);
+        proposals.push(Proposal { query, proposer, cost: 0.0, defaults: 0, multiplies: false, follows });
+    }
+    let planners = proposals.len();
+    proposals.extend(candidates.iter().take(JUDGED).map(|candidate| Proposal {
+        query: &candidate.query,
+        proposer: Proposer::Reader,
+        cost: f64::from(candidate.cost),
+        defaults: candidate.defaults,
+        multiplies: candidate.multiplies,
+        follows,
+    }));
+    let judge = Judge::new(question, catalogue, anchor, meaning);
+    let judged = judge.judge(&proposals);
+    let Some((best, judgement)) = choose(&judged, planners) else { return planned };
+    let mut judgement = judgement.clone();
+    if let Some(candidate) = best.checked_sub(planners).and_then(|at| candidates.get(at)) {
+        // The reader may have used a word for something that no single part of the query shows, such as a margin.
+        judgement.unexplained.retain(|word| candidate.unexplained.contains(word));
+    }
+    let judgement = &judgement;
+    if judgement.probability < HOPELESS {
+        return nothing_found(catalogue, judgement);
+    }
+    if best < planners {
+        return match planned {
+            Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement)),
+            other => other,
+        };
+    }
+    let Some(candidate) = candidates.get(best - planners) else { return planned };
+    // The planner found a word that two columns fit equally well.
+    let tied = candidates
+        .iter()
+        .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
+    if matches!(planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
+        return planned;
+    }
+    if let Some(ask) = ask_back(question, candidate, &candidates, judgement) {
+        return ask;
+    }
+    Outcome::Read(with_judgement(
+        reading(question, candidate, catalogue, is_relative(question, anchor, today)),
+        judgement,
+    ))
+}
+
+/// The likeliest proposal. Candidates of the reader come with their own order, which a small difference does not turn.
+fn choose(judged: &[Judgement], planners: usize) -> Option<(usize, &Judgement)> {
+    let lead = |at: usize| if at == planners { 0.08 } else { 0.0 };
+    judged
+        .iter()
+        .enumerate()
+        .max_by(|(a, x), (b, y)| (x.probability + lead(*a)).total_cmp(&(y.probability + lead(*b))))
+}
+
+/// A reading with what the judge says of it.
+fn with_judgement(mut reading: Reading, judgement: &Judgement) -> Reading {
+    reading.confidence = judgement.probability.clamp(0.02, 0.98);
+    if !judgement.unexplained.is_empty() {
+        // A word that carries meaning and was not used keeps an answer from being sure.
+        reading.confidence = reading.confidence.min(SURE - 0.01);
+        let words = judgement.unexplained.join("”, “");
+        reading.assumptions.push(format!("Nothing in the data was found for “{words}”."));
+    }
+    reading
+}
+
+fn nothing_found(catalogue: &Catalogue, judgement: &Judgement) -> Outcome {
+    let can_answer = (catalogue.tables.iter())
+        .map(|table| {
+            let columns: Vec<&str> =
+                table.columns.iter().take(6).map(|column| column.label.as_str()).collect();
+            format!("Questions about {}: {}", table.label, columns.join(", "))
+        })
+        .collect();
+    let words = judgement.unexplained.join("”, “");
+    let why = if words.is_empty() {
+        "No reading of the question fits the data.".to_owned()
+    } else {
+        format!("Nothing in the data was found for “{words}”.")
+    };
+    Outcome::Unanswerable { why, can_answer }
+}
+
+/// Two columns that a word may mean equally well are asked about.
+fn ask_back(question: &str, best: &Candidate, all: &[Candidate], judgement: &Judgement) -> Option<Outcome> {
+    if judgement.probability >= SURE {
+        return None;
+    }
+    let mut options: Vec<Choice> = Vec::new();
+    let mut asked = String::new();
+    for other in all {
+        if other.query == best.query
+            || (other.cost - best.cost).abs() > 0.01
+            || other.columns.len() != best.columns.len()
+        {
+            continue;
+        }
+        let apart: Vec<_> = best.columns.iter().zip(&other.columns).filter(|(a, b)| a != b).collect();
+        let [((at, word, mine), (other_at, _, theirs))] = apart.as_slice() else { continue };
+        if at != other_at || !question.contains(word.as_str()) || mine.eq_ignore_ascii_case(theirs) {
+            continue;
+        }
+        if options.is_empty() {
+            asked.clone_from(word);
+            options.push(Choice {
+                label: best.words.clone(),
+                question: question.replacen(word.as_str(), mine, 1),
+            });
+        }
+        options.push(Choice {
+            label: other.words.clone(),
+            question: question.replacen(word.as_str(), theirs, 1),
+        });
+    }
+    options.truncate(3);
+    (options.len() > 1)
+        .then(|| Outcome::Ask { question: format!("What does “{asked}” mean here?"), options })
+}
+
+/// A candidate of the reader as a reading.
+fn reading(question: &str, candidate: &Candidate, catalogue: &Catalogue, relative: bool) -> Reading {
+    let form = &candidate.form;
+    let query = candidate.query.clone();
+    let timed = form.groups.iter().any(|group| matches!(group, Group::Period(..)));
+    let mut assumptions = candidate.assumptions.clone();
+    if relative && form.has_periods() {
+        assumptions.push("Relative times are counted from the last day of the data.".to_owned());
+    }
+    Reading {
+        intent: if timed { Intent::Trend } else { Intent::Lookup },
+        charts: chart(question, form, &query).into_iter().collect(),
+        parameters: parameters(form, catalogue, relative),
+        queries: vec![Named { name: "answer".to_owned(), title: question.trim().to_owned(), query }],
+        confidence: 0.5,
+        assumptions,
+        reasoning: vec![format!("Read as: {}.", candidate.words)],
+        sketch: planner::Sketch::default(),
+        form: Some(form.clone()),
+    }
+}
+
+/// Whether a question names a time that depends on the day it is counted from.
+fn is_relative(question: &str, anchor: NaiveDate, today: NaiveDate) -> bool {
+    let (tokens, _) = tokenize(question);
+    let spans = |day: NaiveDate| -> Vec<(NaiveDate, NaiveDate)> {
+        read_times(&tokens, day).into_iter().map(|(_, _, period)| (period.from, period.to)).collect()
+    };
+    // A day that is neither shows what moves with it.
+    let other = anchor.checked_sub_days(chrono::Days::new(500)).unwrap_or(anchor);
+    spans(anchor) != spans(other) || spans(anchor) != spans(today)
+}
+
+/// The chart that suits a result: a line over time, bars for categories, one series for each value of a second group.
+fn chart(question: &str, form: &Form, query: &Query) -> Option<ChartWish> {
+    if form.groups.is_empty() || form.measures.is_empty() || form.pivot {
+        return None;
+    }
+    let names: Vec<&str> = query.items.iter().map(|item| item.name.as_str()).collect();
+    let timed = form.groups.iter().position(|group| matches!(group, Group::Period(..)));
+    let x = timed.unwrap_or(if form.within.is_some() && form.groups.len() > 1 { 1 } else { 0 });
+    let series = (0..form.groups.len()).find(|at| *at != x).and_then(|at| names.get(at));
+    let fitting = match (timed, series) {
+        (Some(_), _) => ChartKind::Line,
+        (None, Some(_)) => ChartKind::GroupedBar,
+        (None, None) => ChartKind::Bar,
+    };
+    let measures =
+        names.iter().skip(form.groups.len()).take(if series.is_some() { 1 } else { form.measures.len() });
+    Some(ChartWish {
+        query: 0,
+        kind: form.chart.unwrap_or(fitting),
+        x: (*names.get(x)?).to_owned(),
+        y: measures.map(|name| (*name).to_owned()).collect(),
+        series: series.map(|name| (*name).to_owned()),
+        title: question.trim().to_owned(),
+    })
+}
+
+/// Values in the question that may be exchanged for others.
+fn parameters(form: &Form, catalogue: &Catalogue, relative: bool) -> Vec<Parameter> {
+    let label = |filter: &Filter| {
+        let place = filter.place();
+        let column = catalogue.tables.get(place.table)?.columns.get(place.column)?;
+        Some(if column.label.is_empty() { column.name.clone() } else { column.label.clone() })
+    };
+    // A period is a parameter when it is the only one and names its days itself.
+    let spans = form.filters.iter().filter(|filter| matches!(filter, Filter::Within(..))).count();
+    (form.filters.iter())
+        .filter_map(|filter| match filter {
+            Filter::Values { values, negated: false, .. } => match values.as_slice() {
+                [value] => {
+                    let column = label(filter)?;
+                    Some(Parameter { name: column.clone(), column, value: value.clone() })
+                }
+                _ => None,
+            },
+            Filter::Within(_, from, to) if spans == 1 && !relative => Some(Parameter {
+                name: TIME.to_owned(),
+                column: label(filter)?,
+                value: Period::span(*from, *to).words(),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "propose_tests.rs"]
+mod tests;

@@ -1,0 +1,165 @@
+//! What a question asks, before joins and SQL: measures, groups, conditions, order. A follow-up is an edit of it.
+
+use super::lexicon::DatePart;
+use super::link::Place;
+use crate::chart::ChartKind;
+use crate::query::{Aggregate, Compare, Grain};
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+/// A value of each row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scalar {
+    /// As it stands.
+    Column(Place),
+    /// One column times another: price and quantity.
+    Product(Place, Place),
+    /// One column over another.
+    Quotient(Place, Place),
+    /// One column less another.
+    Difference(Place, Place),
+    /// Time from the first moment to the second, in this unit.
+    Elapsed(Place, Place, TimeUnit),
+    /// The period that a moment falls in.
+    Period(Place, Grain),
+}
+
+/// A unit of elapsed time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum TimeUnit {
+    Minutes,
+    Hours,
+    Days,
+}
+
+/// One number for each group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// How many rows.
+    Rows,
+    /// An aggregate of a value.
+    Of(Aggregate, Scalar),
+    /// One measure over another.
+    Ratio(Box<Measure>, Box<Measure>),
+    /// One measure as a percentage of another.
+    Percent(Box<Measure>, Box<Measure>),
+    /// The percentage of rows that fulfil a condition.
+    ShareWhere(Box<Filter>),
+    /// The number of rows that fulfil a condition.
+    RowsWhere(Box<Filter>),
+    /// How two columns move together.
+    Correlation(Place, Place),
+}
+
+/// What makes a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Equal values.
+    Column(Place),
+    /// The same period.
+    Period(Place, Grain),
+    /// The same part of a moment.
+    Part(Place, DatePart),
+}
+
+/// A condition on rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// One of these values, or none of them.
+    Values {
+        /// The column.
+        place: Place,
+        /// As the data spells them.
+        values: Vec<String>,
+        /// None of them.
+        negated: bool,
+    },
+    /// A number compared.
+    Number(Place, Compare, f64),
+    /// From and to, both included.
+    Between(Place, f64, f64),
+    /// Days from (included) to (excluded).
+    Within(Place, NaiveDate, NaiveDate),
+    /// One of several spans of days.
+    WithinAny(Place, Vec<(NaiveDate, NaiveDate)>),
+    /// A flag that is set or not.
+    Flag(Place, bool),
+    /// Empty cells, or the others.
+    Missing(Place, bool),
+}
+
+impl Filter {
+    /// The column that it is about.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Values { place, .. }
+            | Self::Number(place, ..)
+            | Self::Between(place, ..)
+            | Self::Within(place, ..)
+            | Self::WithinAny(place, _)
+            | Self::Flag(place, _)
+            | Self::Missing(place, _) => *place,
+        }
+    }
+}
+
+/// What rows are ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrderKey {
+    /// A measure, by position.
+    Measure(usize),
+    /// A column of the rows.
+    Column(Place),
+}
+
+/// What a question asks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Form {
+    /// The table whose rows are asked about.
+    pub table: usize,
+    /// Numbers of each group.
+    pub measures: Vec<Measure>,
+    /// What makes a group.
+    pub groups: Vec<Group>,
+    /// Conditions on rows, all of them.
+    pub filters: Vec<Filter>,
+    /// Conditions on groups: position of the measure, comparison, number.
+    pub having: Vec<(usize, Compare, f64)>,
+    /// Columns that are listed when nothing is measured.
+    pub show: Vec<Place>,
+    /// Equal rows once.
+    pub distinct: bool,
+    /// The order, `true` for descending.
+    pub order: Option<(OrderKey, bool)>,
+    /// At most so many rows.
+    pub limit: Option<u64>,
+    /// The limit holds within each value of this group.
+    pub within: Option<usize>,
+    /// The values of the last group make columns.
+    #[serde(default)]
+    pub pivot: bool,
+    /// Measures as a share of their total.
+    pub share: bool,
+    /// Change against the group before.
+    pub change: bool,
+    /// Sums over all groups up to this one.
+    pub running: bool,
+    /// The chart that was asked for.
+    pub chart: Option<ChartKind>,
+}
+
+impl Form {
+    /// Whether it is about particular days: what it says then holds for those only.
+    #[must_use]
+    pub fn has_periods(&self) -> bool {
+        self.filters.iter().any(|filter| matches!(filter, Filter::Within(..) | Filter::WithinAny(..)))
+    }
+}

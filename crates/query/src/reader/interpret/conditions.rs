@@ -1,0 +1,347 @@
+//! Conditions on rows and groups: values, numbers, comparisons, negations.
+
+use super::super::form::{Filter, Group, Measure, Scalar};
+use super::super::lexicon::{Operator, adjective};
+use super::super::link::Place;
+use super::{Interpreter, Superlative};
+use crate::query::{Aggregate, Compare};
+use crate::roles::Role;
+
+impl Interpreter<'_> {
+    pub(super) fn add_filter(&mut self, filter: Filter) {
+        if let Filter::Values { place, values, negated } = &filter
+            && let Some(Filter::Values { values: known, .. }) = self.form.filters.iter_mut().find(|known| matches!(known, Filter::Values { place: at, negated: not, .. } if at == place && not == negated))
+        {
+            for value in values {
+                if !known.contains(value) {
+                    known.push(value.clone());
+                }
+            }
+            return;
+        }
+        self.form.filters.push(filter);
+    }
+
+    pub(super) fn value(&mut self, at: usize) {
+        let Some(mark) = self.mark(at).cloned() else { return };
+        let options: Vec<(usize, f32)> = (mark.values.iter().enumerate())
+            .map(|(option, link)| {
+                let near = if link.place.table == self.form.table { 0.05 } else { 0.0 };
+                let named =
+                    [at.checked_sub(1), at.checked_sub(2), Some(at + 1)].into_iter().flatten().any(|other| {
+                        self.mark(other).is_some_and(|other| {
+                            other
+                                .columns
+                                .iter()
+                                .any(|(place, quality)| *place == link.place && *quality >= 0.5)
+                        })
+                    });
+                let way = at.checked_sub(1).map(|before| self.text(before)).unwrap_or_default();
+                let label = self.label(link.place).to_lowercase();
+                let ends: &[&str] = match way.as_str() {
+                    "from" => &["from", "origin", "pickup", "source", "depart", "start"],
+                    "to" => &["to", "dest", "dropoff", "arriv", "end"],
+                    _ => &[],
+                };
+                let directed = if ends.iter().any(|end| label.contains(end)) { 0.2 } else { 0.0 };
+                let flag = directed + if self.schema.role(link.place) == Role::Flag { -0.3 } else { 0.0 };
+                (option, link.quality + near + flag + if named { 0.3 } else { 0.0 })
+            })
+            .collect();
+        let best = options.iter().map(|(_, score)| *score).fold(0.0, f32::max);
+        let options = options.into_iter().filter(|(_, score)| *score >= best - 0.15).collect();
+        let Some(link) = self.choices.take(options).and_then(|option| mark.values.get(option)) else {
+            return;
+        };
+        self.take(at);
+        for other in [at.checked_sub(1), Some(at + 1)].into_iter().flatten() {
+            let same = self.mark(other).is_some_and(|other| {
+                other.columns.iter().any(|(place, quality)| *place == link.place && *quality >= 0.5)
+            });
+            if same && !self.is_used(other) {
+                self.take(other);
+            }
+            self.subjects.retain(|(subject, place)| !(*subject == other && same && *place == link.place));
+        }
+        let negated = self.negated(at, link.place);
+        self.add_filter(Filter::Values { place: link.place, values: link.values.clone(), negated });
+        let compared = self.mark(at + 1).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
+            || at.checked_sub(1).is_some_and(|before| {
+                self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
+            });
+        let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Or | Operator::And))))
+            && self.form.filters.iter().any(|filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()));
+        if (compared || listed) && !negated {
+            self.add_group(Group::Column(link.place));
+        }
+    }
+
+    /// Whether a negation stands before a value, or before the list it belongs to.
+    pub(super) fn negated(&self, at: usize, place: Place) -> bool {
+        let mut before = at;
+        while let Some(earlier) = before.checked_sub(1) {
+            before = earlier;
+            let Some(mark) = self.mark(before) else { return false };
+            match mark.operator {
+                Some(Operator::Not) => return true,
+                Some(Operator::Filler | Operator::Of | Operator::And | Operator::Or | Operator::Is) => {}
+                _ if mark.values.iter().any(|link| link.place == place) => {}
+                _ if mark.columns.iter().any(|(known, _)| *known == place) => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    pub(super) fn not(&mut self, at: usize) {
+        let Some(next) = self.next(at) else { return };
+        if matches!(self.text(at).as_str(), "without" | "no")
+            && self.is_numeric(next)
+            && let Some(place) = self.column(next, Role::is_number)
+        {
+            self.take(next);
+            self.form.filters.push(Filter::Number(place, Compare::Equal, 0.0));
+            return;
+        }
+        if self.mark(next).is_some_and(|mark| mark.value_quality() >= 0.5) {
+            return;
+        }
+        if self.has_role(next, |role| role == Role::Flag)
+            && let Some(place) = self.column(next, |role| role == Role::Flag)
+        {
+            self.take(next);
+            self.add_flag(place, false);
+        }
+    }
+
+    /// A number next to a comparison, a column or a thing.
+    pub(super) fn number(&mut self, at: usize) {
+        let Some(number) = self.mark(at).and_then(|mark| mark.number) else { return };
+        // "5 poorest countries", "3 largest".
+        let superlative = self.next(at).is_some_and(|next| {
+            matches!(self.operator(next), Some(Operator::Superlative(_) | Operator::Common(_)))
+                || adjective(&self.text(next), true).is_some()
+        });
+        if superlative {
+            return;
+        }
+        // "5 sub-categories with the lowest profit".
+        let things = self.next(at).filter(|next| {
+            self.is_groupable(*next) || self.mark(*next).is_some_and(|mark| mark.table_quality() >= 0.5)
+        });
+        if things.is_some() && (1.0..=1000.0).contains(&number) && number.fract() == 0.0 {
+            self.take(at);
+            self.superlative = Some(Superlative {
+                largest: true,
+                about: Vec::new(),
+                at,
+                limit: Some(number as u64),
+                count: false,
+            });
+        } else if !self.equal_number(at, number) && self.has_value_link(at) {
+            self.value(at);
+        }
+    }
+
+    /// "stage is 22", "a frequency of 94.9", "62 laps".
+    pub(super) fn equal_number(&mut self, at: usize, number: f64) -> bool {
+        let numeric = |reader: &Self, at: usize| {
+            reader.names_column(at)
+                && reader.mark(at).is_some_and(|mark| {
+                    mark.columns.iter().any(|(place, quality)| {
+                        *quality >= 0.5
+                            && reader.schema.column(*place).is_some_and(|column| column.kind.is_number())
+                    })
+                })
+        };
+        let tied = |reader: &Self, from: usize, to: usize| {
+            (from + 1..to).all(|at| {
+                matches!(
+                    reader.mark(at).and_then(|mark| mark.operator),
+                    Some(Operator::Is | Operator::Of | Operator::Filler | Operator::Clause)
+                )
+            })
+        };
+        let before = (0..at)
+            .rev()
+            .take(3)
+            .find(|before| numeric(self, *before))
+            .filter(|before| tied(self, *before, at));
+        let after = Some(at + 1).filter(|after| numeric(self, *after) && self.superlative.is_none());
+        let Some(near) = before.or(after) else { return false };
+        let Some(place) = self.column(near, |_| true) else { return false };
+        self.take(near);
+        self.take(at);
+        self.form
+            .measures
+            .retain(|measure| !matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place));
+        self.subjects.retain(|(_, known)| *known != place);
+        self.form.filters.push(Filter::Number(place, Compare::Equal, number));
+        true
+    }
+    pub(super) fn has_value_link(&self, at: usize) -> bool {
+        self.mark(at).is_some_and(|mark| mark.value_quality() >= 0.5)
+    }
+
+    /// "sales above 2.3 million", "more than 30 mpg", "more than 110 orders".
+    pub(super) fn compare(&mut self, at: usize, compare: Compare) {
+        let Some(value) = (at + 1..self.marks.len())
+            .take(4)
+            .find(|at| self.mark(*at).is_some_and(|mark| mark.number.is_some()))
+        else {
+            return;
+        };
+        if self.mark(value).is_some_and(|mark| mark.period.is_some())
+            && self.previous(at).is_none_or(|before| !self.is_numeric(before))
+        {
+            return;
+        }
+        let Some(number) = self.mark(value).and_then(|mark| mark.number) else { return };
+        let after = self.next(value).filter(|after| *after <= value + 2);
+        // What is compared stands behind the number or before the comparison.
+        let unit = after.filter(|after| {
+            self.is_numeric(*after)
+                || self.has_role(*after, |role| role == Role::Category || role == Role::Year)
+                    && self.mark(*after).is_some_and(|mark| {
+                        mark.columns.iter().any(|(place, _)| {
+                            self.schema.column(*place).is_some_and(|column| column.kind.is_number())
+                        })
+                    })
+        });
+        let before = (0..at)
+            .rev()
+            .find(|before| self.is_numeric(*before) || self.has_role(*before, |role| role == Role::Year));
+        let money = (0..at)
+            .rev()
+            .take(2)
+            .any(|before| self.mark(before).is_some_and(|mark| !mark.products.is_empty()));
+        if let (true, Some(measure)) = (money, self.form.measures.last().cloned()) {
+            self.take(value);
+            self.group_things();
+            self.having(measure, compare, number);
+            return;
+        }
+        self.take(value);
+        if let Some(unit) = unit {
+            self.take(unit);
+            self.compare_column(unit, compare, number);
+            return;
+        }
+        let counted = after.filter(|after| {
+            self.mark(*after).is_some_and(|mark| mark.table_quality() >= 0.5)
+                || self
+                    .has_role(*after, |role| matches!(role, Role::Identifier | Role::Category | Role::Text))
+                    && self.mark(*after).is_none_or(|mark| mark.period.is_none())
+        });
+        if let (Some(counted), true) =
+            (counted, number.fract() == 0.0 && before.is_none_or(|before| at - before > 2))
+        {
+            self.take(counted);
+            let table = self
+                .mark(counted)
+                .and_then(|mark| mark.tables.first().copied())
+                .filter(|(_, quality)| *quality >= 0.5);
+            let measure = match table {
+                Some((table, _)) => {
+                    self.group_things();
+                    self.form.table = table;
+                    Measure::Rows
+                }
+                None => match self.column(counted, |_| true) {
+                    Some(place) => {
+                        let options = vec![
+                            (Measure::Rows, 0.6),
+                            (Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)), 0.5),
+                        ];
+                        self.choices.take(options).unwrap_or(Measure::Rows)
+                    }
+                    None => Measure::Rows,
+                },
+            };
+            self.having(measure, compare, number);
+            return;
+        }
+        if let Some(before) = before {
+            self.compare_column(before, compare, number);
+        } else if let Some(used) = self.used.get_mut(value) {
+            *used = false;
+        }
+    }
+
+    /// The things of a named table become groups.
+    pub(super) fn group_things(&mut self) {
+        if let (Some((_, table)), true) = (self.tables.first().copied(), self.form.groups.is_empty()) {
+            for place in self.display(table).into_iter().flatten() {
+                self.add_group(Group::Column(place));
+            }
+        }
+    }
+
+    pub(super) fn having(&mut self, measure: Measure, compare: Compare, number: f64) {
+        let position = self.form.measures.iter().position(|known| *known == measure).unwrap_or_else(|| {
+            self.form.measures.push(measure);
+            self.form.measures.len() - 1
+        });
+        self.form.having.push((position, compare, number));
+    }
+
+    /// A comparison with a column: on groups when it is summed over them, else on rows.
+    pub(super) fn compare_column(&mut self, at: usize, compare: Compare, number: f64) {
+        let Some(place) = self.column(at, |_| true) else { return };
+        // The measure that the column was taken for is what is compared.
+        let taken =
+            self.form.measures.iter().position(
+                |measure| matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place),
+            );
+        let role = self.schema.role(place);
+        let grouped = role == Role::Measure
+            && (!self.form.groups.is_empty()
+                || self.subjects.iter().any(|(_, subject)| {
+                    !matches!(self.schema.role(*subject), Role::Text | Role::Identifier | Role::Time)
+                }));
+        if grouped {
+            let measure = match taken.and_then(|taken| self.form.measures.get(taken)) {
+                Some(measure) => measure.clone(),
+                None => Measure::Of(Aggregate::Sum, Scalar::Column(place)),
+            };
+            self.having(measure, compare, number);
+            return;
+        }
+        if let Some(taken) = taken {
+            self.form.measures.remove(taken);
+        }
+        self.form.filters.push(Filter::Number(place, compare, number));
+        if !self.form.show.contains(&place) {
+            self.form.show.push(place);
+        }
+    }
+
+    pub(super) fn between(&mut self, at: usize) {
+        let numbers: Vec<usize> = (at + 1..self.marks.len())
+            .take(5)
+            .filter(|at| self.mark(*at).is_some_and(|mark| mark.number.is_some() && mark.period.is_none()))
+            .collect();
+        let [low, high, ..] = numbers.as_slice() else { return };
+        let (low, high) = (*low, *high);
+        let numbers =
+            self.mark(low).and_then(|mark| mark.number).zip(self.mark(high).and_then(|mark| mark.number));
+        let Some((from, to)) = numbers else { return };
+        let column = (0..at)
+            .rev()
+            .find(|before| self.is_numeric(*before) || self.has_role(*before, |role| role == Role::Year))
+            .or_else(|| self.next(high).filter(|after| self.is_numeric(*after)));
+        let place = match column {
+            Some(column) => {
+                self.take(column);
+                self.column(column, |_| true)
+            }
+            None => self.year_column().filter(|_| (1000.0..2200.0).contains(&from)),
+        };
+        let Some(place) = place else { return };
+        (low..=high).for_each(|at| self.take(at));
+        self.form
+            .measures
+            .retain(|measure| !matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place));
+        self.form.filters.push(Filter::Between(place, from, to));
+    }
+}

@@ -1,0 +1,223 @@
+//! What makes groups: "by region and month", "per customer", "within each".
+
+use super::super::form::{Group, Measure, Scalar};
+use super::super::lexicon::{DatePart, Operator};
+use super::super::link::Place;
+use super::Interpreter;
+use crate::query::{Aggregate, Grain};
+use crate::roles::Role;
+
+impl Interpreter<'_> {
+    pub(super) fn add_group(&mut self, group: Group) {
+        if !self.form.groups.contains(&group) {
+            self.form.groups.push(group);
+        }
+    }
+
+    pub(super) fn grain_noun(&self, at: usize) -> Option<Group> {
+        let word = self.text(at);
+        let grain = match word.trim_end_matches('s') {
+            "day" | "date" => Grain::Day,
+            "week" => Grain::Week,
+            "month" => Grain::Month,
+            "quarter" => Grain::Quarter,
+            "year" => Grain::Year,
+            "weekday" | "day of week" | "day of the week" => {
+                return self.time_column().map(|time| Group::Part(time, DatePart::Weekday));
+            }
+            "hour" => return self.time_column().map(|time| Group::Part(time, DatePart::Hour)),
+            _ => return None,
+        };
+        if grain == Grain::Year
+            && let Some(year) = self.year_column()
+        {
+            return Some(Group::Column(year));
+        }
+        self.time_column().map(|time| Group::Period(time, grain))
+    }
+
+    /// "by region and segment", "per customer", "for each month".
+    pub(super) fn group_list(&mut self, at: usize) {
+        let word = self.text(at);
+        let mut from = at;
+        let mut first = true;
+        while let Some(next) = self.next(from) {
+            let money = self.mark(next).is_some_and(|mark| !mark.products.is_empty());
+            if first && word == "by" && (money || self.is_numeric(next)) && !self.exactly_groups(next) {
+                self.ranking(next);
+                return;
+            }
+            if first
+                && word == "per"
+                && self.is_plain_number(next)
+                && let Some(measure) = self.form.measures.pop()
+            {
+                if let Some(place) = self.column(next, Role::is_number) {
+                    self.take(next);
+                    let summed = match measure {
+                        Measure::Of(_, scalar) => Measure::Of(Aggregate::Sum, scalar),
+                        other => other,
+                    };
+                    let whole = Measure::Of(Aggregate::Sum, Scalar::Column(place));
+                    self.form.measures.push(Measure::Ratio(Box::new(summed), Box::new(whole)));
+                }
+                return;
+            }
+            // "customer segment": the last noun of a compound is the group.
+            let compound = self.is_groupable(next)
+                && self.mark(next + 1).is_some_and(|mark| mark.operator.is_none() && mark.values.is_empty())
+                && self.is_groupable(next + 1);
+            if compound {
+                self.take(next);
+                from = next;
+                continue;
+            }
+            let Some(group) = self.group_at(next) else { break };
+            self.take(next);
+            if matches!(
+                word.as_str(),
+                "each"
+                    | "every"
+                    | "on each"
+                    | "in each"
+                    | "within each"
+                    | "for each"
+                    | "per"
+                    | "of each"
+                    | "for every"
+            ) && (self.superlative.as_ref().is_some_and(|top| top.limit.is_some() || top.at + 1 < at)
+                || self.ranks())
+                && !self.subjects.is_empty()
+            {
+                self.form.groups.insert(0, group);
+                self.form.within = Some(0);
+            } else {
+                self.add_group(group);
+            }
+            first = false;
+            let Some(link) = (next + 1..self.marks.len())
+                .find(|at| !matches!(self.mark(*at).and_then(|mark| mark.operator), Some(Operator::Filler)))
+            else {
+                break;
+            };
+            let again =
+                matches!(self.operator(link), Some(Operator::And | Operator::Versus | Operator::Group));
+            let follows = self
+                .next(link)
+                .is_some_and(|after| self.group_at(after).is_some() && !self.is_plain_number(after));
+            if !again || !follows {
+                break;
+            }
+            self.take(link);
+            from = link;
+        }
+    }
+
+    pub(super) fn ranks(&self) -> bool {
+        self.marks.iter().any(|mark| {
+            mark.operator == Some(Operator::Order) && mark.text.to_lowercase().starts_with("rank")
+        })
+    }
+
+    /// A few whole numbers make groups although they are numbers.
+    pub(super) fn exactly_groups(&self, at: usize) -> bool {
+        self.superlative.is_none()
+            && self.mark(at).is_some_and(|mark| {
+                mark.columns.iter().any(|(place, quality)| {
+                    *quality >= 0.9 && self.schema.column(*place).is_some_and(|column| column.distinct <= 20)
+                })
+            })
+    }
+    pub(super) fn is_plain_number(&self, at: usize) -> bool {
+        self.is_numeric(at) && !self.exactly_groups(at)
+    }
+
+    pub(super) fn group_at(&mut self, at: usize) -> Option<Group> {
+        if self.mark(at)?.period.is_some() {
+            return None;
+        }
+        if let Some(Operator::Grain(grain)) = self.operator(at) {
+            self.take(at);
+            self.group_period(grain);
+            return self.form.groups.last().cloned();
+        }
+        let noun = self.grain_noun(at);
+        if noun.is_some() && self.mark(at).is_some_and(|mark| mark.column_quality() < 0.95) {
+            return noun;
+        }
+        if let Some(table) = self.table_at(at) {
+            let display = self.display(table)?;
+            self.extra_groups.extend(display.iter().skip(1).map(|place| Group::Column(*place)));
+            return display.first().map(|place| Group::Column(*place));
+        }
+        if self.names_column(at) {
+            let place = self.column(at, |_| true)?;
+            return Some(match self.schema.role(place) {
+                Role::Time => Group::Period(place, self.default_grain(place)),
+                _ => Group::Column(place),
+            });
+        }
+        None
+    }
+
+    pub(super) fn default_grain(&self, place: Place) -> Grain {
+        use crate::frame::Value;
+        let day = |value: &Value| match value {
+            Value::Date(day) => Some(*day),
+            Value::Time(moment) => Some(moment.date()),
+            _ => None,
+        };
+        let Some(column) = self.schema.column(place) else { return Grain::Month };
+        match day(&column.min).zip(day(&column.max)).map(|(from, to)| (to - from).num_days()) {
+            Some(days) if days <= 62 => Grain::Day,
+            Some(days) if days > 365 * 6 => Grain::Year,
+            _ => Grain::Month,
+        }
+    }
+
+    /// The columns that name the things of a table.
+    pub(super) fn display(&self, table: usize) -> Option<Vec<Place>> {
+        let known = self.schema.table(table)?;
+        let named = |words: &[&str]| {
+            known.columns.iter().position(|column| {
+                let label: String =
+                    column.label.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+                words.contains(&label.as_str())
+            })
+        };
+        if let (Some(first), Some(last)) =
+            (named(&["firstname", "fname", "givenname"]), named(&["lastname", "lname", "surname"]))
+        {
+            return Some([first, last].map(|column| Place { table, column }).to_vec());
+        }
+        let score = |place: Place| -> f32 {
+            let label = self.label(place).to_lowercase();
+            let base = match self.schema.role(place) {
+                Role::Text => 2.0,
+                Role::Category => 1.0,
+                _ => -5.0,
+            };
+            let name = if label == "name" || label == "title" {
+                3.0
+            } else if label.contains("name") || label.contains("title") {
+                2.0
+            } else {
+                0.0
+            };
+            base + name - 0.05 * place.column as f32
+        };
+        let columns = (0..known.columns.len()).map(|column| Place { table, column });
+        columns
+            .map(|place| (place, score(place)))
+            .filter(|(_, score)| *score > 0.0)
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(place, _)| vec![place])
+    }
+
+    pub(super) fn within(&mut self, at: usize) {
+        self.group_list(at);
+        if !self.form.groups.is_empty() {
+            self.form.within = Some(self.form.groups.len() - 1);
+        }
+    }
+}

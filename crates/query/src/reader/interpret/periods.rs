@@ -1,0 +1,167 @@
+//! Periods and calendar parts of a question.
+
+use super::super::form::{Filter, Group};
+use super::super::lexicon::{DatePart, Operator};
+use super::super::link::Place;
+use super::Interpreter;
+use crate::query::{Compare, Grain};
+use crate::roles::Role;
+use chrono::Datelike;
+use steward_text::period::Period;
+
+impl Interpreter<'_> {
+    pub(super) fn time_column(&self) -> Option<Place> {
+        let table = self.form.table;
+        let of = |here: bool| {
+            self.schema
+                .places()
+                .filter(move |(place, role)| *role == Role::Time && (place.table == table) == here)
+                .map(|(place, _)| place)
+                .next()
+        };
+        // A time that the question names comes first.
+        let named = self
+            .marks
+            .iter()
+            .flat_map(|mark| &mark.columns)
+            .find(|(place, quality)| *quality >= 0.6 && self.schema.role(*place) == Role::Time);
+        named.map(|(place, _)| *place).or_else(|| of(true)).or_else(|| of(false))
+    }
+
+    pub(super) fn year_column(&self) -> Option<Place> {
+        let table = self.form.table;
+        let years = self.schema.places().filter(|(_, role)| *role == Role::Year).map(|(place, _)| place);
+        let years: Vec<Place> = years.collect();
+        years.iter().find(|place| place.table == table).or(years.first()).copied()
+    }
+
+    pub(super) fn period(&mut self, at: usize, period: &Period) {
+        let whole_years = period.grain == Grain::Year;
+        self.take(at);
+        if let Some(before) = at.checked_sub(1)
+            && matches!(
+                self.mark(before).and_then(|mark| mark.operator),
+                Some(Operator::Of | Operator::Filler)
+            )
+        {
+            self.take(before);
+        }
+        if whole_years && let Some(year) = self.year_column() {
+            let (from, to) = (f64::from(period.from.year()), f64::from(period.to.year() - 1));
+            self.add_years(at, year, from, to);
+            return;
+        }
+        let Some(time) = self.time_column() else {
+            if let Some(used) = self.used.get_mut(at) {
+                *used = false;
+            }
+            return;
+        };
+        let bound = self.bound_before(at);
+        let far =
+            |days: i64| period.from.checked_add_signed(chrono::Duration::days(days)).unwrap_or(period.from);
+        let filter = match bound {
+            Some(Compare::GreaterOrEqual) => Filter::Within(time, period.from, far(400_000)),
+            Some(Compare::Greater) => Filter::Within(time, period.to, far(400_000)),
+            Some(Compare::Less) => Filter::Within(time, far(-400_000), period.from),
+            Some(Compare::LessOrEqual) => Filter::Within(time, far(-400_000), period.to),
+            _ => Filter::Within(time, period.from, period.to),
+        };
+        // "between A and B", "from A to B": one span from the first to the last.
+        let joined = self.range_before(at);
+        if let (true, Some(Filter::Within(known, _, to))) = (joined, self.form.filters.last_mut())
+            && *known == time
+        {
+            *to = period.to;
+            return;
+        }
+        self.add_filter(filter);
+    }
+
+    /// "last month vs the month before": the period before the one that was named.
+    pub(super) fn period_before(&mut self, at: usize) -> bool {
+        let word = self.text(at);
+        let before = matches!(self.text(at + 1).as_str(), "before" | "earlier" | "prior")
+            && matches!(word.as_str(), "month" | "week" | "quarter" | "year" | "day" | "one" | "period");
+        let Some(Filter::Within(time, from, to)) =
+            self.form.filters.iter().rev().find(|filter| matches!(filter, Filter::Within(..))).cloned()
+        else {
+            return false;
+        };
+        let Some(earlier) = Period::span(from, to).before().filter(|_| before) else { return false };
+        self.take(at);
+        self.take(at + 1);
+        self.form.filters.push(Filter::Within(time, earlier.from, earlier.to));
+        true
+    }
+
+    /// A comparison that stands right before a period or a number.
+    pub(super) fn bound_before(&mut self, at: usize) -> Option<Compare> {
+        let before = (0..at).rev().find(|before| {
+            !matches!(self.mark(*before).and_then(|mark| mark.operator), Some(Operator::Filler))
+        })?;
+        match self.mark(before)?.operator? {
+            Operator::Compare(compare) => Some(compare),
+            Operator::Since => {
+                Some(Compare::GreaterOrEqual).filter(|_| self.text(before) != "from" || !self.range_after(at))
+            }
+            Operator::Until => Some(Compare::LessOrEqual),
+            _ => None,
+        }
+    }
+    pub(super) fn range_after(&self, at: usize) -> bool {
+        matches!(self.text(at + 1).as_str(), "to" | "and" | "until" | "through" | "-" | "till")
+            && self.mark(at + 2).is_some_and(|mark| mark.period.is_some() || mark.number.is_some())
+    }
+    pub(super) fn range_before(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1) else { return false };
+        let joins = matches!(self.text(before).as_str(), "to" | "and" | "until" | "through" | "-" | "till");
+        let opened = (0..before).rev().take(3).any(|at| {
+            matches!(self.mark(at).and_then(|mark| mark.operator), Some(Operator::Between | Operator::Since))
+        });
+        joins && opened
+    }
+
+    pub(super) fn add_years(&mut self, at: usize, year: Place, from: f64, to: f64) {
+        let joined = self.range_before(at);
+        let filter = match self.bound_before(at) {
+            Some(compare @ (Compare::GreaterOrEqual | Compare::Less)) => Filter::Number(year, compare, from),
+            Some(compare @ (Compare::Greater | Compare::LessOrEqual)) => Filter::Number(year, compare, to),
+            _ if (from - to).abs() < 0.5 => Filter::Number(year, Compare::Equal, from),
+            _ => Filter::Between(year, from, to),
+        };
+        if let (true, Some(known)) = (joined, self.form.filters.last_mut())
+            && known.place() == year
+            && let Filter::Number(_, _, first) = *known
+        {
+            *known = if self.form.change {
+                Filter::Values {
+                    place: year,
+                    values: vec![first.to_string(), to.to_string()],
+                    negated: false,
+                }
+            } else {
+                Filter::Between(year, first, to)
+            };
+            return;
+        }
+        self.add_filter(filter);
+    }
+
+    pub(super) fn group_period(&mut self, grain: Grain) {
+        if grain == Grain::Year
+            && let Some(year) = self.year_column()
+        {
+            self.add_group(Group::Column(year));
+        } else if let Some(time) = self.time_column() {
+            self.add_group(Group::Period(time, grain));
+        } else if let Some(year) = self.year_column() {
+            self.add_group(Group::Column(year));
+        }
+    }
+    pub(super) fn group_part(&mut self, part: DatePart) {
+        if let Some(time) = self.time_column() {
+            self.add_group(Group::Part(time, part));
+        }
+    }
+}

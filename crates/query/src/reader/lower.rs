@@ -1,0 +1,584 @@
+//! A form as a query: joins, expressions, names of result columns, an order that fits.
+//!
+//! A measure is never summed over rows that a join has multiplied: `lower` says when that would happen.
+
+use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+use super::lexicon::DatePart;
+use super::link::{Place, Schema};
+use crate::frame::Kind;
+use crate::planner::joins;
+use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query};
+use crate::roles::Role;
+use std::collections::BTreeSet;
+
+/// A query made from a form.
+#[derive(Debug, Clone)]
+pub(super) struct Lowered {
+    pub query: Query,
+    /// A join may multiply rows that are summed or counted.
+    pub multiplies: bool,
+}
+
+/// Turns a form into a query. Nothing when its tables cannot be joined.
+pub(super) fn lower(form: &Form, schema: &Schema) -> Option<Lowered> {
+    let writer = Writer { form, schema };
+    writer.query()
+}
+
+struct Writer<'a> {
+    form: &'a Form,
+    schema: &'a Schema<'a>,
+}
+
+impl Writer<'_> {
+    fn table_name(&self, table: usize) -> Option<String> {
+        Some(self.schema.table(table)?.name.clone())
+    }
+
+    fn column(&self, place: Place) -> Expr {
+        let table = self.table_name(place.table).unwrap_or_default();
+        Expr::Column(table, self.schema.column(place).map(|column| column.name.clone()).unwrap_or_default())
+    }
+
+    fn label(&self, place: Place) -> String {
+        self.schema.column(place).map_or_else(String::new, |column| {
+            if column.label.is_empty() { column.name.clone() } else { column.label.clone() }
+        })
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let form = self.form;
+        let mut places: Vec<Place> = form.show.clone();
+        places.extend(form.filters.iter().map(Filter::place));
+        places.extend(form.groups.iter().map(|group| match group {
+            Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => *place,
+        }));
+        form.measures.iter().for_each(|measure| measure_places(measure, &mut places));
+        if let Some((OrderKey::Column(place), _)) = form.order {
+            places.push(place);
+        }
+        places
+    }
+
+    fn query(&self) -> Option<Lowered> {
+        let form = self.form;
+        let mut tables: BTreeSet<usize> = self.places().iter().map(|place| place.table).collect();
+        if tables.is_empty() || form.measures.contains(&Measure::Rows) {
+            tables.insert(form.table);
+        }
+        let mut measured = Vec::new();
+        form.measures.iter().for_each(|measure| measure_places(measure, &mut measured));
+        let first = measured.first().map(|place| place.table);
+        let counts = form.measures.contains(&Measure::Rows).then_some(form.table);
+        let head = first.or(counts).filter(|table| tables.contains(table)).or_else(|| {
+            tables.contains(&form.table).then_some(form.table).or_else(|| tables.first().copied())
+        })?;
+        let names: Vec<String> = tables.iter().filter_map(|table| self.table_name(*table)).collect();
+        let head_name = self.table_name(head)?;
+        let joins = joins::tree(self.schema.catalogue, &head_name, &names)?;
+        let fans = names.iter().any(|other| joins::fans_out(self.schema.catalogue, &head_name, other));
+        // Rows that a join repeats are counted by their key.
+        let key = self.key(head).filter(|_| fans);
+        let counted = |measure: &Measure| match (measure, key) {
+            (Measure::Rows, Some(key)) => Measure::Of(Aggregate::CountDistinct, Scalar::Column(key)),
+            (other, _) => other.clone(),
+        };
+        let fixed = Form { measures: form.measures.iter().map(counted).collect(), ..form.clone() };
+        let writer = Writer { form: &fixed, schema: self.schema };
+        let multiplies = fans && fixed.measures.iter().any(|measure| !is_safe(measure));
+        let mut query = Query {
+            table: head_name.clone(),
+            alias: head_name,
+            joins,
+            distinct: form.distinct,
+            ..Query::default()
+        };
+        query.filter = all(form.filters.iter().map(|filter| self.condition(filter)).collect());
+        if form.measures.is_empty() {
+            self.list(&mut query, head);
+            return Some(Lowered { query, multiplies });
+        }
+        if form.pivot
+            && let Some(query) = writer.pivot(query.clone())
+        {
+            return Some(Lowered { query, multiplies });
+        }
+        writer.aggregate(&mut query);
+        let query = if form.within.is_some() { writer.within_groups(query) } else { query };
+        Some(Lowered { query, multiplies })
+    }
+
+    /// The one column that tells the rows of a table apart.
+    fn key(&self, table: usize) -> Option<Place> {
+        let known = self.schema.table(table)?;
+        let [name] = known.primary_key.as_slice() else { return None };
+        let column = known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
+        Some(Place { table, column })
+    }
+
+    fn list(&self, query: &mut Query, head: usize) {
+        let form = self.form;
+        let mut items: Vec<Item> = Vec::new();
+        let columns = self.schema.table(head).map_or(0, |table| table.columns.len());
+        let every: Vec<Place> = (0..columns).map(|column| Place { table: head, column }).collect();
+        for place in if form.show.is_empty() { &every } else { &form.show } {
+            let item = Item { expr: self.column(*place), name: self.label(*place) };
+            if !items.iter().any(|known| known.expr == item.expr) {
+                items.push(item);
+            }
+        }
+        unique(&mut items);
+        query.items = items;
+        if let Some((OrderKey::Column(place), down)) = form.order {
+            let key = self.column(place);
+            // Empty cells are no extremes.
+            let there = Condition::Not(Box::new(Condition::IsNull(key.clone())));
+            if form.limit.is_some() {
+                query.filter = all(query.filter.take().into_iter().chain([there]).collect());
+            }
+            query.order = vec![(key, down)];
+        }
+        query.limit = form.limit;
+    }
+
+    fn aggregate(&self, query: &mut Query) {
+        let form = self.form;
+        let groups: Vec<Expr> = form.groups.iter().map(|group| self.group(group)).collect();
+        for (group, expr) in form.groups.iter().zip(&groups) {
+            query.items.push(Item { expr: expr.clone(), name: self.group_name(group) });
+        }
+        let measures: Vec<Expr> = form.measures.iter().map(|measure| self.measure(measure)).collect();
+        let timed =
+            form.groups.iter().position(|group| matches!(group, Group::Period(..)) || self.is_year(group));
+        for (measure, expr) in form.measures.iter().zip(&measures) {
+            let name = self.measure_name(measure);
+            query.items.push(Item { expr: expr.clone(), name: name.clone() });
+            if form.share && !groups.is_empty() {
+                query.items.push(Item {
+                    expr: Expr::ShareOfTotal(Box::new(expr.clone())),
+                    name: format!("share of {name}"),
+                });
+            }
+            let Some(time) = timed.and_then(|at| groups.get(at)) else { continue };
+            let others: Vec<Expr> = groups.iter().filter(|group| *group != time).cloned().collect();
+            let before = Expr::Previous {
+                value: Box::new(expr.clone()),
+                partition: others.clone(),
+                order: vec![(time.clone(), false)],
+            };
+            if form.change {
+                let change = Expr::Arithmetic('-', Box::new(expr.clone()), Box::new(before.clone()));
+                let rate = Expr::Arithmetic('/', Box::new(change), Box::new(before));
+                query.items.push(Item { expr: rate, name: "change".to_owned() });
+            }
+            if form.running {
+                let running = Expr::RunningSum {
+                    value: Box::new(expr.clone()),
+                    partition: others,
+                    order: vec![(time.clone(), false)],
+                };
+                query.items.push(Item { expr: running, name: format!("running {name}") });
+            }
+        }
+        unique(&mut query.items);
+        query.group = groups.clone();
+        let having = form.having.iter().filter_map(|(measure, compare, number)| {
+            Some(Condition::Compare(
+                measures.get(*measure)?.clone(),
+                *compare,
+                Expr::Literal(literal(*number)),
+            ))
+        });
+        query.having = all(having.collect());
+        query.limit = form.limit;
+        query.order = match form.order {
+            Some((OrderKey::Measure(at), down)) => {
+                measures.get(at).map(|measure| (measure.clone(), down)).into_iter().collect()
+            }
+            Some((OrderKey::Column(place), down)) => vec![(self.column(place), down)],
+            None => self.natural_order(&groups, &measures, timed),
+        };
+    }
+
+    /// The values of the last group as columns.
+    fn pivot(&self, mut query: Query) -> Option<Query> {
+        let (last, rows) = self.form.groups.split_last()?;
+        let Group::Column(place) = last else { return None };
+        let column =
+            self.schema.column(*place).filter(|column| column.complete && column.values.len() <= 20)?;
+        let measure = self.form.measures.first().map(|measure| self.measure(measure))?;
+        let Expr::Aggregate(aggregate, arguments) = measure else { return None };
+        let counted = arguments.first().filter(|argument| **argument != Expr::Star).cloned();
+        let counted = counted.unwrap_or(Expr::Literal(Literal::Int(1)));
+        for group in rows {
+            query.items.push(Item { expr: self.group(group), name: self.group_name(group) });
+            query.group.push(self.group(group));
+            query.order.push((self.group(group), false));
+        }
+        let mut values: Vec<&String> = column.values.iter().map(|(value, _)| value).collect();
+        values.sort();
+        for value in values {
+            let filter = Filter::Values { place: *place, values: vec![value.clone()], negated: false };
+            let cell = Expr::When(Box::new(self.condition(&filter)), Box::new(counted.clone()));
+            query.items.push(Item { expr: Expr::Aggregate(aggregate, vec![cell]), name: value.clone() });
+        }
+        unique(&mut query.items);
+        Some(query)
+    }
+
+    /// Time ascending; otherwise the largest first.
+    fn natural_order(&self, groups: &[Expr], measures: &[Expr], timed: Option<usize>) -> Vec<(Expr, bool)> {
+        let ordered = |at: usize| match self.form.groups.get(at) {
+            Some(Group::Period(..) | Group::Part(..)) => true,
+            Some(Group::Column(place)) => {
+                self.schema.column(*place).is_some_and(|column| column.kind != Kind::Text)
+            }
+            None => false,
+        };
+        if let Some(at) = timed.or_else(|| (groups.len() == 1 && ordered(0)).then_some(0)) {
+            let mut order: Vec<(Expr, bool)> =
+                groups.get(at).map(|group| (group.clone(), false)).into_iter().collect();
+            order.extend(
+                groups
+                    .iter()
+                    .enumerate()
+                    .filter(|(other, _)| *other != at)
+                    .map(|(_, group)| (group.clone(), false)),
+            );
+            return order;
+        }
+        if groups.len() > 1 {
+            return groups.iter().map(|group| (group.clone(), false)).collect();
+        }
+        measures
+            .first()
+            .filter(|_| !groups.is_empty())
+            .map(|measure| (measure.clone(), true))
+            .into_iter()
+            .collect()
+    }
+
+    /// The first rows of each value of one group, by the order of the measure.
+    fn within_groups(&self, mut inner: Query) -> Query {
+        let at = self.form.within.unwrap_or_default();
+        let partition: Vec<Expr> = inner.group.get(at).cloned().into_iter().collect();
+        let order = std::mem::take(&mut inner.order);
+        let limit = inner.limit.take();
+        let rank = "rank".to_owned();
+        inner.items.push(Item { expr: Expr::RowNumber { partition, order }, name: rank.clone() });
+        let ranked = "ranked".to_owned();
+        let column = |name: &str| Expr::Column(ranked.clone(), name.to_owned());
+        let items: Vec<Item> = inner
+            .items
+            .iter()
+            .map(|item| Item { expr: column(&item.name), name: item.name.clone() })
+            .collect();
+        let first = inner.items.get(at).map(|item| column(&item.name));
+        let limit = limit.map(|limit| {
+            let number = i64::try_from(limit).unwrap_or(i64::MAX);
+            Condition::Compare(column(&rank), Compare::LessOrEqual, Expr::Literal(Literal::Int(number)))
+        });
+        Query {
+            items,
+            from: Some(Box::new(inner)),
+            alias: ranked.clone(),
+            filter: limit,
+            order: first.into_iter().map(|first| (first, false)).chain([(column(&rank), false)]).collect(),
+            ..Query::default()
+        }
+    }
+
+    fn is_year(&self, group: &Group) -> bool {
+        matches!(group, Group::Column(place) if self.schema.role(*place) == Role::Year)
+    }
+
+    fn group(&self, group: &Group) -> Expr {
+        match group {
+            Group::Column(place) => self.column(*place),
+            Group::Period(place, grain) => Expr::Truncate(*grain, Box::new(self.column(*place))),
+            Group::Part(place, DatePart::Weekday) => Expr::Part(Grain::Day, Box::new(self.column(*place))),
+            Group::Part(place, DatePart::Month) => Expr::Part(Grain::Month, Box::new(self.column(*place))),
+            Group::Part(place, DatePart::Hour) => Expr::Hour(Box::new(self.column(*place))),
+        }
+    }
+
+    fn group_name(&self, group: &Group) -> String {
+        match group {
+            Group::Column(place) => self.label(*place),
+            Group::Period(_, grain) => grain_name(*grain).to_owned(),
+            Group::Part(_, DatePart::Weekday) => "weekday".to_owned(),
+            Group::Part(_, DatePart::Month) => "month".to_owned(),
+            Group::Part(_, DatePart::Hour) => "hour".to_owned(),
+        }
+    }
+
+    fn scalar(&self, scalar: &Scalar) -> Expr {
+        let two = |sign: char, left: Place, right: Place| {
+            Expr::Arithmetic(sign, Box::new(self.column(left)), Box::new(self.column(right)))
+        };
+        match scalar {
+            Scalar::Column(place) => self.number(*place),
+            Scalar::Product(left, right) => two('*', *left, *right),
+            Scalar::Quotient(left, right) => two('/', *left, *right),
+            Scalar::Difference(left, right) => two('-', *left, *right),
+            Scalar::Elapsed(from, to, unit) => {
+                let days = Expr::Days(Box::new(self.column(*from)), Box::new(self.column(*to)));
+                let times = match unit {
+                    TimeUnit::Days => return days,
+                    TimeUnit::Hours => 24,
+                    TimeUnit::Minutes => 24 * 60,
+                };
+                Expr::Arithmetic('*', Box::new(days), Box::new(Expr::Literal(Literal::Int(times))))
+            }
+            Scalar::Period(place, grain) => Expr::Truncate(*grain, Box::new(self.column(*place))),
+        }
+    }
+
+    /// A column as a number: a flag counts 1 where it is set.
+    fn number(&self, place: Place) -> Expr {
+        let column = self.schema.column(place);
+        if self.schema.role(place) == Role::Flag && !column.is_some_and(|column| column.kind.is_number()) {
+            return Expr::Choose(
+                Box::new(self.condition(&Filter::Flag(place, true))),
+                Box::new(Expr::Literal(Literal::Int(1))),
+                Box::new(Expr::Literal(Literal::Int(0))),
+            );
+        }
+        self.column(place)
+    }
+
+    fn measure(&self, measure: &Measure) -> Expr {
+        match measure {
+            Measure::Rows => Expr::Aggregate(Aggregate::Count, vec![Expr::Star]),
+            Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)) => {
+                Expr::Aggregate(Aggregate::CountDistinct, vec![self.column(*place)])
+            }
+            Measure::Of(aggregate, scalar) => Expr::Aggregate(*aggregate, vec![self.scalar(scalar)]),
+            Measure::Ratio(left, right) => {
+                Expr::Arithmetic('/', Box::new(self.measure(left)), Box::new(self.measure(right)))
+            }
+            Measure::Percent(left, right) => {
+                hundred(Expr::Arithmetic('/', Box::new(self.measure(left)), Box::new(self.measure(right))))
+            }
+            Measure::ShareWhere(filter) => {
+                Expr::Aggregate(Aggregate::Average, vec![self.one_where(filter, 100.0)])
+            }
+            Measure::RowsWhere(filter) => Expr::Aggregate(Aggregate::Sum, vec![self.one_where(filter, 1.0)]),
+            Measure::Correlation(left, right) => {
+                Expr::Aggregate(Aggregate::Correlation, vec![self.column(*left), self.column(*right)])
+            }
+        }
+    }
+
+    fn one_where(&self, filter: &Filter, one: f64) -> Expr {
+        Expr::Choose(
+            Box::new(self.condition(filter)),
+            Box::new(Expr::Literal(literal(one))),
+            Box::new(Expr::Literal(literal(0.0))),
+        )
+    }
+
+    fn measure_name(&self, measure: &Measure) -> String {
+        match measure {
+            Measure::Rows => "count".to_owned(),
+            Measure::Of(aggregate, scalar) => {
+                let of = match scalar {
+                    Scalar::Column(place) => self.label(*place),
+                    Scalar::Product(left, right) => format!("{} x {}", self.label(*left), self.label(*right)),
+                    Scalar::Quotient(left, right) => {
+                        format!("{} / {}", self.label(*left), self.label(*right))
+                    }
+                    Scalar::Difference(left, right) => {
+                        format!("{} - {}", self.label(*left), self.label(*right))
+                    }
+                    Scalar::Elapsed(from, to, unit) => {
+                        let unit = match unit {
+                            TimeUnit::Minutes => "minutes",
+                            TimeUnit::Hours => "hours",
+                            TimeUnit::Days => "days",
+                        };
+                        format!("{unit} from {} to {}", self.label(*from), self.label(*to))
+                    }
+                    Scalar::Period(_, grain) => format!("{}s", grain_name(*grain)),
+                };
+                match aggregate {
+                    Aggregate::Sum => format!("total {of}"),
+                    Aggregate::Average => format!("average {of}"),
+                    Aggregate::Min => format!("lowest {of}"),
+                    Aggregate::Max => format!("highest {of}"),
+                    Aggregate::Median => format!("median {of}"),
+                    Aggregate::StdDev => format!("standard deviation of {of}"),
+                    Aggregate::CountDistinct => format!("number of {of}"),
+                    Aggregate::Count | Aggregate::Correlation => format!("count of {of}"),
+                }
+            }
+            Measure::Ratio(left, right) => {
+                format!("{} / {}", self.measure_name(left), self.measure_name(right))
+            }
+            Measure::Percent(left, right) => {
+                format!("{} in % of {}", self.measure_name(left), self.measure_name(right))
+            }
+            Measure::ShareWhere(filter) => format!("% with {}", self.filter_words(filter)),
+            Measure::RowsWhere(filter) => format!("count of {}", self.filter_words(filter)),
+            Measure::Correlation(left, right) => {
+                format!("correlation of {} and {}", self.label(*left), self.label(*right))
+            }
+        }
+    }
+
+    fn filter_words(&self, filter: &Filter) -> String {
+        match filter {
+            Filter::Values { place, values, .. } => format!("{} {}", self.label(*place), values.join(" or ")),
+            other => self.label(other.place()),
+        }
+    }
+
+    fn condition(&self, filter: &Filter) -> Condition {
+        let not = |negated: bool, condition: Condition| {
+            if negated { Condition::Not(Box::new(condition)) } else { condition }
+        };
+        match filter {
+            Filter::Values { place, values, negated } => {
+                let column = self.column(*place);
+                let literals: Vec<Literal> =
+                    values.iter().map(|value| self.value_literal(*place, value)).collect();
+                match literals.as_slice() {
+                    [one] => {
+                        let compare = if *negated { Compare::NotEqual } else { Compare::Equal };
+                        Condition::Compare(column, compare, Expr::Literal(one.clone()))
+                    }
+                    _ => not(*negated, Condition::In(column, literals)),
+                }
+            }
+            Filter::Number(place, compare, number) => {
+                Condition::Compare(self.column(*place), *compare, Expr::Literal(literal(*number)))
+            }
+            Filter::Between(place, low, high) => Condition::All(vec![
+                Condition::Compare(
+                    self.column(*place),
+                    Compare::GreaterOrEqual,
+                    Expr::Literal(literal(*low)),
+                ),
+                Condition::Compare(self.column(*place), Compare::LessOrEqual, Expr::Literal(literal(*high))),
+            ]),
+            Filter::Within(place, from, to) => {
+                Condition::Within(self.column(*place), Literal::Date(*from), Literal::Date(*to))
+            }
+            Filter::WithinAny(place, spans) => Condition::Any(
+                (spans.iter())
+                    .map(|(from, to)| {
+                        Condition::Within(self.column(*place), Literal::Date(*from), Literal::Date(*to))
+                    })
+                    .collect(),
+            ),
+            Filter::Flag(place, set) => self.flag(*place, *set),
+            Filter::Missing(place, missing) => not(!missing, Condition::IsNull(self.column(*place))),
+        }
+    }
+
+    fn flag(&self, place: Place, set: bool) -> Condition {
+        let column = self.schema.column(place);
+        let literal = match column.map(|column| column.kind) {
+            Some(Kind::Boolean) => Literal::Bool(set),
+            Some(Kind::Text) => {
+                let yes =
+                    |value: &str| matches!(value.to_lowercase().as_str(), "yes" | "true" | "y" | "t" | "1");
+                let values = column.map(|column| column.values.as_slice()).unwrap_or_default();
+                let found = values.iter().find(|(value, _)| yes(value) == set);
+                Literal::Text(found.map(|(value, _)| value.clone()).unwrap_or_default())
+            }
+            _ => Literal::Int(i64::from(set)),
+        };
+        Condition::Compare(self.column(place), Compare::Equal, Expr::Literal(literal))
+    }
+
+    fn value_literal(&self, place: Place, value: &str) -> Literal {
+        match self.schema.column(place).map(|column| column.kind) {
+            Some(Kind::Integer | Kind::Number) => {
+                value.parse::<f64>().map_or_else(|_| Literal::Text(value.to_owned()), literal)
+            }
+            Some(Kind::Boolean) => {
+                Literal::Bool(matches!(value.to_lowercase().as_str(), "true" | "1" | "yes"))
+            }
+            _ => Literal::Text(value.to_owned()),
+        }
+    }
+}
+
+/// Whether a measure stays right when rows are repeated.
+fn is_safe(measure: &Measure) -> bool {
+    match measure {
+        Measure::Of(aggregate, _) => {
+            matches!(aggregate, Aggregate::CountDistinct | Aggregate::Min | Aggregate::Max)
+        }
+        Measure::Ratio(left, right) | Measure::Percent(left, right) => is_safe(left) && is_safe(right),
+        Measure::Rows | Measure::ShareWhere(_) | Measure::RowsWhere(_) | Measure::Correlation(..) => false,
+    }
+}
+
+pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<Place>) {
+    match measure {
+        Measure::Rows => {}
+        Measure::Of(_, Scalar::Column(place) | Scalar::Period(place, _)) => places.push(*place),
+        Measure::Of(
+            _,
+            Scalar::Product(a, b)
+            | Scalar::Quotient(a, b)
+            | Scalar::Difference(a, b)
+            | Scalar::Elapsed(a, b, _),
+        ) => {
+            places.extend([*a, *b]);
+        }
+        Measure::Ratio(left, right) | Measure::Percent(left, right) => {
+            measure_places(left, places);
+            measure_places(right, places);
+        }
+        Measure::ShareWhere(filter) | Measure::RowsWhere(filter) => places.push(filter.place()),
+        Measure::Correlation(left, right) => places.extend([*left, *right]),
+    }
+}
+
+pub(super) fn grain_name(grain: Grain) -> &'static str {
+    match grain {
+        Grain::Day => "day",
+        Grain::Week => "week",
+        Grain::Month => "month",
+        Grain::Quarter => "quarter",
+        Grain::Year => "year",
+    }
+}
+
+fn hundred(share: Expr) -> Expr {
+    Expr::Arithmetic('*', Box::new(share), Box::new(Expr::Literal(Literal::Int(100))))
+}
+
+/// A number as the smallest literal that holds it.
+pub(super) fn literal(number: f64) -> Literal {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        Literal::Int(number as i64)
+    } else {
+        Literal::Float(number)
+    }
+}
+
+fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.pop(),
+        _ => Some(Condition::All(conditions)),
+    }
+}
+
+/// Result columns have different names.
+fn unique(items: &mut [Item]) {
+    for at in 0..items.len() {
+        let (before, rest) = items.split_at_mut(at);
+        let Some(item) = rest.first_mut() else { continue };
+        let mut count = 2;
+        let base = item.name.clone();
+        while before.iter().any(|known| known.name.eq_ignore_ascii_case(&item.name)) {
+            item.name = format!("{base} {count}");
+            count += 1;
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Reads a question into candidates: forms over one query algebra, each with the words that support it and the words that
+//! nothing explains. Which candidate is right is for the judge to say.
+
+mod describe;
+mod follow;
+mod form;
+mod interpret;
+mod lexicon;
+mod link;
+pub(crate) mod lower;
+
+pub use form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+pub use lexicon::DatePart;
+pub(crate) use lexicon::Operator;
+pub use link::Place;
+pub(crate) use link::{Mark, Schema};
+
+use crate::catalogue::Catalogue;
+use crate::planner::Meaning;
+use crate::query::Query;
+use chrono::NaiveDate;
+use interpret::{Choices, interpret};
+use steward_text::tokens::tokenize;
+
+/// A way to read a question.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// What is asked.
+    pub form: Form,
+    /// The same as a query.
+    pub query: Query,
+    /// Words that carry meaning and were not used.
+    pub unexplained: Vec<String>,
+    /// Evidence that was given up against the best choice at each open point.
+    pub cost: f32,
+    /// Defaults that were taken, for people.
+    pub assumptions: Vec<String>,
+    /// Parts that no word supports.
+    pub defaults: usize,
+    /// A join may multiply rows that are added up.
+    pub multiplies: bool,
+    /// The form in plain words.
+    pub words: String,
+    /// Which column each mark was taken for: position of the mark, its text, the column's label.
+    pub columns: Vec<(usize, String, String)>,
+}
+
+/// The marks of a question and how many words it has.
+pub(crate) fn marks_of(
+    question: &str,
+    schema: &Schema,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> (Vec<Mark>, usize) {
+    let asked: String = question.chars().take(2_000).collect();
+    let (tokens, quoted) = tokenize(&asked);
+    (link::marks(&tokens, &quoted, schema, today, meaning), tokens.len())
+}
+
+/// Whether a mark is the superlative of an adjective.
+pub(crate) fn is_superlative(mark: &Mark) -> bool {
+    lexicon::adjective(&mark.text.to_lowercase(), true).is_some()
+}
+
+/// Readings that are looked at.
+const MOST: usize = 24;
+
+/// Reads a question. The best candidates by their evidence come first.
+#[must_use]
+pub fn propose(
+    question: &str,
+    catalogue: &Catalogue,
+    earlier: Option<&Form>,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Vec<Candidate> {
+    let schema = Schema::new(catalogue);
+    let (marks, _) = marks_of(question, &schema, today, meaning);
+    let mut found: Vec<Candidate> = Vec::new();
+    let first = interpret(&schema, &marks, Choices::default());
+    let earlier = earlier.filter(|_| follow::leans(&marks, &first));
+    let mut queue: Vec<Choices> = Vec::new();
+    for (at, options) in first.choices.open.iter().enumerate() {
+        for option in 1..options.len() {
+            queue.push(Choices { other: [(at, option)].into(), open: Vec::new() });
+        }
+    }
+    let others = queue.into_iter().take(MOST).map(|choices| interpret(&schema, &marks, choices));
+    for read in std::iter::once(first).chain(others.collect::<Vec<_>>()) {
+        let form =
+            earlier.map_or_else(|| read.form.clone(), |before| follow::edit(before, &read, &marks, &schema));
+        let Some(lowered) = lower::lower(&form, &schema) else { continue };
+        if found.iter().any(|known| known.query == lowered.query) {
+            continue;
+        }
+        let cost = (read.choices.other.iter())
+            .filter_map(|(at, option)| {
+                let options = read.choices.open.get(*at)?;
+                Some(options.first()? - options.get(*option)?)
+            })
+            .sum();
+        let unexplained = unexplained(&marks, &read.used);
+        let label =
+            |place: Place| schema.column(place).map(|column| column.label.clone()).unwrap_or_default();
+        let columns = (read.columns.iter())
+            .map(|(at, place)| {
+                (*at, marks.get(*at).map(|mark| mark.text.clone()).unwrap_or_default(), label(*place))
+            })
+            .collect();
+        found.push(Candidate {
+            words: describe::describe(&form, &schema),
+            columns,
+            form,
+            query: lowered.query,
+            unexplained,
+            cost,
+            assumptions: read.assumptions,
+            defaults: read.defaults,
+            multiplies: lowered.multiplies,
+        });
+    }
+    found.sort_by(|a, b| {
+        let score = |candidate: &Candidate| {
+            candidate.cost
+                + 0.5 * candidate.unexplained.len() as f32
+                + if candidate.multiplies { 0.8 } else { 0.0 }
+        };
+        score(a).total_cmp(&score(b))
+    });
+    found
+}
+
+/// Words that carry meaning and were not used.
+fn unexplained(marks: &[Mark], used: &[bool]) -> Vec<String> {
+    let left = marks.iter().zip(used).filter(|(mark, used)| !**used && !mark.is_glue());
+    left.map(|(mark, _)| mark.text.clone()).collect()
+}
+
+/// The marks of a question as text, for development.
+#[must_use]
+pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning: &dyn Meaning) -> String {
+    let schema = Schema::new(catalogue);
+    let (tokens, quoted) = tokenize(question);
+    let marks = link::marks(&tokens, &quoted, &schema, today, meaning);
+    let column = |place: Place| schema.column(place).map(|column| column.name.clone()).unwrap_or_default();
+    let show = |mark: &Mark| {
+        let columns: Vec<String> =
+            mark.columns.iter().map(|(place, q)| format!("{}:{q:.2}", column(*place))).collect();
+        let values: Vec<String> = mark
+            .values
+            .iter()
+            .map(|link| format!("{}={:?}:{:.2}", column(link.place), link.values, link.quality))
+            .collect();
+        let operator = mark.operator.map(|operator| format!("{operator:?}")).unwrap_or_default();
+        format!(
+            "[{}|{operator}|{}|{}|{:?}|{}]",
+            mark.text,
+            columns.join(" "),
+            values.join(" "),
+            mark.number,
+            mark.tables.len()
+        )
+    };
+    marks.iter().map(show).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,123 @@
+//! Approvals come back: what became of a call that waited for another person is told in the
+//! conversation that asked for it.
+//!
+//! Invariant: each decision is told once. The message that tells it names the task, and a task that
+//! is named is not told again; it is written while the conversation's turn is held, so that two
+//! readers do not tell it twice.
+
+use super::Talker;
+use crate::error::Result;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
+use steward_domain::{
+    ChainId, Content, ConversationId, EventType, Label, Message, MessageId, Role, Task, TaskId, TaskStatus,
+    UserId,
+};
+use steward_journal::Draft;
+use steward_store::{Change, Commit, NewMessage, Scope};
+
+/// Messages that are looked at for calls that wait.
+const WINDOW: u32 = 100;
+/// Where a message names the call whose decision it tells.
+pub(super) const DECIDED: &str = "decided";
+
+impl Talker {
+    /// Tells every decision over calls of a conversation that was not told yet. Says whether there
+    /// was one.
+    pub async fn tell_decisions(&self, user: &UserId, id: ConversationId) -> Result<bool> {
+        let lock = self.turn_of(id);
+        let mine = lock.lock().await;
+        let told = self.tell_decided(user, id).await;
+        drop(mine);
+        self.forget_turn(Some(id));
+        Ok(!told?.is_empty())
+    }
+
+    /// The same while the conversation's turn is held; gives back what was told.
+    pub(super) async fn tell_decided(&self, user: &UserId, id: ConversationId) -> Result<Vec<String>> {
+        let (store, scope) = (&self.house().store, Scope::User(user.clone()));
+        let window = store.window(&scope, id, WINDOW).await?;
+        let mut told = Vec::new();
+        for task in open_calls(window.iter().map(|message| &**message)) {
+            let Some(task) = store.task(&scope, task).await? else { continue };
+            if !matches!(task.status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled) {
+                continue;
+            }
+            let entries = store.entries(&scope, ChainId::from(task.id), 0, 100).await?;
+            let decided =
+                entries.iter().rev().find(|entry| entry.entry.event_type == EventType::ApprovalDecided);
+            let decision: Json = decided
+                .and_then(|entry| serde_json::from_str(&entry.entry.event_data).ok())
+                .unwrap_or_default();
+            let text = told_of(&task, &decision);
+            self.append(user, id, &task, text.clone()).await?;
+            told.push(text);
+        }
+        Ok(told)
+    }
+
+    async fn append(&self, user: &UserId, id: ConversationId, task: &Task, text: String) -> Result<()> {
+        let house = self.house();
+        let now = house.clock.now();
+        let mut metadata = Map::new();
+        metadata.insert(DECIDED.into(), json!(task.id));
+        metadata.insert("outcome".into(), json!(task.status));
+        let message = NewMessage {
+            id: MessageId(house.random.uuid_v7(now)?),
+            conversation_id: id,
+            role: Role::Agent,
+            content: Content::new(text)?,
+            timestamp: now,
+            agent_type: Some(Label::new("approvals")?),
+            tool_calls: Vec::new(),
+            metadata,
+        };
+        let mut data = Map::new();
+        data.insert("message_id".into(), json!(message.id));
+        data.insert("role".into(), json!(message.role));
+        data.insert("decided".into(), json!(task.id));
+        let draft = Draft::new(EventType::MessageAppended, Label::new("runtime")?, data);
+        let commit =
+            Commit::new(user.clone(), ChainId::from(id)).entry(draft).change(Change::AppendMessage(message));
+        house.store.commit(&Scope::User(user.clone()), commit).await?;
+        Ok(())
+    }
+}
+
+/// The calls that wait by what the messages say, without those whose decision was told.
+fn open_calls<'a>(messages: impl Iterator<Item = &'a Message>) -> BTreeSet<TaskId> {
+    let mut waiting: BTreeSet<TaskId> = BTreeSet::new();
+    let mut told: BTreeSet<TaskId> = BTreeSet::new();
+    for message in messages {
+        let read = |value: &Json| serde_json::from_value::<TaskId>(value.clone()).ok();
+        let calls = message.metadata.get("waiting").and_then(Json::as_array);
+        waiting.extend(calls.into_iter().flatten().filter_map(read));
+        told.extend(message.metadata.get(DECIDED).and_then(read));
+    }
+    waiting.difference(&told).copied().collect()
+}
+
+/// Who decided what and why, and what came of it.
+fn told_of(task: &Task, decision: &Json) -> String {
+    let text = |name: &str| decision.get(name).and_then(Json::as_str).filter(|text| !text.trim().is_empty());
+    let call = task.description.as_str();
+    let by = text("by").map(|by| format!(" by {by}")).unwrap_or_default();
+    let why = text("why").map(|why| format!(": {why}")).unwrap_or_default();
+    let approved = text("decision") == Some("approved");
+    match (approved, task.status) {
+        (true, TaskStatus::Completed) => {
+            let result = task.result.as_deref().map(str::trim).filter(|result| !result.is_empty());
+            let told = result.map(|result| steward_language::answer::tell(None, None, result).text);
+            let told =
+                told.filter(|told| !told.trim().is_empty()).unwrap_or_else(|| "It was done.".to_owned());
+            format!("“{call}” was approved{by}{why}. {told}")
+        }
+        (true, _) => {
+            let doing = call.to_lowercase();
+            let humane =
+                steward_language::skill::humanise(task.error.as_deref().unwrap_or_default(), Some(&doing));
+            format!("“{call}” was approved{by}{why}. {} {}", humane.message, humane.next)
+        }
+        (false, _) => format!("“{call}” was not approved{by}{why}. Nothing was done."),
+    }
+}

@@ -1,0 +1,236 @@
+//! Approvals under pressure: many decisions at once, on both stores, make one call each.
+
+use crate::toolbox::Shop;
+use crate::workers::{Scripted, calls, decided, define_agent, runner, says};
+use crate::{Fixture, user};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use steward_domain::{HumanAction, Label, TaskStatus};
+use steward_language::model::Models;
+use steward_policy::{Caller, Provenance};
+use steward_runtime::Error as RuntimeError;
+use steward_runtime::run::Standing;
+use steward_store::Scope;
+use steward_tools::Error;
+use steward_tools::call::Request;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+/// How many decide at the same moment.
+const DECIDERS: usize = 16;
+const ALWAYS: &str = "tools: { shop.delete: { approval: always } }";
+
+/// How many rounds: a few, or what `STEWARD_APPROVAL_ROUNDS` says for the long form.
+fn rounds(usual: usize) -> usize {
+    std::env::var("STEWARD_APPROVAL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
+}
+
+fn scope() -> Scope {
+    Scope::User(user())
+}
+
+fn request(tool: &str, arguments: Json) -> Request {
+    let Json::Object(arguments) = arguments else { panic!("an object") };
+    Request::new(Caller::owner(user()), tool, arguments)
+}
+
+/// Lets a call wait, and says how a decision names it.
+async fn waiting(shop: &Shop, wanted: &Request) -> steward_runtime::toolbox::Waiting {
+    let Err(RuntimeError::Tools(Error::ApprovalNeeded(needed))) = shop.toolbox.call(wanted).await else {
+        panic!("it asks")
+    };
+    shop.toolbox.approvals().wait(wanted, &needed).await.unwrap()
+}
+
+/// Each round: one call waits, sixteen decide at once, three quarters of them approve. One decision counts.
+async fn one_decision_counts(shop: Shop) {
+    shop.toolbox.look_at("shop").await.unwrap();
+    let shop = Arc::new(shop);
+    let mut made = 0;
+    for round in 0..rounds(10) {
+        let wanted = request("shop.delete", json!({ "name": format!("pen{round}") }));
+        let call = waiting(&shop, &wanted).await;
+        let (shown, start) = (call.shown().unwrap(), Arc::new(Barrier::new(DECIDERS)));
+        let mut deciders = JoinSet::new();
+        for decider in 0..DECIDERS {
+            let (shop, shown, start) = (shop.clone(), shown.clone(), start.clone());
+            deciders.spawn(async move {
+                let (approvals, by) = (shop.toolbox.approvals(), Label::new("bob").unwrap());
+                start.wait().await;
+                if decider % 4 == 3 {
+                    return approvals.reject(&scope(), &shown, &by, "no").await.map(|_| false);
+                }
+                approvals.approve(shop.toolbox.desk(), &scope(), &shown, &by).await.map(|_| true)
+            });
+        }
+        let mut counted = Vec::new();
+        for decision in deciders.join_all().await {
+            match decision {
+                Ok(approved) => counted.push(approved),
+                Err(RuntimeError::NotWaiting(_)) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(counted.len(), 1, "round {round}");
+        made += usize::from(counted[0]);
+        assert_eq!(shop.ledger().len(), made, "round {round}: one effect for an approval, none for a no");
+        let task = shop.fixture.house.store.task(&scope(), call.task).await.unwrap().unwrap();
+        let ended = if counted[0] { TaskStatus::Completed } else { TaskStatus::Failed };
+        assert_eq!(task.status, ended, "round {round}");
+    }
+    shop.toolbox.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_decisions_make_one_call() {
+    one_decision_counts(Shop::open(ALWAYS).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_decisions_make_one_call_on_postgres() {
+    let Some(fixture) = Fixture::on_postgres().await else { return };
+    one_decision_counts(Shop::over(fixture, ALWAYS).await).await;
+}
+
+/// The same for a run that waits: the others neither call nor take the run from the process that goes on.
+async fn one_decision_goes_on(shop: Shop) {
+    let nodes = json!({ "drop": { "type": "tool", "tool": "shop.delete", "arguments": { "name": "pen" } } });
+    let drop = json!({ "name": "drop", "patterns": ["react"], "entry_point": "drop", "nodes": nodes,
+        "edges": [{ "from": "drop", "to": "__end__" }] });
+    shop.define("workflows", "drop", &drop);
+    // Two processes, each with half of the deciders.
+    let both = [runner(&shop, "one", Models::default()).await, runner(&shop, "two", Models::default()).await];
+    for round in 0..rounds(5) {
+        let ran = both[0].start(&user(), "drop", json!({}), None).await.unwrap();
+        let approve = decided(&shop, ran.task, HumanAction::Approve).await;
+        let start = Arc::new(Barrier::new(DECIDERS));
+        let mut deciders = JoinSet::new();
+        for decider in 0..DECIDERS {
+            let (runner, start) = (both[decider % 2].clone(), start.clone());
+            let approve = approve.clone();
+            deciders.spawn(async move {
+                start.wait().await;
+                runner.decide(&scope(), ran.task, approve, None).await
+            });
+        }
+        let decisions = deciders.join_all().await;
+        let counted = decisions.iter().filter(|decision| decision.is_ok()).count();
+        assert_eq!(counted, 1, "round {round}: {decisions:?}");
+        assert_eq!(shop.ledger().len(), round + 1, "round {round}: one effect each");
+        let task = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+        assert_eq!(task.status, TaskStatus::Completed, "round {round}: {:?}", task.error);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_decisions_carry_a_run_on_once() {
+    one_decision_goes_on(Shop::open(ALWAYS).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_decisions_carry_a_run_on_once_on_postgres() {
+    let Some(fixture) = Fixture::on_postgres().await else { return };
+    one_decision_goes_on(Shop::over(fixture, ALWAYS).await).await;
+}
+
+/// A decision that is given twice does not decide the next gate of the run.
+#[tokio::test]
+async fn an_old_decision_does_not_decide_the_next_gate() {
+    let shop = Shop::open("").await;
+    let human = |text: &str| json!({ "type": "human", "input": text, "expires_seconds": 3600 });
+    let nodes = json!({ "first": human("First?"), "second": human("Second?") });
+    let edges = json!([{ "from": "first", "to": "second" }, { "from": "second", "to": "__end__" }]);
+    let gates = json!({ "name": "gates", "patterns": ["react"], "entry_point": "first", "nodes": nodes, "edges": edges });
+    shop.define("workflows", "gates", &gates);
+    let runner = runner(&shop, "one", Models::default()).await;
+    let ran = runner.start(&user(), "gates", json!({}), None).await.unwrap();
+    let first = decided(&shop, ran.task, HumanAction::Approve).await;
+    runner.decide(&scope(), ran.task, first.clone(), None).await.unwrap();
+    let again = runner.decide(&scope(), ran.task, first, None).await;
+    assert!(matches!(again, Err(RuntimeError::OtherCall(_))), "{again:?}");
+    let waits = shop.toolbox.approvals().list(&scope()).await.unwrap();
+    assert_eq!(waits[0].reason, "Second?");
+    // A run's gate is not decided as if it were a single call.
+    let (shown, by) = (waits[0].shown().unwrap(), Label::new("bob").unwrap());
+    let alone = shop.toolbox.approvals().approve(shop.toolbox.desk(), &scope(), &shown, &by).await;
+    assert!(matches!(alone, Err(RuntimeError::Decision(_))), "{alone:?}");
+    assert!(shop.toolbox.approvals().reject(&scope(), &shown, &by, "").await.is_err());
+}
+
+/// What waits is the tool that will run: a name that was corrected is not what the approver's scope is checked on.
+#[tokio::test]
+async fn what_waits_is_the_tool_that_will_run() {
+    let shop = Shop::open(ALWAYS).await;
+    shop.toolbox.look_at("shop").await.unwrap();
+    let asked = request("evil.delete", json!({ "name": "pen" }));
+    assert_eq!(waiting(&shop, &asked).await.tool, "shop.delete");
+    let nodes = json!({ "drop": { "type": "tool", "tool": "evil.delete", "arguments": { "name": "pen" } } });
+    let drop = json!({ "name": "drop", "patterns": ["react"], "entry_point": "drop", "nodes": nodes,
+        "edges": [{ "from": "drop", "to": "__end__" }] });
+    shop.define("workflows", "drop", &drop);
+    let ran =
+        runner(&shop, "one", Models::default()).await.start(&user(), "drop", json!({}), None).await.unwrap();
+    let waits = shop.toolbox.approvals().list(&scope()).await.unwrap();
+    let gate = waits.iter().find(|one| one.task == ran.task).unwrap();
+    assert_eq!(gate.tool, "shop.delete");
+    shop.toolbox.close().await;
+}
+
+/// A tool that was accepted anew with another description is another tool: the approval of the old one does not count.
+#[tokio::test]
+async fn an_approval_is_for_the_version_that_was_accepted() {
+    let shop = Shop::open("tools: { shop.find: { approval: always } }").await;
+    shop.toolbox.look_at("shop").await.unwrap();
+    let call = waiting(&shop, &request("shop.find", json!({ "name": "pen" }))).await;
+    shop.toolbox.close().await;
+    shop.write("description", "Finds a product, and tells everybody.");
+    let again = Shop::toolbox(&shop.fixture).await;
+    again.look_at("shop").await.unwrap();
+    again.pins().accept(&"shop".parse().unwrap(), None).unwrap();
+    again.look_at("shop").await.unwrap();
+    let (shown, by) = (call.shown().unwrap(), Label::new("bob").unwrap());
+    let made = again.approvals().approve(again.desk(), &scope(), &shown, &by).await;
+    assert!(made.is_err_and(
+        |error| error.to_string().contains("other arguments") || error.to_string().contains("changed")
+    ));
+    assert!(shop.ledger().is_empty());
+    again.close().await;
+}
+
+/// What a call does decides, not who wrote its arguments: an agent that was given SQL to run does not delete unasked.
+#[tokio::test]
+async fn an_agent_does_not_delete_rows_unasked() {
+    let shop = Shop::open("").await;
+    define_agent(&shop, "clerk", &["shop.write_query"], &[]);
+    for (query, asks) in
+        [("DELETE FROM customers", true), ("INSERT INTO customers VALUES ('Umbrella')", false)]
+    {
+        let said = calls("shop_write_query", json!({ "query": query }));
+        let script = Scripted(vec![("clerk", vec![said, says("done")])]);
+        let models = Models::default().with("scripted", Arc::new(script));
+        let before = shop.ledger().len();
+        let ran =
+            runner(&shop, "one", models).await.start(&user(), "clerk", json!("go"), None).await.unwrap();
+        assert_eq!(ran.standing == Standing::Waiting, asks, "{query}: {ran:?}");
+        assert_eq!(shop.ledger().len() - before, usize::from(!asks), "{query}");
+    }
+}
+
+/// A read does not ask, untrusted arguments or not; what the operator wants asked about is asked about.
+#[tokio::test]
+async fn a_read_does_not_ask() {
+    let shop = Shop::open("").await;
+    shop.toolbox.look_at("shop").await.unwrap();
+    let mut read = request("shop.find", json!({ "name": "pen" }));
+    read.default_provenance = Provenance::Untrusted;
+    shop.toolbox.call(&read).await.unwrap();
+    shop.write("config/tools.yaml", "tools: { shop.find: { approval: always } }");
+    shop.toolbox.reload().await.unwrap();
+    let asked = shop.toolbox.call(&read).await;
+    assert!(matches!(asked, Err(RuntimeError::Tools(Error::ApprovalNeeded(_)))), "{asked:?}");
+    // By the tool's own name `never` is enough to destroy unasked.
+    shop.write("config/tools.yaml", "tools: { shop.delete: { approval: never } }");
+    shop.toolbox.reload().await.unwrap();
+    shop.toolbox.call(&request("shop.delete", json!({ "name": "pen" }))).await.unwrap();
+    shop.toolbox.close().await;
+}

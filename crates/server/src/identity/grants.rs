@@ -1,0 +1,81 @@
+//! What people hold when a task of theirs is carried out: read from the home's file whenever that has changed.
+//!
+//! Invariants
+//! - A person who is disabled, or who is not in the file, holds nothing. The owner of the machine need not be in it; one who
+//!   is in it holds what it says.
+//! - A file that cannot be read changes nothing: what was in force stays.
+
+use super::file::{self, AccessFile};
+use super::{By, Identity, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+use std::time::SystemTime;
+use steward_domain::UserId;
+use steward_policy::Caller;
+use steward_runtime::Grants;
+use steward_tools::registry::{Registry, Snapshot};
+
+/// The grants of a home's users.
+pub struct FileGrants {
+    home: PathBuf,
+    /// Who owns this machine.
+    owner: UserId,
+    loaded: RwLock<(Option<SystemTime>, AccessFile)>,
+}
+
+impl FileGrants {
+    /// Opens the file of a home. A wrong file is an error now, and changes nothing when it becomes wrong later.
+    pub fn open(home: &Path, owner: UserId) -> Result<Self> {
+        let loaded = RwLock::new((changed(home), AccessFile::load(home)?));
+        Ok(Self { home: home.to_owned(), owner, loaded })
+    }
+
+    fn look(&self) {
+        let found = changed(&self.home);
+        if self.loaded.read().unwrap_or_else(PoisonError::into_inner).0 == found {
+            return;
+        }
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        match AccessFile::load(&self.home) {
+            Ok(access) => *loaded = (found, access),
+            Err(error) => {
+                loaded.0 = found;
+                eprintln!("access is left as it was: {error}");
+            }
+        }
+    }
+}
+
+impl Grants for FileGrants {
+    fn of(&self, user: &UserId, registry: &Registry) -> std::result::Result<Caller, String> {
+        self.look();
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        match loaded.1.users.get(user) {
+            Some(found) if found.disabled => Err("they are disabled".to_owned()),
+            Some(_) => {
+                let identity = loaded.1.identity(user, By::Key);
+                let identity = identity.ok_or_else(|| "they are disabled".to_owned())?;
+                Ok(caller_of(&identity, &registry.snapshot()))
+            }
+            None if *user == self.owner => Ok(Caller::owner(user.clone())),
+            None => Err("they are not set up here".to_owned()),
+        }
+    }
+}
+
+/// An identity in policy's words: a domain brings its tools.
+pub(crate) fn caller_of(identity: &Identity, snapshot: &Snapshot) -> Caller {
+    identity.caller(|domain| {
+        let named = snapshot.domains.iter().filter(|(name, _)| name.as_str() == domain);
+        let named = named.flat_map(|(_, field)| field.tools.iter().map(ToString::to_string));
+        let own = snapshot.tools.keys().filter(|tool| {
+            let found = snapshot.get(tool, None);
+            found.is_some_and(|found| found.definition.application_domain.as_str() == domain)
+        });
+        named.chain(own.map(ToString::to_string)).collect()
+    })
+}
+
+fn changed(home: &Path) -> Option<SystemTime> {
+    std::fs::metadata(file::path(home)).ok()?.modified().ok()
+}
