@@ -8,7 +8,7 @@ mod series;
 mod trend;
 
 use crate::chart::{
-    Dress, additive, capital, clean, grain, many_years, moment, moment_label, plural, seconds,
+    NumberFormat, additive, capital, clean, grain, many_years, moment, moment_label, plural, seconds,
 };
 use crate::frame::{Field, Frame, Kind, Unit, Value, group, show};
 use serde::{Deserialize, Serialize};
@@ -181,7 +181,7 @@ struct Measure<'a> {
     unit: Unit,
     whole: bool,
     additive: bool,
-    dress: Dress,
+    dress: NumberFormat,
 }
 
 impl<'a> Measure<'a> {
@@ -198,7 +198,7 @@ impl<'a> Measure<'a> {
             unit: field.unit,
             whole,
             additive: additive(field),
-            dress: Dress::of(frame, at),
+            dress: NumberFormat::of(frame, at),
         })
     }
 

@@ -184,8 +184,8 @@ pub(crate) fn long_name(wide: &str) -> String {
 pub(crate) fn find_joins(catalogue: &mut Catalogue) {
     let mut found = Vec::new();
     // Each column's values are hashed once, however many tables it is compared with.
-    let known: Vec<Vec<Known<'_>>> =
-        catalogue.tables.iter().map(|table| table.columns.iter().map(Known::of).collect()).collect();
+    let known: Vec<Vec<ValueSet<'_>>> =
+        catalogue.tables.iter().map(|table| table.columns.iter().map(ValueSet::of).collect()).collect();
     for (place, (left, left_known)) in catalogue.tables.iter().zip(&known).enumerate() {
         for (right, right_known) in catalogue.tables.iter().zip(&known).skip(place + 1) {
             let declared = catalogue.joins.iter().any(|join| {
@@ -204,8 +204,8 @@ pub(crate) fn find_joins(catalogue: &mut Catalogue) {
 
 /// The best way to join two tables: the pair of columns whose names agree and whose values overlap most.
 fn best_join<'a>(
-    (left, left_known): (&Table, &[Known<'a>]),
-    (right, right_known): (&Table, &[Known<'a>]),
+    (left, left_known): (&Table, &[ValueSet<'a>]),
+    (right, right_known): (&Table, &[ValueSet<'a>]),
 ) -> Option<Join> {
     let mut best: Option<(u32, Join)> = None;
     for (a, known_a) in left.columns.iter().zip(left_known) {
@@ -265,12 +265,12 @@ fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
 const LOOKED_UP: usize = 1_000;
 
 /// The values of a column, hashed when they are first asked for.
-struct Known<'a> {
+struct ValueSet<'a> {
     column: &'a Column,
     set: std::cell::OnceCell<HashSet<&'a str>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ValueSet<'a> {
     fn of(column: &'a Column) -> Self {
         Self { column, set: std::cell::OnceCell::new() }
     }
@@ -283,7 +283,7 @@ impl<'a> Known<'a> {
 }
 
 /// How much of the smaller set of values is in the other; nothing when one of them is not known well enough.
-fn overlap<'a>(a: &Known<'a>, b: &Known<'a>) -> Option<f64> {
+fn overlap<'a>(a: &ValueSet<'a>, b: &ValueSet<'a>) -> Option<f64> {
     let (small, large) = if a.column.values.len() <= b.column.values.len() { (a, b) } else { (b, a) };
     let looked_up = small.column.values.len().min(LOOKED_UP);
     if looked_up == 0 {

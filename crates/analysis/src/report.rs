@@ -7,7 +7,7 @@ mod html;
 mod text;
 mod workbook;
 
-use crate::chart::Dress;
+use crate::chart::NumberFormat;
 use crate::frame::{Frame, Kind, Value, group};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -96,7 +96,7 @@ fn duration(ms: u64) -> String {
 }
 
 /// A cell as text, not endless.
-fn cell_text(frame: &Frame, row: usize, column: usize, dress: Dress) -> String {
+fn cell_text(frame: &Frame, row: usize, column: usize, dress: NumberFormat) -> String {
     let value = frame.cell(row, column);
     let text = match value {
         Value::Bool(true) => "yes".to_owned(),
@@ -109,8 +109,8 @@ fn cell_text(frame: &Frame, row: usize, column: usize, dress: Dress) -> String {
 }
 
 /// How the numbers of each column are written.
-fn dresses(frame: &Frame) -> Vec<Dress> {
-    (0..frame.fields.len()).map(|column| Dress::of(frame, column)).collect()
+fn dresses(frame: &Frame) -> Vec<NumberFormat> {
+    (0..frame.fields.len()).map(|column| NumberFormat::of(frame, column)).collect()
 }
 
 /// Are the cells of a column numbers, which stand at the right?

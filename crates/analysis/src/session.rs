@@ -13,7 +13,7 @@ use crate::engine::{CsvScan, Engine};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::query::Dialect;
-use crate::source::Place;
+use crate::source::SourceLocation;
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,14 +51,14 @@ impl Default for Options {
 
 /// Where a table's rows are.
 #[derive(Clone)]
-enum Room {
+enum TableLocation {
     Engine,
     Sqlite(Arc<SqliteSource>),
     /// A database, and where the table stands in it.
     Server(Arc<dyn Database>, Vec<String>),
 }
 
-impl Room {
+impl TableLocation {
     fn dialect(&self) -> Dialect {
         match self {
             Self::Engine => Dialect::DataFusion,
@@ -79,14 +79,14 @@ pub struct Ran {
 
 /// The open data of one request.
 pub struct Session {
-    places: Vec<Place>,
+    places: Vec<SourceLocation>,
     /// Everything that was found.
     catalogue: Catalogue,
     /// What may be known of it: see [`Session::restrict`].
     shown: Catalogue,
     /// Tables and columns whose values may not be looked at.
     withheld: BTreeSet<(String, String)>,
-    rooms: Vec<Room>,
+    rooms: Vec<TableLocation>,
     engine: Engine,
     options: Options,
     scans: Mutex<BTreeMap<String, CsvScan>>,
@@ -134,7 +134,7 @@ impl Session {
 
     /// Where it came from.
     #[must_use]
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[SourceLocation] {
         &self.places
     }
 
@@ -169,12 +169,12 @@ impl Session {
             name: column.name.clone(),
             looks_like: column.looks_like.clone(),
         };
-        let table = |(table, room): (&Table, &Room)| steward_policy::Table {
+        let table = |(table, room): (&Table, &TableLocation)| steward_policy::Table {
             name: table.name.clone(),
             path: match room {
-                Room::Engine => vec![table.name.clone()],
-                Room::Sqlite(_) => vec!["main".to_owned(), table.name.clone()],
-                Room::Server(_, path) => path.clone(),
+                TableLocation::Engine => vec![table.name.clone()],
+                TableLocation::Sqlite(_) => vec!["main".to_owned(), table.name.clone()],
+                TableLocation::Server(_, path) => path.clone(),
             },
             columns: table.columns.iter().map(column).collect(),
         };
@@ -198,7 +198,7 @@ impl Session {
     /// The dialects of the sources, the engine's own last.
     pub(crate) fn dialects(&self) -> Vec<Dialect> {
         let mut dialects: Vec<Dialect> = Vec::new();
-        for dialect in self.rooms.iter().map(Room::dialect).filter(|d| *d != Dialect::DataFusion) {
+        for dialect in self.rooms.iter().map(TableLocation::dialect).filter(|d| *d != Dialect::DataFusion) {
             if !dialects.contains(&dialect) {
                 dialects.push(dialect);
             }
@@ -214,8 +214,8 @@ impl Session {
     }
 
     /// The one room that has all the tables, if there is one.
-    fn room(&self, tables: &BTreeSet<String>) -> Option<Room> {
-        let mut found: Option<(usize, Room)> = None;
+    fn room(&self, tables: &BTreeSet<String>) -> Option<TableLocation> {
+        let mut found: Option<(usize, TableLocation)> = None;
         for name in tables {
             let place =
                 self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
@@ -224,7 +224,9 @@ impl Session {
             match &found {
                 None => found = Some((source, room.clone())),
                 Some((known, _)) if *known == source => {}
-                Some(_) if matches!(room, Room::Engine) && matches!(found, Some((_, Room::Engine))) => {}
+                Some(_)
+                    if matches!(room, TableLocation::Engine)
+                        && matches!(found, Some((_, TableLocation::Engine))) => {}
                 Some(_) => return None,
             }
         }
@@ -239,10 +241,10 @@ impl Session {
         let timeout = Duration::from_secs(u64::from(seconds));
         let work = async {
             let (frame, cut) = match self.room(sql.tables()) {
-                Some(Room::Sqlite(database)) if dialect == Dialect::Sqlite => {
+                Some(TableLocation::Sqlite(database)) if dialect == Dialect::Sqlite => {
                     database.query(sql, rows).await?
                 }
-                Some(Room::Server(server, _)) if dialect == server.dialect() => {
+                Some(TableLocation::Server(server, _)) if dialect == server.dialect() => {
                     server.query(sql.text(), Bounds { rows, timeout }).await?
                 }
                 _ if dialect == Dialect::DataFusion => self.in_engine(sql, rows).await?,
@@ -319,7 +321,7 @@ impl Session {
         let (Some(table), Some(room)) = (self.catalogue.tables.get(place), self.rooms.get(place)) else {
             return Ok(());
         };
-        if matches!(room, Room::Engine) {
+        if matches!(room, TableLocation::Engine) {
             return Ok(());
         }
         let limit = self.options.fetch_rows;
@@ -331,7 +333,7 @@ impl Session {
     }
 
     /// Rows of a database's table, as they stand there: the columns that may be read, and no others.
-    async fn fetch(&self, table: &Table, room: &Room, limit: usize) -> Result<(Frame, bool)> {
+    async fn fetch(&self, table: &Table, room: &TableLocation, limit: usize) -> Result<(Frame, bool)> {
         let readable: Vec<&crate::catalogue::Column> =
             table.columns.iter().filter(|column| !self.is_withheld(&table.name, &column.name)).collect();
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
@@ -342,15 +344,15 @@ impl Session {
             format!("SELECT {columns} FROM {}", from.join("."))
         };
         let (mut frame, cut) = match room {
-            Room::Engine => {
+            TableLocation::Engine => {
                 let names: Vec<&str> = readable.iter().map(|column| column.name.as_str()).collect();
                 self.engine.head_of(&table.name, &names, limit).await?
             }
-            Room::Sqlite(database) => {
+            TableLocation::Sqlite(database) => {
                 let names: Vec<String> = readable.iter().map(|column| column.name.clone()).collect();
                 database.fetch(&table.name, &names, limit).await?
             }
-            Room::Server(server, path) => {
+            TableLocation::Server(server, path) => {
                 server.query(&select(path), Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?
             }
         };

@@ -13,9 +13,9 @@ use std::time::Instant;
 use steward_domain::{Agent, AgentName, Idempotency, Timestamp, ToolName};
 use steward_engine::*;
 
-struct House;
+struct AppContext;
 
-impl Lookup for House {
+impl Lookup for AppContext {
     fn agent(&self, _: &AgentName) -> Option<Agent> {
         None
     }
@@ -37,7 +37,7 @@ fn main() {
         "llm_config": { "model": "stub" },
     }))
     .unwrap();
-    let program = Program::compile(Root::Agent(agent), Settings::default(), &House).unwrap();
+    let program = Program::compile(Root::Agent(agent), Settings::default(), &AppContext).unwrap();
     for (calls, tasks) in [(10, 30_000), (1000, 300)] {
         let begun = Instant::now();
         let (mut steps, mut bytes) = (0u64, 0);

@@ -1,6 +1,6 @@
 //! The state of a running task. It holds each message once and nothing that can be computed from the rest.
 
-use crate::program::Place;
+use crate::program::ProgramIndex;
 use crate::{Approval, AskedCall, EffectId, Failure, Program, Provenance};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -145,10 +145,10 @@ pub(crate) struct JoinRun {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Thread {
     /// The parallel node it joins at, and the name of its branch.
-    pub(crate) joins: Option<(Place, String)>,
-    pub(crate) at: Place,
+    pub(crate) joins: Option<(ProgramIndex, String)>,
+    pub(crate) at: ProgramIndex,
     /// The last node that gave something.
-    pub(crate) last: Option<Place>,
+    pub(crate) last: Option<ProgramIndex>,
 }
 
 /// What an agent's session is doing.
@@ -168,8 +168,8 @@ pub(crate) enum Stage {
 /// An agent at work: its own messages and nobody else's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Session {
-    pub(crate) agent: Place,
-    pub(crate) node: Place,
+    pub(crate) agent: ProgramIndex,
+    pub(crate) node: ProgramIndex,
     pub(crate) messages: Vec<Msg>,
     pub(crate) stage: Stage,
     pub(crate) phase: u32,
@@ -212,7 +212,7 @@ pub(crate) struct Call {
     pub(crate) resolved: Option<ToolName>,
     pub(crate) attempt: u32,
     /// The tool that was asked for first.
-    pub(crate) primary: Place,
+    pub(crate) primary: ProgramIndex,
     /// How many of its fallbacks were tried.
     pub(crate) fallbacks: u32,
 }
@@ -221,7 +221,7 @@ pub(crate) struct Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
-    Node(Place),
+    Node(ProgramIndex),
     Slot(u32, u32),
 }
 
@@ -229,8 +229,8 @@ pub(crate) enum Owner {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Target {
-    Tool(Place),
-    Agent(Place, String, bool),
+    Tool(ProgramIndex),
+    Agent(ProgramIndex, String, bool),
 }
 
 /// An effect that has not been answered.
@@ -242,7 +242,7 @@ pub(crate) enum Pending {
     Tool { call: u32 },
     Sub { call: u32 },
     Backoff { call: u32, at: Timestamp },
-    Human { about: About, digest: Sha256Hex, text: String, timer: EffectId, expires_at: Timestamp },
+    Human { about: DecisionSubject, digest: Sha256Hex, text: String, timer: EffectId, expires_at: Timestamp },
     Expiry { request: EffectId, at: Timestamp },
     Deadline { at: Timestamp },
 }
@@ -250,9 +250,9 @@ pub(crate) enum Pending {
 /// What a person is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum About {
-    Node(Place),
-    Gate(Place),
+pub(crate) enum DecisionSubject {
+    Node(ProgramIndex),
+    Gate(ProgramIndex),
     Call(u32),
     Unknown(u32),
 }
@@ -404,7 +404,7 @@ impl State {
         })
     }
 
-    pub(crate) fn run(&self, node: Place) -> Option<&NodeRun> {
+    pub(crate) fn run(&self, node: ProgramIndex) -> Option<&NodeRun> {
         self.nodes.get(node as usize)
     }
 
@@ -413,7 +413,7 @@ impl State {
     }
 
     /// The node on whose behalf an effect is pending; nothing for the deadline of the whole task.
-    pub(crate) fn node_of(&self, pending: &Pending) -> Option<Place> {
+    pub(crate) fn node_of(&self, pending: &Pending) -> Option<ProgramIndex> {
         let session = |session: &u32| self.session(*session).map(|session| session.node);
         let call = |call: &u32| match self.calls.get(call)?.owner {
             Owner::Node(node) => Some(node),
@@ -427,8 +427,8 @@ impl State {
             | Pending::Sub { call: number }
             | Pending::Backoff { call: number, .. } => call(number),
             Pending::Human { about, .. } => match about {
-                About::Node(node) | About::Gate(node) => Some(*node),
-                About::Call(number) | About::Unknown(number) => call(number),
+                DecisionSubject::Node(node) | DecisionSubject::Gate(node) => Some(*node),
+                DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => call(number),
             },
             Pending::Expiry { request, .. } => {
                 self.pending.get(request).and_then(|asked| self.node_of(asked))

@@ -2,7 +2,7 @@
 //! for the weather is offered, so that calls can be seen too.
 #![allow(missing_docs, reason = "a program of its own, not a part of Steward")]
 
-use steward_language::model::{Chat, Doors, OfferedTool, Turn, build};
+use steward_language::model::{Chat, ModelServices, OfferedTool, Turn, build};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,7 +10,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [settings, name, question] = words.as_slice() else {
         return Err("write: ask_model SETTINGS.json NAME QUESTION".into());
     };
-    let models = build(&serde_json::from_slice(&std::fs::read(settings)?)?, &Doors::default())?;
+    let models = build(&serde_json::from_slice(&std::fs::read(settings)?)?, &ModelServices::default())?;
     let model = models.get(name).ok_or("no such model")?;
     let weather = OfferedTool {
         name: "get_weather".to_owned(),

@@ -45,10 +45,10 @@ impl Effect {
 pub fn effect_of(definition: &ToolDefinition, arguments: &JsonObject) -> Effect {
     let said = said(definition);
     match said {
-        Said::Effect(effect) => effect,
+        DeclaredEffect::Effect(effect) => effect,
         // What a server calls harmless may still carry out a text that is not.
-        Said::Harmless => statements(definition, arguments).unwrap_or(Effect::Change),
-        Said::Nothing => statements(definition, arguments).unwrap_or_else(|| by_name(definition)),
+        DeclaredEffect::Harmless => statements(definition, arguments).unwrap_or(Effect::Change),
+        DeclaredEffect::Nothing => statements(definition, arguments).unwrap_or_else(|| by_name(definition)),
     }
 }
 
@@ -56,33 +56,33 @@ pub fn effect_of(definition: &ToolDefinition, arguments: &JsonObject) -> Effect 
 #[must_use]
 pub fn worst_effect_of(definition: &ToolDefinition) -> Effect {
     match said(definition) {
-        Said::Effect(effect) => effect,
+        DeclaredEffect::Effect(effect) => effect,
         _ if carried_out(definition).next().is_some() => Effect::Destroy,
-        Said::Harmless => Effect::Change,
-        Said::Nothing => by_name(definition),
+        DeclaredEffect::Harmless => Effect::Change,
+        DeclaredEffect::Nothing => by_name(definition),
     }
 }
 
 /// What a definition says of its effect.
-enum Said {
+enum DeclaredEffect {
     Effect(Effect),
     /// That it does not destroy (`destructiveHint: false`).
     Harmless,
     Nothing,
 }
 
-fn said(definition: &ToolDefinition) -> Said {
+fn said(definition: &ToolDefinition) -> DeclaredEffect {
     let own = definition.metadata.get("effect").and_then(serde_json::Value::as_str).and_then(Effect::named);
     if let Some(effect) = own {
-        return Said::Effect(effect);
+        return DeclaredEffect::Effect(effect);
     }
     if definition.idempotency == Idempotency::ReadOnly {
-        return Said::Effect(Effect::Read);
+        return DeclaredEffect::Effect(Effect::Read);
     }
     match definition.metadata.get("destructive").and_then(serde_json::Value::as_bool) {
-        Some(true) => Said::Effect(Effect::Destroy),
-        Some(false) => Said::Harmless,
-        None => Said::Nothing,
+        Some(true) => DeclaredEffect::Effect(Effect::Destroy),
+        Some(false) => DeclaredEffect::Harmless,
+        None => DeclaredEffect::Nothing,
     }
 }
 

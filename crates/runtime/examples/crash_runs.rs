@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use steward_domain::{EventType, HumanAction, JsonObject, Label, TaskStatus, UserId};
 use steward_language::model::Models;
 use steward_runtime::crash::CrashPoint;
-use steward_runtime::run::{Decided, Holder, Runner, Service, ServiceOptions, Standing};
+use steward_runtime::run::{Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions};
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Page, Scope, Store, TaskFilter};
@@ -54,7 +54,8 @@ async fn tasks(store: &dyn Store) -> Vec<steward_domain::Task> {
 async fn work(home: &Path, address: &str, name: &str, lease: f64, until_empty: bool) {
     let began = Instant::now();
     let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
-    let holder = Holder { name: Label::new(name).expect("a name"), lease: Duration::from_secs_f64(lease) };
+    let holder =
+        LeaseHolder { name: Label::new(name).expect("a name"), lease: Duration::from_secs_f64(lease) };
     let runner = Runner::new(toolbox.clone(), Arc::new(Models::default()), home.to_owned())
         .expect("a runner")
         .held_by(holder);
@@ -95,7 +96,7 @@ async fn settle(home: &Path, address: &str) -> usize {
             .await
             .expect("a decision");
         assert!(
-            matches!(ran.standing, Standing::Failed(_) | Standing::Completed(_) | Standing::Waiting),
+            matches!(ran.standing, RunStatus::Failed(_) | RunStatus::Completed(_) | RunStatus::Waiting),
             "{ran:?}"
         );
         settled += 1;

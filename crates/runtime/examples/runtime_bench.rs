@@ -27,7 +27,7 @@ use steward_journal::clock::{Clock, SystemClock};
 use steward_language::model::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply as Text, Request, ToolCall, Turn,
 };
-use steward_runtime::run::{Came, Hands, Runner, Standing, Work, unkept};
+use steward_runtime::run::{EffectHandler, EffectOutcome, RunStatus, Runner, Work, unkept};
 use steward_store::sqlite::SqliteStore;
 use tokio::task::JoinSet;
 
@@ -67,13 +67,15 @@ fn program(tool: &'static str, model: &str) -> Arc<Program> {
 /// A model and a tool as plain functions.
 struct Plain(Arc<SystemClock>);
 
-impl Hands for Plain {
+impl EffectHandler for Plain {
     fn call_tool(&self, effect: Effect) -> Work {
-        let Effect::CallTool { id, arguments, .. } = effect else { return Box::pin(async { Came::Nothing }) };
+        let Effect::CallTool { id, arguments, .. } = effect else {
+            return Box::pin(async { EffectOutcome::Nothing });
+        };
         let sum = arguments["a"].as_i64().unwrap_or(0) + arguments["b"].as_i64().unwrap_or(0);
         let outcome = ToolOutcome::Success { output: json!(sum), artifact: None };
         let event = Event::ToolEnded { effect: id, outcome, at: self.0.now() };
-        Box::pin(std::future::ready(Came::Happened(event)))
+        Box::pin(std::future::ready(EffectOutcome::Happened(event)))
     }
 
     fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work {
@@ -87,11 +89,11 @@ impl Hands for Plain {
             reply.text = "done".into();
         }
         let event = Event::ModelReplied { effect: id, reply, at: self.0.now() };
-        Box::pin(std::future::ready(Came::Happened(event)))
+        Box::pin(std::future::ready(EffectOutcome::Happened(event)))
     }
 
     fn start_sub(&self, _: &Program, _: Effect) -> Work {
-        Box::pin(async { Came::Nothing })
+        Box::pin(async { EffectOutcome::Nothing })
     }
 }
 
@@ -151,7 +153,7 @@ async fn none(tasks: usize) -> Json {
     for n in 0..tasks {
         let task = TaskId(uuid::Uuid::from_u128(n as u128 + 1));
         let ran = unkept(program.clone(), json!("go"), &hands, clock.clone(), task).await.expect("a run");
-        assert_eq!(ran.standing, Standing::Completed(json!("done")));
+        assert_eq!(ran.standing, RunStatus::Completed(json!("done")));
     }
     json!({ "tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": began.elapsed().as_secs_f64() })
 }
@@ -161,7 +163,7 @@ async fn durable(tasks: usize, home: &Path, at_once: usize) -> Json {
     let program = program("math.eval", "stub");
     let one = |runner: Runner, program: Arc<Program>| async move {
         let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
-        assert_eq!(ran.standing, Standing::Completed(json!("done")));
+        assert_eq!(ran.standing, RunStatus::Completed(json!("done")));
     };
     one(runner.clone(), program.clone()).await;
     let began = Instant::now();
@@ -211,7 +213,7 @@ async fn paused(tasks: usize, home: &Path) -> Json {
     let program = Arc::new(program);
     let wait = |runner: Runner, program: Arc<Program>| async move {
         let ran = runner.run(&user(), program, json!("go"), None).await.expect("a run");
-        assert_eq!(ran.standing, Standing::Waiting);
+        assert_eq!(ran.standing, RunStatus::Waiting);
     };
     wait(runner.clone(), program.clone()).await;
     let before = resident();
@@ -233,7 +235,7 @@ async fn storage(steps: usize, home: &Path) -> Json {
     let runner = runner(home, calls, true).await;
     let before = on_disk(home);
     let ran = runner.run(&user(), program("math.eval", "stub"), json!("go"), None).await.expect("a run");
-    assert_eq!(ran.standing, Standing::Completed(json!("done")));
+    assert_eq!(ran.standing, RunStatus::Completed(json!("done")));
     drop(runner);
     json!({ "steps": 2 * calls + 1, "bytes": on_disk(home).saturating_sub(before) })
 }

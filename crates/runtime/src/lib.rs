@@ -10,7 +10,7 @@ mod caller;
 pub mod converse;
 pub mod crash;
 mod error;
-mod pen;
+mod journal_writer;
 pub mod run;
 pub mod toolbox;
 

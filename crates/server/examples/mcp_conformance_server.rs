@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{ErrorClass, JsonObject};
 use steward_server::mcp::{
-    Argument, Caller, Changes, Completion, CompletionOf, Failure, Gateway, Level, Message, Offered, Options,
-    Page, Prompt, Resource, ResourceBody, Session, Speaker, Template, Want, serve_http,
+    Argument, Caller, Changes, ClientPrompt, Completion, CompletionOf, Failure, Gateway, Level, Message,
+    Offered, Options, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template, serve_http,
 };
 use steward_tools::{Answered, Content, Output, Progress};
 use tokio::io::AsyncReadExt as _;
@@ -135,9 +135,9 @@ fn rich_schema() -> Json {
     })
 }
 
-fn form(message: &str, field: &str, kind: &str) -> Want {
+fn form(message: &str, field: &str, kind: &str) -> ClientPrompt {
     let schema = json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
-    Want::Form { message: message.into(), schema }
+    ClientPrompt::Form { message: message.into(), schema }
 }
 
 fn user(words: &str) -> Vec<Message> {
@@ -193,7 +193,7 @@ async fn pause() {
 
 impl Fixtures {
     async fn asking(&self, name: &str, session: &Session) -> Result<Output, Failure> {
-        let ask = |key: &str, want: Want| session.ask(BTreeMap::from([(key.to_owned(), want)]));
+        let ask = |key: &str, want: ClientPrompt| session.ask(BTreeMap::from([(key.to_owned(), want)]));
         Ok(Output::text(match name {
             "test_input_required_result_elicitation" => {
                 let answers = ask("user_name", form("What is your name?", "name", "string")).await?;
@@ -201,7 +201,7 @@ impl Fixtures {
                 format!("Hello, {}!", name.and_then(Json::as_str).unwrap_or("stranger"))
             }
             "test_input_required_result_sampling" => {
-                let want = Want::Sample {
+                let want = ClientPrompt::Sample {
                     messages: user("What is the capital of France?"),
                     system: None,
                     max_tokens: 100,
@@ -214,7 +214,7 @@ impl Fixtures {
                     .unwrap_or_default()
             }
             "test_input_required_result_list_roots" => {
-                let answers = ask("client_roots", Want::Roots).await?;
+                let answers = ask("client_roots", ClientPrompt::Roots).await?;
                 answers.get("client_roots").map(Json::to_string).unwrap_or_default()
             }
             "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => {
@@ -222,12 +222,15 @@ impl Fixtures {
                 "state-ok".into()
             }
             "test_input_required_result_multiple_inputs" => {
-                let sample =
-                    Want::Sample { messages: user("Generate a greeting"), system: None, max_tokens: 50 };
+                let sample = ClientPrompt::Sample {
+                    messages: user("Generate a greeting"),
+                    system: None,
+                    max_tokens: 50,
+                };
                 let wants = [
                     ("user_name".to_owned(), form("What is your name?", "name", "string")),
                     ("greeting".to_owned(), sample),
-                    ("client_roots".to_owned(), Want::Roots),
+                    ("client_roots".to_owned(), ClientPrompt::Roots),
                 ];
                 let answers = session.ask(BTreeMap::from(wants)).await?;
                 format!("{answers:?}")
@@ -248,7 +251,7 @@ impl Fixtures {
 
     /// Asks for each thing that the client said it can do, and for nothing else.
     async fn what_it_can(&self, session: &Session) -> Result<String, Failure> {
-        let sample = Want::Sample { messages: user("Say hello"), system: None, max_tokens: 50 };
+        let sample = ClientPrompt::Sample { messages: user("Say hello"), system: None, max_tokens: 50 };
         for (key, want) in [("sample", sample), ("name", form("What is your name?", "name", "string"))] {
             match session.ask(BTreeMap::from([(key.to_owned(), want)])).await {
                 Ok(answers) => return Ok(format!("{answers:?}")),

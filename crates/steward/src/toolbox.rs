@@ -5,7 +5,7 @@ use crate::error::Failure;
 use std::sync::Arc;
 use steward_domain::{Constraints, RequestPolicy};
 use steward_policy::Caller;
-use steward_runtime::ask::House;
+use steward_runtime::ask::AppContext;
 use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
 use steward_server::identity::FileGrants;
 use steward_tools::builtin::file::Root;
@@ -17,7 +17,7 @@ pub(crate) async fn open(context: &Context, watch: bool) -> Result<Toolbox, Fail
     over(context, &house, watch).await
 }
 
-async fn over(context: &Context, house: &House, watch: bool) -> Result<Toolbox, Failure> {
+async fn over(context: &Context, house: &AppContext, watch: bool) -> Result<Toolbox, Failure> {
     let settings = &context.settings;
     let rules = AnalysisRules {
         policy: RequestPolicy {

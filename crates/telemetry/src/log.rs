@@ -12,7 +12,7 @@ use tracing::{Event, Level, Metadata};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::options::{LogFilter, LogFormat};
-use crate::span::{Place, Span, Value, unix_nanos};
+use crate::span::{Span, SpanPosition, Value, unix_nanos};
 
 /// Writes the log.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Log {
         named.chain(self.filter.0.default_level()).max().unwrap_or(LevelFilter::OFF)
     }
 
-    pub(crate) fn event(&self, event: &Event<'_>, inside: Option<Place>) {
+    pub(crate) fn event(&self, event: &Event<'_>, inside: Option<SpanPosition>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let message = fields.0.remove("message");
@@ -60,7 +60,7 @@ impl Log {
         nanos: u64,
         (level, target): (Level, &str),
         said: &str,
-        place: Option<Place>,
+        place: Option<SpanPosition>,
         fields: Map<String, Json>,
     ) -> String {
         let time = Timestamp::from_micros(i64::try_from(nanos / 1000).unwrap_or(i64::MAX)).to_string();

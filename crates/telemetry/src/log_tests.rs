@@ -6,7 +6,7 @@ use serde_json::json;
 fn line(format: LogFormat, said: &str, fields: Json) -> String {
     let Json::Object(fields) = fields else { panic!("no object") };
     let log = Log::new(LogFilter::parse("info,rmcp=debug").unwrap(), format);
-    let place = Place { trace: [0xab; 16], span: [0xcd; 8], parent: None };
+    let place = SpanPosition { trace: [0xab; 16], span: [0xcd; 8], parent: None };
     log.line(1_700_000_000_123_456_789, (Level::INFO, "steward_tools::call"), said, Some(place), fields)
 }
 

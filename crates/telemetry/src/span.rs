@@ -63,7 +63,7 @@ pub(crate) enum Kind {
 
 /// Where a span stands in its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SpanPosition {
     pub(crate) trace: [u8; 16],
     pub(crate) span: [u8; 8],
     pub(crate) parent: Option<[u8; 8]>,
@@ -78,7 +78,7 @@ pub(crate) struct Span {
     pub(crate) name: Option<String>,
     pub(crate) kind: Kind,
     /// Nothing when only metrics are counted.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SpanPosition>,
     /// Wall time in nanoseconds since 1970.
     pub(crate) began: u64,
     started: Instant,
@@ -87,7 +87,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    pub(crate) fn begin(kind_name: &'static str, place: Option<Place>) -> Self {
+    pub(crate) fn begin(kind_name: &'static str, place: Option<SpanPosition>) -> Self {
         let (began, started) = now();
         Self {
             kind_name,
@@ -194,7 +194,7 @@ pub(crate) struct Ids {
 
 impl Ids {
     /// The place of a new span below its parent, or at the root of a new trace.
-    pub(crate) fn place(&self, parent: Option<Place>) -> Place {
+    pub(crate) fn place(&self, parent: Option<SpanPosition>) -> SpanPosition {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let part = |salt: u8| self.keys.hash_one((number, salt)).max(1).to_be_bytes();
         let trace = parent.map_or_else(
@@ -205,7 +205,7 @@ impl Ids {
             },
             |parent| parent.trace,
         );
-        Place { trace, span: part(0), parent: parent.map(|parent| parent.span) }
+        SpanPosition { trace, span: part(0), parent: parent.map(|parent| parent.span) }
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use steward_domain::{JsonObject, SemanticVersion, ToolName};
 use steward_tools::select::{
-    Embed, Entry, Filling, Index, LEARNED, Past, Request, Selection, Signals, WEIGHTS,
+    CallHistory, Embed, Entry, Filling, Index, LEARNED, Request, Selection, Signals, WEIGHTS,
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -97,7 +97,7 @@ fn entry(tool: &Json) -> Result<Entry, Failure> {
         description: tool["description"].as_str().unwrap_or_default().to_owned(),
         parameter_schema: tool["parameters"].as_object().cloned().unwrap_or_default(),
         examples: Vec::new(),
-        past: Past::default(),
+        past: CallHistory::default(),
     })
 }
 

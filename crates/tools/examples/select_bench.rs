@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use std::sync::Arc;
 use std::time::Instant;
 use steward_domain::{SemanticVersion, ToolName};
-use steward_tools::select::{Embed, Entry, Index, Past, Request};
+use steward_tools::select::{CallHistory, Embed, Entry, Index, Request};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -143,6 +143,6 @@ fn entry(number: usize) -> Result<Entry, Failure> {
         ),
         parameter_schema: schema.as_object().cloned().unwrap_or_default(),
         examples: Vec::new(),
-        past: Past::default(),
+        past: CallHistory::default(),
     })
 }

@@ -3,7 +3,7 @@
 //! Invariant: every bar starts at zero.
 
 use super::axis::{Scale, short};
-use super::data::{self, Along, Plot};
+use super::data::{self, AxisKind, Plot};
 use super::draw::{
     HEIGHT, MARGIN, Page, SMALL, WIDTH, gutter, heading, measure_name, series_colour, vertical,
 };
@@ -32,7 +32,7 @@ pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.limit_series(MOST_SERIES, spec.series.as_deref().unwrap_or("series"));
     show_gaps(&mut plot);
-    if plot.along == Along::Words {
+    if plot.along == AxisKind::Words {
         let most = if plot.series.len() > 2 && spec.kind != ChartKind::StackedBar { 12 } else { MOST_BARS };
         plot.limit_slots(most, &spec.x);
         drop_giant(&mut plot);
@@ -44,7 +44,7 @@ pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
 /// Bars stand at even distances, so a month without a row needs its empty place; where most places would be empty,
 /// the chart says that they are left out.
 fn show_gaps(plot: &mut Plot) {
-    let Along::Time(grain) = plot.along else { return };
+    let AxisKind::Time(grain) = plot.along else { return };
     let given: Vec<f64> = plot.slots.iter().map(|slot| slot.at).collect();
     let all = time::regular(&given, grain, MOST_MOMENTS).filter(|all| all.len() <= given.len() * 2);
     let Some(all) = all else {
@@ -90,7 +90,7 @@ pub(super) fn bars(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     }
     let widest = plot.slots.iter().map(|slot| width(&slot.label, SMALL)).fold(0.0, f64::max);
     let room = (WIDTH - 2.0 * MARGIN - 60.0) / plot.slots.len().max(1) as f64;
-    let lying = plot.along == Along::Words && (widest + 14.0 > room || plot.slots.len() > 12);
+    let lying = plot.along == AxisKind::Words && (widest + 14.0 > room || plot.slots.len() > 12);
     Ok(if lying {
         lie(page, spec, &plot, &bars, low, high)
     } else {

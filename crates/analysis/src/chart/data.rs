@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// What the slots are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Along {
+pub(super) enum AxisKind {
     Words,
     Number(Unit),
     Time(time::Grain),
@@ -48,7 +48,7 @@ impl Series {
 /// Series over slots.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plot {
-    pub along: Along,
+    pub along: AxisKind,
     pub slots: Vec<Slot>,
     pub series: Vec<Series>,
     pub unit: Unit,
@@ -159,14 +159,14 @@ pub(super) fn whole(frame: &Frame, at: usize) -> bool {
 }
 
 /// What a column is along an axis.
-pub(super) fn along(frame: &Frame, at: usize) -> Along {
+pub(super) fn along(frame: &Frame, at: usize) -> AxisKind {
     let filled = || frame.column(at).filter(|v| !v.is_null());
     if filled().next().is_some() && filled().all(|v| time::moment(v).is_some()) {
         let seconds: Vec<f64> = filled().filter_map(time::moment).map(time::seconds).collect();
-        return Along::Time(time::grain(&seconds));
+        return AxisKind::Time(time::grain(&seconds));
     }
     let numbers = frame.fields.get(at).is_some_and(|f| f.kind.is_number());
-    if numbers { Along::Number(unit(frame, at)) } else { Along::Words }
+    if numbers { AxisKind::Number(unit(frame, at)) } else { AxisKind::Words }
 }
 
 /// A cell as a category.
@@ -186,7 +186,7 @@ pub(super) fn word(value: &Value, unit: Unit) -> String {
 struct Places {
     slots: Vec<Slot>,
     known: HashMap<String, usize>,
-    along: Along,
+    along: AxisKind,
     with_year: bool,
     left_out: usize,
 }
@@ -201,14 +201,14 @@ impl Places {
 
     fn place(&mut self, value: &Value) -> Option<usize> {
         let (at, label) = match self.along {
-            Along::Words => (0.0, word(value, Unit::Plain)),
-            Along::Number(unit) => (value.number().and_then(sane)?, word(value, unit)),
-            Along::Time(grain) => {
+            AxisKind::Words => (0.0, word(value, Unit::Plain)),
+            AxisKind::Number(unit) => (value.number().and_then(sane)?, word(value, unit)),
+            AxisKind::Time(grain) => {
                 let seconds = time::seconds(time::moment(value)?);
                 (seconds, time::label(seconds, grain, self.with_year))
             }
         };
-        let key = if self.along == Along::Words { value.plain() } else { at.to_string() };
+        let key = if self.along == AxisKind::Words { value.plain() } else { at.to_string() };
         let next = self.slots.len();
         let slot = *self.known.entry(key).or_insert(next);
         if slot == next {
@@ -332,7 +332,7 @@ fn fill(names: Vec<String>, slots: usize, cells: &Cells, adds: bool, merged: usi
 impl Plot {
     /// Time and numbers go from left to right.
     fn sort_slots(&mut self) {
-        if self.along != Along::Words {
+        if self.along != AxisKind::Words {
             let mut order: Vec<usize> = (0..self.slots.len()).collect();
             let at = |slot: &usize| self.slots.get(*slot).map_or(0.0, |s| s.at);
             order.sort_by(|a, b| at(a).total_cmp(&at(b)));
@@ -353,7 +353,9 @@ impl Plot {
         let name = super::draw::heading(spec.x_title.as_ref(), &spec.x);
         let seconds: Vec<f64> = self.slots.iter().map(|slot| slot.at).collect();
         match (self.along, seconds.first()) {
-            (Along::Time(grain), Some(first)) if grain <= time::Grain::Day && !time::many_years(&seconds) => {
+            (AxisKind::Time(grain), Some(first))
+                if grain <= time::Grain::Day && !time::many_years(&seconds) =>
+            {
                 format!("{name} ({})", time::at(*first).format("%Y"))
             }
             _ => name,

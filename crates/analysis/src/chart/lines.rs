@@ -3,7 +3,7 @@
 //! Invariant: a missing value is a gap, never a zero, and a line that does not start at zero says so.
 
 use super::axis::{Scale, sane, short};
-use super::data::{self, Along, Plot, Series};
+use super::data::{self, AxisKind, Plot, Series};
 use super::draw::{
     HEIGHT, MARGIN, Page, SMALL, WIDTH, gutter, heading, measure_name, series_colour, vertical,
 };
@@ -81,7 +81,7 @@ fn last(series: Option<&Series>) -> Option<(usize, f64)> {
 /// Where a slot lies along the axis, 0 to 1.
 fn share(plot: &Plot, slot: usize) -> f64 {
     let count = plot.slots.len();
-    if plot.along == Along::Words {
+    if plot.along == AxisKind::Words {
         return (slot as f64 + 0.5) / count.max(1) as f64;
     }
     let at = |slot: usize| plot.slots.get(slot).map_or(0.0, |s| s.at);
@@ -93,7 +93,7 @@ fn ticks_along(page: &mut Page, area: &Area, plot: &Plot) -> f64 {
     let x = |share: f64| area.left + share * area.width();
     let at = |slot: usize| plot.slots.get(slot).map_or(0.0, |s| s.at);
     let (low, high) = (at(0), at(plot.slots.len().saturating_sub(1)));
-    let by_slot = plot.along == Along::Words || plot.slots.len() <= 6 || high <= low;
+    let by_slot = plot.along == AxisKind::Words || plot.slots.len() <= 6 || high <= low;
     let places: Vec<(f64, String)> = if by_slot {
         let fitted =
             |label: &str| fit(label, SMALL, (area.width() / plot.slots.len().max(1) as f64).max(64.0));
@@ -107,14 +107,14 @@ fn ticks_along(page: &mut Page, area: &Area, plot: &Plot) -> f64 {
             .collect()
     } else {
         let ticks = match plot.along {
-            Along::Time(grain) => time::ticks(low, high, grain, (area.width() / 78.0) as usize),
-            Along::Number(unit) => {
+            AxisKind::Time(grain) => time::ticks(low, high, grain, (area.width() / 78.0) as usize),
+            AxisKind::Number(unit) => {
                 let whole = plot.slots.iter().all(|s| s.at.fract() == 0.0);
                 let scale = Scale::tight(low, high, 8, whole);
                 let labels = scale.labels(unit);
                 scale.ticks.into_iter().zip(labels).collect()
             }
-            Along::Words => Vec::new(),
+            AxisKind::Words => Vec::new(),
         };
         ticks.into_iter().map(|(at, label)| (x((at - low) / (high - low)), label)).collect()
     };
@@ -281,7 +281,7 @@ pub(super) fn scatter(spec: &Spec, frame: &Frame) -> Result<String, ChartError> 
     let split = spec.series.as_deref().map(|name| data::column(frame, name)).transpose()?;
     let ys = data::measures(spec, frame)?;
     let along = data::along(frame, x);
-    if along == Along::Words {
+    if along == AxisKind::Words {
         return Err(ChartError::NotANumber { column: spec.x.clone() });
     }
     let (mut dots, mut series, missing) = dots(frame, x, &ys, split, along);
@@ -353,19 +353,26 @@ fn thin_out(dots: &mut Vec<Dot>, series: &mut Vec<Series>, missing: usize) -> Ve
 }
 
 /// The horizontal axis of a scatter chart: with ticks, grid and name. Gives back its ends.
-fn across(page: &mut Page, area: &Area, along: Along, xs: (f64, f64), zero: bool, spec: &Spec) -> (f64, f64) {
+fn across(
+    page: &mut Page,
+    area: &Area,
+    along: AxisKind,
+    xs: (f64, f64),
+    zero: bool,
+    spec: &Spec,
+) -> (f64, f64) {
     let (low, high, ticks) = match along {
-        Along::Time(grain) => {
+        AxisKind::Time(grain) => {
             let pad = ((xs.1 - xs.0) * 0.02).max(43_200.0);
             let (low, high) = (xs.0 - pad, xs.1 + pad);
             (low, high, time::ticks(low, high, grain, (area.width() / 84.0) as usize))
         }
-        Along::Number(unit) => {
+        AxisKind::Number(unit) => {
             let scale = Scale::cover(xs.0, xs.1, 8, zero, false);
             let labels = scale.labels(unit);
             (scale.low, scale.high, scale.ticks.into_iter().zip(labels).collect())
         }
-        Along::Words => (0.0, 1.0, Vec::new()),
+        AxisKind::Words => (0.0, 1.0, Vec::new()),
     };
     let places: Vec<(f64, String)> =
         ticks.into_iter().map(|(at, l)| (area.left + (at - low) / (high - low) * area.width(), l)).collect();
@@ -383,7 +390,7 @@ fn dots(
     x: usize,
     ys: &[usize],
     split: Option<usize>,
-    along: Along,
+    along: AxisKind,
 ) -> (Vec<Dot>, Vec<Series>, usize) {
     let (mut dots, mut missing) = (Vec::new(), 0);
     let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
@@ -391,7 +398,7 @@ fn dots(
     for row in 0..frame.rows.len() {
         let cell = frame.cell(row, x);
         let at = match along {
-            Along::Time(_) => time::moment(cell).map(time::seconds),
+            AxisKind::Time(_) => time::moment(cell).map(time::seconds),
             _ => cell.number().and_then(sane),
         };
         for y in ys {

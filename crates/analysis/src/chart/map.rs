@@ -4,7 +4,7 @@
 //! negative.
 
 use super::axis::short;
-use super::data::{self, Along, Plot};
+use super::data::{self, AxisKind, Plot};
 use super::draw::{HEIGHT, MARGIN, Page, SMALL, WIDTH, measure_name};
 use super::svg::{Area, INK, OTHER, SOFT, Type, colour, fit, num, width};
 use super::{ChartError, Spec};
@@ -38,7 +38,7 @@ fn hex((red, green, blue): (f64, f64, f64)) -> String {
 pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     let mut plot = data::plot(spec, frame)?;
     plot.limit_series(MOST_ROWS, spec.series.as_deref().unwrap_or("series"));
-    if plot.along == Along::Words {
+    if plot.along == AxisKind::Words {
         plot.limit_slots(MOST_COLUMNS, &spec.x);
     } else if plot.slots.len() > 120 {
         let count = plot.slots.len();
@@ -100,7 +100,7 @@ fn columns(page: &mut Page, area: &Area, plot: &Plot, wide: f64, spec: &Spec) ->
     let labels: Vec<&str> = plot.slots.iter().map(|s| s.label.as_str()).collect();
     let widest = labels.iter().map(|label| width(label, SMALL)).fold(0.0, f64::max);
     let level = widest + 8.0 <= wide
-        || matches!(plot.along, Along::Time(_) | Along::Number(_)) && plot.slots.len() > 16;
+        || matches!(plot.along, AxisKind::Time(_) | AxisKind::Number(_)) && plot.slots.len() > 16;
     let places = |label: &str, slot: usize| (area.left + (slot as f64 + 0.5) * wide, label.to_owned());
     let places: Vec<(f64, String)> =
         labels.iter().enumerate().map(|(slot, label)| places(label, slot)).collect();

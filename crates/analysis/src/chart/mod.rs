@@ -7,9 +7,9 @@ mod axis;
 mod bars;
 mod data;
 mod draw;
-mod dress;
 mod lines;
 mod map;
+mod number_format;
 mod spread;
 mod svg;
 mod terminal;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use data::{additive, plural};
 pub(crate) use draw::capital;
-pub(crate) use dress::Dress;
+pub(crate) use number_format::NumberFormat;
 pub(crate) use svg::clean;
 pub use terminal::terminal;
 pub(crate) use time::{

@@ -3,7 +3,7 @@
 //! Invariant: every row with a number is counted exactly once.
 
 use super::axis::{Scale, round_step, sane, short};
-use super::data::{self, Along};
+use super::data::{self, AxisKind};
 use super::draw::{HEIGHT, MARGIN, Page, SMALL, WIDTH, capital, gutter, heading, measure_name, vertical};
 use super::lines::thinned;
 use super::svg::{AXIS, Area, INK, Type, clean, colour, fit, width};
@@ -49,8 +49,8 @@ impl Bins {
 }
 
 /// The bins for a column: whole days, weeks or months for moments, round numbers for anything else.
-pub(super) fn bins(values: &[f64], whole: bool, along: Along) -> Option<Bins> {
-    if matches!(along, Along::Time(_)) {
+pub(super) fn bins(values: &[f64], whole: bool, along: AxisKind) -> Option<Bins> {
+    if matches!(along, AxisKind::Time(_)) {
         let (low, high) = data::range(values.iter().copied())?;
         return Some(Bins::count(time::edges(low, high, 30), values));
     }
@@ -85,16 +85,16 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// The column that a histogram measures, and its numbers.
-pub(super) fn measured(spec: &Spec, frame: &Frame) -> Result<(usize, Along, Vec<f64>), ChartError> {
+pub(super) fn measured(spec: &Spec, frame: &Frame) -> Result<(usize, AxisKind, Vec<f64>), ChartError> {
     let x = data::column(frame, &spec.x);
-    let numeric = x.as_ref().is_ok_and(|at| data::along(frame, *at) != Along::Words);
+    let numeric = x.as_ref().is_ok_and(|at| data::along(frame, *at) != AxisKind::Words);
     let at = match spec.y.first() {
         Some(name) if !numeric => data::column(frame, name)?,
         _ => x?,
     };
     let along = data::along(frame, at);
     let number = |value: &Value| match along {
-        Along::Time(_) => time::moment(value).map(time::seconds),
+        AxisKind::Time(_) => time::moment(value).map(time::seconds),
         _ => value.number().and_then(sane),
     };
     let values: Vec<f64> = frame.column(at).filter_map(number).collect();
@@ -112,7 +112,7 @@ pub(super) fn measured(spec: &Spec, frame: &Frame) -> Result<(usize, Along, Vec<
 /// A histogram.
 pub(super) fn histogram(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     let (at, along, values) = measured(spec, frame)?;
-    let whole = data::whole(frame, at) && !matches!(along, Along::Time(_));
+    let whole = data::whole(frame, at) && !matches!(along, AxisKind::Time(_));
     let nothing = || ChartError::NothingToDraw { reason: format!("\"{}\" has no values", spec.x) };
     let bins = bins(&values, whole, along).ok_or_else(nothing)?;
     let name = frame.fields.get(at).map_or("", |f| f.name.as_str());
@@ -131,7 +131,7 @@ pub(super) fn histogram(spec: &Spec, frame: &Frame) -> Result<String, ChartError
     let unit = data::unit(frame, at);
     columns(&mut page, &area, &bins, &scale, (along, unit));
     let (low, high) = (bins.edge(0), bins.edge(bins.counts.len()));
-    let ticks: Vec<(f64, String)> = if let Along::Time(_) = along {
+    let ticks: Vec<(f64, String)> = if let AxisKind::Time(_) = along {
         time::ticks(low, high, time::Grain::Day, 9)
     } else {
         let scale = Scale::tight(low, high, 9, whole);
@@ -146,7 +146,7 @@ pub(super) fn histogram(spec: &Spec, frame: &Frame) -> Result<String, ChartError
 }
 
 /// The columns of a histogram.
-fn columns(page: &mut Page, area: &Area, bins: &Bins, scale: &Scale, (along, unit): (Along, Unit)) {
+fn columns(page: &mut Page, area: &Area, bins: &Bins, scale: &Scale, (along, unit): (AxisKind, Unit)) {
     let (low, high) = (bins.edge(0), bins.edge(bins.counts.len()));
     let x = |bin: usize| area.left + (bins.edge(bin) - low) / (high - low) * area.width();
     let gap = if area.width() / bins.counts.len().max(1) as f64 > 6.0 { 0.75 } else { 0.2 };
@@ -160,10 +160,10 @@ fn columns(page: &mut Page, area: &Area, bins: &Bins, scale: &Scale, (along, uni
 }
 
 /// An edge of a bin for people.
-pub(super) fn edge_text(value: f64, along: Along, unit: Unit) -> String {
+pub(super) fn edge_text(value: f64, along: AxisKind, unit: Unit) -> String {
     match along {
-        Along::Time(grain) if grain < time::Grain::Day => time::label(value, grain, true),
-        Along::Time(_) => time::label(value, time::Grain::Day, true),
+        AxisKind::Time(grain) if grain < time::Grain::Day => time::label(value, grain, true),
+        AxisKind::Time(_) => time::label(value, time::Grain::Day, true),
         _ => short(value, unit),
     }
 }
@@ -210,7 +210,7 @@ fn groups(spec: &Spec, frame: &Frame, ys: &[usize]) -> Result<Vec<(String, Vec<f
             continue;
         };
         let name = match (along, time::moment(cell)) {
-            (Along::Time(grain), Some(moment)) => time::label(time::seconds(moment), grain, true),
+            (AxisKind::Time(grain), Some(moment)) => time::label(time::seconds(moment), grain, true),
             _ => data::word(cell, data::unit(frame, x)),
         };
         let next = groups.len();
@@ -316,12 +316,12 @@ mod tests {
             vec![0.0],
             (0..999).map(f64::from).collect(),
         ] {
-            let bins = bins(&values, false, Along::Words).unwrap();
+            let bins = bins(&values, false, AxisKind::Words).unwrap();
             assert_eq!(bins.counts.iter().sum::<usize>(), values.len(), "{bins:?}");
             assert!(bins.counts.len() <= 64);
         }
-        assert_eq!(bins(&[], false, Along::Words), None);
-        let whole = bins(&[1.0, 2.0, 3.0, 3.0], true, Along::Words).unwrap();
+        assert_eq!(bins(&[], false, AxisKind::Words), None);
+        let whole = bins(&[1.0, 2.0, 3.0, 3.0], true, AxisKind::Words).unwrap();
         assert_eq!((whole.edges, whole.counts), (vec![1.0, 2.0, 3.0, 4.0], vec![1, 1, 2]));
     }
 
@@ -329,7 +329,7 @@ mod tests {
     fn moments_are_counted_by_calendar() {
         let day = |m, d| time::seconds(chrono::NaiveDate::from_ymd_opt(2021, m, d).unwrap().into());
         let values = [day(1, 1), day(1, 31), day(2, 1), day(12, 31)];
-        let bins = bins(&values, false, Along::Time(time::Grain::Day)).unwrap();
+        let bins = bins(&values, false, AxisKind::Time(time::Grain::Day)).unwrap();
         assert_eq!(bins.counts.iter().sum::<usize>(), 4);
         assert!(bins.edge(0) <= values[0] && bins.edge(bins.counts.len()) > values[3]);
         assert!(bins.counts.len() <= 32, "{}", bins.counts.len());

@@ -3,7 +3,7 @@
 //! Invariant: no line is wider than asked for, and text from data can never send a control code.
 
 use super::axis::{Scale, sane, short};
-use super::data::{Along, Plot, Series};
+use super::data::{AxisKind, Plot, Series};
 use super::draw::capital;
 use super::svg::clean;
 use super::{ChartKind, Spec, bars, data, lines, map, spread};
@@ -17,11 +17,11 @@ const COLOURS: [u8; 8] = [32, 166, 36, 178, 75, 175, 97, 244];
 #[must_use]
 pub fn terminal(spec: &Spec, frame: &Frame, width: usize, colour: bool) -> Option<String> {
     let width = width.clamp(30, 200);
-    let pen = Pen { width, colour };
+    let pen = TerminalStyle { width, colour };
     let (body, notes) = match spec.kind {
         ChartKind::Bar | ChartKind::GroupedBar | ChartKind::StackedBar => {
             let plot = bars::prepare(spec, frame).ok()?;
-            let long = plot.along != Along::Words && plot.slots.len() > 24;
+            let long = plot.along != AxisKind::Words && plot.slots.len() > 24;
             (if long { pen.shape(&plot) } else { pen.bars(&plot, false) }?, plot.notes)
         }
         ChartKind::Pie => {
@@ -30,7 +30,7 @@ pub fn terminal(spec: &Spec, frame: &Frame, width: usize, colour: bool) -> Optio
         }
         ChartKind::Line | ChartKind::Area => {
             let plot = lines::prepare(spec, frame).ok()?;
-            let words = plot.along == Along::Words && plot.series.len() == 1 && plot.slots.len() <= 24;
+            let words = plot.along == AxisKind::Words && plot.series.len() == 1 && plot.slots.len() <= 24;
             (if words { pen.bars(&plot, false) } else { pen.shape(&plot) }?, plot.notes)
         }
         ChartKind::Histogram => (pen.bars(&histogram(spec, frame)?, false)?, Vec::new()),
@@ -53,7 +53,7 @@ pub fn terminal(spec: &Spec, frame: &Frame, width: usize, colour: bool) -> Optio
 /// The bins of a histogram as a plot of counts.
 fn histogram(spec: &Spec, frame: &Frame) -> Option<Plot> {
     let (at, along, values) = spread::measured(spec, frame).ok()?;
-    let timed = matches!(along, Along::Time(_));
+    let timed = matches!(along, AxisKind::Time(_));
     let bins = spread::bins(&values, data::whole(frame, at) && !timed, along)?;
     let unit = data::unit(frame, at);
     // A terminal has few lines, so neighbours share one.
@@ -126,12 +126,12 @@ fn pad(text: &str, room: usize, right: bool) -> String {
     if right { format!("{space}{text}") } else { format!("{text}{space}") }
 }
 
-struct Pen {
+struct TerminalStyle {
     width: usize,
     colour: bool,
 }
 
-impl Pen {
+impl TerminalStyle {
     fn paint(&self, text: &str, code: &str) -> String {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }

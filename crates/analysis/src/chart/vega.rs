@@ -4,7 +4,7 @@
 //! of people's columns only appear as titles.
 
 use super::axis::sane;
-use super::data::{self, Along, Plot};
+use super::data::{self, AxisKind, Plot};
 use super::draw::{heading, measure_name};
 use super::{ChartError, ChartKind, Spec, bars, lines, map, spread, time};
 use crate::frame::{Frame, Unit, Value};
@@ -75,7 +75,7 @@ fn series(spec: &Spec, plot: &Plot) -> Parts {
         spec.kind,
         ChartKind::Bar | ChartKind::GroupedBar | ChartKind::StackedBar | ChartKind::Heatmap
     );
-    let ordinal = bars || plot.along == Along::Words;
+    let ordinal = bars || plot.along == AxisKind::Words;
     let mut values = Vec::new();
     let every = (plot.series.len() * plot.slots.len()).div_ceil(MOST_ROWS).max(1);
     let mut notes = plot.notes.clone();
@@ -86,7 +86,7 @@ fn series(spec: &Spec, plot: &Plot) -> Parts {
         for (slot, place) in plot.slots.iter().enumerate().step_by(every) {
             let x: Json = match plot.along {
                 _ if ordinal => place.label.as_str().into(),
-                Along::Time(_) => iso(place.at),
+                AxisKind::Time(_) => iso(place.at),
                 _ => place.at.into(),
             };
             values.push(json!({ "x": x, "y": series.value(slot), "series": series.name }));
@@ -95,7 +95,7 @@ fn series(spec: &Spec, plot: &Plot) -> Parts {
     let x_title = heading(spec.x_title.as_ref(), &spec.x);
     let x = match plot.along {
         _ if ordinal => json!({ "field": "x", "type": "ordinal", "sort": null, "title": x_title }),
-        Along::Number(unit) => with(
+        AxisKind::Number(unit) => with(
             axis(unit, &x_title),
             json!({ "field": "x", "type": "quantitative", "scale": { "zero": false } }),
         ),
@@ -141,7 +141,7 @@ fn pie(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
 
 fn histogram(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
     let (at, along, numbers) = spread::measured(spec, frame)?;
-    let timed = matches!(along, Along::Time(_));
+    let timed = matches!(along, AxisKind::Time(_));
     let whole = data::whole(frame, at) && !timed;
     let Some(bins) = spread::bins(&numbers, whole, along) else {
         return Err(ChartError::NothingToDraw { reason: format!("\"{}\" has no values", spec.x) });
@@ -172,11 +172,11 @@ fn raw(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
     let x = frame.position(&spec.x);
     let split = spec.series.as_deref().map(|name| data::column(frame, name)).transpose()?;
     let boxes = spec.kind == ChartKind::Box;
-    let along = x.map_or(Along::Words, |x| data::along(frame, x));
+    let along = x.map_or(AxisKind::Words, |x| data::along(frame, x));
     let place = |value: &Value, measure: &str| match along {
         _ if boxes && ys.len() > 1 => measure.into(),
-        Along::Time(_) if !boxes => time::moment(value).map_or(Json::Null, |m| iso(time::seconds(m))),
-        Along::Number(_) if !boxes => value.number().and_then(sane).map_or(Json::Null, Into::into),
+        AxisKind::Time(_) if !boxes => time::moment(value).map_or(Json::Null, |m| iso(time::seconds(m))),
+        AxisKind::Number(_) if !boxes => value.number().and_then(sane).map_or(Json::Null, Into::into),
         _ => data::word(value, Unit::Plain).into(),
     };
     let mut values = Vec::new();
@@ -203,8 +203,8 @@ fn raw(spec: &Spec, frame: &Frame) -> Result<Parts, ChartError> {
         json!({ "field": "y", "type": "quantitative", "scale": { "zero": false } }),
     );
     let x = match along {
-        Along::Time(_) if !boxes => json!({ "field": "x", "type": "temporal", "title": x_title }),
-        Along::Number(unit) if !boxes => with(
+        AxisKind::Time(_) if !boxes => json!({ "field": "x", "type": "temporal", "title": x_title }),
+        AxisKind::Number(unit) if !boxes => with(
             axis(unit, &x_title),
             json!({ "field": "x", "type": "quantitative", "scale": { "zero": false } }),
         ),

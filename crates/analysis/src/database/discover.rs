@@ -94,7 +94,7 @@ pub(super) async fn discover(reader: &dyn Reader) -> Result<Discovered, Database
             let place = listed.get(finished);
             finished += 1;
             match (looked, place) {
-                (Ok(Looked { table, whole, warning }), Some(listed)) => {
+                (Ok(DiscoveredTable { table, whole, warning }), Some(listed)) => {
                     found.warnings.extend(warning);
                     if !whole && listed.stored {
                         large.push((found.tables.len(), listed));
@@ -172,7 +172,7 @@ fn choose(listed: Vec<Listed>, warnings: &mut Vec<String>) -> Vec<Listed> {
     chosen
 }
 
-struct Looked {
+struct DiscoveredTable {
     table: Table,
     /// Every row was seen.
     whole: bool,
@@ -180,7 +180,7 @@ struct Looked {
 }
 
 /// The sample of one table.
-async fn look(reader: &dyn Reader, listed: &Listed) -> Result<Looked, DatabaseError> {
+async fn look(reader: &dyn Reader, listed: &Listed) -> Result<DiscoveredTable, DatabaseError> {
     let limits = Limits { rows: SAMPLE, bytes: SAMPLE_BYTES, timeout: SAMPLE_WITHIN };
     let from = from(reader, listed);
     let items: Vec<String> =
@@ -204,17 +204,21 @@ async fn look(reader: &dyn Reader, listed: &Listed) -> Result<Looked, DatabaseEr
     };
     let rows = if whole { Some(frame.rows.len() as u64) } else { count(reader, listed, &from).await };
     let columns = profile::columns(&frame, whole);
-    Ok(Looked { table: table(listed, columns, rows), whole, warning: None })
+    Ok(DiscoveredTable { table: table(listed, columns, rows), whole, warning: None })
 }
 
 /// A table too slow to read: its columns are known, its values are not.
-async fn only_named(reader: &dyn Reader, listed: &Listed, select: &str) -> Result<Looked, DatabaseError> {
+async fn only_named(
+    reader: &dyn Reader,
+    listed: &Listed,
+    select: &str,
+) -> Result<DiscoveredTable, DatabaseError> {
     let limits = Limits { rows: 1, bytes: SAMPLE_BYTES, timeout: SAMPLE_WITHIN };
     let (frame, _) = reader.read(&format!("{select} LIMIT 0"), limits).await?;
     let columns =
         frame.fields.iter().map(|field| profile::bare(&field.name, field.kind, field.unit)).collect();
     let warning = Some(format!("{} is slow, its values were not looked at", listed.name()));
-    Ok(Looked { table: table(listed, columns, listed.estimate), whole: true, warning })
+    Ok(DiscoveredTable { table: table(listed, columns, listed.estimate), whole: true, warning })
 }
 
 fn table(listed: &Listed, columns: Vec<Column>, rows: Option<u64>) -> Table {

@@ -140,7 +140,7 @@ impl Limits {
 }
 
 /// Rows on their way into a frame.
-struct Gathered {
+struct RowBuffer {
     fields: Vec<Field>,
     wires: Vec<Wire>,
     rows: Vec<Vec<Value>>,
@@ -158,7 +158,7 @@ enum Next {
     Stop,
 }
 
-impl Gathered {
+impl RowBuffer {
     fn new(fields: Vec<Field>, wires: Vec<Wire>, limits: Limits) -> Self {
         Self { fields, wires, rows: Vec::new(), bytes: 0, beyond: 0, limits }
     }

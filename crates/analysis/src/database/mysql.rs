@@ -20,7 +20,7 @@ use super::discover::{self, ForeignKey, Listed, Reader};
 use super::error::{Category, DatabaseError, Moment, Named, from_driver};
 use super::pool::{Lease, Opener, Pool};
 use super::{
-    Bounds, CONNECT_WITHIN, Database, Discovered, Gathered, Limits, Next, guard, no_columns, no_placeholders,
+    Bounds, CONNECT_WITHIN, Database, Discovered, Limits, Next, RowBuffer, guard, no_columns, no_placeholders,
 };
 use crate::frame::{Field, Frame, Unit};
 use crate::query::Dialect;
@@ -184,7 +184,7 @@ async fn rows(
     connection: &mut MySqlConnection,
     sql: &str,
     limits: Limits,
-) -> Result<(Gathered, bool), DatabaseError> {
+) -> Result<(RowBuffer, bool), DatabaseError> {
     let failed = |error| server.error(error, Moment::Reading);
     let statement = connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await.map_err(failed)?;
     no_placeholders(
@@ -194,7 +194,7 @@ async fn rows(
         return Err(no_columns());
     }
     let (fields, wires) = statement.columns().iter().map(shown).unzip();
-    let mut gathered = Gathered::new(fields, wires, limits);
+    let mut gathered = RowBuffer::new(fields, wires, limits);
     let mut stream = connection.fetch(sqlx::query(AssertSqlSafe(sql.to_owned())));
     while let Some(row) = stream.next().await {
         let row = row.map_err(failed)?;

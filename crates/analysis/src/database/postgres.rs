@@ -21,7 +21,7 @@ use super::discover::{self, ForeignKey, Listed, Reader};
 use super::error::{Category, DatabaseError, Moment, Named, from_driver};
 use super::pool::{Lease, Opener, Pool};
 use super::{
-    Bounds, CONNECT_WITHIN, Database, Discovered, Gathered, Limits, Next, guard, no_columns, no_placeholders,
+    Bounds, CONNECT_WITHIN, Database, Discovered, Limits, Next, RowBuffer, guard, no_columns, no_placeholders,
 };
 use crate::frame::{Field, Frame};
 use crate::query::Dialect;
@@ -145,7 +145,7 @@ async fn rows(
     connection: &mut PgConnection,
     sql: &str,
     limits: Limits,
-) -> Result<(Gathered, bool), DatabaseError> {
+) -> Result<(RowBuffer, bool), DatabaseError> {
     let failed = |error| server.error(error, Moment::Reading);
     let statement = connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await.map_err(failed)?;
     no_placeholders(
@@ -154,7 +154,7 @@ async fn rows(
     let columns: Vec<Shown> =
         statement.columns().iter().enumerate().map(|(place, column)| shown(place, column)).collect();
     let fields = columns.iter().map(|column| Field::new(column.name.clone(), column.wire.kind())).collect();
-    let mut gathered = Gathered::new(fields, columns.iter().map(|column| column.wire).collect(), limits);
+    let mut gathered = RowBuffer::new(fields, columns.iter().map(|column| column.wire).collect(), limits);
     if columns.is_empty() {
         return Err(no_columns());
     }

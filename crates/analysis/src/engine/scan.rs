@@ -7,7 +7,7 @@ use super::Engine;
 use super::convert::{data_type, days};
 use crate::error::Result;
 use crate::frame::Kind;
-use crate::reader::Dress;
+use crate::reader::ValueFormat;
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, TimestampMicrosecondArray,
 };
@@ -36,7 +36,7 @@ pub(crate) struct CsvScan {
 pub(crate) struct ScanColumn {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    pub(crate) dress: Dress,
+    pub(crate) dress: ValueFormat,
     pub(crate) plain: bool,
 }
 
@@ -101,7 +101,7 @@ fn undress(column: &ScanColumn) -> datafusion::logical_expr::ScalarUDF {
     create_udf(&name, vec![DataType::Utf8], data_type(kind), Volatility::Immutable, Arc::new(function))
 }
 
-fn undressed(dress: &Dress, kind: Kind, array: &ArrayRef) -> EngineResult<ArrayRef> {
+fn undressed(dress: &ValueFormat, kind: Kind, array: &ArrayRef) -> EngineResult<ArrayRef> {
     let text = cast(array, &DataType::Utf8)?;
     let values = text.as_string::<i32>().iter();
     Ok(match kind {

@@ -3,10 +3,10 @@
 //! Counting takes one pass and decides nothing by itself; `guess` asks it questions. What the values do not force is added
 //! to the assumptions in words.
 
-use super::dress::{Style, Words, is_empty_text, is_nothing};
 use super::guess::Hint;
 use super::moment::{self, Order, Shape};
 use super::number::{self, Look, Mark};
+use super::value_format::{Style, Words, is_empty_text, is_nothing};
 use crate::frame::Value;
 
 /// What was counted over the values of a column.

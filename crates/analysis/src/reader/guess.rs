@@ -3,18 +3,18 @@
 //! A column is only read as numbers or dates when at least 98 % of its values fit; what does not fit is counted, and
 //! every decision that the values did not force is said in words.
 
-use super::dress::{Dress, is_nothing};
 use super::evidence::{Evidence, enough};
 use super::moment::{Order, Shape};
 use super::names;
 use super::number;
+use super::value_format::{ValueFormat, is_nothing};
 use crate::frame::{Kind, Unit};
 
 /// What a column looks like.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     /// How its values are read.
-    pub dress: Dress,
+    pub dress: ValueFormat,
     /// What it holds.
     pub kind: Kind,
     /// How its numbers are shown.
@@ -115,10 +115,12 @@ pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, dec
     let mut assumptions = Vec::new();
     let dress = choose(&evidence, values.clone(), hint, decimal_comma, &mut assumptions);
     let guess = settle(dress, &evidence, values.clone(), assumptions);
-    if enough(evidence.total - guess.bad.min(evidence.total), evidence.total) || guess.dress == Dress::Text {
+    if enough(evidence.total - guess.bad.min(evidence.total), evidence.total)
+        || guess.dress == ValueFormat::Text
+    {
         return with_unit(guess, hint, values);
     }
-    settle(Dress::Text, &evidence, values, Vec::new())
+    settle(ValueFormat::Text, &evidence, values, Vec::new())
 }
 
 /// The dress that the evidence speaks for.
@@ -128,9 +130,9 @@ fn choose<'a>(
     hint: Hint,
     decimal_comma: bool,
     assumptions: &mut Vec<String>,
-) -> Dress {
+) -> ValueFormat {
     if let Some(words) = evidence.words() {
-        return Dress::Boolean { words };
+        return ValueFormat::Boolean { words };
     }
     let dates = &evidence.dates;
     if enough(dates.count, evidence.total) && !dates.is_seasons() {
@@ -143,9 +145,9 @@ fn choose<'a>(
         // Spreadsheets write midnight after every day.
         let days = dates.past_midnight == 0 && dates.zoned == 0;
         return if dates.clocks == 0 || days {
-            Dress::Date { order, shape }
+            ValueFormat::Date { order, shape }
         } else {
-            Dress::Timestamp { order, shape }
+            ValueFormat::Timestamp { order, shape }
         };
     }
     if !enough(evidence.numbers, evidence.total)
@@ -153,7 +155,7 @@ fn choose<'a>(
         || !evidence.scale_is_clear()
         || !evidence.spaces_are_clear()
     {
-        return Dress::Text;
+        return ValueFormat::Text;
     }
     if let Some(dress) = counted_time(evidence, values.clone(), hint, assumptions) {
         return dress;
@@ -164,7 +166,7 @@ fn choose<'a>(
         // `5.0` is whole, but whoever wrote it meant a measure.
         number::look(text).is_none_or(|look| !look.bare.core.contains(style.decimal))
     });
-    if whole && written_whole { Dress::Integer { style } } else { Dress::Number { style } }
+    if whole && written_whole { ValueFormat::Integer { style } } else { ValueFormat::Number { style } }
 }
 
 /// Days as `20210304` and counts of seconds, which only a name can tell from amounts.
@@ -173,7 +175,7 @@ fn counted_time<'a>(
     values: impl Iterator<Item = &'a str> + Clone,
     hint: Hint,
     assumptions: &mut Vec<String>,
-) -> Option<Dress> {
+) -> Option<ValueFormat> {
     if !hint.date || evidence.signed + evidence.percent + evidence.scaled + usize::from(evidence.grouped) > 0
     {
         return None;
@@ -182,21 +184,21 @@ fn counted_time<'a>(
     let order = Order::Ymd;
     let shapes = [Shape::Compact, Shape::UnixSeconds, Shape::UnixMilliseconds];
     let shape = shapes.into_iter().find(|shape| {
-        let dress = Dress::Timestamp { order, shape: *shape };
+        let dress = ValueFormat::Timestamp { order, shape: *shape };
         let fit = filled.clone().filter(|text| dress.fits(text)).count();
         enough(fit, evidence.total)
     })?;
     if shape == Shape::Compact {
-        return Some(Dress::Date { order, shape });
+        return Some(ValueFormat::Date { order, shape });
     }
     let unit = if shape == Shape::UnixSeconds { "seconds" } else { "milliseconds" };
     assumptions.push(format!("the numbers were read as {unit} since 1970, in UTC"));
-    Some(Dress::Timestamp { order, shape })
+    Some(ValueFormat::Timestamp { order, shape })
 }
 
 /// Applies the dress to every value and counts what does not fit.
 fn settle<'a>(
-    dress: Dress,
+    dress: ValueFormat,
     evidence: &Evidence,
     values: impl Iterator<Item = &'a str>,
     assumptions: Vec<String>,
@@ -214,7 +216,7 @@ fn settle<'a>(
             }
         }
     }
-    let words = if dress == Dress::Text { evidence.empty_text } else { evidence.nothing };
+    let words = if dress == ValueFormat::Text { evidence.empty_text } else { evidence.nothing };
     Guess {
         dress,
         kind: dress.kind(),

@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::dress::{Words, is_nothing};
 use super::layout::{Row, usual_width};
 use super::moment::{self, Order};
 use super::number::{self, Mark};
+use super::value_format::{Words, is_nothing};
 
 /// At most this many lines stand before a table.
 const PREAMBLE: usize = 40;

@@ -1,7 +1,6 @@
 //! Reading messy files: encodings, layouts, values in local dress.
 
 pub mod clock;
-pub mod dress;
 pub mod encoding;
 pub mod error;
 pub mod evidence;
@@ -18,14 +17,15 @@ pub mod script;
 pub mod sheet;
 mod sheet_columns;
 mod sheet_totals;
+pub mod value_format;
 pub(crate) mod wide;
 
 #[cfg(test)]
 mod tests;
 
-pub use dress::Dress;
 pub use error::ReadError;
 pub use read::{Read, read_csv, read_json, read_ndjson};
+pub use value_format::ValueFormat;
 
 use crate::frame::{Frame, Kind};
 

@@ -5,7 +5,7 @@
 
 /// A number without its clothes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bare<'a> {
+pub struct NumberParts<'a> {
     /// Digits and separators only.
     pub core: &'a str,
     /// Below zero?
@@ -41,7 +41,7 @@ pub enum Mark {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look<'a> {
     /// The number without its clothes.
-    pub bare: Bare<'a>,
+    pub bare: NumberParts<'a>,
     /// What its separators say.
     pub mark: Mark,
     /// A group separator that is neither point nor comma.
@@ -163,8 +163,8 @@ fn back_scale(text: &str) -> Option<(f64, &str)> {
 
 /// Takes the clothes off. What is left starts with a digit or a separator; whether it is a number is not yet known.
 #[must_use]
-pub fn undress(text: &str) -> Option<Bare<'_>> {
-    let mut bare = Bare {
+pub fn undress(text: &str) -> Option<NumberParts<'_>> {
+    let mut bare = NumberParts {
         core: text.trim(),
         negative: false,
         parentheses: false,
@@ -182,7 +182,7 @@ pub fn undress(text: &str) -> Option<Bare<'_>> {
 }
 
 /// The front: signs, opening parenthesis, currency, in any order and each at most once.
-fn undress_front(bare: &mut Bare<'_>) -> Option<()> {
+fn undress_front(bare: &mut NumberParts<'_>) -> Option<()> {
     let mut signed = false;
     loop {
         bare.core = bare.core.trim_start();
@@ -217,7 +217,7 @@ fn undress_front(bare: &mut Bare<'_>) -> Option<()> {
 }
 
 /// The back: closing parenthesis, percent, currency, scale, a minus after the number.
-fn undress_back(bare: &mut Bare<'_>) -> Option<()> {
+fn undress_back(bare: &mut NumberParts<'_>) -> Option<()> {
     let mut closed = false;
     let mut scaled = false;
     loop {

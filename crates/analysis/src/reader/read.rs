@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::dress::{Dress, Guess, guess};
 use super::encoding::{self, Charset, Detected};
 use super::error::ReadError;
 use super::json;
 use super::layout::{self, Layout};
 use super::names;
 use super::records::Records;
+use super::value_format::{Guess, ValueFormat, guess};
 use crate::frame::{Field, Frame, Value};
 
 /// Larger files are not read into memory.
@@ -30,7 +30,7 @@ pub struct ColumnRead {
     /// Where the column stands in a record of the file.
     pub source: usize,
     /// How its values are read.
-    pub dress: Dress,
+    pub dress: ValueFormat,
     /// How many values are empty.
     pub nulls: usize,
     /// How many values did not fit and were read as empty.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::dress::{Dress, is_nothing};
 use super::guess::{Guess, guess};
 use super::names;
 use super::read::{ColumnRead, Read, count};
 use super::sheet::{BodyRow, Cell, show};
+use super::value_format::{ValueFormat, is_nothing};
 use crate::frame::{Field, Frame, Kind, Unit, Value};
 
 /// Whole numbers up to this are exact in a spreadsheet.
@@ -74,7 +74,7 @@ pub(super) fn read(rows: &[BodyRow], labels: &[String], named: bool, warnings: V
         read.labels.push(label.clone());
         read.columns.push(ColumnRead {
             source: place,
-            dress: Dress::Text,
+            dress: ValueFormat::Text,
             nulls,
             bad: typed.bad.count,
             assumptions: typed.assumptions,

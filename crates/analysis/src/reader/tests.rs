@@ -2,7 +2,6 @@
 
 use chrono::NaiveDate;
 
-use super::dress::{Dress, guess, is_nothing};
 use super::encoding::{Detected, decode, detect};
 use super::error::ReadError;
 use super::layout::{Terminator, sniff};
@@ -10,6 +9,7 @@ use super::moment::{Order, moment};
 use super::names;
 use super::number;
 use super::read::{Read, inspect, read_any, read_csv, read_json, read_ndjson};
+use super::value_format::{ValueFormat, guess, is_nothing};
 use crate::frame::{Kind, Unit, Value};
 
 fn csv(text: &str) -> Read {
@@ -28,7 +28,7 @@ fn kinds(read: &Read) -> Vec<Kind> {
     read.frame.fields.iter().map(|field| field.kind).collect()
 }
 
-fn column(label: &str, values: &[&str]) -> super::dress::Guess {
+fn column(label: &str, values: &[&str]) -> super::value_format::Guess {
     guess(values.iter().copied(), label, false)
 }
 

@@ -1,6 +1,6 @@
 //! Opening a session: sources are found, looked over side by side, and put together to one catalogue.
 
-use super::{Options, Room, Session};
+use super::{Options, Session, TableLocation};
 use crate::catalogue::{Catalogue, Join, Table};
 use crate::database::{self, Database};
 use crate::engine::Engine;
@@ -11,7 +11,7 @@ use crate::reader::wide;
 use crate::source::files::{self, Loaded, Rows};
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
-use crate::source::{Format, Place, partitions};
+use crate::source::{Format, SourceLocation, partitions};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ enum Opened {
     Files(Vec<Loaded>),
     /// Tables with where the rows of each are.
     Database {
-        tables: Vec<(Table, Room)>,
+        tables: Vec<(Table, TableLocation)>,
         joins: Vec<Join>,
         warnings: Vec<String>,
     },
@@ -42,7 +42,7 @@ struct Arrival {
 impl Session {
     /// Opens and looks over everything that was named.
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
-        let (mut places, mut warnings): (Vec<(Place, bool)>, Vec<String>) = Default::default();
+        let (mut places, mut warnings): (Vec<(SourceLocation, bool)>, Vec<String>) = Default::default();
         for name in named {
             let found = crate::source::find(name)?;
             warnings.extend(files::said_left_out(Path::new(name.trim()), &found.left_out));
@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// Looks at all sources, as many at once as there are processors.
-    async fn look_over(&self, places: &[(Place, bool)]) -> Vec<Result<Opened>> {
+    async fn look_over(&self, places: &[(SourceLocation, bool)]) -> Vec<Result<Opened>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let options = share_budget(places, self.options);
         let mut looking: Vec<BoxFuture<'_, Result<Opened>>> = Vec::new();
@@ -84,9 +84,9 @@ impl Session {
         futures_util::stream::iter(looking).buffered(cores).collect().await
     }
 
-    async fn look(&self, place: &Place, options: Options) -> Result<Opened> {
+    async fn look(&self, place: &SourceLocation, options: Options) -> Result<Opened> {
         match place {
-            Place::Sqlite(path) => {
+            SourceLocation::Sqlite(path) => {
                 let opened = path.clone();
                 let looked = tokio::task::spawn_blocking(move || {
                     let database = SqliteSource::open(&opened)?;
@@ -97,26 +97,26 @@ impl Session {
                     Err(Error::Source { what: place.label(), detail: error.to_string() })
                 })?;
                 has_tables(place, &tables, "the database has no tables")?;
-                let room = Room::Sqlite(Arc::new(database));
+                let room = TableLocation::Sqlite(Arc::new(database));
                 let tables = tables.into_iter().map(|table| (table, room.clone())).collect();
                 Ok(Opened::Database { tables, joins, warnings: Vec::new() })
             }
-            Place::Server(address) => {
+            SourceLocation::Server(address) => {
                 let database: Arc<dyn Database> = database::connect(address).await?.into();
                 let found = database.discover().await?;
                 has_tables(place, &found.tables, "there is no table in it that you may read")?;
                 let room = |table: &Table| {
                     let path =
                         found.paths.get(&table.name).cloned().unwrap_or_else(|| vec![table.name.clone()]);
-                    Room::Server(database.clone(), path)
+                    TableLocation::Server(database.clone(), path)
                 };
                 let tables = (found.tables.into_iter()).map(|table| (table.clone(), room(&table))).collect();
                 Ok(Opened::Database { tables, joins: found.joins, warnings: found.warnings })
             }
-            Place::File { path, format, .. } => {
+            SourceLocation::File { path, format, .. } => {
                 files::load(path, *format, &self.engine, &options, &self.scratch).await.map(Opened::Files)
             }
-            Place::Partitions { path, files, format, keys } => {
+            SourceLocation::Partitions { path, files, format, keys } => {
                 let partitions = partitions::Partitions { path, files, format: *format, keys };
                 let loaded = partitions.load(&self.engine, &options, &self.scratch).await?;
                 Ok(Opened::Files(vec![loaded]))
@@ -125,7 +125,11 @@ impl Session {
     }
 
     /// Puts together what was opened. What is broken in a folder is left out, unless nothing else is there.
-    async fn add_all(&mut self, places: Vec<(Place, bool)>, opened: Vec<Result<Opened>>) -> Result<()> {
+    async fn add_all(
+        &mut self,
+        places: Vec<(SourceLocation, bool)>,
+        opened: Vec<Result<Opened>>,
+    ) -> Result<()> {
         let (mut arrivals, mut first_error): (Vec<Arrival>, _) = (Vec::new(), None);
         for ((place, by_folder), opened) in places.into_iter().zip(opened) {
             let source = self.places.len();
@@ -149,8 +153,10 @@ impl Session {
                         self.assumptions.append(&mut loaded.assumptions);
                         let plain = files::table_name(&loaded.stem);
                         let wanted = match &place {
-                            Place::File { name: Some(name), .. } if several => format!("{name}_{plain}"),
-                            Place::File { name: Some(name), .. } => name.clone(),
+                            SourceLocation::File { name: Some(name), .. } if several => {
+                                format!("{name}_{plain}")
+                            }
+                            SourceLocation::File { name: Some(name), .. } => name.clone(),
                             _ => plain,
                         };
                         arrive(&mut arrivals, Arrival { source, wanted, loaded, grown: false });
@@ -195,7 +201,7 @@ impl Session {
                 Rows::Registered(provider) => self.engine.register(&unique, provider)?,
             }
             self.catalogue.tables.push(Table { name: unique, label: stem, source, ..table });
-            self.rooms.push(Room::Engine);
+            self.rooms.push(TableLocation::Engine);
         }
         for (source, name, stem, long) in longs {
             self.add_long(source, &name, &stem, &long)?;
@@ -227,11 +233,17 @@ impl Session {
             primary_key: Vec::new(),
             columns,
         });
-        self.rooms.push(Room::Engine);
+        self.rooms.push(TableLocation::Engine);
         Ok(())
     }
 
-    fn add_database(&mut self, source: usize, label: &str, tables: Vec<(Table, Room)>, joins: Vec<Join>) {
+    fn add_database(
+        &mut self,
+        source: usize,
+        label: &str,
+        tables: Vec<(Table, TableLocation)>,
+        joins: Vec<Join>,
+    ) {
         // Two databases may both have `orders`. The first keeps the name; joins of the second cannot then be told apart.
         for (table, room) in tables {
             if self.catalogue.table(&table.name).is_some() {
@@ -265,10 +277,12 @@ const SAMPLED_BYTES: u64 = 4 << 20;
 
 /// Many files share what a few would get: the smallest are read whole, the others from samples, so that the first answer
 /// over a folder comes in seconds.
-fn share_budget(places: &[(Place, bool)], options: Options) -> Options {
+fn share_budget(places: &[(SourceLocation, bool)], options: Options) -> Options {
     let mut sizes: Vec<u64> = (places.iter())
         .filter_map(|(place, _)| match place {
-            Place::File { path, format: Format::Csv, .. } => Some(std::fs::metadata(path).ok()?.len()),
+            SourceLocation::File { path, format: Format::Csv, .. } => {
+                Some(std::fs::metadata(path).ok()?.len())
+            }
             _ => None,
         })
         .collect();
@@ -293,7 +307,7 @@ fn share_budget(places: &[(Place, bool)], options: Options) -> Options {
     Options { small_file, sample, ..options }
 }
 
-fn has_tables(place: &Place, tables: &[Table], detail: &str) -> Result<()> {
+fn has_tables(place: &SourceLocation, tables: &[Table], detail: &str) -> Result<()> {
     if tables.is_empty() {
         return Err(Error::Source { what: place.label(), detail: detail.to_owned() });
     }

@@ -1,7 +1,7 @@
 //! What a file is: told from its first bytes, and from its name where the bytes do not say.
 
 use super::unpack::{self, Packing};
-use super::{Format, Place};
+use super::{Format, SourceLocation};
 use crate::error::{Error, Result};
 use std::path::Path;
 use steward_domain::SourceKind;
@@ -63,11 +63,11 @@ pub(crate) fn source_kind(path: &Path, format: Format) -> SourceKind {
 }
 
 /// Tells what a named file is.
-pub(crate) fn detect_file(path: &Path) -> Result<Place> {
+pub(crate) fn detect_file(path: &Path) -> Result<SourceLocation> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(match detect(path, &name)? {
-        Some(format) => Place::File { path: path.to_owned(), format, name: None },
-        None => Place::Sqlite(path.to_owned()),
+        Some(format) => SourceLocation::File { path: path.to_owned(), format, name: None },
+        None => SourceLocation::Sqlite(path.to_owned()),
     })
 }
 

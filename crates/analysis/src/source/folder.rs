@@ -1,6 +1,6 @@
 //! Folders and patterns: which of their files are data, which folders are partitions, and what is left out and why.
 
-use super::{Found, MAX_FILES, Place, detect, unpack};
+use super::{Found, MAX_FILES, SourceLocation, detect, unpack};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,12 @@ pub(crate) fn partition(name: &str) -> Option<(&str, &str)> {
     name.split_once('=').filter(|(key, value)| super::is_name(key) && !value.is_empty())
 }
 
-fn several(named: &str, paths: &[PathBuf], mut places: Vec<Place>, left_out: Vec<String>) -> Result<Found> {
+fn several(
+    named: &str,
+    paths: &[PathBuf],
+    mut places: Vec<SourceLocation>,
+    left_out: Vec<String>,
+) -> Result<Found> {
     let nothing = |detail: String| Error::Source { what: named.to_owned(), detail };
     if paths.is_empty() && places.is_empty() {
         let kinds = "there is no CSV, JSON, NDJSON, Parquet, Arrow, Avro, workbook or SQLite file in it";
@@ -89,7 +94,7 @@ fn several(named: &str, paths: &[PathBuf], mut places: Vec<Place>, left_out: Vec
 }
 
 /// All files below a folder whose subfolders are named by values. The files of most of them decide the format.
-fn find_partitions(root: &Path, left_out: &mut Vec<String>) -> Result<Option<Place>> {
+fn find_partitions(root: &Path, left_out: &mut Vec<String>) -> Result<Option<SourceLocation>> {
     let mut files: Vec<(Vec<String>, PathBuf)> = Vec::new();
     walk(root, &mut Vec::new(), &mut files, left_out)?;
     let mut kinds: BTreeMap<(Vec<String>, String), usize> = BTreeMap::new();
@@ -110,8 +115,8 @@ fn find_partitions(root: &Path, left_out: &mut Vec<String>) -> Result<Option<Pla
     }
     let files: Vec<PathBuf> = same.into_iter().map(|(_, path)| path).collect();
     let Some(first) = files.first() else { return Ok(None) };
-    let Place::File { format, .. } = detect::detect_file(first)? else { return Ok(None) };
-    Ok(Some(Place::Partitions { path: root.to_owned(), files, format, keys: usual.0 }))
+    let SourceLocation::File { format, .. } = detect::detect_file(first)? else { return Ok(None) };
+    Ok(Some(SourceLocation::Partitions { path: root.to_owned(), files, format, keys: usual.0 }))
 }
 
 fn walk(

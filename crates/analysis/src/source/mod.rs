@@ -21,7 +21,7 @@ pub(crate) const MAX_FILES: usize = 1_000;
 
 /// A source as it was named, told apart by kind. Nothing has been read yet but the first bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SourceLocation {
     /// A file of rows, with the name its table is to have.
     File {
         /// Where it is.
@@ -65,7 +65,7 @@ pub enum Format {
     Tar,
 }
 
-impl Place {
+impl SourceLocation {
     /// Told to the journal: what kind, and where. Passwords in addresses are taken out.
     #[must_use]
     pub fn describe(&self) -> DataSource {
@@ -123,7 +123,7 @@ pub fn try_unchecked(path: &Path, sql: &str) -> Result<()> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
     /// The sources.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLocation>,
     /// Files of a folder that are no data, each with the reason.
     pub left_out: Vec<String>,
     /// They were found in a folder: one of them that cannot be read is left out, not an error.
@@ -131,7 +131,7 @@ pub struct Found {
 }
 
 impl Found {
-    fn one(place: Place) -> Self {
+    fn one(place: SourceLocation) -> Self {
         Self { places: vec![place], ..Self::default() }
     }
 }
@@ -156,14 +156,14 @@ pub fn find(named: &str) -> Result<Found> {
     if let Some((scheme, _)) = named.split_once("://") {
         return match scheme {
             "postgres" | "postgresql" | "mysql" | "mariadb" => {
-                Ok(Found::one(Place::Server(named.to_owned())))
+                Ok(Found::one(SourceLocation::Server(named.to_owned())))
             }
             "sqlite" | "file" => find(named.split_once("://").map_or("", |(_, path)| path)),
             _ => Err(nothing("addresses may begin with postgres://, mysql://, mariadb:// or sqlite://")),
         };
     }
     if let Some(path) = named.strip_prefix("sqlite:") {
-        return Ok(Found::one(Place::Sqlite(path.into())));
+        return Ok(Found::one(SourceLocation::Sqlite(path.into())));
     }
     let path = Path::new(named);
     if !path.exists() {
@@ -173,7 +173,7 @@ pub fn find(named: &str) -> Result<Found> {
         {
             let mut found = find(rest)?;
             for place in &mut found.places {
-                if let Place::File { name: given, .. } = place {
+                if let SourceLocation::File { name: given, .. } = place {
                     *given = Some(name.to_owned());
                 }
             }

@@ -3,13 +3,13 @@
 mod mermaid;
 mod svg;
 
-use crate::program::{NodeWork, Place, Way};
+use crate::program::{NodeWork, ProgramIndex, Transition};
 use crate::{NodeStatus, Program, State};
 
 /// A line between two nodes; `None` is the start or the end.
 struct Line {
-    from: Option<Place>,
-    to: Option<Place>,
+    from: Option<ProgramIndex>,
+    to: Option<ProgramIndex>,
     label: String,
     /// Not the usual way: taken on failure, or part of a join.
     dashed: bool,
@@ -25,7 +25,7 @@ impl Program {
     /// The ways between the nodes, each with what decides on it; nothing is the start or the end.
     #[must_use]
     pub fn ways(&self) -> Vec<(Option<&str>, Option<&str>, String)> {
-        let name = |place: Option<Place>| Some(self.node(place?)?.name.as_str());
+        let name = |place: Option<ProgramIndex>| Some(self.node(place?)?.name.as_str());
         lines(self).into_iter().map(|line| (name(line.from), name(line.to), line.label)).collect()
     }
 
@@ -41,11 +41,12 @@ fn lines(program: &Program) -> Vec<Line> {
     let mut lines: Vec<Line> =
         program.entries.iter().map(|entry| line(None, Some(*entry), "", false)).collect();
     for (place, node) in program.nodes.iter().enumerate() {
-        let from = Some(place as Place);
-        let mut joins: Vec<Option<Place>> = vec![from];
+        let from = Some(place as ProgramIndex);
+        let mut joins: Vec<Option<ProgramIndex>> = vec![from];
         if let NodeWork::Parallel { branches, .. } = &node.work {
             // Where every branch is one node, the way on is drawn from the branches: that is where they join.
-            let alone = |branch: &Place| program.node(*branch).is_some_and(|node| node.edges.is_empty());
+            let alone =
+                |branch: &ProgramIndex| program.node(*branch).is_some_and(|node| node.edges.is_empty());
             if branches.iter().all(alone) {
                 joins = branches.iter().map(|branch| Some(*branch)).collect();
             }
@@ -56,8 +57,8 @@ fn lines(program: &Program) -> Vec<Line> {
         {
             let guard = edge.guard.as_ref().map_or("", |guard| guard.source());
             match &edge.to {
-                Way::To(to) => lines.push(line(start, *to, guard, false)),
-                Way::Routes(routes) => {
+                Transition::To(to) => lines.push(line(start, *to, guard, false)),
+                Transition::Routes(routes) => {
                     lines.extend(routes.iter().map(|(key, to)| line(start, *to, key, false)));
                 }
             }
@@ -65,7 +66,7 @@ fn lines(program: &Program) -> Vec<Line> {
         if let Some(rescue) = node.on_error {
             lines.push(line(from, rescue, "on error", true));
         }
-        if node.edges.is_empty() && node.feeds.is_empty() && !in_branch(program, place as Place) {
+        if node.edges.is_empty() && node.feeds.is_empty() && !in_branch(program, place as ProgramIndex) {
             lines.extend(joins.iter().map(|start| line(*start, None, "", false)));
         }
     }
@@ -73,7 +74,7 @@ fn lines(program: &Program) -> Vec<Line> {
 }
 
 /// Whether a node is the first of a branch; its end is the join, not the end of the run.
-fn in_branch(program: &Program, place: Place) -> bool {
+fn in_branch(program: &Program, place: ProgramIndex) -> bool {
     let holds =
         |work: &NodeWork| matches!(work, NodeWork::Parallel { branches, .. } if branches.contains(&place));
     program.nodes.iter().any(|node| holds(&node.work))

@@ -1,6 +1,6 @@
 //! From a definition to a program, or to everything that is wrong with it.
 
-use super::{AgentSpec, Callable, Node, NodeWork, Place, Program};
+use super::{AgentSpec, Callable, Node, NodeWork, Program, ProgramIndex};
 use crate::definition::{Lookup, Root, ToolSpec};
 use crate::expression::{Expression, Template};
 use crate::{Definition, Problems, Settings, derive};
@@ -12,21 +12,21 @@ pub(super) struct Compiler<'a> {
     definition: &'a Definition,
     pub(super) problems: Vec<Problem>,
     agents: Vec<AgentSpec>,
-    agent_places: BTreeMap<AgentName, Place>,
+    agent_places: BTreeMap<AgentName, ProgramIndex>,
     tools: Vec<ToolSpec>,
-    tool_places: BTreeMap<ToolName, Place>,
+    tool_places: BTreeMap<ToolName, ProgramIndex>,
     default_patterns: Vec<Pattern>,
 }
 
 /// The nodes and the rule for what follows.
 pub(super) struct Shape {
     pub(super) nodes: Vec<Node>,
-    pub(super) index: BTreeMap<NodeName, Place>,
-    pub(super) entries: Vec<Place>,
+    pub(super) index: BTreeMap<NodeName, ProgramIndex>,
+    pub(super) entries: Vec<ProgramIndex>,
     pub(super) by_data: bool,
     pub(super) max_nodes: u32,
     pub(super) limits: Limits,
-    pub(super) data: BTreeMap<String, (Place, bool)>,
+    pub(super) data: BTreeMap<String, (ProgramIndex, bool)>,
 }
 
 impl Program {
@@ -125,7 +125,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// The place of a named agent.
-    pub(super) fn agent(&mut self, name: &AgentName, field: &str) -> Option<Place> {
+    pub(super) fn agent(&mut self, name: &AgentName, field: &str) -> Option<ProgramIndex> {
         if let Some(place) = self.agent_places.get(name) {
             return Some(*place);
         }
@@ -142,7 +142,7 @@ impl<'a> Compiler<'a> {
         Some(self.add_agent(agent, field))
     }
 
-    fn add_agent(&mut self, agent: &Agent, field: &str) -> Place {
+    fn add_agent(&mut self, agent: &Agent, field: &str) -> ProgramIndex {
         let place = place_of(self.agents.len());
         self.agent_places.insert(agent.name.clone(), place);
         let own = agent.patterns != [Pattern::React];
@@ -172,7 +172,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// The place of a named tool.
-    pub(super) fn tool(&mut self, name: &ToolName, field: &str) -> Option<Place> {
+    pub(super) fn tool(&mut self, name: &ToolName, field: &str) -> Option<ProgramIndex> {
         if let Some(place) = self.tool_places.get(name) {
             return Some(*place);
         }
@@ -189,7 +189,7 @@ impl<'a> Compiler<'a> {
         Some(place)
     }
 
-    fn fallbacks(&self) -> Vec<Vec<Place>> {
+    fn fallbacks(&self) -> Vec<Vec<ProgramIndex>> {
         let places = |tool: &ToolSpec| {
             tool.fallback_tools.iter().filter_map(|name| self.tool_places.get(name).copied()).collect()
         };
@@ -224,6 +224,6 @@ fn tighter<N: PartialOrd>(one: Option<N>, other: Option<N>) -> Option<N> {
 }
 
 /// Definitions hold far fewer than four billion parts.
-pub(super) fn place_of(index: usize) -> Place {
-    Place::try_from(index).unwrap_or(Place::MAX)
+pub(super) fn place_of(index: usize) -> ProgramIndex {
+    ProgramIndex::try_from(index).unwrap_or(ProgramIndex::MAX)
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use steward_domain::{Agent, Limits, NodeName, Pattern, Sha256Hex, TimeoutOutcome};
 
 /// A place among a program's nodes, agents or tools.
-pub(crate) type Place = u32;
+pub(crate) type ProgramIndex = u32;
 
 /// What runs. Plans, workflows and agents are all nodes with a rule for what follows.
 #[derive(Debug)]
@@ -21,18 +21,18 @@ pub struct Program {
     pub(crate) definition: Definition,
     pub(crate) version: Sha256Hex,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) index: BTreeMap<String, Place>,
+    pub(crate) index: BTreeMap<String, ProgramIndex>,
     /// Where it starts: the entry point, or every subtask that needs nothing.
-    pub(crate) entries: Vec<Place>,
+    pub(crate) entries: Vec<ProgramIndex>,
     /// Whether nodes follow when all they need is there (a plan), or when an edge leads to them (a graph).
     pub(crate) by_data: bool,
     pub(crate) agents: Vec<AgentSpec>,
     pub(crate) tools: Vec<ToolSpec>,
-    pub(crate) fallbacks: Vec<Vec<Place>>,
+    pub(crate) fallbacks: Vec<Vec<ProgramIndex>>,
     pub(crate) limits: Limits,
     pub(crate) max_nodes: u32,
     /// Who makes which data, and whether it is all that they make.
-    pub(crate) data: BTreeMap<String, (Place, bool)>,
+    pub(crate) data: BTreeMap<String, (ProgramIndex, bool)>,
 }
 
 /// One node.
@@ -43,12 +43,12 @@ pub struct Node {
     /// What it does.
     pub work: NodeWork,
     pub(crate) edges: Vec<Edge>,
-    pub(crate) on_error: Option<Option<Place>>,
+    pub(crate) on_error: Option<Option<ProgramIndex>>,
     pub(crate) gate: bool,
     pub(crate) routing_key: Option<Expression>,
     pub(crate) save_as: Option<NodeName>,
-    pub(crate) needs: Vec<Place>,
-    pub(crate) feeds: Vec<Place>,
+    pub(crate) needs: Vec<ProgramIndex>,
+    pub(crate) feeds: Vec<ProgramIndex>,
     pub(crate) input: Option<Template>,
     pub(crate) arguments: Vec<(String, Template)>,
     pub(crate) timeout_seconds: Option<u32>,
@@ -82,14 +82,14 @@ pub enum NodeWork {
 #[derive(Debug)]
 pub(crate) struct Edge {
     pub(crate) guard: Option<Expression>,
-    pub(crate) to: Way,
+    pub(crate) to: Transition,
 }
 
 /// Where an edge leads; `None` is the end.
 #[derive(Debug)]
-pub(crate) enum Way {
-    To(Option<Place>),
-    Routes(BTreeMap<String, Option<Place>>),
+pub(crate) enum Transition {
+    To(Option<ProgramIndex>),
+    Routes(BTreeMap<String, Option<ProgramIndex>>),
 }
 
 /// An agent with its names resolved.
@@ -104,8 +104,8 @@ pub(crate) struct AgentSpec {
 /// Something an agent may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Callable {
-    Tool(Place),
-    Agent(Place),
+    Tool(ProgramIndex),
+    Agent(ProgramIndex),
 }
 
 impl AgentSpec {
@@ -150,15 +150,15 @@ impl Program {
         &self.definition.settings
     }
 
-    pub(crate) fn node(&self, place: Place) -> Option<&Node> {
+    pub(crate) fn node(&self, place: ProgramIndex) -> Option<&Node> {
         self.nodes.get(place as usize)
     }
 
-    pub(crate) fn agent(&self, place: Place) -> Option<&AgentSpec> {
+    pub(crate) fn agent(&self, place: ProgramIndex) -> Option<&AgentSpec> {
         self.agents.get(place as usize)
     }
 
-    pub(crate) fn tool(&self, place: Place) -> Option<&ToolSpec> {
+    pub(crate) fn tool(&self, place: ProgramIndex) -> Option<&ToolSpec> {
         self.tools.get(place as usize)
     }
 }
@@ -185,6 +185,6 @@ impl Node {
 
     /// Whether its edges can tell one answer from another.
     pub(crate) fn chooses(&self) -> bool {
-        self.edges.iter().any(|edge| edge.guard.is_some() || matches!(edge.to, Way::Routes(_)))
+        self.edges.iter().any(|edge| edge.guard.is_some() || matches!(edge.to, Transition::Routes(_)))
     }
 }

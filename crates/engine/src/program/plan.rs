@@ -1,20 +1,20 @@
 //! Plans: who needs what is found from inputs, outputs and expressions; what does not need each other runs at once.
 
 use super::compile::{Compiler, Shape, place_of};
-use super::{Node, NodeWork, Place};
+use super::{Node, NodeWork, ProgramIndex};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{Check, Limits, NodeName, Plan, find_cycle};
 
 impl Compiler<'_> {
     pub(super) fn plan(&mut self, plan: &Plan) -> Option<Shape> {
         plan.check(&mut self.problems);
-        let index: BTreeMap<NodeName, Place> = plan
+        let index: BTreeMap<NodeName, ProgramIndex> = plan
             .subtasks
             .iter()
             .enumerate()
             .map(|(place, task)| (task.task_id.clone(), place_of(place)))
             .collect();
-        let mut data: BTreeMap<String, (Place, bool)> = BTreeMap::new();
+        let mut data: BTreeMap<String, (ProgramIndex, bool)> = BTreeMap::new();
         for (place, task) in plan.subtasks.iter().enumerate() {
             for output in &task.outputs {
                 let maker = (place_of(place), task.outputs.len() == 1);
@@ -30,7 +30,7 @@ impl Compiler<'_> {
             let tool = self.tool(&task.tool_name, &format!("{field}.tool_name"));
             let mut node = Node::new(task.task_id.clone(), NodeWork::Tool(tool.unwrap_or_default()));
             node.arguments = self.arguments(&task.arguments, &format!("{field}.arguments"));
-            let mut needs: BTreeSet<Place> =
+            let mut needs: BTreeSet<ProgramIndex> =
                 task.dependencies.iter().filter_map(|name| index.get(name).copied()).collect();
             for input in &task.inputs {
                 match data.get(input.as_str()) {
@@ -62,7 +62,7 @@ impl Compiler<'_> {
         }
         self.known_names(&nodes, &index);
         self.no_circle(&nodes);
-        let needs: Vec<Vec<Place>> = nodes.iter().map(|node| node.needs.clone()).collect();
+        let needs: Vec<Vec<ProgramIndex>> = nodes.iter().map(|node| node.needs.clone()).collect();
         for (place, needs) in needs.iter().enumerate() {
             for need in needs {
                 if let Some(node) = nodes.get_mut(*need as usize) {
@@ -77,7 +77,7 @@ impl Compiler<'_> {
     }
 
     fn no_circle(&mut self, nodes: &[Node]) {
-        let name = |place: &Place| nodes.get(*place as usize).map_or("?", |node| node.name.as_str());
+        let name = |place: &ProgramIndex| nodes.get(*place as usize).map_or("?", |node| node.name.as_str());
         let ways: BTreeMap<&str, BTreeSet<&str>> =
             nodes.iter().map(|node| (node.name.as_str(), node.needs.iter().map(name).collect())).collect();
         if self.problems.is_empty()

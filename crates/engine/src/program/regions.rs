@@ -3,16 +3,16 @@
 //! A branch is what its first node leads to, up to an end. It joins at its parallel node, whose own edges lead on. A node that
 //! two branches reach, or a branch and the rest, would be at work twice at once, so it is refused.
 
-use super::{Node, NodeWork, Place, Way};
+use super::{Node, NodeWork, ProgramIndex, Transition};
 use std::collections::BTreeMap;
 use steward_domain::Problem;
 
 /// The branch a node belongs to: a parallel node and the number of its branch; nothing is the main way.
-type Region = Option<(Place, usize)>;
+type Region = Option<(ProgramIndex, usize)>;
 
-pub(super) fn check(nodes: &[Node], entry: Option<Place>, problems: &mut Vec<Problem>) {
-    let mut regions: BTreeMap<Place, Region> = BTreeMap::new();
-    let mut front: Vec<(Place, Region)> = entry.map(|entry| (entry, None)).into_iter().collect();
+pub(super) fn check(nodes: &[Node], entry: Option<ProgramIndex>, problems: &mut Vec<Problem>) {
+    let mut regions: BTreeMap<ProgramIndex, Region> = BTreeMap::new();
+    let mut front: Vec<(ProgramIndex, Region)> = entry.map(|entry| (entry, None)).into_iter().collect();
     while let Some((place, region)) = front.pop() {
         let Some(node) = nodes.get(place as usize) else { continue };
         if let Some(before) = regions.get(&place) {
@@ -34,19 +34,19 @@ pub(super) fn check(nodes: &[Node], entry: Option<Place>, problems: &mut Vec<Pro
 }
 
 /// Where a node's edges lead, ends aside.
-pub(crate) fn ways(node: &Node) -> Vec<Place> {
-    let mut targets: Vec<Place> = node.on_error.iter().flatten().copied().collect();
+pub(crate) fn ways(node: &Node) -> Vec<ProgramIndex> {
+    let mut targets: Vec<ProgramIndex> = node.on_error.iter().flatten().copied().collect();
     for edge in &node.edges {
         match &edge.to {
-            Way::To(target) => targets.extend(target),
-            Way::Routes(routes) => targets.extend(routes.values().flatten()),
+            Transition::To(target) => targets.extend(target),
+            Transition::Routes(routes) => targets.extend(routes.values().flatten()),
         }
     }
     targets
 }
 
 fn conflict(nodes: &[Node], node: &Node, one: Region, other: Region) -> Problem {
-    let name = |place: Place| nodes.get(place as usize).map_or("?", |node| node.name.as_str());
+    let name = |place: ProgramIndex| nodes.get(place as usize).map_or("?", |node| node.name.as_str());
     let parallel = one.or(other).map_or("?", |(parallel, _)| name(parallel));
     let branch = |region: Region| match region {
         None => "the main way".to_owned(),

@@ -1,7 +1,7 @@
 //! Workflows: the domain's own rules, and those that need agents, tools and expressions.
 
 use super::compile::{Compiler, Shape, place_of};
-use super::{Edge, Node, NodeWork, Place, Way, regions};
+use super::{Edge, Node, NodeWork, ProgramIndex, Transition, regions};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{Check, EdgeDef, EdgeTarget, NodeDef, NodeKind, NodeName, Workflow};
 
@@ -9,7 +9,7 @@ impl Compiler<'_> {
     pub(super) fn workflow(&mut self, workflow: &Workflow) -> Option<Shape> {
         workflow.check(&mut self.problems);
         self.patterns(&workflow.patterns);
-        let index: BTreeMap<NodeName, Place> =
+        let index: BTreeMap<NodeName, ProgramIndex> =
             workflow.nodes.keys().enumerate().map(|(place, name)| (name.clone(), place_of(place))).collect();
         let mut nodes: Vec<Node> =
             workflow.nodes.iter().map(|(name, def)| self.node(name, def, &index, workflow)).collect();
@@ -43,7 +43,7 @@ impl Compiler<'_> {
         &mut self,
         name: &NodeName,
         def: &NodeDef,
-        index: &BTreeMap<NodeName, Place>,
+        index: &BTreeMap<NodeName, ProgramIndex>,
         workflow: &Workflow,
     ) -> Node {
         let field = format!("nodes.{name}");
@@ -80,18 +80,18 @@ impl Compiler<'_> {
         node
     }
 
-    fn edge(&mut self, number: usize, edge: &EdgeDef, index: &BTreeMap<NodeName, Place>) -> Edge {
+    fn edge(&mut self, number: usize, edge: &EdgeDef, index: &BTreeMap<NodeName, ProgramIndex>) -> Edge {
         let guard = edge
             .condition
             .as_ref()
             .and_then(|source| self.expression(source, &format!("edges[{number}].condition")));
         let to = match &edge.to {
-            EdgeTarget::Node(target) => Way::To(index.get(target).copied()),
+            EdgeTarget::Node(target) => Transition::To(index.get(target).copied()),
             EdgeTarget::Routes(routes) => {
                 if routes.is_empty() {
                     self.problem(format!("edges[{number}].to"), "must name at least one route", "{}");
                 }
-                Way::Routes(
+                Transition::Routes(
                     routes.iter().map(|(key, target)| (key.clone(), index.get(target).copied())).collect(),
                 )
             }
@@ -100,7 +100,7 @@ impl Compiler<'_> {
     }
 
     /// Expressions name nodes that there are.
-    pub(super) fn known_names(&mut self, nodes: &[Node], index: &BTreeMap<NodeName, Place>) {
+    pub(super) fn known_names(&mut self, nodes: &[Node], index: &BTreeMap<NodeName, ProgramIndex>) {
         let names: BTreeSet<&str> = index.keys().map(|name| name.as_str()).collect();
         for node in nodes {
             let templates = node.input.iter().chain(node.arguments.iter().map(|(_, template)| template));

@@ -7,7 +7,7 @@
 
 use super::Step;
 use crate::derive::{self, Fnv, estimate_tokens};
-use crate::program::{AgentSpec, Callable, Place};
+use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Call, Msg, Owner, Pending, Session, Slot, Stage, Target};
 use crate::{AskedCall, Class, Code, Failure, Provenance, Reply};
 use serde_json::Value;
@@ -31,7 +31,13 @@ enum Plan {
 }
 
 impl Step<'_> {
-    pub(super) fn start_session(&mut self, node: Place, agent: Place, text: String, untrusted: bool) {
+    pub(super) fn start_session(
+        &mut self,
+        node: ProgramIndex,
+        agent: ProgramIndex,
+        text: String,
+        untrusted: bool,
+    ) {
         let Some(spec) = self.program.agent(agent) else { return };
         let name = spec.agent.name.as_str();
         if self.state.current_agent.as_deref() != Some(name) {
@@ -325,7 +331,7 @@ impl Step<'_> {
         let mut issued = Vec::with_capacity(calls.len());
         for (slot, target, arguments, provenance) in calls {
             let key = self.new_key();
-            let primary = if let Target::Tool(tool) = target { tool } else { Place::MAX };
+            let primary = if let Target::Tool(tool) = target { tool } else { ProgramIndex::MAX };
             let owner = Owner::Slot(number, slot);
             issued.push(self.new_call(Call {
                 owner,

@@ -5,8 +5,8 @@
 
 use super::Step;
 use crate::expression::as_text;
-use crate::program::Place;
-use crate::state::{About, Call, Owner, Pending, Target};
+use crate::program::ProgramIndex;
+use crate::state::{Call, DecisionSubject, Owner, Pending, Target};
 use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, derive};
 use serde_json::Value;
 use steward_domain::{Idempotency, Timestamp};
@@ -55,7 +55,7 @@ impl Step<'_> {
         })
     }
 
-    pub(super) fn owner_node(&self, owner: Owner) -> Option<Place> {
+    pub(super) fn owner_node(&self, owner: Owner) -> Option<ProgramIndex> {
         match owner {
             Owner::Node(node) => Some(node),
             Owner::Slot(session, _) => self.state.session(session).map(|session| session.node),
@@ -93,7 +93,7 @@ impl Step<'_> {
                 if let Some(call) = self.state.calls.get_mut(&number) {
                     call.resolved.clone_from(tool);
                 }
-                self.ask(About::Call(number), reason.clone(), Some(digest.clone()));
+                self.ask(DecisionSubject::Call(number), reason.clone(), Some(digest.clone()));
             }
         }
     }
@@ -154,7 +154,7 @@ impl Step<'_> {
         let Some((name, _)) = self.tool_of(number) else { return };
         let message = format!("{name} was called, but nobody knows what came of it");
         match self.program.settings().on_unknown {
-            OnUnknown::Ask => self.ask(About::Unknown(number), message, None),
+            OnUnknown::Ask => self.ask(DecisionSubject::Unknown(number), message, None),
             OnUnknown::Fallback if self.fall_back(number) => {}
             OnUnknown::Fail | OnUnknown::Fallback => {
                 self.owner_failed(number, Failure::new(Code::OutcomeUnknown, message));

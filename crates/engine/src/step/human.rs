@@ -5,7 +5,7 @@
 
 use super::Step;
 use crate::event::Event;
-use crate::state::{About, Pending};
+use crate::state::{DecisionSubject, Pending};
 use crate::{
     Approval, Code, Effect, EffectId, Failure, NodeStatus, Provenance, Question, Rejected, State, Subject,
     derive,
@@ -33,12 +33,14 @@ impl State {
             HumanAction::Modify if state_updates.is_empty() && message.is_empty() => {
                 refuse("modify needs state_updates or a message that say what to change")
             }
-            HumanAction::Modify if matches!(about, About::Call(_)) => match state_updates.get("arguments") {
-                Some(Value::Object(_)) => Ok(()),
-                _ => refuse("modify of a call needs `arguments`, an object, in state_updates"),
-            },
+            HumanAction::Modify if matches!(about, DecisionSubject::Call(_)) => {
+                match state_updates.get("arguments") {
+                    Some(Value::Object(_)) => Ok(()),
+                    _ => refuse("modify of a call needs `arguments`, an object, in state_updates"),
+                }
+            }
             HumanAction::Modify
-                if matches!(about, About::Unknown(_)) && !state_updates.contains_key("output") =>
+                if matches!(about, DecisionSubject::Unknown(_)) && !state_updates.contains_key("output") =>
             {
                 refuse("modify of an unknown outcome needs `output` in state_updates: what came of the call")
             }
@@ -52,15 +54,15 @@ impl State {
 
 impl Step<'_> {
     /// Asks, and sets the time after which nobody is awaited any more.
-    pub(super) fn ask(&mut self, about: About, text: String, digest: Option<Sha256Hex>) {
+    pub(super) fn ask(&mut self, about: DecisionSubject, text: String, digest: Option<Sha256Hex>) {
         if self.is_over() {
             return;
         }
         let Some(question) = self.question(about, &text) else { return };
         let program = self.program;
         let place = match about {
-            About::Node(place) | About::Gate(place) => Some(place),
-            About::Call(number) | About::Unknown(number) => {
+            DecisionSubject::Node(place) | DecisionSubject::Gate(place) => Some(place),
+            DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => {
                 self.state.calls.get(&number).and_then(|call| self.owner_node(call.owner))
             }
         };
@@ -86,7 +88,7 @@ impl Step<'_> {
         self.issue(Pending::Expiry { request, at: expires_at });
     }
 
-    pub(super) fn question(&self, about: About, text: &str) -> Option<Question> {
+    pub(super) fn question(&self, about: DecisionSubject, text: &str) -> Option<Question> {
         let mut question = Question {
             subject: Subject::Node,
             node: "_".parse().ok()?,
@@ -97,17 +99,20 @@ impl Step<'_> {
             safety: None,
         };
         match about {
-            About::Node(place) => question.node = self.program.node(place)?.name.clone(),
-            About::Gate(place) => {
+            DecisionSubject::Node(place) => question.node = self.program.node(place)?.name.clone(),
+            DecisionSubject::Gate(place) => {
                 question.subject = Subject::Checkpoint;
                 question.node = self.program.node(place)?.name.clone();
             }
-            About::Call(number) | About::Unknown(number) => {
+            DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => {
                 let call = self.state.calls.get(&number)?;
                 let crate::state::Target::Tool(tool) = call.target else { return None };
                 let tool = self.program.tool(tool)?;
-                question.subject =
-                    if matches!(about, About::Call(_)) { Subject::Call } else { Subject::UnknownOutcome };
+                question.subject = if matches!(about, DecisionSubject::Call(_)) {
+                    Subject::Call
+                } else {
+                    Subject::UnknownOutcome
+                };
                 question.node = self.program.node(self.owner_node(call.owner)?)?.name.clone();
                 question.tool = Some(call.resolved.clone().unwrap_or_else(|| tool.name.clone()));
                 question.arguments.clone_from(&call.arguments);
@@ -126,14 +131,14 @@ impl Step<'_> {
         }
         self.working(*about);
         match about {
-            About::Node(place) => {
+            DecisionSubject::Node(place) => {
                 // The answer is the key of the way on, unless the person names another.
                 self.state.routing_key = Some(action_name(*action).to_owned());
                 self.update(state_updates);
                 let output = json!({ "action": action_name(*action), "message": message, "by": by });
                 self.answered(*place, *action, output);
             }
-            About::Gate(place) => match action {
+            DecisionSubject::Gate(place) => match action {
                 HumanAction::Reject => self.node_failed(*place, rejected(by, message)),
                 HumanAction::Approve | HumanAction::Modify => {
                     self.update(state_updates);
@@ -142,7 +147,7 @@ impl Step<'_> {
                     self.begin(*place, from);
                 }
             },
-            About::Call(number) => match action {
+            DecisionSubject::Call(number) => match action {
                 HumanAction::Approve => {
                     if let Some(call) = self.state.calls.get_mut(number) {
                         let (digest, by) = (digest.clone(), by.clone());
@@ -153,7 +158,7 @@ impl Step<'_> {
                 HumanAction::Reject => self.call_failed(*number, rejected(by, message)),
                 HumanAction::Modify => self.change_arguments(*number, state_updates),
             },
-            About::Unknown(number) => match action {
+            DecisionSubject::Unknown(number) => match action {
                 HumanAction::Approve => {
                     let key = self.new_key();
                     if let Some(call) = self.state.calls.get_mut(number) {
@@ -180,10 +185,10 @@ impl Step<'_> {
     }
 
     /// Nobody is awaited any more: the node is at work again.
-    fn working(&mut self, about: About) {
+    fn working(&mut self, about: DecisionSubject) {
         let place = match about {
-            About::Node(place) | About::Gate(place) => Some(place),
-            About::Call(number) | About::Unknown(number) => {
+            DecisionSubject::Node(place) | DecisionSubject::Gate(place) => Some(place),
+            DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => {
                 self.state.calls.get(&number).and_then(|call| self.owner_node(call.owner))
             }
         };
@@ -258,7 +263,7 @@ impl Step<'_> {
         let expired = Failure::new(Code::ApprovalExpired, "nobody answered in time");
         self.working(*about);
         match about {
-            About::Node(place) => {
+            DecisionSubject::Node(place) => {
                 let outcome = self.program.node(*place).map_or(TimeoutOutcome::Fail, |node| node.on_timeout);
                 let output =
                     |action| json!({ "action": action, "message": "nobody answered in time", "by": "" });
@@ -270,13 +275,13 @@ impl Step<'_> {
                     TimeoutOutcome::Approve => self.answered(*place, HumanAction::Approve, output("approve")),
                 }
             }
-            About::Gate(place) => self.node_failed(*place, expired),
+            DecisionSubject::Gate(place) => self.node_failed(*place, expired),
             // Silence is no approval: for a call it can only be a no that the agent hears, or a failure.
-            About::Call(number) => match self.program.settings().on_approval_timeout {
+            DecisionSubject::Call(number) => match self.program.settings().on_approval_timeout {
                 TimeoutOutcome::Fail => self.owner_failed(*number, expired),
                 TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.call_failed(*number, expired),
             },
-            About::Unknown(number) => {
+            DecisionSubject::Unknown(number) => {
                 let message = "the outcome of a call is not known, and nobody said what came of it in time";
                 self.owner_failed(*number, Failure::new(Code::OutcomeUnknown, message));
             }

@@ -10,7 +10,7 @@ mod recover;
 
 use crate::derive::{self, Fnv};
 use crate::expression::Expression;
-use crate::program::Place;
+use crate::program::ProgramIndex;
 use crate::state::{Ended, Pending, Status, Thread};
 use crate::{Code, Effect, EffectId, Event, Failure, Program, Provenance, Rejected, State, Usage};
 use serde_json::{Map, Value};
@@ -19,9 +19,9 @@ use steward_domain::{CallId, Limits, TaskId, Timestamp};
 
 /// A node that is to be entered.
 struct Enter {
-    node: Place,
+    node: ProgramIndex,
     thread: u32,
-    from: Option<Place>,
+    from: Option<ProgramIndex>,
 }
 
 /// The state while an event is applied to it.

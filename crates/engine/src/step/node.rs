@@ -3,15 +3,15 @@
 use super::{Enter, Step};
 use crate::derive::Fnv;
 use crate::expression::as_text;
-use crate::program::{Node, NodeWork, Place, Way};
-use crate::state::{About, Call, Ended, Owner, Target, Thread};
+use crate::program::{Node, NodeWork, ProgramIndex, Transition};
+use crate::state::{Call, DecisionSubject, Ended, Owner, Target, Thread};
 use crate::{Code, Failure, NodeStatus, Provenance};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use steward_domain::JsonObject;
 
 impl Step<'_> {
-    pub(super) fn enter(&mut self, place: Place, thread: u32, from: Option<Place>) {
+    pub(super) fn enter(&mut self, place: ProgramIndex, thread: u32, from: Option<ProgramIndex>) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };
         if self.over_budget() {
@@ -42,13 +42,13 @@ impl Step<'_> {
         }
         if node.gate && node.work != NodeWork::Human {
             let text = format!("the run is about to enter {}", node.name);
-            return self.ask(About::Gate(place), text, None);
+            return self.ask(DecisionSubject::Gate(place), text, None);
         }
         self.begin(place, from);
     }
 
     /// Does what the node is for.
-    pub(super) fn begin(&mut self, place: Place, from: Option<Place>) {
+    pub(super) fn begin(&mut self, place: ProgramIndex, from: Option<ProgramIndex>) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };
         match &node.work {
@@ -78,7 +78,7 @@ impl Step<'_> {
             },
             NodeWork::Condition => self.node_done(place, None, false),
             NodeWork::Human => match self.task_text(node, from) {
-                Ok((text, _)) => self.ask(About::Node(place), text, None),
+                Ok((text, _)) => self.ask(DecisionSubject::Node(place), text, None),
                 Err(failure) => self.node_failed(place, failure),
             },
             NodeWork::Parallel { branches, .. } => self.fork(place, branches),
@@ -86,7 +86,7 @@ impl Step<'_> {
     }
 
     /// What an agent is asked or a person is shown: the node's own text, or the task's input with what came before.
-    fn task_text(&self, node: &Node, from: Option<Place>) -> Result<(String, bool), Failure> {
+    fn task_text(&self, node: &Node, from: Option<ProgramIndex>) -> Result<(String, bool), Failure> {
         if let Some(template) = &node.input {
             let text = template.render(&|name| self.value_of(name)).map_err(|why| expression(node, &why))?;
             let untrusted = template.provenance(|expression| self.trust(expression)) == Provenance::Untrusted;
@@ -115,7 +115,7 @@ impl Step<'_> {
     }
 
     /// A node ended well. Without an output (a condition) the last one stands.
-    pub(super) fn node_done(&mut self, place: Place, output: Option<Value>, untrusted: bool) {
+    pub(super) fn node_done(&mut self, place: ProgramIndex, output: Option<Value>, untrusted: bool) {
         let (program, now) = (self.program, self.state.now);
         let Some(node) = program.node(place) else { return };
         let output = output.map(|output| self.keep(output));
@@ -161,7 +161,7 @@ impl Step<'_> {
     }
 
     /// In a graph the first edge that may be taken is taken.
-    fn follow(&mut self, place: Place, node: &Node, thread: u32) {
+    fn follow(&mut self, place: ProgramIndex, node: &Node, thread: u32) {
         for edge in &node.edges {
             let open = edge.guard.as_ref().map_or(Ok(true), |guard| guard.holds(&|name| self.value_of(name)));
             match open {
@@ -170,8 +170,8 @@ impl Step<'_> {
                 Ok(true) => {}
             }
             let target = match &edge.to {
-                Way::To(target) => Some(*target),
-                Way::Routes(routes) => {
+                Transition::To(target) => Some(*target),
+                Transition::Routes(routes) => {
                     let key = self.state.routing_key.as_deref().unwrap_or_default();
                     routes.get(key).or_else(|| routes.get("default")).copied()
                 }
@@ -197,7 +197,7 @@ impl Step<'_> {
     }
 
     /// Whose result the next node reads: a condition passes on what it was given.
-    fn source(&self, place: Place, thread: u32) -> Place {
+    fn source(&self, place: ProgramIndex, thread: u32) -> ProgramIndex {
         self.state.threads.get(&thread).and_then(|thread| thread.last).unwrap_or(place)
     }
 
@@ -240,7 +240,7 @@ impl Step<'_> {
     }
 
     /// A node failed: its own rescue, or the end of its way.
-    pub(super) fn node_failed(&mut self, place: Place, failure: Failure) {
+    pub(super) fn node_failed(&mut self, place: ProgramIndex, failure: Failure) {
         let (program, now) = (self.program, self.state.now);
         let Some(node) = program.node(place) else { return };
         self.drop_work(place);
@@ -260,7 +260,7 @@ impl Step<'_> {
         }
     }
 
-    fn thread_failed(&mut self, place: Place, number: u32, failure: Failure) {
+    fn thread_failed(&mut self, place: ProgramIndex, number: u32, failure: Failure) {
         let name = self.program.node(place).map_or("?", |node| node.name.as_str());
         let joins = self.state.threads.remove(&number).and_then(|thread| thread.joins);
         match joins {

@@ -1,14 +1,14 @@
 //! Parallel nodes: branches that run at once, and how they join.
 
 use super::{Enter, Step};
-use crate::program::{NodeWork, Place};
+use crate::program::{NodeWork, ProgramIndex};
 use crate::state::{JoinRun, Pending, Thread};
 use crate::{Code, Effect, Failure, NodeStatus};
 use serde_json::Value;
 
 impl Step<'_> {
     /// Starts every branch.
-    pub(super) fn fork(&mut self, parallel: Place, branches: &[Place]) {
+    pub(super) fn fork(&mut self, parallel: ProgramIndex, branches: &[ProgramIndex]) {
         let mut join = JoinRun::default();
         for branch in branches {
             let name =
@@ -24,7 +24,7 @@ impl Step<'_> {
 
     pub(super) fn branch_done(
         &mut self,
-        parallel: Place,
+        parallel: ProgramIndex,
         thread: u32,
         branch: String,
         output: Value,
@@ -39,7 +39,7 @@ impl Step<'_> {
         self.look(parallel);
     }
 
-    pub(super) fn branch_failed(&mut self, parallel: Place, thread: u32, failure: Failure) {
+    pub(super) fn branch_failed(&mut self, parallel: ProgramIndex, thread: u32, failure: Failure) {
         if let Some(join) = self.join(parallel) {
             join.open.remove(&thread);
             join.failed += 1;
@@ -48,12 +48,12 @@ impl Step<'_> {
         self.look(parallel);
     }
 
-    fn join(&mut self, parallel: Place) -> Option<&mut JoinRun> {
+    fn join(&mut self, parallel: ProgramIndex) -> Option<&mut JoinRun> {
         self.state.nodes.get_mut(parallel as usize).and_then(|run| run.join.as_mut())
     }
 
     /// Whether enough branches ended well, or too many failed.
-    fn look(&mut self, parallel: Place) {
+    fn look(&mut self, parallel: ProgramIndex) {
         let program = self.program;
         let Some(node) = program.node(parallel) else { return };
         let NodeWork::Parallel { branches, needs, partial } = &node.work else { return };
@@ -78,7 +78,7 @@ impl Step<'_> {
 
     /// Calls off whatever is pending for a node and, for a parallel one, for its branches. Without recursion: branches may hold
     /// parallel nodes of their own.
-    pub(super) fn drop_work(&mut self, place: Place) {
+    pub(super) fn drop_work(&mut self, place: ProgramIndex) {
         let mut places = vec![place];
         while let Some(place) = places.pop() {
             self.drop_pending(place);
@@ -105,7 +105,7 @@ impl Step<'_> {
         self.todo.retain(|enter| threads.contains_key(&enter.thread));
     }
 
-    fn drop_pending(&mut self, place: Place) {
+    fn drop_pending(&mut self, place: ProgramIndex) {
         let theirs = |pending: &Pending| self.state.node_of(pending) == Some(place);
         let ids: Vec<_> =
             self.state.pending.iter().filter(|(_, pending)| theirs(pending)).map(|(id, _)| *id).collect();

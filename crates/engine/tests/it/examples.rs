@@ -1,6 +1,6 @@
 //! The workflows that people copy from: each compiles, is drawn, and stays under 50 lines.
 
-use crate::kit::House;
+use crate::kit::AppContext;
 use serde_json::json;
 use steward_domain::{Idempotency, ToolName, Workflow};
 use steward_engine::{Program, Root, Settings, ToolSpec};
@@ -8,7 +8,7 @@ use steward_engine::{Program, Root, Settings, ToolSpec};
 #[test]
 fn every_example_compiles() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workflows");
-    let mut house = House::new();
+    let mut house = AppContext::new();
     for agent in ["assistant", "researcher", "writer", "critic", "classifier"] {
         house = house.with_agent(json!({ "name": agent }));
     }

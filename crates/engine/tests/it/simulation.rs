@@ -1,7 +1,7 @@
 //! Random programs in a random world: failures, delays, duplicates, reorderings, crashes. `STEWARD_SEEDS` says how many
 //! (500 unless told), `STEWARD_SEED` runs a single one. The same seed gives the same bytes.
 
-use crate::kit::{House, TASK};
+use crate::kit::{AppContext, TASK};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::*;
@@ -40,10 +40,11 @@ const TOOLS: [&str; 5] = ["search", "clock", "store", "pay", "slow"];
 
 fn program(dice: &mut Dice) -> Program {
     let patterns = [json!(["react"]), json!(["cot", "react"]), json!(["reflection"]), json!(["cot"])];
-    let house = House::new().with_agent(json!({ "name": "helper", "tools": ["search"] })).with_agent(json!({
-        "name": "worker", "tools": ["search", "store", "pay", "slow"], "sub_agents": ["helper"],
-        "patterns": patterns[dice.below(4)], "max_iterations": 2 + dice.below(8),
-    }));
+    let house =
+        AppContext::new().with_agent(json!({ "name": "helper", "tools": ["search"] })).with_agent(json!({
+            "name": "worker", "tools": ["search", "store", "pay", "slow"], "sub_agents": ["helper"],
+            "patterns": patterns[dice.below(4)], "max_iterations": 2 + dice.below(8),
+        }));
     let seconds = dice.one_in(6).then_some(3600);
     let tokens = dice.one_in(6).then_some(300);
     let settings = Settings {

@@ -22,7 +22,7 @@ const TOLD: usize = 6;
 
 /// A result in words, with the rows behind them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct ResultText {
     /// One or two sentences, or the tool's own words.
     pub text: String,
     /// The rows, when the result has some.
@@ -33,7 +33,7 @@ pub struct Told {
 
 /// Puts a result into words. `intent` is what was wished for: a thing that was made is told as made.
 #[must_use]
-pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str) -> Told {
+pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str) -> ResultText {
     let parsed;
     let value = match structured {
         Some(value) => Some(value),
@@ -45,24 +45,24 @@ pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str)
     };
     let Some(value) = value else {
         let text = shorten(words);
-        return Told { empty: text.is_empty(), text, table: None };
+        return ResultText { empty: text.is_empty(), text, table: None };
     };
     let table = table(value);
     if let Some(own) = own_words(value) {
-        return Told { text: shorten(&own), empty: false, table };
+        return ResultText { text: shorten(&own), empty: false, table };
     }
     if let Some(table) = table {
         let text = listed(&table);
-        return Told { text, empty: table.rows.is_empty(), table: Some(table) };
+        return ResultText { text, empty: table.rows.is_empty(), table: Some(table) };
     }
     match value {
         Value::Object(object) => {
             let inner = only_object(object).unwrap_or(object);
             let text = thing(intent, inner);
-            Told { empty: text.is_empty(), text, table: None }
+            ResultText { empty: text.is_empty(), text, table: None }
         }
-        Value::Null => Told { empty: true, ..Told::default() },
-        other => Told { text: plain(other), ..Told::default() },
+        Value::Null => ResultText { empty: true, ..ResultText::default() },
+        other => ResultText { text: plain(other), ..ResultText::default() },
     }
 }
 

@@ -49,7 +49,7 @@ pub use ollama::Ollama;
 pub use openai::OpenAi;
 pub use responses::Responses;
 pub use secret::Secret;
-pub use settings::{Doors, ModelSettings, Models, Provider, build};
+pub use settings::{ModelServices, ModelSettings, Models, Provider, build};
 pub use simple::{Message, Reply, Request, Role};
 pub use stream::{Event, Events, Listener};
 

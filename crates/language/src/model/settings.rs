@@ -102,12 +102,12 @@ pub struct ModelSettings {
 
 /// What models need from outside.
 #[derive(Clone, Default)]
-pub struct Doors {
+pub struct ModelServices {
     /// Starts the servers of GGUF files.
     pub launcher: Option<Arc<dyn Launcher>>,
 }
 
-impl std::fmt::Debug for Doors {
+impl std::fmt::Debug for ModelServices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Doors").field("launcher", &self.launcher.is_some()).finish()
     }
@@ -156,7 +156,10 @@ impl Models {
 }
 
 /// Makes the models. Nothing is sent or started yet.
-pub fn build(settings: &BTreeMap<String, ModelSettings>, doors: &Doors) -> Result<Models, ModelError> {
+pub fn build(
+    settings: &BTreeMap<String, ModelSettings>,
+    doors: &ModelServices,
+) -> Result<Models, ModelError> {
     let mut models = Models::default();
     let mut limits = BTreeMap::new();
     for (name, one) in settings {
@@ -193,7 +196,7 @@ impl ModelSettings {
     fn build(
         &self,
         name: &str,
-        doors: &Doors,
+        doors: &ModelServices,
         limits: &mut BTreeMap<String, Limits>,
     ) -> Result<Arc<dyn Model>, ModelError> {
         self.check(name)?;
@@ -293,7 +296,7 @@ impl ModelSettings {
         options
     }
 
-    fn llama(&self, name: &str, doors: &Doors) -> Result<LlamaServer, ModelError> {
+    fn llama(&self, name: &str, doors: &ModelServices) -> Result<LlamaServer, ModelError> {
         let launcher =
             doors.launcher.clone().ok_or_else(|| wrong(name, "no child process can be started here"))?;
         let mut options = LlamaOptions::new(&self.name, self.file.clone().unwrap_or_default());

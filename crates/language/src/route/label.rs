@@ -16,7 +16,7 @@ const DESCRIBED: usize = 2;
 const STOP: f32 = 0.2;
 
 /// What is known of one intent.
-pub(super) struct Known {
+pub(super) struct IntentLabel {
     /// Which domain and which of its intents.
     pub(super) place: (usize, usize),
     name: Vec<Part>,
@@ -62,7 +62,7 @@ impl Asked {
     }
 
     /// Words of the request that a name holds, for the reasons.
-    pub(super) fn shared<'a>(&self, known: &'a Known) -> Vec<&'a str> {
+    pub(super) fn shared<'a>(&self, known: &'a IntentLabel) -> Vec<&'a str> {
         let shared = known.name.iter().filter(|part| self.stems.contains(&part.stem));
         shared.map(|part| part.word.as_str()).collect()
     }
@@ -89,7 +89,7 @@ fn in_context(topic: &Topic, label: &Label) -> String {
     format!("{} {}", name_words(&topic.name).join(" "), name_words(&label.name).join(" "))
 }
 
-/// Every text whose vector [`Known::of`] will ask for.
+/// Every text whose vector [`IntentLabel::of`] will ask for.
 pub(super) fn texts(topic: &Topic, label: &Label, lexicon: &Lexicon) -> Vec<String> {
     let mut all = phrasings(label, lexicon);
     all.push(in_context(topic, label));
@@ -98,7 +98,7 @@ pub(super) fn texts(topic: &Topic, label: &Label, lexicon: &Lexicon) -> Vec<Stri
     all
 }
 
-impl Known {
+impl IntentLabel {
     pub(super) fn of(
         place: (usize, usize),
         topic: &Topic,
@@ -212,7 +212,7 @@ impl Rare {
 }
 
 impl Rarity {
-    pub(super) fn over(all: &[Known]) -> Self {
+    pub(super) fn over(all: &[IntentLabel]) -> Self {
         Self {
             name: Rare::over(all.iter().map(|known| known.name.iter().map(|part| &part.stem).collect())),
             spoken: Rare::over(all.iter().map(|known| known.spoken.iter().collect())),

@@ -14,7 +14,7 @@ pub mod signal;
 
 use crate::Encoder;
 use crate::skill::sure;
-use label::{Asked, Known, Rarity};
+use label::{Asked, IntentLabel, Rarity};
 use lexicon::Lexicon;
 use signal::{BY_EXAMPLE, BY_NAME, Signals, Weights, scope, shares};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ pub struct Understanding {
     /// The domains it may belong to, the likeliest first, each with how sure that is.
     pub domains: Vec<(DomainName, Confidence)>,
     /// The intents that may be meant, the likeliest first.
-    pub intents: Vec<Meant>,
+    pub intents: Vec<RankedIntent>,
     /// Domains that a part of the question each belongs to, when it is about several at once.
     pub joined: Vec<DomainName>,
     /// How sure the routing is.
@@ -104,7 +104,7 @@ pub struct Understanding {
 
 /// An intent that may be meant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Meant {
+pub struct RankedIntent {
     /// The domain.
     pub domain: DomainName,
     /// The intent's name.
@@ -152,7 +152,7 @@ pub struct Router {
     encoder: Arc<Encoder>,
     lexicon: &'static Lexicon,
     topics: Vec<Topic>,
-    known: Vec<Known>,
+    known: Vec<IntentLabel>,
     rarity: Rarity,
     weights: Weights,
     threshold: f32,
@@ -195,11 +195,11 @@ impl Router {
         let texts: Vec<String> =
             labels.iter().flat_map(|(_, topic, label)| label::texts(topic, label, lexicon)).collect();
         encoder.prepare(&texts);
-        let known: Vec<Known> = labels
+        let known: Vec<IntentLabel> = labels
             .iter()
-            .map(|(place, topic, label)| Known::of(*place, topic, label, &encoder, lexicon))
+            .map(|(place, topic, label)| IntentLabel::of(*place, topic, label, &encoder, lexicon))
             .collect();
-        let weights = if known.iter().any(Known::has_examples) { BY_EXAMPLE } else { BY_NAME };
+        let weights = if known.iter().any(IntentLabel::has_examples) { BY_EXAMPLE } else { BY_NAME };
         Self {
             rarity: Rarity::over(&known),
             encoder,
@@ -287,11 +287,11 @@ impl Router {
         }
     }
 
-    fn meant(&self, at: usize, share: f32) -> Option<Meant> {
+    fn meant(&self, at: usize, share: f32) -> Option<RankedIntent> {
         let (topic, intent) = self.known.get(at)?.place;
         let topic = self.topics.get(topic)?;
         let intent = topic.intents.get(intent)?.name.clone();
-        Some(Meant { domain: topic.name.clone(), intent, confidence: sure(share) })
+        Some(RankedIntent { domain: topic.name.clone(), intent, confidence: sure(share) })
     }
 
     fn title(&self, name: &DomainName) -> String {

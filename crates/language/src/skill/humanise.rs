@@ -24,7 +24,7 @@ pub enum Remedy {
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Trouble {
+pub enum ErrorKind {
     /// A value is missing.
     Missing,
     /// A value does not fit.
@@ -57,9 +57,9 @@ pub enum Trouble {
 
 /// An error in plain words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Humane {
+pub struct HumanError {
     /// What went wrong.
-    pub trouble: Trouble,
+    pub trouble: ErrorKind,
     /// Who can do something about it.
     pub remedy: Remedy,
     /// What happened, in one sentence.
@@ -73,8 +73,8 @@ pub struct Humane {
 }
 
 /// In order: the first that matches is taken. A group `field` is the name of a value.
-static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
-    use Trouble::{
+static PATTERNS: LazyLock<Vec<(ErrorKind, f32, Regex)>> = LazyLock::new(|| {
+    use ErrorKind::{
         Broken, Conflict, Full, Garbled, Invalid, Missing, NoAnswer, NotAllowed, NotFound, NotSignedIn,
         TimedOut, TooMany, Unreachable, WrongState,
     };
@@ -100,7 +100,7 @@ static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
         (Garbled, 0.85, r"unexpected (?:token|end|eof|character)|invalid json|json parse|parse error|decode|deserializ|malformed response".to_owned()),
         (Broken, 0.8, r"\b500\b|internal (?:server )?error|panic|exception|traceback|segmentation|stack overflow".to_owned()),
     ];
-    let build = |(trouble, sure, row): (Trouble, f32, String)| {
+    let build = |(trouble, sure, row): (ErrorKind, f32, String)| {
         Some((trouble, sure, Regex::new(&format!("(?i){row}")).ok()?))
     };
     rows.into_iter().filter_map(build).collect()
@@ -108,7 +108,7 @@ static PATTERNS: LazyLock<Vec<(Trouble, f32, Regex)>> = LazyLock::new(|| {
 
 /// What a raw error means. `doing` says what was tried, as "create the task"; without it the sentence is about "this".
 #[must_use]
-pub fn humanise(raw: &str, doing: Option<&str>) -> Humane {
+pub fn humanise(raw: &str, doing: Option<&str>) -> HumanError {
     let head: String = raw.chars().take(2000).collect();
     let found = PATTERNS.iter().find_map(|(trouble, share, pattern)| {
         let captures = pattern.captures(&head)?;
@@ -124,7 +124,7 @@ pub fn humanise(raw: &str, doing: Option<&str>) -> Humane {
     });
     let Some((trouble, share, field, said)) = found else {
         let reasons = vec!["the error says nothing that is known".into()];
-        return written(Trouble::Broken, None, doing, 0.3, reasons);
+        return written(ErrorKind::Broken, None, doing, 0.3, reasons);
     };
     written(trouble, field.as_deref(), doing, share, vec![format!("the error says \"{}\"", said.trim())])
 }
@@ -157,90 +157,90 @@ fn plain(field: &str) -> bool {
 }
 
 fn written(
-    trouble: Trouble,
+    trouble: ErrorKind,
     field: Option<&str>,
     doing: Option<&str>,
     share: f32,
     reasons: Vec<String>,
-) -> Humane {
+) -> HumanError {
     let what = doing.map_or_else(|| "do this".to_owned(), |doing| doing.trim().to_owned());
     let field = field.map(|field| name_words(field.rsplit('.').next().unwrap_or(field)).join(" "));
     let (message, next) = match (trouble, field) {
-        (Trouble::Missing, Some(field)) => {
+        (ErrorKind::Missing, Some(field)) => {
             (format!("To {what}, I still need the {field}."), format!("Tell me the {field}."))
         }
-        (Trouble::Missing, None) => (
+        (ErrorKind::Missing, None) => (
             format!("To {what}, something is still missing."),
             "Say what it should be, with all the details that you have.".into(),
         ),
-        (Trouble::Invalid, Some(field)) => (
+        (ErrorKind::Invalid, Some(field)) => (
             format!("The {field} does not fit, so I could not {what}."),
             format!("Give another value for the {field}."),
         ),
-        (Trouble::Invalid, None) => (
+        (ErrorKind::Invalid, None) => (
             format!("One of the values does not fit, so I could not {what}."),
             "Check the values, and say it once more.".into(),
         ),
-        (Trouble::NotFound, _) => (
+        (ErrorKind::NotFound, _) => (
             format!("I could not {what}: it is not there."),
             "Check the name or the number, or ask me to list what there is.".into(),
         ),
-        (Trouble::Conflict, _) => (
+        (ErrorKind::Conflict, _) => (
             format!("I could not {what}: there is already one like it, or it was changed meanwhile."),
             "Choose another name, or look at the one that is there.".into(),
         ),
-        (Trouble::NotAllowed, _) => (
+        (ErrorKind::NotAllowed, _) => (
             format!("You may not {what} with the permissions you have."),
             "Ask whoever runs the system to allow it.".into(),
         ),
-        (Trouble::NotSignedIn, _) => (
+        (ErrorKind::NotSignedIn, _) => (
             format!("I could not {what}: the service does not accept the sign-in."),
             "Sign in again, or ask whoever runs the system to renew the access.".into(),
         ),
-        (Trouble::TimedOut, _) => (
+        (ErrorKind::TimedOut, _) => (
             format!("It took too long to {what}, so I stopped waiting."),
             "Try again in a moment, or ask for less at once.".into(),
         ),
-        (Trouble::TooMany, _) => (
+        (ErrorKind::TooMany, _) => (
             format!("Too much was asked in a short time to {what} now."),
             "Wait a minute, then try again.".into(),
         ),
-        (Trouble::Unreachable, _) => (
+        (ErrorKind::Unreachable, _) => (
             format!("I could not {what}: the service cannot be reached."),
             "Try again in a moment; if it stays so, tell whoever runs the system.".into(),
         ),
-        (Trouble::Full, _) => (
+        (ErrorKind::Full, _) => (
             format!("There was not enough room or memory to {what}."),
             "Ask for less at once, or tell whoever runs the system.".into(),
         ),
-        (Trouble::Garbled, _) => (
+        (ErrorKind::Garbled, _) => (
             format!("I could not {what}: the service answered in a form that I cannot read."),
             "Tell whoever runs the system; the details are in the trace.".into(),
         ),
-        (Trouble::NoAnswer, _) => (
+        (ErrorKind::NoAnswer, _) => (
             format!("I could not {what}: what was asked has no answer there."),
             "Ask it in other words, or say what it is about.".into(),
         ),
-        (Trouble::WrongState, _) => (
+        (ErrorKind::WrongState, _) => (
             format!("I could not {what}: it is in a state that does not allow this."),
             "Ask me to show it, then say what fits.".into(),
         ),
-        (Trouble::Broken, _) => (
+        (ErrorKind::Broken, _) => (
             format!("I could not {what}: something went wrong inside the service."),
             "Tell whoever runs the system; the details are in the trace.".into(),
         ),
     };
     let remedy = match trouble {
-        Trouble::Missing
-        | Trouble::Invalid
-        | Trouble::NotFound
-        | Trouble::Conflict
-        | Trouble::NoAnswer
-        | Trouble::WrongState => Remedy::UserFixable,
-        Trouble::TimedOut | Trouble::TooMany | Trouble::Unreachable => Remedy::Retryable,
+        ErrorKind::Missing
+        | ErrorKind::Invalid
+        | ErrorKind::NotFound
+        | ErrorKind::Conflict
+        | ErrorKind::NoAnswer
+        | ErrorKind::WrongState => Remedy::UserFixable,
+        ErrorKind::TimedOut | ErrorKind::TooMany | ErrorKind::Unreachable => Remedy::Retryable,
         _ => Remedy::SystemLevel,
     };
-    Humane { trouble, remedy, message, next, confidence: sure(share), reasons }
+    HumanError { trouble, remedy, message, next, confidence: sure(share), reasons }
 }
 
 #[cfg(test)]

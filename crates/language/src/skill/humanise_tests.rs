@@ -1,11 +1,11 @@
 //! Raw errors and what they mean to a person.
 
 use super::*;
+use ErrorKind::*;
 use Remedy::*;
-use Trouble::*;
 
 #[track_caller]
-fn check(raw: &str, trouble: Trouble, remedy: Remedy, part: &str) {
+fn check(raw: &str, trouble: ErrorKind, remedy: Remedy, part: &str) {
     let humane = humanise(raw, Some("create the task"));
     assert_eq!((humane.trouble, humane.remedy), (trouble, remedy), "{raw}: {humane:?}");
     let all = format!("{} {}", humane.message, humane.next);

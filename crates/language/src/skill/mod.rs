@@ -17,7 +17,7 @@ mod suggest;
 
 pub use agree::agrees;
 pub use extract::{Entity, EntityKind, Field, Value, extract};
-pub use humanise::{Humane, Remedy, Trouble, humanise};
+pub use humanise::{ErrorKind, HumanError, Remedy, humanise};
 pub use intent::{ALL, FOUR, Intent, SEVEN, classify};
 pub use refer::{Found, Recent, Reference, resolve, resolved};
 pub use suggest::{Answered, Suggestion, suggest};

@@ -2,15 +2,16 @@
 //! request.
 
 use super::Reader;
-use super::catalogue::{Known, Prepared, Role};
+use super::catalogue::{Prepared, Role, ToolField};
 use super::fill::fill_alone;
 use super::lexicon::root;
-use super::place::{Place, place};
+use super::place::{ListPosition, place};
 use super::plan::finish;
 use super::steps::ask_field;
 use super::text::Text;
 use super::types::{
-    Act, Answered, Argument, Choice, Given, Kind, Pending, Step, Target, Thing, Understood, Why,
+    Act, Answered, Argument, Choice, Kind, Pending, QuestionKind, RecordRef, Step, Target, TurnContext,
+    Understood,
 };
 use super::values::choice_at;
 use super::wish::{Clause, clauses};
@@ -45,7 +46,7 @@ fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
 pub(super) fn answer(
     reader: &Reader,
     text: &Text,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     pending: &Pending,
 ) -> Option<Understood> {
     let plain = text.plain.trim();
@@ -68,7 +69,7 @@ pub(super) fn answer(
         Chosen::Nothing => None,
     };
     match question.why {
-        Why::Entity => {
+        QuestionKind::Entity => {
             if let Some(choice) = choice {
                 return Some(with_entity(reader, pending, choice));
             }
@@ -77,12 +78,12 @@ pub(super) fn answer(
             }
             None
         }
-        Why::Field => with_field(reader, text, given, pending, choice),
-        Why::Meaning => {
+        QuestionKind::Field => with_field(reader, text, given, pending, choice),
+        QuestionKind::Meaning => {
             let choice = choice.or_else(|| by_verb(reader, text, &question.options))?;
             with_tool(reader, given, pending, choice)
         }
-        Why::Domain => {
+        QuestionKind::Domain => {
             let choice = choice?;
             let mut out = pending.understood.clone();
             for step in &mut out.steps {
@@ -179,10 +180,10 @@ fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
     }
     if is(&ONLY_A_PLACE, plain) {
         match place(plain) {
-            Some(Place::Nth(number)) => {
+            Some(ListPosition::Nth(number)) => {
                 return number.checked_sub(1).map_or(Chosen::Nothing, |at| Chosen::by_place(options, at));
             }
-            Some(Place::Last) => return options.last().map_or(Chosen::Nothing, Chosen::One),
+            Some(ListPosition::Last) => return options.last().map_or(Chosen::Nothing, Chosen::One),
             _ => {}
         }
     }
@@ -240,10 +241,10 @@ fn with_entity(reader: &Reader, pending: &Pending, choice: &Choice) -> Understoo
 /// Points a step at the record of an option, and at the tool that acts on records of its type.
 fn act_on_record(reader: &Reader, step: &mut Step, choice: &Choice) {
     let tool = step.tool().and_then(|tool| reader.catalogue.tool(tool));
-    let mut record = choice.record.clone().unwrap_or_else(|| Thing {
+    let mut record = choice.record.clone().unwrap_or_else(|| RecordRef {
         id: super::settle::text(&choice.value),
         name: Some(choice.label.clone()),
-        ..Thing::default()
+        ..RecordRef::default()
     });
     if record.entity_type.is_empty() {
         record.entity_type = match &step.target {
@@ -276,7 +277,7 @@ fn act_on_record(reader: &Reader, step: &mut Step, choice: &Choice) {
 }
 
 /// "Anna Berg" to an open question: the words name the thing.
-fn by_words(reader: &Reader, text: &Text, given: &Given<'_>, pending: &Pending) -> Option<Understood> {
+fn by_words(reader: &Reader, text: &Text, given: &TurnContext<'_>, pending: &Pending) -> Option<Understood> {
     if !short(reader, text) {
         return None;
     }
@@ -308,7 +309,7 @@ fn argument(value: Value) -> Argument {
 fn with_field(
     reader: &Reader,
     text: &Text,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     pending: &Pending,
     choice: Option<&Choice>,
 ) -> Option<Understood> {
@@ -325,7 +326,7 @@ fn with_field(
             let field = choice.value.as_str()?.to_owned();
             let mut out = completed(reader, out);
             out.question = Some(super::types::Question {
-                why: Why::Field,
+                why: QuestionKind::Field,
                 text: format!("What should the {} be?", field.replace('_', " ")),
                 options: vec![choice.clone()],
                 step: at,
@@ -360,9 +361,9 @@ fn with_field(
 fn value_of(
     reader: &Reader,
     text: &Text,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     tool: &Prepared,
-    field: &Known,
+    field: &ToolField,
     choice: Option<&Choice>,
 ) -> Option<Value> {
     let raw = text.raw.trim().trim_matches(['"', '\'', '“', '”']).trim_end_matches(['.', '!']).to_owned();
@@ -399,7 +400,7 @@ fn value_of(
 /// Whether this is a request of its own and no value of the field: it opens with a verb and names a type of thing that tools
 /// act on, it asks, or it is worded as a request that this catalogue can carry out. A title may well open with a verb ("call
 /// the dentist"), so there only what asks to see something is a request.
-fn asks_anew(reader: &Reader, text: &Text, given: &Given<'_>, field: &Known) -> bool {
+fn asks_anew(reader: &Reader, text: &Text, given: &TurnContext<'_>, field: &ToolField) -> bool {
     let read = clauses(text, &reader.catalogue);
     let typed = text.tokens.iter().any(|token| !reader.catalogue.types_of(&token.lower).is_empty());
     let opens = read.iter().flat_map(|clause| clause.cues.iter()).any(|cue| cue.weight >= 4.0);
@@ -415,7 +416,7 @@ fn asks_anew(reader: &Reader, text: &Text, given: &Given<'_>, field: &Known) -> 
     if !matches!(field.role, Role::Title | Role::Long | Role::Query) {
         return true;
     }
-    let alone = Given { pending: None, choice: None, ..*given };
+    let alone = TurnContext { pending: None, choice: None, ..*given };
     let read = reader.understand(&text.raw, &alone);
     read.kind == Kind::Act && read.question.is_none() && !read.steps.is_empty()
 }
@@ -445,7 +446,12 @@ fn by_verb<'a>(reader: &Reader, text: &Text, options: &'a [Choice]) -> Option<&'
 }
 
 /// The tool that was chosen, filled from what was said at first.
-fn with_tool(reader: &Reader, given: &Given<'_>, pending: &Pending, choice: &Choice) -> Option<Understood> {
+fn with_tool(
+    reader: &Reader,
+    given: &TurnContext<'_>,
+    pending: &Pending,
+    choice: &Choice,
+) -> Option<Understood> {
     let tool = reader.catalogue.tool(choice.value.as_str()?)?;
     let mut out = pending.understood.clone();
     let said = pending.question.words.clone();

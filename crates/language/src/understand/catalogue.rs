@@ -51,7 +51,7 @@ pub(super) enum Role {
 
 /// A field of a tool.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct ToolField {
     pub(super) name: String,
     pub(super) required: bool,
     pub(super) role: Role,
@@ -99,29 +99,29 @@ pub(super) struct Prepared {
     pub(super) gives: Option<String>,
     /// Roots of the telling words of its description.
     pub(super) telling: BTreeSet<String>,
-    pub(super) fields: Vec<Known>,
+    pub(super) fields: Vec<ToolField>,
     pub(super) vector: Option<Arc<[f32]>>,
     /// Whether all it takes is a question in plain words.
     pub(super) free: bool,
 }
 
 impl Prepared {
-    pub(super) fn field(&self, role: Role) -> Option<&Known> {
+    pub(super) fn field(&self, role: Role) -> Option<&ToolField> {
         self.fields.iter().find(|field| field.role == role)
     }
 
-    pub(super) fn named(&self, name: &str) -> Option<&Known> {
+    pub(super) fn named(&self, name: &str) -> Option<&ToolField> {
         self.fields.iter().find(|field| field.name == name)
     }
 
     /// The field that takes what it acts on: the id before the name.
-    pub(super) fn target(&self) -> Option<&Known> {
+    pub(super) fn target(&self) -> Option<&ToolField> {
         self.field(Role::Id).or_else(|| self.field(Role::Selector))
     }
 
     /// The field for a thing of another type that must be there already.
-    pub(super) fn refers(&self) -> Option<&Known> {
-        let there = |field: &&Known| field.of.is_some() && field.role == Role::Open;
+    pub(super) fn refers(&self) -> Option<&ToolField> {
+        let there = |field: &&ToolField| field.of.is_some() && field.role == Role::Open;
         self.fields
             .iter()
             .filter(there)

@@ -4,12 +4,12 @@
 //! Invariant: the same clause and tools give the same order; ties go by the tools' names.
 
 use super::catalogue::{Catalogue, Prepared, Role};
-use super::fill::{Filled, Piece, Said, fill};
+use super::fill::{Filled, Piece, UtteranceContext, fill};
 use super::ground::Mention;
 use super::kinds::Kinds;
 use super::lexicon::is_generic;
-use super::lexis::Likeness;
-use super::place::{Place, place};
+use super::lexis::Similarity;
+use super::place::{ListPosition, place};
 use super::signal::{SIGNALS, Signals, weigh};
 use super::text::Token;
 use super::verbs::Class;
@@ -49,7 +49,7 @@ impl Candidate {
 }
 
 /// What is weighed beside the words of the clause.
-pub(super) struct Around<'a> {
+pub(super) struct ChoiceContext<'a> {
     pub(super) encoder: &'a Encoder,
     pub(super) recent: &'a [Recent],
     pub(super) vector: Option<Arc<[f32]>>,
@@ -93,8 +93,12 @@ fn speaks(cue: &Cue, tool: &Prepared) -> f32 {
 }
 
 /// All tools that may be meant, the likeliest first.
-pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> Vec<Candidate> {
-    let Said { text, catalogue, ground, .. } = *said;
+pub(super) fn choose(
+    said: &UtteranceContext<'_>,
+    clause: &Clause,
+    around: &ChoiceContext<'_>,
+) -> Vec<Candidate> {
+    let UtteranceContext { text, catalogue, ground, .. } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let tokens: Vec<&Token> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
@@ -123,7 +127,7 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
     let masked = masked(said, &tokens)
         .and_then(|plain| around.encoder.embed(&plain))
         .or_else(|| around.vector.clone());
-    let one = matches!(place(plain), Some(Place::Nth(_) | Place::Last));
+    let one = matches!(place(plain), Some(ListPosition::Nth(_) | ListPosition::Last));
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
     let mut found: Vec<Candidate> = Vec::new();
     for (at, tool) in catalogue.tools.iter().enumerate().filter(|(_, tool)| !tool.free) {
@@ -212,7 +216,7 @@ pub(super) fn choose(said: &Said<'_>, clause: &Clause, around: &Around<'_>) -> V
 }
 
 /// Whether something with this id is known to be there, of the type that the tool acts on.
-fn is_there(said: &Said<'_>, tool: &Prepared, id: &serde_json::Value) -> bool {
+fn is_there(said: &UtteranceContext<'_>, tool: &Prepared, id: &serde_json::Value) -> bool {
     said.ground.world.iter().any(|seen| {
         seen.domain == tool.tool.domain
             && Some(&seen.thing.entity_type) == tool.entity.as_ref()
@@ -246,7 +250,7 @@ fn spoken_for(clause: &Clause, head: Option<&Token>, tool: &Prepared) -> (f32, O
 }
 
 /// The telling words of a clause that name nothing, each held against the words of the tools.
-fn likeness(said: &Said<'_>, tokens: &[&Token]) -> Vec<Likeness> {
+fn likeness(said: &UtteranceContext<'_>, tokens: &[&Token]) -> Vec<Similarity> {
     let day = |token: &Token| said.days.iter().any(|day| token.start >= day.start && token.end <= day.end);
     let tells = |at: usize, token: &Token| {
         let name = token.capital && at > 0;
@@ -260,7 +264,7 @@ fn likeness(said: &Said<'_>, tokens: &[&Token]) -> Vec<Likeness> {
 }
 
 /// The clause with what it names left unsaid: what remains is what is to be done.
-fn masked(said: &Said<'_>, tokens: &[&Token]) -> Option<String> {
+fn masked(said: &UtteranceContext<'_>, tokens: &[&Token]) -> Option<String> {
     let (first, last) = (tokens.first()?, tokens.last()?);
     let mut out = String::new();
     let mut at = first.start;
@@ -277,7 +281,7 @@ fn masked(said: &Said<'_>, tokens: &[&Token]) -> Option<String> {
 }
 
 /// What a mention is most likely to be: the type of which the fewest things bear the name.
-fn kind_of(said: &Said<'_>, mention: &Mention) -> String {
+fn kind_of(said: &UtteranceContext<'_>, mention: &Mention) -> String {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for seen in mention.named.iter().filter_map(|at| said.ground.world.get(*at)) {
         *kinds.entry(seen.thing.entity_type.as_str()).or_default() += 1;
@@ -289,7 +293,7 @@ fn kind_of(said: &Said<'_>, mention: &Mention) -> String {
 }
 
 /// "Bella is in the waiting room", "she has arrived": something is told of what is named or pointed at.
-fn is_told(said: &Said<'_>, tokens: &[&Token]) -> bool {
+fn is_told(said: &UtteranceContext<'_>, tokens: &[&Token]) -> bool {
     let Some(head) = tokens.first() else { return false };
     let named = said.ground.at(head.start).map(|mention| mention.end);
     let pointed = ["it", "she", "he", "they", "that", "this", "both"].contains(&head.lower.as_str());
@@ -366,7 +370,7 @@ fn rare(catalogue: &Catalogue, tool: &Prepared, kinds: &Kinds) -> f32 {
 }
 
 /// Whether a tool that acts on something is told on what.
-fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &Around<'_>) -> f32 {
+fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &ChoiceContext<'_>) -> f32 {
     let takes = tool.target().is_some();
     if !takes {
         return if filled.id.is_some() { -2.0 } else { 0.0 };

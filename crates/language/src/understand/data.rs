@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::route::asking;
-use super::types::{Answered, Kind, Step, Understood, Why};
+use super::types::{Answered, Kind, QuestionKind, Step, Understood};
 use crate::skill::{SEVEN, classify, sure};
 use crate::words::{telling, words};
 use steward_domain::{DomainName, IntentKind};
@@ -22,7 +22,7 @@ pub(super) fn about(
     let topic = reader.domains().find(|topic| topic.name == *data);
     let (Some(topic), Answered::Nothing) = (topic, understood.answered) else { return understood };
     let named = !telling(said).is_disjoint(&telling(&format!("{} {}", topic.title, topic.description)));
-    let asks_which = |why: Why| matches!(why, Why::Meaning | Why::Domain);
+    let asks_which = |why: QuestionKind| matches!(why, QuestionKind::Meaning | QuestionKind::Domain);
     let guessed = match understood.kind {
         Kind::Help => false,
         Kind::OutOfScope => named || came_now,
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::Encoder;
     use crate::route::Topic;
-    use crate::understand::{Act, Given, Tool};
+    use crate::understand::{Act, Tool, TurnContext};
     use serde_json::json;
     use std::sync::Arc;
 
@@ -97,7 +97,7 @@ mod tests {
 
     fn asks_data(reader: &Reader, said: &str, came_now: bool) -> bool {
         let today = chrono::NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
-        let given = Given::on(today);
+        let given = TurnContext::on(today);
         let understood = reader.understand(said, &given);
         let read = reader.about_data(&name("your_data"), said, came_now, understood);
         read.steps.iter().any(|step| step.act == Act::Ask && step.domain == Some(name("your_data")))

@@ -1,6 +1,6 @@
 //! What a field of a tool is for, read from its name, its description and its schema.
 
-use super::catalogue::{Known, Role};
+use super::catalogue::{Role, ToolField};
 use super::lexicon::{is_person, root, same_field, singular};
 use super::verbs::Class;
 use crate::words::{name_words, words};
@@ -28,7 +28,7 @@ pub(super) fn field(
     own: &[String],
     sets: bool,
     here: &dyn Fn(&str) -> bool,
-) -> Known {
+) -> ToolField {
     let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
     let kind = match schema.get("type") {
         Some(Value::String(kind)) => kind.as_str(),
@@ -106,7 +106,7 @@ pub(super) fn field(
         _ => Role::Open,
     };
     let meant = choices.iter().map(|choice| meant(choice, &choices, &[description, told])).collect();
-    Known {
+    ToolField {
         role,
         required,
         choices,

@@ -6,7 +6,7 @@ use super::fill::fill_alone;
 use super::plan::finish;
 use super::route;
 use super::text::Text;
-use super::types::{Given, Kind, Step, Target, Understood};
+use super::types::{Kind, Step, Target, TurnContext, Understood};
 use super::wish::Clause;
 use crate::words::words;
 use regex::Regex;
@@ -19,7 +19,7 @@ static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The understanding of an utterance that only changes a part of the step before.
-pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<Understood> {
+pub(super) fn follow(reader: &Reader, text: &Text, given: &TurnContext<'_>) -> Option<Understood> {
     let found = FOLLOWS.as_ref()?.captures(&text.plain)?;
     let rest = found.name("rest")?;
     let span = (rest.start(), rest.end());
@@ -60,7 +60,7 @@ pub(super) fn follow(reader: &Reader, text: &Text, given: &Given<'_>) -> Option<
 fn changed_step(
     reader: &Reader,
     text: &Text,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     (start, end): (usize, usize),
     before: &Step,
 ) -> Option<Step> {

@@ -8,7 +8,7 @@
 use super::catalogue::Catalogue;
 use super::lexicon::{is_generic, root};
 use super::text::{Text, Token, slip};
-use super::types::Seen;
+use super::types::SeenRecord;
 use crate::words::words;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use steward_domain::DomainName;
@@ -46,14 +46,14 @@ impl Mention {
 /// What an utterance names.
 #[derive(Debug, Default)]
 pub(super) struct Ground<'a> {
-    pub(super) world: &'a [Seen],
+    pub(super) world: &'a [SeenRecord],
     pub(super) mentions: Vec<Mention>,
-    looks: BTreeMap<(Option<DomainName>, String), Looks>,
+    looks: BTreeMap<(Option<DomainName>, String), ValueShape>,
 }
 
 /// What the values of a field look like.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
+pub(super) struct ValueShape {
     pub(super) all: usize,
     /// How many are written as names.
     pub(super) names: usize,
@@ -80,7 +80,7 @@ struct Entry {
 
 impl<'a> Ground<'a> {
     /// Finds what an utterance names among what was seen.
-    pub(super) fn read(text: &Text, catalogue: &Catalogue, world: &'a [Seen]) -> Self {
+    pub(super) fn read(text: &Text, catalogue: &Catalogue, world: &'a [SeenRecord]) -> Self {
         if world.is_empty() {
             return Self::default();
         }
@@ -108,7 +108,7 @@ impl<'a> Ground<'a> {
             }
         }
         mentions.sort_by_key(|mention| mention.start);
-        let mut looks: BTreeMap<(Option<DomainName>, String), Looks> = BTreeMap::new();
+        let mut looks: BTreeMap<(Option<DomainName>, String), ValueShape> = BTreeMap::new();
         for seen in world {
             for (field, value) in &seen.thing.attributes {
                 let Some(value) = value.as_str().filter(|value| !value.is_empty() && value.len() < VALUE)
@@ -127,7 +127,7 @@ impl<'a> Ground<'a> {
     }
 
     /// What the values of a field look like in a domain.
-    pub(super) fn looks(&self, domain: Option<&DomainName>, field: &str) -> Option<&Looks> {
+    pub(super) fn looks(&self, domain: Option<&DomainName>, field: &str) -> Option<&ValueShape> {
         self.looks.get(&(domain.cloned(), field.to_owned()))
     }
 
@@ -206,7 +206,7 @@ fn alike(known: &str, token: &Token) -> bool {
         || (token.lower.len() > 4 && known.len() > 4 && slip(&token.lower, known))
 }
 
-fn entries(catalogue: &Catalogue, world: &[Seen]) -> Vec<Entry> {
+fn entries(catalogue: &Catalogue, world: &[SeenRecord]) -> Vec<Entry> {
     let mut found = Vec::new();
     let cut = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
     for (at, seen) in world.iter().enumerate() {
@@ -241,7 +241,7 @@ fn entries(catalogue: &Catalogue, world: &[Seen]) -> Vec<Entry> {
 fn mention(
     text: &Text,
     catalogue: &Catalogue,
-    world: &[Seen],
+    world: &[SeenRecord],
     (entries, candidates): (&[Entry], &[usize]),
     first: usize,
     last: usize,

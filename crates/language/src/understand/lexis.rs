@@ -51,7 +51,7 @@ impl Shared {
 }
 
 /// What a word of a clause has in common with every word of the tools.
-pub(super) struct Likeness(Vec<(usize, f32)>);
+pub(super) struct Similarity(Vec<(usize, f32)>);
 
 impl Lexis {
     pub(super) fn new(tools: &[Prepared]) -> Self {
@@ -87,20 +87,20 @@ impl Lexis {
     }
 
     /// Holds a word, by its root, against all words of the tools.
-    pub(super) fn like(&self, said: &str) -> Likeness {
+    pub(super) fn like(&self, said: &str) -> Similarity {
         let like = |root: &str| match () {
             () if root == said => Some(1.0),
             () if kin(root, said) => Some(0.9),
             () if same_group(root, said) => Some(0.8),
             () => None,
         };
-        Likeness(
+        Similarity(
             self.words.iter().enumerate().filter_map(|(at, (root, _))| Some((at, like(root)?))).collect(),
         )
     }
 
     /// What words have in common with a tool.
-    pub(super) fn shared(&self, said: &[Likeness], at: usize, domain: Option<&DomainName>) -> Shared {
+    pub(super) fn shared(&self, said: &[Similarity], at: usize, domain: Option<&DomainName>) -> Shared {
         let mut shared = Shared::default();
         let Some(own) = self.tools.get(at) else { return shared };
         for word in said {

@@ -47,8 +47,8 @@ mod world;
 pub use scope::SCOPE;
 pub use signal::SIGNALS;
 pub use types::{
-    Act, Answered, Argument, Choice, Given, Kind, Lookup, Need, Noticed, Pending, Pick, Question, Seen,
-    Settled, ShownList, Step, Target, Thing, Tool, Understood, Why,
+    Act, Answered, Argument, Choice, Kind, Lookup, Need, Noticed, Pending, Pick, Question, QuestionKind,
+    RecordRef, SeenRecord, Settled, ShownList, Step, Target, Tool, TurnContext, Understood,
 };
 
 use crate::Encoder;
@@ -122,7 +122,7 @@ impl Reader {
         if let Some(shows) = known.get(said) {
             return *shows;
         }
-        let given = Given::on(chrono::NaiveDate::default());
+        let given = TurnContext::on(chrono::NaiveDate::default());
         let read = self.understand(said, &given);
         let shows = read.kind == Kind::Act
             && read.question.is_none()
@@ -139,7 +139,7 @@ impl Reader {
 
     /// What was meant.
     #[must_use]
-    pub fn understand(&self, said: &str, given: &Given<'_>) -> Understood {
+    pub fn understand(&self, said: &str, given: &TurnContext<'_>) -> Understood {
         plan::understand(self, said, given)
     }
 
@@ -151,7 +151,7 @@ impl Reader {
 
     /// The signals of each tool for the first wish of an utterance, for learning their weights: see [`SIGNALS`].
     #[must_use]
-    pub fn signals(&self, said: &str, given: &Given<'_>) -> Vec<(String, Vec<f32>)> {
+    pub fn signals(&self, said: &str, given: &TurnContext<'_>) -> Vec<(String, Vec<f32>)> {
         let named = |found: &choose::Candidate| {
             Some((self.catalogue.tools.get(found.at)?.tool.name.clone(), found.signals.to_vec()))
         };
@@ -161,10 +161,10 @@ impl Reader {
 
     /// What speaks for the first wish of an utterance belonging here at all, for learning its weights: see [`SCOPE`].
     #[must_use]
-    pub fn scope(&self, said: &str, given: &Given<'_>) -> Vec<f32> {
-        let best = |said: &fill::Said<'_>,
+    pub fn scope(&self, said: &str, given: &TurnContext<'_>) -> Vec<f32> {
+        let best = |said: &fill::UtteranceContext<'_>,
                     clause: &wish::Clause,
-                    around: &choose::Around<'_>,
+                    around: &choose::ChoiceContext<'_>,
                     found: &[choose::Candidate]| {
             found.first().map(|best| scope::signals(said, best, clause, around).to_vec())
         };
@@ -177,15 +177,15 @@ impl Reader {
         settle::lookups(&self.catalogue, step)
     }
 
-    /// The lookups that show what there is in a domain, so that names are known when they are said: [`Given::world`].
+    /// The lookups that show what there is in a domain, so that names are known when they are said: [`TurnContext::world`].
     #[must_use]
     pub fn survey(&self, domain: &DomainName) -> Vec<Lookup> {
         world::survey(&self.catalogue, domain)
     }
 
-    /// What such lookups have shown, for [`Given::world`].
+    /// What such lookups have shown, for [`TurnContext::world`].
     #[must_use]
-    pub fn gather(&self, shown: &[(Lookup, Value)]) -> Vec<Seen> {
+    pub fn gather(&self, shown: &[(Lookup, Value)]) -> Vec<SeenRecord> {
         world::gather(&self.catalogue, shown)
     }
 

@@ -5,11 +5,11 @@
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;
-use super::fill::Said;
+use super::fill::UtteranceContext;
 use super::plan::Read;
 use super::referent::{self, means_same};
 use super::steps::base_step;
-use super::types::{Given, Question, Target, Thing, Why};
+use super::types::{Question, QuestionKind, RecordRef, Target, TurnContext};
 use super::wish::Clause;
 use super::{point, record};
 use crate::skill::Recent;
@@ -17,25 +17,25 @@ use crate::skill::Recent;
 /// "Delete Garden plan", where a task and a note are called so: it is asked which, unless one of
 /// them was spoken of last.
 pub(super) fn ask_which(
-    said: &Said<'_>,
+    said: &UtteranceContext<'_>,
     clause: &Clause,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     found: &[Candidate],
     best: &Candidate,
     at: usize,
 ) -> Option<Read> {
-    let Said { text, catalogue, .. } = *said;
+    let UtteranceContext { text, catalogue, .. } = *said;
     let tool = catalogue.tools.get(best.at).filter(|tool| !tool.tool.read_only)?;
     let named = point::said(text, clause, catalogue, tool.entity.as_deref().unwrap_or_default());
     let rivals = namesakes(catalogue, found, best, named);
     let all: Vec<&Candidate> = std::iter::once(best).chain(rivals.iter().copied()).collect();
     let records = records(&all);
     let last = given.recent.iter().map(|one| one.last).max();
-    let lately = |record: &&Thing| {
+    let lately = |record: &&RecordRef| {
         let is_it = |one: &Recent| Some(one.last) == last && referent::thing(one).is_same(record);
         given.recent.iter().any(is_it)
     };
-    let of_best = |record: &Thing| referent::acts_on(tool, record);
+    let of_best = |record: &RecordRef| referent::acts_on(tool, record);
     match records.iter().filter(lately).collect::<Vec<_>>().as_slice() {
         _ if rivals.is_empty() => return None,
         [only] if of_best(only) => return None,
@@ -59,7 +59,7 @@ pub(super) fn ask_which(
     let options = record::options(&records);
     let text = record::which("one", &options);
     let words = step.said.clone();
-    let question = Question { options, words, ..Question::open(Why::Entity, text, at) };
+    let question = Question { options, words, ..Question::open(QuestionKind::Entity, text, at) };
     Some(Read::Steps(vec![step], Some(question)))
 }
 
@@ -93,7 +93,7 @@ fn namesakes<'a>(
 }
 
 /// The records that candidates found by name.
-fn records(candidates: &[&Candidate]) -> Vec<Thing> {
+fn records(candidates: &[&Candidate]) -> Vec<RecordRef> {
     let grounded = candidates.iter().filter_map(|candidate| candidate.filled.grounded.as_ref());
     grounded.flat_map(|grounded| grounded.things.iter().cloned()).collect()
 }

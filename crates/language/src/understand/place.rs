@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// A place in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ListPosition {
     Nth(usize),
     Last,
     First(usize),
@@ -30,7 +30,7 @@ static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The place in a list that words name.
-pub(super) fn place(plain: &str) -> Option<Place> {
+pub(super) fn place(plain: &str) -> Option<ListPosition> {
     placed(plain).map(|(place, _)| place)
 }
 
@@ -43,7 +43,7 @@ fn noun(plain: &str, end: usize) -> Option<String> {
 }
 
 /// The place in a list that words name, with the word behind it.
-pub(super) fn placed(plain: &str) -> Option<(Place, Option<String>)> {
+pub(super) fn placed(plain: &str) -> Option<(ListPosition, Option<String>)> {
     let at = |found: Option<regex::Match<'_>>| found.and_then(|found| noun(plain, found.end()));
     let number = |word: &str| {
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
@@ -56,15 +56,18 @@ pub(super) fn placed(plain: &str) -> Option<(Place, Option<String>)> {
     if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
         let count = number(found.name("n")?.as_str())?;
         let end = found.name("end")?.as_str();
-        let place =
-            if ["last", "bottom"].contains(&end) { Place::LastOf(count) } else { Place::First(count) };
+        let place = if ["last", "bottom"].contains(&end) {
+            ListPosition::LastOf(count)
+        } else {
+            ListPosition::First(count)
+        };
         return Some((place, at(found.get(0))));
     }
     if let Some(found) = ALL.as_ref().and_then(|pattern| pattern.find(plain)) {
-        return Some((Place::All, at(Some(found))));
+        return Some((ListPosition::All, at(Some(found))));
     }
     if let Some(found) = BOTH.as_ref().and_then(|pattern| pattern.find(plain)) {
-        return Some((Place::Both, at(Some(found))));
+        return Some((ListPosition::Both, at(Some(found))));
     }
     for found in NTH.as_ref()?.captures_iter(plain) {
         let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
@@ -85,9 +88,9 @@ pub(super) fn placed(plain: &str) -> Option<(Place, Option<String>)> {
         }
         let noun = at(found.name("n"));
         return match word.as_str() {
-            "last" | "latter" => Some((Place::Last, noun)),
-            "former" => Some((Place::Nth(1), noun)),
-            word => number(word).map(|number| (Place::Nth(number), noun)),
+            "last" | "latter" => Some((ListPosition::Last, noun)),
+            "former" => Some((ListPosition::Nth(1), noun)),
+            word => number(word).map(|number| (ListPosition::Nth(number), noun)),
         };
     }
     None

@@ -1,9 +1,9 @@
 //! From clauses to steps: the tool of each, what it acts on, what must be asked first, and what follows what.
 
 use super::answer;
-use super::catalogue::{Catalogue, Known, Prepared, Role};
-use super::choose::{Around, Candidate, choose, gibberish, service};
-use super::fill::Said;
+use super::catalogue::{Catalogue, Prepared, Role, ToolField};
+use super::choose::{Candidate, ChoiceContext, choose, gibberish, service};
+use super::fill::UtteranceContext;
 use super::follow;
 use super::ground::Ground;
 use super::lexicon::{ASKS_HELP, HELP, plural};
@@ -13,7 +13,9 @@ use super::recall::{bridged, with_earlier};
 use super::referent::{self, Referent};
 use super::steps::{VERB_FITS, act_on, all_of, base_step};
 use super::text::{LONGEST, Text};
-use super::types::{Answered, Given, Kind, NOTHING, Pick, Question, Step, Target, Thing, Understood, Why};
+use super::types::{
+    Answered, Kind, NOTHING, Pick, Question, QuestionKind, RecordRef, Step, Target, TurnContext, Understood,
+};
 use super::unsure::{bare, tokens_within, which_new};
 use super::values::days;
 use super::verbs::Class;
@@ -26,7 +28,7 @@ use steward_domain::{Confidence, DomainName};
 /// The most steps that one utterance comes to.
 const STEPS: usize = 12;
 
-pub(super) fn understand(reader: &Reader, said: &str, given: &Given<'_>) -> Understood {
+pub(super) fn understand(reader: &Reader, said: &str, given: &TurnContext<'_>) -> Understood {
     let mut text = Text::read(said);
     let mut answered = Answered::Nothing;
     if let Some(pending) = given.pending {
@@ -50,26 +52,26 @@ pub(super) fn understand(reader: &Reader, said: &str, given: &Given<'_>) -> Unde
 pub(super) fn first<T>(
     reader: &Reader,
     said: &str,
-    given: &Given<'_>,
-    with: impl FnOnce(&Said<'_>, &Clause, &Around<'_>, &[Candidate]) -> T,
+    given: &TurnContext<'_>,
+    with: impl FnOnce(&UtteranceContext<'_>, &Clause, &ChoiceContext<'_>, &[Candidate]) -> T,
 ) -> Option<T> {
     let mut text = Text::read(said);
     let heads = heads(&text);
     reader.catalogue.mend(&mut text, &heads);
     let ground = Ground::read(&text, &reader.catalogue, given.world);
     let recent = bridged(given);
-    let given = &Given { recent: &recent, ..*given };
+    let given = &TurnContext { recent: &recent, ..*given };
     let clause = clauses(&text, &reader.catalogue).into_iter().next()?;
     let routed = route::route(reader, text.slice(clause.start, clause.end).trim());
     let days = days(&text, given.today);
-    let said = Said { text: &text, catalogue: &reader.catalogue, days: &days, ground: &ground };
+    let said = UtteranceContext { text: &text, catalogue: &reader.catalogue, days: &days, ground: &ground };
     let clause = &unnamed(&ground, &pointing(&text, &clause, given));
     let around = around(reader, &text, clause, given, &routed.domains, None);
     Some(with(&said, clause, &around, &choose(&said, clause, &around)))
 }
 
 /// Reads an utterance that answers no question.
-fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
+fn fresh(reader: &Reader, text: &mut Text, given: &TurnContext<'_>) -> Understood {
     if text.tokens.is_empty() {
         return Understood::plain(Kind::Chat, "nothing was said");
     }
@@ -112,7 +114,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
         let background = remark.as_ref().map(|(steps, _)| steps.as_slice()).unwrap_or_default();
         let told: Vec<Step> = background.iter().chain(&out.steps).cloned().collect();
         let spoken = with_earlier(given, &told);
-        let given = &Given { recent: &spoken, ..*given };
+        let given = &TurnContext { recent: &spoken, ..*given };
         let read = clause_steps(reader, text, &ground, &clause, given, &routed.domains, &out.steps);
         match read {
             Read::Steps(steps, question)
@@ -158,7 +160,7 @@ fn fresh(reader: &Reader, text: &mut Text, given: &Given<'_>) -> Understood {
 
 /// Whether somebody only says something of themselves, of which nothing can be made yet.
 fn idle(text: &Text, clause: &Clause, question: Option<&Question>) -> bool {
-    matches!(question, Some(Question { why: Why::Entity | Why::Field, .. }))
+    matches!(question, Some(Question { why: QuestionKind::Entity | QuestionKind::Field, .. }))
         && is_remark(text, clause.start, clause.end)
 }
 
@@ -195,7 +197,7 @@ fn same_again(
         return Some((steps, question));
     };
     // What asks something of its own is a wish of its own.
-    let missing = |question: &Question| question.why == Why::Field;
+    let missing = |question: &Question| question.why == QuestionKind::Field;
     if question.as_ref().is_some_and(|question| !missing(question)) {
         return Some((steps, question));
     }
@@ -215,7 +217,7 @@ fn same_again(
         last.arguments.entry(name.clone()).or_insert_with(|| argument.clone());
     }
     last.missing.retain(|name| !next.arguments.contains_key(name));
-    if asked == Some(Why::Field) && last.missing.is_empty() {
+    if asked == Some(QuestionKind::Field) && last.missing.is_empty() {
         out.question = None;
     }
     None
@@ -286,16 +288,16 @@ fn clause_steps(
     text: &Text,
     ground: &Ground<'_>,
     clause: &Clause,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     domains: &BTreeMap<DomainName, f32>,
     earlier: &[Step],
 ) -> Read {
     let catalogue = &reader.catalogue;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let days = days(text, given.today);
-    let said = Said { text, catalogue, days: &days, ground };
+    let said = UtteranceContext { text, catalogue, days: &days, ground };
     let (spoken, recent) = (given, bridged(given));
-    let given = &Given { recent: &recent, ..*given };
+    let given = &TurnContext { recent: &recent, ..*given };
     let clause = &unnamed(ground, &pointing(text, clause, given));
     let before = earlier.last().filter(|_| clause.inherits).and_then(Step::tool);
     let mut around = around(reader, text, clause, given, domains, before);
@@ -316,7 +318,7 @@ fn clause_steps(
         return Read::Outside(format!("{NOTHING} \"{}\" asks for", text.slice(start, end)));
     }
     let plain = text.plain.get(start..end).unwrap_or_default();
-    let can = |record: &Thing| referent::candidate(catalogue, &found, best, record).is_some();
+    let can = |record: &RecordRef| referent::candidate(catalogue, &found, best, record).is_some();
     // What an earlier step of the same message shows comes before what the conversation showed.
     let listed = referent::shown_by(catalogue, plain, earlier);
     let referent = match &listed {
@@ -374,13 +376,13 @@ fn around<'a>(
     reader: &'a Reader,
     text: &Text,
     clause: &Clause,
-    given: &'a Given<'_>,
+    given: &'a TurnContext<'_>,
     domains: &'a BTreeMap<DomainName, f32>,
     before: Option<&'a str>,
-) -> Around<'a> {
+) -> ChoiceContext<'a> {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
-    Around {
+    ChoiceContext {
         encoder: &reader.encoder,
         recent: given.recent,
         vector: reader.encoder.embed(text.slice(start, end)),
@@ -392,7 +394,7 @@ fn around<'a>(
 }
 
 /// "The board one, please": to point at something is to ask to see it.
-fn pointing(text: &Text, clause: &Clause, given: &Given<'_>) -> Clause {
+fn pointing(text: &Text, clause: &Clause, given: &TurnContext<'_>) -> Clause {
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let mut clause = clause.clone();
@@ -423,12 +425,12 @@ fn unnamed(ground: &Ground<'_>, clause: &Clause) -> Clause {
 
 /// "When does Ann Bell leave?": a question about something named, which nothing else answers, is answered by showing it.
 fn about_one<'a>(
-    said: &Said<'_>,
+    said: &UtteranceContext<'_>,
     clause: &Clause,
-    around: &Around<'_>,
+    around: &ChoiceContext<'_>,
     found: &'a [Candidate],
 ) -> Option<&'a Candidate> {
-    let Said { text, catalogue, .. } = *said;
+    let UtteranceContext { text, catalogue, .. } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let named = text
         .tokens
@@ -441,7 +443,8 @@ fn about_one<'a>(
     // What is asked of it is a word that a tool uses which acts on the same: "leave", where guests are checked out.
     let spoken_of = |read: &Prepared| {
         let same = |other: &Prepared| {
-            let selects = |field: &&Known| field.role == Role::Selector && other.named(&field.name).is_some();
+            let selects =
+                |field: &&ToolField| field.role == Role::Selector && other.named(&field.name).is_some();
             other.tool.domain == read.tool.domain
                 && (other.entity == read.entity || read.fields.iter().any(|field| selects(&field)))
         };

@@ -4,12 +4,12 @@
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, Grounded};
-use super::place::{Place, place};
+use super::place::{ListPosition, place};
 use super::record;
 use super::referent::{Referent, acts_on, bare_number, thing};
 use super::settle;
 use super::text::Text;
-use super::types::{Choice, Given, Noticed, Pick, Settled, Step, Target, Thing};
+use super::types::{Choice, Noticed, Pick, RecordRef, Settled, Step, Target, TurnContext};
 use super::wish::Clause;
 use crate::skill::{Found, Recent, resolve};
 use regex::Regex;
@@ -23,7 +23,7 @@ pub(super) struct Scene<'a> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) text: &'a Text,
     pub(super) clause: &'a Clause,
-    pub(super) given: &'a Given<'a>,
+    pub(super) given: &'a TurnContext<'a>,
     /// The steps before it.
     pub(super) earlier: &'a [Step],
     /// The tool that it calls.
@@ -33,21 +33,21 @@ pub(super) struct Scene<'a> {
 }
 
 /// What a clause points to.
-pub(super) enum Pointed {
+pub(super) enum Referents {
     /// Each is a step.
     To(Vec<Target>),
     /// One of these: a question and its options.
     Unclear(String, Vec<Choice>),
 }
 
-fn pick(place: Option<Place>, plain: &str) -> Pick {
+fn pick(place: Option<ListPosition>, plain: &str) -> Pick {
     let many = ["them", "those", "these", "they", "their"]
         .iter()
         .any(|word| plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == *word));
     match place {
-        Some(Place::Nth(1)) => Pick::First,
-        Some(Place::Nth(number)) => Pick::Nth(number),
-        Some(Place::Last) => Pick::Last,
+        Some(ListPosition::Nth(1)) => Pick::First,
+        Some(ListPosition::Nth(number)) => Pick::Nth(number),
+        Some(ListPosition::Last) => Pick::Last,
         Some(_) => Pick::All,
         None if many => Pick::All,
         None => Pick::It,
@@ -59,7 +59,7 @@ pub(super) fn of_earlier(
     catalogue: &Catalogue,
     earlier: &[Step],
     entity: &str,
-    place: Option<Place>,
+    place: Option<ListPosition>,
     plain: &str,
 ) -> Option<Target> {
     let fits = |step: &&Step| {
@@ -102,7 +102,7 @@ fn spoken_of(words: &str, recent: &[Recent], tool: &Prepared) -> Option<Target> 
 }
 
 /// The target of a step.
-pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed {
+pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referents {
     let Scene { catalogue, text, clause, given, earlier, tool, referent } = *scene;
     let entity = tool.entity.clone().unwrap_or_default();
     if let Some((id, _, end)) = &filled.id {
@@ -112,7 +112,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
         }
         let mut ids = vec![id.clone()];
         ids.extend(further(text, clause, *end, tool));
-        return Pointed::To(
+        return Referents::To(
             ids.into_iter().map(|id| Target::Id { id, entity_type: entity.clone() }).collect(),
         );
     }
@@ -162,13 +162,13 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
     if (place.is_some() || (back.is_some() && !first))
         && let Some(target) = of_earlier(catalogue, earlier, &entity, place, plain)
     {
-        return Pointed::To(vec![target]);
+        return Referents::To(vec![target]);
     }
     match referent {
         Referent::Rows(rows) if place.is_some() || !first => {
             return match rows.iter().all(|row| acts_on(tool, row)) {
-                true => Pointed::To(vec![Target::Known { things: rows.clone() }]),
-                false => Pointed::Unclear(record::which(&entity, &[]), Vec::new()),
+                true => Referents::To(vec![Target::Known { things: rows.clone() }]),
+                false => Referents::Unclear(record::which(&entity, &[]), Vec::new()),
             };
         }
         Referent::Unclear(question, options) if place.is_some() || (back.is_some() && !first) => {
@@ -176,15 +176,15 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
                 |choice: &&Choice| choice.record.as_ref().is_some_and(|record| record.entity_type == entity);
             let own: Vec<Choice> = options.iter().filter(own).cloned().collect();
             return match own.len() == options.len() {
-                true => Pointed::Unclear(question.clone(), own),
-                false => Pointed::Unclear(record::which(&entity, &own), own),
+                true => Referents::Unclear(question.clone(), own),
+                false => Referents::Unclear(record::which(&entity, &own), own),
             };
         }
         _ => {}
     }
     if let Some(piece) = words.filter(|_| first || back.is_none()) {
         if let Some(target) = spoken_of(&piece.words, &recent, tool) {
-            return Pointed::To(vec![target]);
+            return Referents::To(vec![target]);
         }
         let several = step
             .alternatives
@@ -194,7 +194,7 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
             catalogue.types.iter().any(|kind| kind.name == entity && said(text, clause, catalogue, &entity));
         let entity_type = if several && !named && !filled.by_another { String::new() } else { entity };
         let parts = coordinated(&piece.words);
-        return Pointed::To(
+        return Referents::To(
             parts
                 .into_iter()
                 .map(|words| match words.parse::<u64>() {
@@ -213,24 +213,24 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
         // What was spoken of last is of another type: this one is meant at best.
         if given.recent.iter().any(|one| one.last > newest.last) {
             let options = record::options([&thing(newest)]);
-            return Pointed::Unclear(record::which(&entity, &options), options);
+            return Referents::Unclear(record::which(&entity, &options), options);
         }
-        return Pointed::To(vec![Target::Known { things: vec![thing(newest)] }]);
+        return Referents::To(vec![Target::Known { things: vec![thing(newest)] }]);
     }
     for found in resolve(&normal(plain), &sorted) {
         match found.found {
             Found::One(at) => {
                 let things = sorted.get(at).map(thing).into_iter().collect();
-                return Pointed::To(vec![Target::Known { things }]);
+                return Referents::To(vec![Target::Known { things }]);
             }
             Found::Several(places) => {
                 let things = places.iter().filter_map(|at| sorted.get(*at)).map(thing).collect();
-                return Pointed::To(vec![Target::Known { things }]);
+                return Referents::To(vec![Target::Known { things }]);
             }
             Found::Unclear { options, question } => {
-                let records: Vec<Thing> =
+                let records: Vec<RecordRef> =
                     options.iter().filter_map(|at| sorted.get(*at)).map(thing).collect();
-                return Pointed::Unclear(question, record::options(&records));
+                return Referents::Unclear(question, record::options(&records));
             }
             Found::Nothing { .. } => {}
         }
@@ -239,15 +239,15 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Pointed
         .then(|| of_earlier(catalogue, earlier, &entity, None, plain))
         .flatten()
     {
-        return Pointed::To(vec![target]);
+        return Referents::To(vec![target]);
     }
     // "Print the badge": nothing is named, and only one of its type was spoken of last.
     let last = given.recent.iter().map(|one| one.last).max();
     let lately: Vec<&Recent> = sorted.iter().filter(|one| Some(one.last) == last).collect();
     if let ([only], false) = (lately.as_slice(), indefinite(plain)) {
-        return Pointed::To(vec![Target::Known { things: vec![thing(only)] }]);
+        return Referents::To(vec![Target::Known { things: vec![thing(only)] }]);
     }
-    Pointed::Unclear(format!("Which {entity} do you mean?"), Vec::new())
+    Referents::Unclear(format!("Which {entity} do you mean?"), Vec::new())
 }
 
 /// Whether no particular one is spoken of.
@@ -258,11 +258,11 @@ fn indefinite(plain: &str) -> bool {
 }
 
 /// What is known by its name: the one, all of them, or the one that was spoken of lately.
-fn known(found: &Grounded, given: &Given<'_>, tool: &Prepared) -> Pointed {
+fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referents {
     let things = &found.things;
     let entity = tool.entity.as_deref().unwrap_or_default();
     // What would change something that is known only by a value of it is asked about first, even when there is only one.
-    let own = |thing: &Thing| {
+    let own = |thing: &RecordRef| {
         let world = given
             .world
             .iter()
@@ -271,26 +271,26 @@ fn known(found: &Grounded, given: &Given<'_>, tool: &Prepared) -> Pointed {
     };
     let sure = found.by_name || tool.tool.read_only || things.iter().all(own);
     if (things.len() == 1 && sure) || found.all {
-        return Pointed::To(vec![Target::Known { things: things.clone() }]);
+        return Referents::To(vec![Target::Known { things: things.clone() }]);
     }
-    let lately: Vec<&Thing> = things
+    let lately: Vec<&RecordRef> = things
         .iter()
         .filter(|thing| given.recent.iter().any(|one| self::thing(one).is_same(thing)))
         .collect();
     // Names that differ only in case are asked about, whichever was spoken of: the words do not tell them apart.
-    let folded = |thing: &Thing| thing.name.as_deref().map(str::to_lowercase);
-    let twins = |one: &Thing| {
+    let folded = |thing: &RecordRef| thing.name.as_deref().map(str::to_lowercase);
+    let twins = |one: &RecordRef| {
         things
             .iter()
             .any(|other| !other.is_same(one) && folded(other) == folded(one) && other.name != one.name)
     };
     if let ([only], false) = (lately.as_slice(), lately.iter().any(|one| twins(one))) {
-        return Pointed::To(vec![Target::Known { things: vec![(*only).clone()] }]);
+        return Referents::To(vec![Target::Known { things: vec![(*only).clone()] }]);
     }
-    let lately: Vec<Thing> = lately.into_iter().cloned().collect();
+    let lately: Vec<RecordRef> = lately.into_iter().cloned().collect();
     let things = if lately.is_empty() { things } else { &lately };
     let options = record::options(things);
-    Pointed::Unclear(record::which(entity, &options), options)
+    Referents::Unclear(record::which(entity, &options), options)
 }
 
 /// "Number 2" after a list may be its second row or the record with that number. Where these differ, it is asked.
@@ -298,9 +298,9 @@ fn row_or_id(
     catalogue: &Catalogue,
     plain: &str,
     id: &str,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     tool: &Prepared,
-) -> Option<Pointed> {
+) -> Option<Referents> {
     let number = bare_number(catalogue, plain.trim())?;
     let newest = given.shown.iter().map(|list| list.turn).max()?;
     let mut lists = given.shown.iter().filter(|list| list.turn == newest);
@@ -310,17 +310,17 @@ fn row_or_id(
     }
     let mut numbered = given.shown.iter().flat_map(|list| list.rows.iter().flatten());
     let by_id = numbered.find(|other| acts_on(tool, other) && other.id == id).cloned();
-    let by_id = by_id.unwrap_or_else(|| Thing {
+    let by_id = by_id.unwrap_or_else(|| RecordRef {
         entity_type: row.entity_type.clone(),
         id: id.to_owned(),
         domain: row.domain.clone(),
-        ..Thing::default()
+        ..RecordRef::default()
     });
     let mut options = record::options([row, &by_id]);
     if let Some(choice) = options.last_mut() {
         choice.label = format!("{} {}", row.entity_type, by_id.id);
     }
-    Some(Pointed::Unclear(record::which(&row.entity_type, &options), options))
+    Some(Referents::Unclear(record::which(&row.entity_type, &options), options))
 }
 
 /// Whether the type itself is named.

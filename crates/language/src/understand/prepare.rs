@@ -1,6 +1,6 @@
 //! A tool made ready to be understood: what it acts on, what its fields mean, what people call it.
 
-use super::catalogue::{Known, Prepared, Role, Type};
+use super::catalogue::{Prepared, Role, ToolField, Type};
 use super::field::{field, is_id, is_question, selects};
 use super::lexicon::{root, singular};
 use super::types::Tool;
@@ -237,7 +237,7 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
         _ => Class::Create,
     };
     let free = is_free(&tool.input);
-    let mut fields: Vec<Known> = Vec::new();
+    let mut fields: Vec<ToolField> = Vec::new();
     for (name, schema) in &input {
         fields.push(field(
             name,
@@ -257,8 +257,9 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
     let selected = fields.iter().any(|field| field.role == Role::Selector);
     let sets = fields.iter().any(|field| !matches!(field.role, Role::Id | Role::Open));
     if has_id && !selected && class != Class::Create && (tool.read_only || class == Class::Delete || sets) {
-        let belongs = |field: &&mut Known| field.role == Role::Open && !field.required && field.of.is_some();
-        let mut some: Vec<&mut Known> = fields.iter_mut().filter(belongs).collect();
+        let belongs =
+            |field: &&mut ToolField| field.role == Role::Open && !field.required && field.of.is_some();
+        let mut some: Vec<&mut ToolField> = fields.iter_mut().filter(belongs).collect();
         if let [only] = some.as_mut_slice() {
             only.role = Role::Selector;
         }

@@ -1,12 +1,12 @@
 //! What was spoken of when words are read: in the conversation, in the steps before, and what belongs to it.
 
 use super::lexicon::same_noun;
-use super::types::{Given, Seen, Step, Target};
+use super::types::{SeenRecord, Step, Target, TurnContext};
 use crate::skill::Recent;
 use std::collections::BTreeSet;
 
 /// What the steps before act on was spoken of last.
-pub(super) fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
+pub(super) fn with_earlier(given: &TurnContext<'_>, earlier: &[Step]) -> Vec<Recent> {
     let last = given.recent.iter().map(|one| one.last).max().unwrap_or(0);
     let mut all = given.recent.to_vec();
     for (at, step) in earlier.iter().enumerate() {
@@ -32,12 +32,12 @@ pub(super) fn with_earlier(given: &Given<'_>, earlier: &[Step]) -> Vec<Recent> {
 }
 
 /// What was spoken of, and what is known to belong to it: who speaks of a tenant may mean the tenant's lease.
-pub(super) fn bridged(given: &Given<'_>) -> Vec<Recent> {
+pub(super) fn bridged(given: &TurnContext<'_>) -> Vec<Recent> {
     let mut all: Vec<Recent> = given.recent.to_vec();
     let plain = |text: &str| text.trim().to_lowercase();
     let spoken: BTreeSet<&str> = given.recent.iter().map(|one| one.entity_type.as_str()).collect();
     // What was itself spoken of needs no bridge.
-    let others: Vec<&Seen> =
+    let others: Vec<&SeenRecord> =
         given.world.iter().filter(|seen| !spoken.contains(seen.thing.entity_type.as_str())).collect();
     for one in given.recent {
         let Some(name) = one.name.as_deref().map(plain).filter(|name| !name.is_empty()) else { continue };

@@ -1,7 +1,7 @@
 //! Records as they are offered to a person: each option stands for one record, and no two options
 //! read the same.
 
-use super::types::{Choice, Thing};
+use super::types::{Choice, RecordRef};
 use crate::words::words;
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ const OPTIONS: usize = 9;
 
 /// The options of a question about records. Records whose names differ only in case or punctuation
 /// are told apart by type and id, and by their domain where that is not enough.
-pub(super) fn options<'a>(records: impl IntoIterator<Item = &'a Thing>) -> Vec<Choice> {
-    let mut offered: Vec<&Thing> = Vec::new();
+pub(super) fn options<'a>(records: impl IntoIterator<Item = &'a RecordRef>) -> Vec<Choice> {
+    let mut offered: Vec<&RecordRef> = Vec::new();
     for record in records {
         if offered.len() < OPTIONS && !offered.iter().any(|known| known.is_same(record)) {
             offered.push(record);
         }
     }
-    let name = |record: &Thing| record.name.clone().unwrap_or_else(|| record.id.clone());
+    let name = |record: &RecordRef| record.name.clone().unwrap_or_else(|| record.id.clone());
     let folded = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
-    let alike = |record: &Thing| -> Vec<&Thing> {
+    let alike = |record: &RecordRef| -> Vec<&RecordRef> {
         let own = folded(&name(record));
         offered.iter().copied().filter(|other| folded(&name(other)) == own).collect()
     };
-    let label = |record: &Thing| {
+    let label = |record: &RecordRef| {
         let alike = alike(record);
         if alike.len() < 2 {
             return name(record);
@@ -38,7 +38,7 @@ pub(super) fn options<'a>(records: impl IntoIterator<Item = &'a Thing>) -> Vec<C
             _ => format!("{} ({kind} {})", name(record), record.id),
         }
     };
-    let choice = |record: &Thing| Choice {
+    let choice = |record: &RecordRef| Choice {
         label: label(record),
         value: record.id_value(),
         record: Some(record.clone()),
@@ -58,22 +58,22 @@ pub(super) fn which(noun: &str, options: &[Choice]) -> String {
 #[cfg(test)]
 mod tests {
     use super::options;
-    use crate::understand::Thing;
+    use crate::understand::RecordRef;
     use steward_domain::DomainName;
 
-    fn record(domain: &str, kind: &str, id: &str, name: &str) -> Thing {
-        Thing {
+    fn record(domain: &str, kind: &str, id: &str, name: &str) -> RecordRef {
+        RecordRef {
             entity_type: kind.into(),
             id: id.into(),
             name: Some(name.into()),
             domain: Some(DomainName::new(domain).unwrap()),
-            ..Thing::default()
+            ..RecordRef::default()
         }
     }
 
     #[test]
     fn no_two_options_read_the_same() {
-        let labels = |records: &[Thing]| -> Vec<String> {
+        let labels = |records: &[RecordRef]| -> Vec<String> {
             options(records).into_iter().map(|choice| choice.label).collect()
         };
         let milk = record("todo", "task", "1", "Buy milk");

@@ -5,7 +5,7 @@ use super::fill::Filled;
 use super::place::place;
 use super::point::{Scene, normal, of_earlier};
 use super::referent::{self, Referent, thing};
-use super::types::{Argument, Need, Pick, Step, Target, Thing};
+use super::types::{Argument, Need, Pick, RecordRef, Step, Target};
 use super::wish::points_back;
 use crate::skill::{Found, Recent, resolve};
 use serde_json::json;
@@ -75,7 +75,7 @@ pub(super) fn refs(scene: &Scene<'_>, filled: &Filled, step: &mut Step) {
         let own =
             |one: &&Recent| one.entity_type == of && (one.domain.is_none() || one.domain == tool.tool.domain);
         let recent: Vec<Recent> = given.recent.iter().filter(own).cloned().collect();
-        let is_of = |row: &Thing| row.entity_type == of;
+        let is_of = |row: &RecordRef| row.entity_type == of;
         let pointed = match referent::read(catalogue, plain, given, &is_of) {
             Referent::Rows(rows) => rows.iter().all(is_of).then_some(Target::Known { things: rows }),
             _ => None,

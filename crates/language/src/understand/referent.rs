@@ -11,9 +11,9 @@
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;
-use super::place::{Place, placed};
+use super::place::{ListPosition, placed};
 use super::record;
-use super::types::{Choice, Given, ShownList, Step, Thing};
+use super::types::{Choice, RecordRef, ShownList, Step, TurnContext};
 use super::wish::points_back;
 use crate::skill::Recent;
 use regex::Regex;
@@ -26,9 +26,9 @@ pub(super) enum Referent {
     /// Nothing, or nothing that this module knows of.
     Nothing,
     /// Exactly these records of one list.
-    Rows(Vec<Thing>),
+    Rows(Vec<RecordRef>),
     /// The record that was spoken of last. Words beside it may still mean what belongs to it.
-    Latest(Thing),
+    Latest(RecordRef),
     /// It must be asked: the question and what is offered.
     Unclear(String, Vec<Choice>),
 }
@@ -38,12 +38,12 @@ const SAME_VERB: f32 = 0.6;
 
 /// What a clause that counts or points back means by an earlier step of the same message: a record
 /// like those that the step lists. Only its type and its domain are known yet.
-pub(super) fn shown_by(catalogue: &Catalogue, plain: &str, earlier: &[Step]) -> Option<Thing> {
+pub(super) fn shown_by(catalogue: &Catalogue, plain: &str, earlier: &[Step]) -> Option<RecordRef> {
     let shows = earlier.last().filter(|step| step.read_only && step.target.is_none())?;
     let tool = catalogue.tool(shows.tool()?)?;
     let entity_type = tool.gives.clone().or_else(|| tool.entity.clone())?;
     let points = placed(plain).is_some() || points_back(plain);
-    points.then(|| Thing { entity_type, domain: tool.tool.domain.clone(), ..Thing::default() })
+    points.then(|| RecordRef { entity_type, domain: tool.tool.domain.clone(), ..RecordRef::default() })
 }
 
 /// A number with no word for what it counts: "delete number 2", "delete 2".
@@ -61,7 +61,11 @@ pub(super) fn bare_number(catalogue: &Catalogue, plain: &str) -> Option<usize> {
 
 /// A record of the list that was shown last, where a bare number is said: it is one of that type,
 /// by its row or by its id.
-pub(super) fn numbered<'a>(catalogue: &Catalogue, plain: &str, given: &Given<'a>) -> Option<&'a Thing> {
+pub(super) fn numbered<'a>(
+    catalogue: &Catalogue,
+    plain: &str,
+    given: &TurnContext<'a>,
+) -> Option<&'a RecordRef> {
     bare_number(catalogue, plain)?;
     let newest = given.shown.iter().map(|list| list.turn).max()?;
     given.shown.iter().filter(|list| list.turn == newest).find_map(|list| list.rows.iter().flatten().next())
@@ -72,8 +76,8 @@ pub(super) fn numbered<'a>(catalogue: &Catalogue, plain: &str, given: &Given<'a>
 pub(super) fn read(
     catalogue: &Catalogue,
     plain: &str,
-    given: &Given<'_>,
-    can: &dyn Fn(&Thing) -> bool,
+    given: &TurnContext<'_>,
+    can: &dyn Fn(&RecordRef) -> bool,
 ) -> Referent {
     if let Some((place, noun)) = placed(plain) {
         let kinds: BTreeSet<&str> =
@@ -88,7 +92,7 @@ pub(super) fn read(
     }
     let said = |words: &[&str]| plain.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word));
     if said(&["them", "they", "these", "those"]) {
-        return by_place(Place::All, &BTreeSet::new(), given, can);
+        return by_place(ListPosition::All, &BTreeSet::new(), given, can);
     }
     if said(&["it", "this", "that"]) {
         return latest(given);
@@ -97,7 +101,7 @@ pub(super) fn read(
 }
 
 /// "That note": the record of this type that was spoken of last, when that was one.
-fn that_one(catalogue: &Catalogue, plain: &str, given: &Given<'_>) -> Option<Thing> {
+fn that_one(catalogue: &Catalogue, plain: &str, given: &TurnContext<'_>) -> Option<RecordRef> {
     let words: Vec<&str> =
         plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let noun = words.windows(2).find_map(|pair| match pair {
@@ -114,24 +118,24 @@ fn that_one(catalogue: &Catalogue, plain: &str, given: &Given<'_>) -> Option<Thi
 }
 
 /// The rows of a list at a place; nothing where a row that is pointed at was not shown.
-fn rows(list: &ShownList, place: Place) -> Option<Vec<Option<&Thing>>> {
-    let all: Vec<Option<&Thing>> = list.rows.iter().map(Option::as_ref).collect();
+fn rows(list: &ShownList, place: ListPosition) -> Option<Vec<Option<&RecordRef>>> {
+    let all: Vec<Option<&RecordRef>> = list.rows.iter().map(Option::as_ref).collect();
     let count = all.len();
     match place {
-        Place::Nth(number) => Some(vec![*number.checked_sub(1).and_then(|at| all.get(at))?]),
-        Place::Last => Some(vec![*all.last()?]),
-        Place::First(some) => (some <= count).then(|| all.into_iter().take(some).collect()),
-        Place::LastOf(some) => (some <= count).then(|| all.into_iter().skip(count - some).collect()),
-        Place::Both => (count == 2).then_some(all),
-        Place::All => (count > 0).then_some(all),
+        ListPosition::Nth(number) => Some(vec![*number.checked_sub(1).and_then(|at| all.get(at))?]),
+        ListPosition::Last => Some(vec![*all.last()?]),
+        ListPosition::First(some) => (some <= count).then(|| all.into_iter().take(some).collect()),
+        ListPosition::LastOf(some) => (some <= count).then(|| all.into_iter().skip(count - some).collect()),
+        ListPosition::Both => (count == 2).then_some(all),
+        ListPosition::All => (count > 0).then_some(all),
     }
 }
 
 fn by_place(
-    place: Place,
+    place: ListPosition,
     kinds: &BTreeSet<&str>,
-    given: &Given<'_>,
-    can: &dyn Fn(&Thing) -> bool,
+    given: &TurnContext<'_>,
+    can: &dyn Fn(&RecordRef) -> bool,
 ) -> Referent {
     let of_kind = |list: &&ShownList| {
         kinds.is_empty() || list.rows.iter().flatten().any(|row| kinds.contains(row.entity_type.as_str()))
@@ -139,7 +143,7 @@ fn by_place(
     let newest = given.shown.iter().filter(of_kind).map(|list| list.turn).max();
     let mut lists: Vec<&ShownList> =
         given.shown.iter().filter(of_kind).filter(|list| Some(list.turn) == newest).collect();
-    let together = matches!(place, Place::All | Place::Both);
+    let together = matches!(place, ListPosition::All | ListPosition::Both);
     if let Some(records) = spoken_together(given, newest).filter(|_| together && kinds.is_empty()) {
         return Referent::Rows(records);
     }
@@ -154,12 +158,12 @@ fn by_place(
         [] if together || given.recent.is_empty() => Referent::Nothing,
         [] => {
             let of_kind = |one: &&Recent| kinds.is_empty() || kinds.contains(one.entity_type.as_str());
-            let spoken: Vec<Thing> = given.recent.iter().filter(of_kind).map(thing).collect();
+            let spoken: Vec<RecordRef> = given.recent.iter().filter(of_kind).map(thing).collect();
             unclear("No list was shown that it could be counted in.", &spoken)
         }
         [one] => in_list(one, place, together),
         several => {
-            let picked: Vec<Thing> = several
+            let picked: Vec<RecordRef> = several
                 .iter()
                 .flat_map(|list| rows(list, place).into_iter().flatten().flatten())
                 .filter(|row| !row.removed)
@@ -170,8 +174,8 @@ fn by_place(
     }
 }
 
-fn in_list(list: &ShownList, place: Place, together: bool) -> Referent {
-    let left: Vec<Thing> = list.rows.iter().flatten().filter(|row| !row.removed).cloned().collect();
+fn in_list(list: &ShownList, place: ListPosition, together: bool) -> Referent {
+    let left: Vec<RecordRef> = list.rows.iter().flatten().filter(|row| !row.removed).cloned().collect();
     let Some(picked) = rows(list, place) else {
         if together {
             return Referent::Nothing;
@@ -179,7 +183,7 @@ fn in_list(list: &ShownList, place: Place, together: bool) -> Referent {
         // There is no such row, and no other one is meant.
         return Referent::Rows(Vec::new());
     };
-    let mut found: Vec<Thing> = Vec::new();
+    let mut found: Vec<RecordRef> = Vec::new();
     for row in picked {
         match row {
             Some(row) if !row.removed => found.push(row.clone()),
@@ -196,16 +200,16 @@ fn in_list(list: &ShownList, place: Place, together: bool) -> Referent {
 }
 
 /// The records that were spoken of together after the list: "them" are those.
-fn spoken_together(given: &Given<'_>, list: Option<u64>) -> Option<Vec<Thing>> {
+fn spoken_together(given: &TurnContext<'_>, list: Option<u64>) -> Option<Vec<RecordRef>> {
     let last = given.recent.iter().map(|one| one.last).max()?;
-    let newest: Vec<Thing> = given.recent.iter().filter(|one| one.last == last).map(thing).collect();
-    let kind = |one: &Thing| (one.entity_type.clone(), one.domain.clone());
+    let newest: Vec<RecordRef> = given.recent.iter().filter(|one| one.last == last).map(thing).collect();
+    let kind = |one: &RecordRef| (one.entity_type.clone(), one.domain.clone());
     let alike = newest.windows(2).all(|pair| matches!(pair, [one, other] if kind(one) == kind(other)));
     (list.is_some_and(|list| last > list) && newest.len() > 1 && alike).then_some(newest)
 }
 
 /// The record that was spoken of last, when that was one.
-fn latest(given: &Given<'_>) -> Referent {
+fn latest(given: &TurnContext<'_>) -> Referent {
     let Some(last) = given.recent.iter().map(|one| one.last).max() else { return Referent::Nothing };
     if given.removed.is_some_and(|removed| removed >= last) {
         return unclear("What was spoken of last was removed.", &[]);
@@ -217,24 +221,24 @@ fn latest(given: &Given<'_>) -> Referent {
     }
 }
 
-fn unclear(why: &str, records: &[Thing]) -> Referent {
+fn unclear(why: &str, records: &[RecordRef]) -> Referent {
     let options = record::options(records);
     Referent::Unclear(format!("{why} {}", record::which("one", &options)), options)
 }
 
 /// A record of the conversation.
-pub(super) fn thing(recent: &Recent) -> Thing {
-    Thing {
+pub(super) fn thing(recent: &Recent) -> RecordRef {
+    RecordRef {
         entity_type: recent.entity_type.clone(),
         id: recent.id.clone(),
         name: recent.name.clone(),
         domain: recent.domain.clone(),
-        ..Thing::default()
+        ..RecordRef::default()
     }
 }
 
 /// Whether a tool acts on records like this one.
-pub(super) fn acts_on(tool: &Prepared, record: &Thing) -> bool {
+pub(super) fn acts_on(tool: &Prepared, record: &RecordRef) -> bool {
     tool.target().is_some()
         && tool.entity.as_deref() == Some(record.entity_type.as_str())
         && (record.domain.is_none() || record.domain == tool.tool.domain)
@@ -254,7 +258,7 @@ pub(super) fn candidate<'a>(
     catalogue: &Catalogue,
     found: &'a [Candidate],
     best: &'a Candidate,
-    record: &Thing,
+    record: &RecordRef,
 ) -> Option<&'a Candidate> {
     let fits = |other: &&Candidate| {
         means_same(catalogue, best, other)

@@ -4,8 +4,8 @@
 //! is measured on an application was learned without it.
 
 use super::catalogue::Role;
-use super::choose::{Around, Candidate};
-use super::fill::Said;
+use super::choose::{Candidate, ChoiceContext};
+use super::fill::UtteranceContext;
 use super::plan::strong;
 use super::verbs::Class;
 use super::wish::Clause;
@@ -43,12 +43,12 @@ pub const SCOPE: [(&str, f32); 24] = [
 
 /// What speaks for it.
 pub(super) fn signals(
-    said: &Said<'_>,
+    said: &UtteranceContext<'_>,
     best: &Candidate,
     clause: &Clause,
-    around: &Around<'_>,
+    around: &ChoiceContext<'_>,
 ) -> [f32; SCOPE.len()] {
-    let Said { text, catalogue, ground, .. } = *said;
+    let UtteranceContext { text, catalogue, ground, .. } = *said;
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
     let tool = catalogue.tools.get(best.at);
     let (start, end) = text.trimmed(clause.start, clause.end);
@@ -107,7 +107,12 @@ pub(super) fn signals(
 }
 
 /// Whether it belongs here.
-pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> bool {
+pub(super) fn inside(
+    said: &UtteranceContext<'_>,
+    best: &Candidate,
+    clause: &Clause,
+    around: &ChoiceContext<'_>,
+) -> bool {
     if !around.back && (by_chance(said, best, clause.asks) || (clause.asks && stranger(said, best, around))) {
         return false;
     }
@@ -124,9 +129,9 @@ pub(super) fn inside(said: &Said<'_>, best: &Candidate, clause: &Clause, around:
 }
 
 /// "What's the weather like in Lisbon": only a word of some name is said, and of what is asked nothing here knows a word.
-fn stranger(said: &Said<'_>, best: &Candidate, around: &Around<'_>) -> bool {
+fn stranger(said: &UtteranceContext<'_>, best: &Candidate, around: &ChoiceContext<'_>) -> bool {
     let found = best.filled.grounded.as_ref();
-    let lately = |thing: &super::types::Thing| {
+    let lately = |thing: &super::types::RecordRef| {
         around.recent.iter().any(|one| one.entity_type == thing.entity_type && one.id == thing.id)
     };
     if found.is_some_and(|found| found.things.iter().any(lately)) {
@@ -147,7 +152,7 @@ fn stranger(said: &Said<'_>, best: &Candidate, around: &Around<'_>) -> bool {
 }
 
 /// Where it is known what there is: small words that name nothing of it, in a wish of which nothing is said of the tool.
-fn by_chance(said: &Said<'_>, best: &Candidate, asks: bool) -> bool {
+fn by_chance(said: &UtteranceContext<'_>, best: &Candidate, asks: bool) -> bool {
     let small =
         |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
     let quoted = |start: usize| said.text.quotes.iter().any(|quote| quote.start == start);
@@ -170,8 +175,13 @@ fn by_chance(said: &Said<'_>, best: &Candidate, asks: bool) -> bool {
 }
 
 /// Plain grounds on which it belongs here, whatever else there is.
-fn plainly(said: &Said<'_>, best: &Candidate, clause: &Clause, around: &Around<'_>) -> bool {
-    let Said { text, catalogue, .. } = *said;
+fn plainly(
+    said: &UtteranceContext<'_>,
+    best: &Candidate,
+    clause: &Clause,
+    around: &ChoiceContext<'_>,
+) -> bool {
+    let UtteranceContext { text, catalogue, .. } = *said;
     let Some(tool) = catalogue.tools.get(best.at) else { return false };
     let (start, end) = text.trimmed(clause.start, clause.end);
     let named = text

@@ -8,7 +8,7 @@ use super::catalogue::{Catalogue, Prepared, Role};
 use super::lexicon::{is_generic, root, same_field, same_noun};
 use super::record;
 use super::text::slip;
-use super::types::{Lookup, Noticed, Pick, Question, Settled, Step, Target, Thing, Why};
+use super::types::{Lookup, Noticed, Pick, Question, QuestionKind, RecordRef, Settled, Step, Target};
 use super::verbs::Class;
 use crate::words::words;
 use serde_json::{Map, Value, json};
@@ -307,12 +307,16 @@ fn alike(name: &str, said: &str) -> bool {
 }
 
 fn unclear(things: &[&Noticed], said: &str, at: usize) -> Settled {
-    let records: Vec<Thing> = things.iter().map(|thing| thing.record(None)).collect();
+    let records: Vec<RecordRef> = things.iter().map(|thing| thing.record(None)).collect();
     let options = record::options(&records);
     let names: Vec<String> = options.iter().map(|choice| format!("\"{}\"", choice.label)).collect();
     let text = format!("Which one do you mean by \"{said}\": {}?", names.join(", "));
     Settled::Unclear {
-        question: Question { options, words: said.to_owned(), ..Question::open(Why::Entity, text, at) },
+        question: Question {
+            options,
+            words: said.to_owned(),
+            ..Question::open(QuestionKind::Entity, text, at)
+        },
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::choose::Candidate;
-use super::fill::{Said, fill};
+use super::fill::{UtteranceContext, fill};
 use super::lexicon::{plural, root, singular};
 use super::plan::Read;
-use super::point::{self, Pointed, Scene};
+use super::point::{self, Referents, Scene};
 use super::refer::refs;
 use super::text::Text;
-use super::types::{Act, Choice, Pick, Question, Step, Target, Why};
+use super::types::{Act, Choice, Pick, Question, QuestionKind, Step, Target};
 use super::verbs::Class;
 use super::wish::Clause;
 use crate::skill::sure;
@@ -114,13 +114,13 @@ pub(super) fn base_step(
 
 /// "Delete all done tasks" lists them first.
 pub(super) fn all_of(
-    said: &Said<'_>,
+    said: &UtteranceContext<'_>,
     clause: &Clause,
     found: &[Candidate],
     best: &Candidate,
     earlier: &[Step],
 ) -> Option<Vec<Step>> {
-    let Said { text, catalogue, .. } = *said;
+    let UtteranceContext { text, catalogue, .. } = *said;
     let tool = catalogue.tools.get(best.at)?;
     if tool.tool.read_only || tool.target().is_none() || best.filled.id.is_some() || clause.inherits {
         return None;
@@ -190,7 +190,7 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
     if let Some(field) = tool.target() {
         step.target_field = Some(field.name.clone());
         match point::target(scene, &best.filled, &step) {
-            Pointed::To(targets) => {
+            Referents::To(targets) => {
                 steps = targets
                     .into_iter()
                     .map(|target| {
@@ -202,11 +202,11 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
                     })
                     .collect();
             }
-            Pointed::Unclear(text, options) => {
+            Referents::Unclear(text, options) => {
                 question = Some(Question {
                     options,
                     words: step.said.clone(),
-                    ..Question::open(Why::Entity, text, at)
+                    ..Question::open(QuestionKind::Entity, text, at)
                 });
                 steps = vec![step.clone()];
             }
@@ -273,7 +273,11 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
                 .collect()
         };
         let text = format!("What should the {} be?", name.replace('_', " "));
-        return Some(Question { options, field: Some(name.clone()), ..Question::open(Why::Field, text, at) });
+        return Some(Question {
+            options,
+            field: Some(name.clone()),
+            ..Question::open(QuestionKind::Field, text, at)
+        });
     }
     let settable: Vec<_> = tool
         .fields
@@ -297,7 +301,11 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
             [only] => Some(only.name.clone()),
             _ => None,
         };
-        return Some(Question { options, field, ..Question::open(Why::Field, "What should change?", at) });
+        return Some(Question {
+            options,
+            field,
+            ..Question::open(QuestionKind::Field, "What should change?", at)
+        });
     }
     None
 }

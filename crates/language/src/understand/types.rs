@@ -32,7 +32,7 @@ pub struct Tool {
 
 /// What is known when something is said.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
+pub struct TurnContext<'a> {
     /// The day on which it is said.
     pub today: NaiveDate,
     /// The entities of the conversation, in the order in which they were shown.
@@ -42,7 +42,7 @@ pub struct Given<'a> {
     /// The steps of the turn before, for "what about Texas?" and "and the open ones?".
     pub before: &'a [Step],
     /// What tools have shown to be there, so that names are known when they are said. Nothing when nobody looked.
-    pub world: &'a [Seen],
+    pub world: &'a [SeenRecord],
     /// The lists that were shown, the newest first. A place in a list ("the second one") is a row of one of these.
     pub shown: &'a [ShownList],
     /// When the last record was removed, on the scale of [`Recent::last`]. "It" after that is nothing that is left.
@@ -51,7 +51,7 @@ pub struct Given<'a> {
     pub choice: Option<usize>,
 }
 
-impl Given<'_> {
+impl TurnContext<'_> {
     /// Nothing is known but the day.
     #[must_use]
     pub fn on(today: NaiveDate) -> Self {
@@ -77,12 +77,12 @@ pub struct ShownList {
     /// The answer that showed it: lists of one answer have the same number, later ones a higher one.
     pub turn: u64,
     /// The rows.
-    pub rows: Vec<Option<Thing>>,
+    pub rows: Vec<Option<RecordRef>>,
 }
 
 /// Something that is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenRecord {
     /// The domain whose tool has shown it.
     pub domain: Option<DomainName>,
     /// That tool, by its name in the registry.
@@ -221,7 +221,7 @@ pub enum Target {
     /// Entities of the conversation.
     Known {
         /// In the order in which they were shown.
-        things: Vec<Thing>,
+        things: Vec<RecordRef>,
     },
     /// By an id that was said. Whether it exists is yet to be seen.
     Id {
@@ -250,7 +250,7 @@ pub enum Target {
 
 /// An entity of the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thing {
+pub struct RecordRef {
     /// Such as `task`.
     pub entity_type: String,
     /// The application's own id.
@@ -297,7 +297,7 @@ pub struct Need {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// What it is about.
-    pub why: Why,
+    pub why: QuestionKind,
     /// In words.
     pub text: String,
     /// What there is to choose from; empty when the question is open.
@@ -314,7 +314,7 @@ pub struct Question {
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum QuestionKind {
     /// Which thing is meant.
     Entity,
     /// A value that is missing.
@@ -334,7 +334,7 @@ pub struct Choice {
     pub value: Value,
     /// The record that it stands for. Choosing it acts on exactly this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub record: Option<Thing>,
+    pub record: Option<RecordRef>,
 }
 
 impl Choice {
@@ -421,12 +421,12 @@ impl Understood {
 impl Question {
     /// A question with nothing but its text.
     #[must_use]
-    pub fn open(why: Why, text: impl Into<String>, step: usize) -> Self {
+    pub fn open(why: QuestionKind, text: impl Into<String>, step: usize) -> Self {
         Self { why, text: text.into(), options: Vec::new(), step, field: None, words: String::new() }
     }
 }
 
-impl Thing {
+impl RecordRef {
     /// Whether both are the same record. A domain that is not known says nothing.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -446,13 +446,13 @@ impl Thing {
 impl Noticed {
     /// The record, as it is remembered and offered.
     #[must_use]
-    pub fn record(&self, domain: Option<&DomainName>) -> Thing {
-        Thing {
+    pub fn record(&self, domain: Option<&DomainName>) -> RecordRef {
+        RecordRef {
             entity_type: self.entity_type.clone(),
             id: self.id_text(),
             name: self.name.clone(),
             domain: domain.cloned(),
-            ..Thing::default()
+            ..RecordRef::default()
         }
     }
 

@@ -2,11 +2,11 @@
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;
-use super::fill::Said;
+use super::fill::UtteranceContext;
 use super::lexicon::plural;
 use super::place::place;
 use super::text::Text;
-use super::types::{Choice, Given, Question, Step, Why};
+use super::types::{Choice, Question, QuestionKind, Step, TurnContext};
 use super::verbs::Class;
 use super::wish::{Clause, is, points_back};
 use regex::Regex;
@@ -19,14 +19,14 @@ static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A few words with no wish in them: what is to be done is asked.
 pub(super) fn bare(
-    said: &Said<'_>,
+    said: &UtteranceContext<'_>,
     clause: &Clause,
     found: &[Candidate],
     strongest: f32,
-    given: &Given<'_>,
+    given: &TurnContext<'_>,
     earlier: &[Step],
 ) -> Option<Question> {
-    let Said { text, catalogue, ground, .. } = *said;
+    let UtteranceContext { text, catalogue, ground, .. } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let plain = text.plain.get(start..end).unwrap_or_default();
     let vague = is(&VAGUE, plain);
@@ -96,7 +96,7 @@ pub(super) fn bare(
         options,
         words,
         ..Question::open(
-            Why::Meaning,
+            QuestionKind::Meaning,
             format!("What should I do with \"{}\"?", text.slice(start, end)),
             earlier.len(),
         )
@@ -143,5 +143,5 @@ pub(super) fn which_new(
         .map(|tool| Choice::value(label(&tool.tool.description), json!(tool.tool.name)))
         .collect();
     let words = said.to_owned();
-    Some(Question { options, words, ..Question::open(Why::Meaning, "What should it be?", at) })
+    Some(Question { options, words, ..Question::open(QuestionKind::Meaning, "What should it be?", at) })
 }

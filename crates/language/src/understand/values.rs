@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 /// A day or a span of days.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct When {
+pub(super) struct DateSpan {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) from: NaiveDate,
@@ -54,8 +54,8 @@ pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, 
 }
 
 /// The days that are said, in order. What is quoted is data.
-pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
-    let mut found: Vec<When> = Vec::new();
+pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
+    let mut found: Vec<DateSpan> = Vec::new();
     let quoted = |at: usize| text.quotes.iter().any(|quote| quote.start <= at && at < quote.end);
     if let Some(pattern) = SPANS.as_ref() {
         for captures in pattern.captures_iter(&text.plain) {
@@ -95,7 +95,7 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
                 (!turned).then(|| (weekday(whole.as_str(), today), None))
             };
             if let Some((Some(from), to)) = span {
-                found.push(When { start: whole.start(), end: whole.end(), from, to });
+                found.push(DateSpan { start: whole.start(), end: whole.end(), from, to });
             }
         }
     }
@@ -106,7 +106,7 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<When> {
         {
             // A day of a year that is not said and that is long past is meant in the next one.
             let (start, end) = leading(&text.plain, entity.start, entity.end);
-            found.push(When { start, end, from: *day, to: None });
+            found.push(DateSpan { start, end, from: *day, to: None });
         }
     }
     found.sort_by_key(|when| when.start);

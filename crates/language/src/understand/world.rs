@@ -5,7 +5,7 @@
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::notice::notice;
 use super::settle::{settle, telling, text};
-use super::types::{Lookup, Noticed, Seen, Settled, Step, Target};
+use super::types::{Lookup, Noticed, SeenRecord, Settled, Step, Target};
 use super::verbs::Class;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -33,19 +33,19 @@ pub(super) fn survey(catalogue: &Catalogue, domain: &DomainName) -> Vec<Lookup> 
 
 /// What lookups have shown, each thing once. What is only mentioned inside of something else, without a number of its own, is the thing of that
 /// name which has one.
-pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<Seen> {
-    let mut all: Vec<Seen> = Vec::new();
+pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<SeenRecord> {
+    let mut all: Vec<SeenRecord> = Vec::new();
     let mut known: HashSet<(Option<DomainName>, String, String)> = HashSet::new();
     for (lookup, result) in shown {
         let domain = catalogue.tool(&lookup.tool).and_then(|tool| tool.tool.domain.clone());
         for thing in notice(catalogue, &lookup.tool, result) {
             if all.len() < WORLD && known.insert((domain.clone(), thing.entity_type.clone(), thing.id_text()))
             {
-                all.push(Seen { domain: domain.clone(), by: lookup.tool.clone(), thing });
+                all.push(SeenRecord { domain: domain.clone(), by: lookup.tool.clone(), thing });
             }
         }
     }
-    let by_name = |seen: &Seen| seen.thing.name.as_deref() == seen.thing.id.as_str();
+    let by_name = |seen: &SeenRecord| seen.thing.name.as_deref() == seen.thing.id.as_str();
     let named: HashSet<(Option<DomainName>, String, Option<String>)> = all
         .iter()
         .filter(|seen| !by_name(seen))

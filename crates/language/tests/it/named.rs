@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use steward_domain::DomainName;
 use steward_language::Encoder;
 use steward_language::route::Topic;
-use steward_language::understand::{Given, Lookup, Reader, Seen, Target, Tool, Understood};
+use steward_language::understand::{Lookup, Reader, SeenRecord, Target, Tool, TurnContext, Understood};
 
 fn tool(name: &str, description: &str, fields: &Value, required: &[&str]) -> Tool {
     Tool {
@@ -52,7 +52,7 @@ static READER: LazyLock<Reader> = LazyLock::new(|| {
 });
 
 /// What the reader sees when it looks around.
-fn world() -> Vec<Seen> {
+fn world() -> Vec<SeenRecord> {
     let pets = json!({ "pets": [
         { "id": 1, "name": "Bella", "owner": "Nora Hughes" }, { "id": 2, "name": "Coco", "owner": "Tom Reed" },
         { "id": 3, "name": "Luna", "owner": "Sofia Keller" }, { "id": 4, "name": "Luna", "owner": "James Whitfield" },
@@ -65,7 +65,7 @@ fn world() -> Vec<Seen> {
 
 fn read(said: &str) -> Understood {
     let world = world();
-    let given = Given { world: &world, ..Given::on("2026-03-02".parse().unwrap()) };
+    let given = TurnContext { world: &world, ..TurnContext::on("2026-03-02".parse().unwrap()) };
     READER.understand(said, &given)
 }
 

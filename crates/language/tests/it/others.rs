@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use steward_domain::Coded;
 use steward_language::model::{
-    Arguments, Chat, Doors, Event, Finish, Launched, Launcher, LlamaOptions, LlamaServer, Local, Model,
-    ModelError, ModelSettings, OfferedTool, Recorder, Replayer, Turn, build,
+    Arguments, Chat, Event, Finish, Launched, Launcher, LlamaOptions, LlamaServer, Local, Model, ModelError,
+    ModelServices, ModelSettings, OfferedTool, Recorder, Replayer, Turn, build,
 };
 use tokio::net::TcpListener;
 
@@ -41,7 +41,7 @@ async fn the_next_model_is_asked() {
         if let Some(on) = on {
             text["main"]["fallback_on"] = on;
         }
-        let models = build(&settings(text), &Doors::default()).unwrap();
+        let models = build(&settings(text), &ModelServices::default()).unwrap();
         let before = fine.count();
         let result = models.get("main").unwrap().chat(&providers::chat()).await;
         assert_eq!(result.as_ref().err().map(Coded::code), code, "{fault:?}");
@@ -51,7 +51,7 @@ async fn the_next_model_is_asked() {
     let broken = Fake::start(vec![Act::json(429, &json!({"error": "insufficient_quota"}))]).await;
     let one = json!({"base_url": format!("{}/v1", broken.url), "name": "one", "fallback": ["two"]});
     let two = json!({"base_url": format!("{}/v1", broken.url), "name": "two"});
-    let models = build(&settings(json!({"one": one, "two": two})), &Doors::default()).unwrap();
+    let models = build(&settings(json!({"one": one, "two": two})), &ModelServices::default()).unwrap();
     let failed = models.get("one").unwrap().chat(&providers::chat()).await.unwrap_err();
     assert!(
         failed.to_string().contains("one: MDL005") && failed.to_string().contains("two: MDL005"),
@@ -310,12 +310,13 @@ async fn settings_are_checked() {
             "/nonexistent/tape",
         ),
     ] {
-        let failed = build(&settings(json!({"m": text})), &Doors::default()).unwrap_err();
+        let failed = build(&settings(json!({"m": text})), &ModelServices::default()).unwrap_err();
         assert_eq!(failed.code(), code, "{text}: {failed}");
         assert!(failed.to_string().contains(words), "{text}: {failed}");
     }
     assert!(serde_json::from_value::<ModelSettings>(json!({"name": "x", "api_key": "sk-1"})).is_err());
-    let models = build(&settings(json!({"floor": {"provider": "local"}})), &Doors::default()).unwrap();
+    let models =
+        build(&settings(json!({"floor": {"provider": "local"}})), &ModelServices::default()).unwrap();
     assert_eq!(
         (models.names().collect::<Vec<_>>(), models.get("floor").unwrap().name()),
         (vec!["floor"], "local")
@@ -335,14 +336,14 @@ async fn a_key_file_is_for_its_owner_alone() {
     let text = json!({"m": {"base_url": format!("{}/v1", fake.url), "name": "x", "key_file": key}});
     for mode in [0o644, 0o640, 0o604] {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
-        let failed = build(&settings(text.clone()), &Doors::default()).unwrap_err();
+        let failed = build(&settings(text.clone()), &ModelServices::default()).unwrap_err();
         assert!(
             failed.to_string().contains("chmod 600") && !failed.to_string().contains("secret-from"),
             "{failed}"
         );
     }
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let models = build(&settings(text), &Doors::default()).unwrap();
+    let models = build(&settings(text), &ModelServices::default()).unwrap();
     models.get("m").unwrap().chat(&providers::chat()).await.unwrap();
     assert!(fake.asked(0).0.contains("Bearer secret-from-a-file"));
 }
@@ -352,7 +353,7 @@ async fn models_of_one_account_share_its_limits() {
     let fake = Fake::start(vec![Act::json(200, &providers::kinds()[0].whole)]).await;
     let one =
         |name: &str| json!({"base_url": format!("{}/v1", fake.url), "name": name, "max_concurrency": 1});
-    let models = build(&settings(json!({"a": one("a"), "b": one("b")})), &Doors::default()).unwrap();
+    let models = build(&settings(json!({"a": one("a"), "b": one("b")})), &ModelServices::default()).unwrap();
     let (a, b, chat) = (models.get("a").unwrap(), models.get("b").unwrap(), providers::chat());
     let all = futures_util::future::join_all((0..4).flat_map(|_| [a.chat(&chat), b.chat(&chat)])).await;
     assert!(all.iter().all(Result::is_ok));

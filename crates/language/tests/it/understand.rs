@@ -8,7 +8,8 @@ use steward_language::Encoder;
 use steward_language::route::Topic;
 use steward_language::skill::Recent;
 use steward_language::understand::{
-    Act, Answered, Given, Kind, Noticed, Pending, Pick, Reader, Settled, Step, Target, Tool, Understood, Why,
+    Act, Answered, Kind, Noticed, Pending, Pick, QuestionKind, Reader, Settled, Step, Target, Tool,
+    TurnContext, Understood,
 };
 
 static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(|| Arc::new(Encoder::default()));
@@ -129,8 +130,8 @@ fn shop() -> Reader {
     )
 }
 
-fn given<'a>(recent: &'a [Recent], pending: Option<&'a Pending>, before: &'a [Step]) -> Given<'a> {
-    Given { recent, pending, before, ..Given::on("2026-03-02".parse().unwrap()) }
+fn given<'a>(recent: &'a [Recent], pending: Option<&'a Pending>, before: &'a [Step]) -> TurnContext<'a> {
+    TurnContext { recent, pending, before, ..TurnContext::on("2026-03-02".parse().unwrap()) }
 }
 
 fn say(reader: &Reader, said: &str) -> Understood {
@@ -163,7 +164,7 @@ fn ticket(id: u64, name: &str) -> Noticed {
 #[test]
 fn a_missing_value_is_asked_for_and_given() {
     let pending = ask(&DESK, "create a ticket");
-    assert_eq!(pending.question.why, Why::Field);
+    assert_eq!(pending.question.why, QuestionKind::Field);
     let done = reply(&pending, "the printer is on fire");
     assert_eq!((done.answered, done.question), (Answered::Completed, None));
     let done = reply(&pending, "the printer is on fire");

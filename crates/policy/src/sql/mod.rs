@@ -18,7 +18,7 @@ pub use dialect::Dialect;
 
 use crate::access::{Access, Limits, Schema};
 use crate::error::Denied;
-use query::{ClauseContext, Place};
+use query::{ClauseContext, QueryLevel};
 use render::Renderer;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
@@ -116,8 +116,14 @@ pub fn admit(
             (Some(_), rest) => return Err(Denied::ManyStatements { count: rest + 1 }),
         };
         let mut renderer = Renderer::new(draft.dialect, schema, access, draft.parameters);
-        let around =
-            ClauseContext { named: &[], outer: None, windows: &[], place: Place::Top, depth: 0, queries: 0 };
+        let around = ClauseContext {
+            named: &[],
+            outer: None,
+            windows: &[],
+            place: QueryLevel::Top,
+            depth: 0,
+            queries: 0,
+        };
         let text = renderer.query(&query, &[], around)?.sql;
         let tables = renderer.reads.keys().cloned().collect();
         Ok(AdmittedSql { text, dialect: draft.dialect, tables, reads: renderer.reads, limits })

@@ -21,7 +21,7 @@ pub(super) struct Written {
 
 /// Where a query stands, which decides how its columns are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum QueryLevel {
     /// The statement itself: its columns are called what people read.
     Top,
     /// Inside another query: its columns get plain names, each once.
@@ -35,7 +35,7 @@ pub(super) struct ClauseContext<'c, 's> {
     pub(super) outer: Option<&'s Scope<'s>>,
     /// Windows that the SELECT names.
     pub(super) windows: &'c [NamedWindowDefinition],
-    pub(super) place: Place,
+    pub(super) place: QueryLevel,
     /// Queries and expressions around this one.
     pub(super) depth: usize,
     /// Queries around this one.
@@ -49,7 +49,7 @@ impl<'c, 's> ClauseContext<'c, 's> {
                 limit: if self.depth >= MAX_DEPTH { MAX_DEPTH } else { MAX_QUERIES },
             });
         }
-        Ok(Self { place: Place::Inside, depth: self.depth + 1, queries: self.queries + 1, ..self })
+        Ok(Self { place: QueryLevel::Inside, depth: self.depth + 1, queries: self.queries + 1, ..self })
     }
 
     pub(super) fn with_outer<'t>(self, outer: Option<&'t Scope<'t>>) -> ClauseContext<'c, 't> {
@@ -294,11 +294,11 @@ impl Renderer<'_> {
             let name = renamed.clone().unwrap_or_else(|| item.name.clone());
             let numbered = format!("column_{}", place + 1);
             let mut written = match around.place {
-                Place::Top => shown_name(&name, &numbered),
-                Place::Inside => plain_name(&name, &numbered),
+                QueryLevel::Top => shown_name(&name, &numbered),
+                QueryLevel::Inside => plain_name(&name, &numbered),
             };
             // DataFusion takes no two columns of one name; elsewhere only queries inside others need them apart.
-            if around.place == Place::Inside || self.dialect == Dialect::DataFusion {
+            if around.place == QueryLevel::Inside || self.dialect == Dialect::DataFusion {
                 let wanted = written.clone();
                 let mut count = 2;
                 while !taken.insert(written.to_lowercase()) {
@@ -306,7 +306,7 @@ impl Renderer<'_> {
                     count += 1;
                 }
             }
-            let natural = around.place == Place::Top && item.natural.as_deref() == Some(&written);
+            let natural = around.place == QueryLevel::Top && item.natural.as_deref() == Some(&written);
             list.push(if natural {
                 item.sql.sql.clone()
             } else {

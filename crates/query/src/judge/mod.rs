@@ -445,7 +445,7 @@ impl<'a> Judge<'a> {
         (features, unexplained)
     }
 
-    fn name(&self, place: crate::reader::Place) -> ColumnName {
+    fn name(&self, place: crate::reader::ColumnRef) -> ColumnName {
         let table = self.schema.table(place.table).map(|table| table.name.clone()).unwrap_or_default();
         (table, self.schema.column(place).map(|column| column.name.clone()).unwrap_or_default())
     }

@@ -2,13 +2,14 @@
 
 use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 use super::lexicon::DatePart;
-use super::link::{Place, Schema};
+use super::link::{ColumnRef, Schema};
 use super::lower::grain_name;
 use crate::query::{Aggregate, Compare};
 
 /// What a form asks, as a phrase.
 pub(super) fn describe(form: &Form, schema: &Schema) -> String {
-    let label = |place: Place| schema.column(place).map_or_else(String::new, |column| column.label.clone());
+    let label =
+        |place: ColumnRef| schema.column(place).map_or_else(String::new, |column| column.label.clone());
     let mut parts: Vec<String> = Vec::new();
     let measures: Vec<String> = form.measures.iter().map(|measure| measure_words(measure, &label)).collect();
     if measures.is_empty() {
@@ -50,7 +51,7 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
     parts.join(" ")
 }
 
-fn measure_words(measure: &Measure, label: &dyn Fn(Place) -> String) -> String {
+fn measure_words(measure: &Measure, label: &dyn Fn(ColumnRef) -> String) -> String {
     match measure {
         Measure::Rows => "number of rows".to_owned(),
         Measure::Of(aggregate, scalar) => {
@@ -93,7 +94,7 @@ fn measure_words(measure: &Measure, label: &dyn Fn(Place) -> String) -> String {
     }
 }
 
-fn group_words(group: &Group, label: &dyn Fn(Place) -> String) -> String {
+fn group_words(group: &Group, label: &dyn Fn(ColumnRef) -> String) -> String {
     match group {
         Group::Column(place) => label(*place),
         Group::Period(place, grain) => format!("{} of {}", grain_name(*grain), label(*place)),
@@ -108,7 +109,7 @@ fn group_words(group: &Group, label: &dyn Fn(Place) -> String) -> String {
     }
 }
 
-fn filter_words(filter: &Filter, label: &dyn Fn(Place) -> String) -> String {
+fn filter_words(filter: &Filter, label: &dyn Fn(ColumnRef) -> String) -> String {
     let last = |to: &chrono::NaiveDate| to.pred_opt().unwrap_or(*to);
     match filter {
         Filter::Values { place, values, negated } => {

@@ -1,7 +1,7 @@
 //! What a question asks, before joins and SQL: measures, groups, conditions, order. A follow-up is an edit of it.
 
 use super::lexicon::DatePart;
-use super::link::Place;
+use super::link::ColumnRef;
 use crate::chart::ChartKind;
 use crate::query::{Aggregate, Compare, Grain};
 use chrono::NaiveDate;
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Scalar {
     /// As it stands.
-    Column(Place),
+    Column(ColumnRef),
     /// One column times another: price and quantity.
-    Product(Place, Place),
+    Product(ColumnRef, ColumnRef),
     /// One column over another.
-    Quotient(Place, Place),
+    Quotient(ColumnRef, ColumnRef),
     /// One column less another.
-    Difference(Place, Place),
+    Difference(ColumnRef, ColumnRef),
     /// Time from the first moment to the second, in this unit.
-    Elapsed(Place, Place, TimeUnit),
+    Elapsed(ColumnRef, ColumnRef, TimeUnit),
     /// The period that a moment falls in.
-    Period(Place, Grain),
+    Period(ColumnRef, Grain),
 }
 
 /// A unit of elapsed time.
@@ -52,7 +52,7 @@ pub enum Measure {
     /// The number of rows that fulfil a condition.
     RowsWhere(Box<Filter>),
     /// How two columns move together.
-    Correlation(Place, Place),
+    Correlation(ColumnRef, ColumnRef),
 }
 
 /// What makes a group.
@@ -60,11 +60,11 @@ pub enum Measure {
 #[serde(rename_all = "snake_case")]
 pub enum Group {
     /// Equal values.
-    Column(Place),
+    Column(ColumnRef),
     /// The same period.
-    Period(Place, Grain),
+    Period(ColumnRef, Grain),
     /// The same part of a moment.
-    Part(Place, DatePart),
+    Part(ColumnRef, DatePart),
 }
 
 /// A condition on rows.
@@ -74,30 +74,30 @@ pub enum Filter {
     /// One of these values, or none of them.
     Values {
         /// The column.
-        place: Place,
+        place: ColumnRef,
         /// As the data spells them.
         values: Vec<String>,
         /// None of them.
         negated: bool,
     },
     /// A number compared.
-    Number(Place, Compare, f64),
+    Number(ColumnRef, Compare, f64),
     /// From and to, both included.
-    Between(Place, f64, f64),
+    Between(ColumnRef, f64, f64),
     /// Days from (included) to (excluded).
-    Within(Place, NaiveDate, NaiveDate),
+    Within(ColumnRef, NaiveDate, NaiveDate),
     /// One of several spans of days.
-    WithinAny(Place, Vec<(NaiveDate, NaiveDate)>),
+    WithinAny(ColumnRef, Vec<(NaiveDate, NaiveDate)>),
     /// A flag that is set or not.
-    Flag(Place, bool),
+    Flag(ColumnRef, bool),
     /// Empty cells, or the others.
-    Missing(Place, bool),
+    Missing(ColumnRef, bool),
 }
 
 impl Filter {
     /// The column that it is about.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ColumnRef {
         match self {
             Self::Values { place, .. }
             | Self::Number(place, ..)
@@ -117,7 +117,7 @@ pub enum OrderKey {
     /// A measure, by position.
     Measure(usize),
     /// A column of the rows.
-    Column(Place),
+    Column(ColumnRef),
 }
 
 /// What a question asks.
@@ -134,7 +134,7 @@ pub struct Form {
     /// Conditions on groups: position of the measure, comparison, number.
     pub having: Vec<(usize, Compare, f64)>,
     /// Columns that are listed when nothing is measured.
-    pub show: Vec<Place>,
+    pub show: Vec<ColumnRef>,
     /// Equal rows once.
     pub distinct: bool,
     /// The order, `true` for descending.

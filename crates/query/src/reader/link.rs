@@ -16,7 +16,7 @@ use steward_text::tokens::{Spans, Token, distance, name_words, squash, stem};
 
 /// A column: its table and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct ColumnRef {
     /// Position of the table in the catalogue.
     pub table: usize,
     /// Position of the column in its table.
@@ -26,7 +26,7 @@ pub struct Place {
 /// Values of one column that a span may mean.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ValueLink {
-    pub place: Place,
+    pub place: ColumnRef,
     pub values: Vec<String>,
     pub quality: f32,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Mark {
     pub to: usize,
     pub text: String,
     pub operator: Option<Operator>,
-    pub columns: Vec<(Place, f32)>,
+    pub columns: Vec<(ColumnRef, f32)>,
     pub tables: Vec<(usize, f32)>,
     pub values: Vec<ValueLink>,
     pub number: Option<f64>,
@@ -47,7 +47,7 @@ pub(crate) struct Mark {
     pub quoted: bool,
     pub plural: bool,
     /// A price and a quantity whose product is meant.
-    pub products: Vec<(Place, Place)>,
+    pub products: Vec<(ColumnRef, ColumnRef)>,
 }
 
 impl Mark {
@@ -106,7 +106,7 @@ impl Mark {
 }
 
 /// A column, the stems of its name with their weights, and its role.
-type NamedColumn = (Place, Vec<(String, f32)>, Role);
+type NamedColumn = (ColumnRef, Vec<(String, f32)>, Role);
 
 /// The names and roles of a catalogue, prepared for linking.
 pub(crate) struct Schema<'a> {
@@ -127,7 +127,7 @@ impl<'a> Schema<'a> {
                 let single = catalogue.tables.len() == 1;
                 (table.columns.iter().enumerate())
                     .map(|(column, known)| {
-                        let place = Place { table: at, column };
+                        let place = ColumnRef { table: at, column };
                         let words = column_words(known, if single { &[] } else { &own });
                         (place, words, role(catalogue, table, known))
                     })
@@ -139,17 +139,17 @@ impl<'a> Schema<'a> {
     pub(crate) fn table(&self, at: usize) -> Option<&'a Table> {
         self.catalogue.tables.get(at)
     }
-    pub(crate) fn column(&self, place: Place) -> Option<&'a Column> {
+    pub(crate) fn column(&self, place: ColumnRef) -> Option<&'a Column> {
         self.table(place.table)?.columns.get(place.column)
     }
-    pub(crate) fn role(&self, place: Place) -> Role {
+    pub(crate) fn role(&self, place: ColumnRef) -> Role {
         self.columns.iter().find(|(known, ..)| *known == place).map_or(Role::Text, |(_, _, role)| *role)
     }
-    pub(crate) fn places(&self) -> impl Iterator<Item = (Place, Role)> + '_ {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (ColumnRef, Role)> + '_ {
         self.columns.iter().map(|(place, _, role)| (*place, *role))
     }
     /// How well the name of a column fits a word.
-    pub(crate) fn fits(&self, place: Place, word: &str) -> f32 {
+    pub(crate) fn fits(&self, place: ColumnRef, word: &str) -> f32 {
         let token = Token {
             text: word.to_owned(),
             word: word.to_owned(),
@@ -536,7 +536,7 @@ fn link_rest(marks: &mut [Mark], tokens: &[Token], schema: &Schema, meaning: &dy
         }
         mark.values = partial_values(token, schema);
         if mark.values.is_empty() {
-            let near = |place: Place| {
+            let near = |place: ColumnRef| {
                 let label = schema.column(place).map_or("", |column| column.label.as_str());
                 meaning.similarity(&token.word, &name_words(label).join(" "))
             };
@@ -568,7 +568,7 @@ fn link_money(marks: &mut [Mark], tokens: &[Token], schema: &Schema) {
             if fit >= 0.95 && !mark.columns.iter().any(|(known, _)| known == place) {
                 mark.columns.push((*place, 0.6));
             }
-            let quantity = |other: &Place| {
+            let quantity = |other: &ColumnRef| {
                 other.table == place.table
                     && other != place
                     && ["quantity", "qty", "units"].iter().any(|word| schema.fits(*other, word) >= 0.95)

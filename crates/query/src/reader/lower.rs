@@ -4,7 +4,7 @@
 
 use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 use super::lexicon::DatePart;
-use super::link::{Place, Schema};
+use super::link::{ColumnRef, Schema};
 use crate::frame::Kind;
 use crate::planner::joins;
 use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query};
@@ -35,20 +35,20 @@ impl Writer<'_> {
         Some(self.schema.table(table)?.name.clone())
     }
 
-    fn column(&self, place: Place) -> Expr {
+    fn column(&self, place: ColumnRef) -> Expr {
         let table = self.table_name(place.table).unwrap_or_default();
         Expr::Column(table, self.schema.column(place).map(|column| column.name.clone()).unwrap_or_default())
     }
 
-    fn label(&self, place: Place) -> String {
+    fn label(&self, place: ColumnRef) -> String {
         self.schema.column(place).map_or_else(String::new, |column| {
             if column.label.is_empty() { column.name.clone() } else { column.label.clone() }
         })
     }
 
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<ColumnRef> {
         let form = self.form;
-        let mut places: Vec<Place> = form.show.clone();
+        let mut places: Vec<ColumnRef> = form.show.clone();
         places.extend(form.filters.iter().map(Filter::place));
         places.extend(form.groups.iter().map(|group| match group {
             Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => *place,
@@ -109,18 +109,18 @@ impl Writer<'_> {
     }
 
     /// The one column that tells the rows of a table apart.
-    fn key(&self, table: usize) -> Option<Place> {
+    fn key(&self, table: usize) -> Option<ColumnRef> {
         let known = self.schema.table(table)?;
         let [name] = known.primary_key.as_slice() else { return None };
         let column = known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
-        Some(Place { table, column })
+        Some(ColumnRef { table, column })
     }
 
     fn list(&self, query: &mut Query, head: usize) {
         let form = self.form;
         let mut items: Vec<Item> = Vec::new();
         let columns = self.schema.table(head).map_or(0, |table| table.columns.len());
-        let every: Vec<Place> = (0..columns).map(|column| Place { table: head, column }).collect();
+        let every: Vec<ColumnRef> = (0..columns).map(|column| ColumnRef { table: head, column }).collect();
         for place in if form.show.is_empty() { &every } else { &form.show } {
             let item = Item { expr: self.column(*place), name: self.label(*place) };
             if !items.iter().any(|known| known.expr == item.expr) {
@@ -313,7 +313,7 @@ impl Writer<'_> {
     }
 
     fn scalar(&self, scalar: &Scalar) -> Expr {
-        let two = |sign: char, left: Place, right: Place| {
+        let two = |sign: char, left: ColumnRef, right: ColumnRef| {
             Expr::Arithmetic(sign, Box::new(self.column(left)), Box::new(self.column(right)))
         };
         match scalar {
@@ -335,7 +335,7 @@ impl Writer<'_> {
     }
 
     /// A column as a number: a flag counts 1 where it is set.
-    fn number(&self, place: Place) -> Expr {
+    fn number(&self, place: ColumnRef) -> Expr {
         let column = self.schema.column(place);
         if self.schema.role(place) == Role::Flag && !column.is_some_and(|column| column.kind.is_number()) {
             return Expr::Choose(
@@ -476,7 +476,7 @@ impl Writer<'_> {
         }
     }
 
-    fn flag(&self, place: Place, set: bool) -> Condition {
+    fn flag(&self, place: ColumnRef, set: bool) -> Condition {
         let column = self.schema.column(place);
         let literal = match column.map(|column| column.kind) {
             Some(Kind::Boolean) => Literal::Bool(set),
@@ -492,7 +492,7 @@ impl Writer<'_> {
         Condition::Compare(self.column(place), Compare::Equal, Expr::Literal(literal))
     }
 
-    fn value_literal(&self, place: Place, value: &str) -> Literal {
+    fn value_literal(&self, place: ColumnRef, value: &str) -> Literal {
         match self.schema.column(place).map(|column| column.kind) {
             Some(Kind::Integer | Kind::Number) => {
                 value.parse::<f64>().map_or_else(|_| Literal::Text(value.to_owned()), literal)
@@ -516,7 +516,7 @@ fn is_safe(measure: &Measure) -> bool {
     }
 }
 
-pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<Place>) {
+pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
     match measure {
         Measure::Rows => {}
         Measure::Of(_, Scalar::Column(place) | Scalar::Period(place, _)) => places.push(*place),

@@ -12,7 +12,7 @@ pub(crate) mod lower;
 pub use form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;
-pub use link::Place;
+pub use link::ColumnRef;
 pub(crate) use link::{Mark, Schema};
 
 use crate::catalogue::Catalogue;
@@ -101,7 +101,7 @@ pub fn propose(
             .sum();
         let unexplained = unexplained(&marks, &read.used);
         let label =
-            |place: Place| schema.column(place).map(|column| column.label.clone()).unwrap_or_default();
+            |place: ColumnRef| schema.column(place).map(|column| column.label.clone()).unwrap_or_default();
         let columns = (read.columns.iter())
             .map(|(at, place)| {
                 (*at, marks.get(*at).map(|mark| mark.text.clone()).unwrap_or_default(), label(*place))
@@ -142,7 +142,8 @@ pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning:
     let schema = Schema::new(catalogue);
     let (tokens, quoted) = tokenize(question);
     let marks = link::marks(&tokens, &quoted, &schema, today, meaning);
-    let column = |place: Place| schema.column(place).map(|column| column.name.clone()).unwrap_or_default();
+    let column =
+        |place: ColumnRef| schema.column(place).map(|column| column.name.clone()).unwrap_or_default();
     let show = |mark: &Mark| {
         let columns: Vec<String> =
             mark.columns.iter().map(|(place, q)| format!("{}:{q:.2}", column(*place))).collect();

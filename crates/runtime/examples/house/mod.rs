@@ -7,7 +7,7 @@ use steward_journal::keys;
 use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
 use steward_language::Encoder;
-use steward_runtime::ask::House;
+use steward_runtime::ask::AppContext;
 use steward_runtime::toolbox::{AnalysisRules, Options, Toolbox};
 use steward_store::{Store, StoreOptions};
 
@@ -23,7 +23,7 @@ pub(crate) fn store_options(home: &Path) -> StoreOptions {
 
 /// The toolbox of a home over a store.
 pub(crate) async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Toolbox {
-    let house = House {
+    let house = AppContext {
         store,
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),

@@ -1,7 +1,7 @@
 //! The files of an answer: tables, charts, reports. Each is written to disk, hashed, and named in the journal.
 
 use super::record::Record;
-use super::{Answer, Ask, House};
+use super::{Answer, AppContext, Ask};
 use crate::error::Result;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -18,7 +18,7 @@ use steward_store::Change;
 
 /// Writes what was asked for. A file that cannot be written leaves the answer standing, in part.
 pub(super) fn write(
-    house: &House,
+    house: &AppContext,
     ask: &Ask,
     answer: &mut Answer,
     bench: &Workbench,
@@ -159,7 +159,7 @@ pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
 
 /// Keeps one more file of a task, named and hashed in its journal.
 pub(crate) fn keep(
-    house: &House,
+    house: &AppContext,
     record: &mut Record<'_>,
     kind: ArtifactKind,
     name: &str,

@@ -4,7 +4,7 @@
 use super::answer::{Answer, Done, compose};
 use super::plan::{Planned, Step, Work};
 use super::record::Record;
-use super::{Ask, House, artifacts, recipe};
+use super::{AppContext, Ask, artifacts, recipe};
 use crate::error::Result;
 use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
@@ -34,7 +34,7 @@ pub(super) struct Ended {
 }
 
 pub(super) async fn carry_out(
-    house: &House,
+    house: &AppContext,
     ask: &Ask,
     bench: &Workbench,
     planned: Planned,

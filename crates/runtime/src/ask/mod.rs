@@ -36,7 +36,7 @@ use steward_store::Store;
 
 /// What questions are answered with.
 #[derive(Clone)]
-pub struct House {
+pub struct AppContext {
     /// Where everything is kept.
     pub store: Arc<dyn Store>,
     /// Tells the time.
@@ -98,7 +98,7 @@ pub struct Progress {
     pub doing: String,
 }
 
-impl House {
+impl AppContext {
     /// Answers a question. Whatever fails on the way is an answer with the status `failed`; an error means that the
     /// question could not be taken or the answer not be kept.
     pub async fn ask(&self, ask: &Ask, progress: &(dyn Fn(Progress) + Sync)) -> Result<Answer> {
@@ -144,7 +144,11 @@ impl House {
             request_id: record.task,
             user_id: ask.user.clone(),
             intent,
-            data_sources: session.places().iter().map(steward_analysis::source::Place::describe).collect(),
+            data_sources: session
+                .places()
+                .iter()
+                .map(steward_analysis::source::SourceLocation::describe)
+                .collect(),
             constraints: ask.constraints,
             deliverables: ask.deliver.clone(),
             policy: ask.policy.clone(),

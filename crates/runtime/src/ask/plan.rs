@@ -1,6 +1,6 @@
 //! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
 
-use super::{Ask, House, Planner, recipe, talk::Talk};
+use super::{AppContext, Ask, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
@@ -57,7 +57,7 @@ pub(super) enum Planned {
 }
 
 pub(super) async fn choose(
-    house: &House,
+    house: &AppContext,
     ask: &Ask,
     talk: &Talk,
     bench: &Workbench,
@@ -148,7 +148,7 @@ fn admitted(work: &Work, bench: &Workbench) -> bool {
 
 /// The built-in planner: written instructions for statistics first, then questions.
 async fn local(
-    house: &House,
+    house: &AppContext,
     ask: &Ask,
     talk: &Talk,
     bench: &Workbench,

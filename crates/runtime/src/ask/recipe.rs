@@ -5,7 +5,7 @@
 
 use super::plan::Work;
 use super::record::Record;
-use super::{Answer, Ask, House};
+use super::{Answer, AppContext, Ask};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -34,7 +34,7 @@ pub(super) enum Kept {
 
 /// A recipe that answers this question, with the question's particulars put in.
 pub(super) async fn find(
-    house: &House,
+    house: &AppContext,
     ask: &Ask,
     visible: &Catalogue,
     fingerprint: &str,
@@ -73,7 +73,7 @@ pub(super) async fn find(
 
 /// Keeps what worked, or counts one more success of the recipe that was used.
 pub(super) fn learn(
-    house: &House,
+    house: &AppContext,
     ask: &Ask,
     work: &Work,
     bench: &Workbench,

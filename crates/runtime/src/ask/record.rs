@@ -26,7 +26,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    pub(crate) fn new(house: &'a super::House, user: UserId) -> Result<Self> {
+    pub(crate) fn new(house: &'a super::AppContext, user: UserId) -> Result<Self> {
         let task = TaskId(house.random.uuid_v7(house.clock.now())?);
         let (store, clock, random) = (&*house.store, &*house.clock, &*house.random);
         Ok(Self { store, clock, random, waiting: Commit::new(user.clone(), task), user, task, request: None })

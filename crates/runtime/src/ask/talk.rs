@@ -1,6 +1,6 @@
 //! The conversation around a question: what was said before, and what is said now.
 
-use super::{Answer, Ask, House};
+use super::{Answer, AppContext, Ask};
 use crate::ask::record::Record;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
@@ -27,7 +27,7 @@ impl Talk {
         Self { id, known: true, data: Vec::new(), earlier }
     }
 
-    pub(super) async fn open(house: &House, ask: &Ask) -> Result<Self> {
+    pub(super) async fn open(house: &AppContext, ask: &Ask) -> Result<Self> {
         let Some(id) = ask.conversation else {
             let id = ConversationId(house.random.uuid_v7(house.clock.now())?);
             return Ok(Self { id, known: false, data: Vec::new(), earlier: None });
@@ -53,7 +53,7 @@ impl Talk {
     /// Appends the question and the answer.
     pub(super) async fn close(
         &self,
-        house: &House,
+        house: &AppContext,
         ask: &Ask,
         data: &[String],
         answer: &Answer,

@@ -1,11 +1,11 @@
 //! S4's four agents on the record: what each was given, what it decided, and why. They decide in `language`, `find` and `carry`;
 //! here every decision becomes an [`AgentExecution`].
 
-use super::carry::{Came, Done, Ended, what};
+use super::carry::{Done, Ended, StepOutcome, what};
 use super::compose::{brief, millis};
 use super::memory::Memory;
 use super::{Turn, find};
-use crate::ask::House;
+use crate::ask::AppContext;
 use crate::error::Result;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use steward_store::Change;
 
 /// The executions of one turn.
 pub(super) struct Agents<'a> {
-    house: &'a House,
+    house: &'a AppContext,
     user: UserId,
     conversation: ConversationId,
     began: Timestamp,
@@ -26,7 +26,7 @@ pub(super) struct Agents<'a> {
 }
 
 impl<'a> Agents<'a> {
-    pub(super) fn new(house: &'a House, user: &UserId, conversation: ConversationId) -> Self {
+    pub(super) fn new(house: &'a AppContext, user: &UserId, conversation: ConversationId) -> Self {
         Self { house, user: user.clone(), conversation, began: house.clock.now(), runs: Vec::new() }
     }
 
@@ -120,13 +120,15 @@ impl<'a> Agents<'a> {
         let well = done
             .ended
             .iter()
-            .filter(|ended| matches!(ended.came, Came::Done | Came::Confirm(_) | Came::Ask(_)))
+            .filter(|ended| {
+                matches!(ended.came, StepOutcome::Done | StepOutcome::Confirm(_) | StepOutcome::Ask(_))
+            })
             .count();
         let now = self.house.clock.now().max(self.began);
         let Some(run) = self.runs.first_mut() else { return Ok(()) };
         let place = u32::try_from(run.reasoning_trace.steps.len()).unwrap_or(u32::MAX);
         for (ended, step) in done.ended.iter().zip(place.saturating_add(1)..) {
-            let output = json!({ "well": matches!(ended.came, Came::Done), "milliseconds": millis(ended.took), "calls": ended.calls.iter().map(brief).collect::<Vec<_>>() });
+            let output = json!({ "well": matches!(ended.came, StepOutcome::Done), "milliseconds": millis(ended.took), "calls": ended.calls.iter().map(brief).collect::<Vec<_>>() });
             run.reasoning_trace.steps.push(reasoned(
                 step,
                 "carry_out",
@@ -163,7 +165,7 @@ impl<'a> Agents<'a> {
 
     /// The raw error stays here, in the record; the person read a sentence.
     fn recovered(&mut self, ended: &Ended) -> Result<()> {
-        let Came::Failed { humane, code, raw } = &ended.came else { return Ok(()) };
+        let StepOutcome::Failed { humane, code, raw } = &ended.came else { return Ok(()) };
         let at = self.house.clock.now();
         let output = json!({ "remedy": format!("{:?}", humane.remedy), "message": humane.message, "next": humane.next });
         let trace = reasoned(1, "humanise", json!(raw), output.clone(), humane.confidence, at)?;
@@ -181,15 +183,15 @@ impl<'a> Agents<'a> {
 
 fn trouble(ended: &Ended) -> Option<Json> {
     match &ended.came {
-        Came::Failed { code, raw, .. } => {
+        StepOutcome::Failed { code, raw, .. } => {
             Some(json!({ "step": what(&ended.step), "code": code, "error": raw }))
         }
-        Came::NotFound(text) => Some(json!({ "step": what(&ended.step), "error": text })),
-        Came::Late => Some(json!({ "step": what(&ended.step), "error": "the time was up" })),
-        Came::Skipped(before) => {
+        StepOutcome::NotFound(text) => Some(json!({ "step": what(&ended.step), "error": text })),
+        StepOutcome::Late => Some(json!({ "step": what(&ended.step), "error": "the time was up" })),
+        StepOutcome::Skipped(before) => {
             Some(json!({ "step": what(&ended.step), "error": format!("it builds on step {}", before + 1) }))
         }
-        Came::Done | Came::Ask(_) | Came::Confirm(_) => None,
+        StepOutcome::Done | StepOutcome::Ask(_) | StepOutcome::Confirm(_) => None,
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Invariant: what one server said and another is told is labelled untrusted. Policy decides what that means.
 
-use super::Talker;
+use super::ChatService;
 use super::carry::{Ended, Found, Work};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use steward_domain::Timestamp;
-use steward_language::understand::{Noticed, Seen, Step, Target, Thing};
+use steward_language::understand::{Noticed, RecordRef, SeenRecord, Step, Target};
 use steward_policy::{Approval, Provenance};
 use steward_tools::call::{Receipt, Request};
 use steward_tools::{Context, Error, Output, Registered};
@@ -89,7 +89,7 @@ impl Work<'_> {
     }
 
     /// A thing as the tool gave it that has shown it before the words were read.
-    pub(super) fn shown(&self, thing: &Thing) -> Option<&Seen> {
+    pub(super) fn shown(&self, thing: &RecordRef) -> Option<&SeenRecord> {
         let by = thing.by.as_deref()?;
         self.world.iter().find(|seen| {
             seen.by == by && seen.thing.entity_type == thing.entity_type && seen.thing.id_text() == thing.id
@@ -97,7 +97,7 @@ impl Work<'_> {
     }
 }
 
-impl Talker {
+impl ChatService {
     /// One call, with what went wrong as the tools' own errors.
     pub(super) async fn through_the_desk(&self, request: &Request) -> std::result::Result<Receipt, Error> {
         self.toolbox.call(request).await.map_err(|error| match error {

@@ -4,7 +4,7 @@ use super::call::{Call, GRACE, threads, value_of};
 use super::confirm::{Confirming, Exact};
 use super::find::Checked;
 use super::memory::Memory;
-use super::{Heard, Talker, Turn, Watch};
+use super::{ChatService, ProgressEvent, Turn, Watch};
 use crate::ask::{Answer, Ask, Reading};
 use crate::error::Result;
 use futures_util::StreamExt as _;
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, IntentKind, Label, ResponseStatus, TaskId};
-use steward_language::answer::{Table, Told, tell};
-use steward_language::skill::{Humane, Remedy, humanise};
+use steward_language::answer::{ResultText, Table, tell};
+use steward_language::skill::{HumanError, Remedy, humanise};
 use steward_language::understand::{
-    Act, Kind, Noticed, Pending, Question, Reader, Seen, Step, Target, Understood,
+    Act, Kind, Noticed, Pending, Question, Reader, SeenRecord, Step, Target, Understood,
 };
 use steward_language::words::name_words;
 use steward_tools::Error;
@@ -29,12 +29,12 @@ const GENERIC: &str = "generic";
 
 /// A turn that is being carried out.
 pub(super) struct Work<'a> {
-    pub(super) talker: &'a Talker,
+    pub(super) talker: &'a ChatService,
     pub(super) reader: &'a Reader,
     pub(super) turn: &'a Turn,
     pub(super) memory: &'a Memory,
     /// What tools have shown to be there before it was read.
-    pub(super) world: &'a [Seen],
+    pub(super) world: &'a [SeenRecord],
     /// The calls that have shown it.
     pub(super) looked: &'a [Arc<Call>],
     /// Servers that are set up and did not come.
@@ -51,7 +51,7 @@ pub(super) struct Work<'a> {
 }
 
 /// How a step ended.
-pub(super) enum Came {
+pub(super) enum StepOutcome {
     /// As it should.
     Done,
     /// There is no such thing; the sentence says which.
@@ -61,7 +61,7 @@ pub(super) enum Came {
     /// A decision is needed first, over exactly these calls.
     Confirm(Vec<Exact>),
     /// It went wrong.
-    Failed { humane: Humane, code: &'static str, raw: String },
+    Failed { humane: HumanError, code: &'static str, raw: String },
     /// What it builds on did not work.
     Skipped(usize),
     /// The time was up.
@@ -71,14 +71,14 @@ pub(super) enum Came {
 /// A step that ended, with what it gave.
 pub(super) struct Ended {
     pub(super) step: Step,
-    pub(super) came: Came,
+    pub(super) came: StepOutcome,
     pub(super) calls: Vec<Call>,
     pub(super) checks: Vec<Checked>,
     /// What it acted on.
     pub(super) targets: Vec<Noticed>,
     /// What its results speak of.
     pub(super) noticed: Vec<Noticed>,
-    pub(super) told: Vec<Told>,
+    pub(super) told: Vec<ResultText>,
     /// The lists that its results show, each row with the record in it.
     pub(super) lists: Vec<Vec<Option<Noticed>>>,
     pub(super) analysis: Option<Box<Answer>>,
@@ -138,7 +138,7 @@ impl Work<'_> {
 
     /// All steps, each as soon as what it builds on is there.
     pub(super) async fn carry(&self, steps: &[Step]) -> Result<Done> {
-        (self.watch)(Heard::Understood { steps: steps.iter().map(what).collect() });
+        (self.watch)(ProgressEvent::Understood { steps: steps.iter().map(what).collect() });
         let mut ended: BTreeMap<usize, Ended> = BTreeMap::new();
         let mut waiting: BTreeSet<usize> = (0..steps.len()).collect();
         let mut running = FuturesUnordered::new();
@@ -149,23 +149,24 @@ impl Work<'_> {
                 if !ready || !waiting.remove(&place) {
                     continue;
                 }
-                let well =
-                    |before: &&usize| ended.get(before).is_some_and(|ended| matches!(ended.came, Came::Done));
+                let well = |before: &&usize| {
+                    ended.get(before).is_some_and(|ended| matches!(ended.came, StepOutcome::Done))
+                };
                 if let Some(broken) = step.after.iter().find(|before| !well(before)) {
-                    let skipped = bare(step, Came::Skipped(*broken));
+                    let skipped = bare(step, StepOutcome::Skipped(*broken));
                     ended.insert(place, skipped);
                     continue;
                 }
                 let given: BTreeMap<usize, Found> =
                     ended.iter().map(|(at, ended)| (*at, Found::of(ended))).collect();
-                (self.watch)(Heard::Began { step: place, what: what(step) });
+                (self.watch)(ProgressEvent::Began { step: place, what: what(step) });
                 running.push(async move { (place, self.one(step, &given).await) });
             }
             match tokio::time::timeout(self.left(), running.next()).await {
                 Ok(Some((place, done))) => {
-                    (self.watch)(Heard::Ended {
+                    (self.watch)(ProgressEvent::Ended {
                         step: place,
-                        well: matches!(done.came, Came::Done),
+                        well: matches!(done.came, StepOutcome::Done),
                         took: done.took,
                     });
                     ended.insert(place, done);
@@ -177,11 +178,10 @@ impl Work<'_> {
         drop(running);
         let mut done = Done::default();
         for (place, step) in steps.iter().enumerate() {
-            done.ended.push(
-                ended
-                    .remove(&place)
-                    .unwrap_or_else(|| Ended { took: self.talker.limits.answer, ..bare(step, Came::Late) }),
-            );
+            done.ended.push(ended.remove(&place).unwrap_or_else(|| Ended {
+                took: self.talker.limits.answer,
+                ..bare(step, StepOutcome::Late)
+            }));
         }
         done.threads = threads(&done.ended);
         done.reading = done.ended.iter().find_map(|ended| ended.analysis.as_ref()?.reading.clone());
@@ -192,11 +192,12 @@ impl Work<'_> {
     /// The first question that came up, with what is still to be done once it is answered: its step, and what builds on that alone.
     fn first_question(&self, ended: &[Ended]) -> Option<Pending> {
         let (place, question) = ended.iter().enumerate().find_map(|(place, ended)| match &ended.came {
-            Came::Ask(question) => Some((place, question)),
+            StepOutcome::Ask(question) => Some((place, question)),
             _ => None,
         })?;
         let first = Step { after: Vec::new(), ..ended.get(place)?.step.clone() };
-        let builds = |ended: &&Ended| matches!(ended.came, Came::Skipped(_)) && ended.step.after == [place];
+        let builds =
+            |ended: &&Ended| matches!(ended.came, StepOutcome::Skipped(_)) && ended.step.after == [place];
         let next = ended.iter().filter(builds).map(|ended| {
             let mut step = Step { after: vec![0], ..ended.step.clone() };
             if let Some(Target::OfStep { step: of, .. }) = &mut step.target {
@@ -220,11 +221,11 @@ impl Work<'_> {
         let mut ended = self.try_one(step, given).await;
         // The same question to the other domains that answered before, until one of them knows.
         for other in step.otherwise.iter().filter(|other| other.read_only && step.read_only) {
-            if !matches!(ended.came, Came::Failed { .. } | Came::NotFound(_)) {
+            if !matches!(ended.came, StepOutcome::Failed { .. } | StepOutcome::NotFound(_)) {
                 break;
             }
             let next = self.try_one(other, given).await;
-            if matches!(next.came, Came::Done) {
+            if matches!(next.came, StepOutcome::Done) {
                 let calls = std::mem::take(&mut ended.calls);
                 ended = next;
                 ended.calls.splice(0..0, calls);
@@ -242,13 +243,13 @@ impl Work<'_> {
     }
 
     async fn act(&self, step: &Step, tool: &str, given: &BTreeMap<usize, Found>) -> Ended {
-        let mut ended = bare(step, Came::Done);
+        let mut ended = bare(step, StepOutcome::Done);
         for need in &step.also {
             if let Some(came) = self.settle(&step.about(need), given, &mut ended).await.err() {
                 // The answer to a question about it is a value of its own field.
                 ended.came = match came {
-                    Came::Ask(question) => {
-                        Came::Ask(Question { field: Some(need.field.clone()), ..question })
+                    StepOutcome::Ask(question) => {
+                        StepOutcome::Ask(Question { field: Some(need.field.clone()), ..question })
                     }
                     other => other,
                 };
@@ -278,18 +279,18 @@ impl Work<'_> {
             self.carry_over(tool, step, given, arguments);
         }
         if step.destructive || self.is_guessed(step, tool) {
-            ended.came = Came::Confirm(self.exact(step, tool, calls, &ended.targets));
+            ended.came = StepOutcome::Confirm(self.exact(step, tool, calls, &ended.targets));
             return ended;
         }
         let mut calls = calls.into_iter();
         while let Some(arguments) = calls.next() {
             let call = self.call(tool, arguments, Some((step, ended.targets.as_slice())), None).await;
             ended.came = match self.learn(step, call, &mut ended) {
-                Came::Done => continue,
+                StepOutcome::Done => continue,
                 // One decision for this call and all that were to follow it.
-                Came::Confirm(mut exact) => {
+                StepOutcome::Confirm(mut exact) => {
                     exact.extend(self.exact(step, tool, calls.by_ref().collect(), &ended.targets));
-                    Came::Confirm(exact)
+                    StepOutcome::Confirm(exact)
                 }
                 other => other,
             };
@@ -323,7 +324,7 @@ impl Work<'_> {
     }
 
     /// What a call gave, taken into the step.
-    pub(super) fn learn(&self, step: &Step, call: Call, ended: &mut Ended) -> Came {
+    pub(super) fn learn(&self, step: &Step, call: Call, ended: &mut Ended) -> StepOutcome {
         let came = match &call.result {
             Ok(receipt) => {
                 let value = value_of(&receipt.output);
@@ -332,11 +333,11 @@ impl Work<'_> {
                 ended.lists.extend(self.listed(step, &told, &noticed));
                 ended.noticed.extend(noticed);
                 ended.told.push(told);
-                Came::Done
+                StepOutcome::Done
             }
             Err(Error::ApprovalNeeded(needed)) => {
                 let exact = Exact::new(&call, needed, step, &ended.targets);
-                Came::Confirm(vec![exact])
+                StepOutcome::Confirm(vec![exact])
             }
             Err(error) => failed(error, step),
         };
@@ -346,7 +347,7 @@ impl Work<'_> {
 
     /// The list that a result shows. What was asked for as a list is one, also when it is empty, holds one row, or is told in
     /// words only: nothing older is counted in then.
-    fn listed(&self, step: &Step, told: &Told, noticed: &[Noticed]) -> Option<Vec<Option<Noticed>>> {
+    fn listed(&self, step: &Step, told: &ResultText, noticed: &[Noticed]) -> Option<Vec<Option<Noticed>>> {
         let lists = matches!(step.intent, Some(IntentKind::List | IntentKind::Search));
         match &told.table {
             Some(table) if lists || table.rows.len() > 1 => Some(self.reader.rows(table, noticed)),
@@ -357,7 +358,7 @@ impl Work<'_> {
 
     /// A domain of data: the words go to analysis.
     async fn analyse(&self, step: &Step) -> Ended {
-        let mut ended = bare(step, Came::Done);
+        let mut ended = bare(step, StepOutcome::Done);
         let (data, tables) = self.sources(step.domain.as_ref());
         let rules = self.talker.toolbox.rules();
         let ask = Ask {
@@ -384,9 +385,9 @@ impl Work<'_> {
             }
             Ok(Err(error)) => {
                 let humane = humanise(&error.to_string(), Some(&what(step)));
-                ended.came = Came::Failed { humane, code: error.code(), raw: error.to_string() };
+                ended.came = StepOutcome::Failed { humane, code: error.code(), raw: error.to_string() };
             }
-            Err(_) => ended.came = Came::Late,
+            Err(_) => ended.came = StepOutcome::Late,
         }
         ended
     }
@@ -406,7 +407,7 @@ impl Work<'_> {
     }
 }
 
-pub(super) fn bare(step: &Step, came: Came) -> Ended {
+pub(super) fn bare(step: &Step, came: StepOutcome) -> Ended {
     Ended {
         step: step.clone(),
         came,
@@ -421,32 +422,36 @@ pub(super) fn bare(step: &Step, came: Came) -> Ended {
     }
 }
 
-pub(super) fn failed(error: &Error, step: &Step) -> Came {
+pub(super) fn failed(error: &Error, step: &Step) -> StepOutcome {
     let raw = match error {
         // The server's own words say more than ours around them.
         Error::Failed { message, .. } => message.clone(),
         other => other.to_string(),
     };
-    Came::Failed { humane: humanise(&raw, Some(&what(step))), code: error.code(), raw: error.to_string() }
+    StepOutcome::Failed {
+        humane: humanise(&raw, Some(&what(step))),
+        code: error.code(),
+        raw: error.to_string(),
+    }
 }
 
 /// What analysis could not answer. Its own words say what and why; that the data does not say is no failure of anything.
-fn unanswered(answer: &Answer) -> Came {
+fn unanswered(answer: &Answer) -> StepOutcome {
     match answer.error_code {
-        None | Some("ASK001") => Came::NotFound(answer.answer.clone()),
+        None | Some("ASK001") => StepOutcome::NotFound(answer.answer.clone()),
         Some(code) => {
             let raw = answer.response.error.clone().unwrap_or_else(|| answer.answer.clone());
             let humane =
-                Humane { message: answer.answer.clone(), next: String::new(), ..humanise(&raw, None) };
-            Came::Failed { humane, code, raw }
+                HumanError { message: answer.answer.clone(), next: String::new(), ..humanise(&raw, None) };
+            StepOutcome::Failed { humane, code, raw }
         }
     }
 }
 
 /// More calls than are made for one wish.
-fn too_many(count: usize, step: &Step) -> Came {
+fn too_many(count: usize, step: &Step) -> StepOutcome {
     let error = crate::Error::TooMany { count, most: MOST };
-    let humane = Humane {
+    let humane = HumanError {
         message: format!(
             "To {} would take {count} calls, and at most {MOST} are made for one wish.",
             what(step)
@@ -455,7 +460,7 @@ fn too_many(count: usize, step: &Step) -> Came {
         remedy: Remedy::UserFixable,
         ..humanise("too many", None)
     };
-    Came::Failed { humane, code: error.code(), raw: error.to_string() }
+    StepOutcome::Failed { humane, code: error.code(), raw: error.to_string() }
 }
 
 /// What a step does, in a few words: "delete task", "ask sales".

@@ -1,7 +1,7 @@
 //! The answer in one voice: what was found, from where, what is missing and why, and what to ask next.
 
 use super::call::Call;
-use super::carry::{Came, Done, Ended, Work, what};
+use super::carry::{Done, Ended, StepOutcome, Work, what};
 use super::confirm;
 use super::reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 use serde_json::Value as Json;
@@ -89,18 +89,18 @@ fn outcome(understood: &Understood, done: &Done) -> Outcome {
             Kind::Act | Kind::OutOfScope => Outcome::OutOfScope,
         };
     }
-    let any = |wanted: fn(&Came) -> bool| done.ended.iter().any(|ended| wanted(&ended.came));
+    let any = |wanted: fn(&StepOutcome) -> bool| done.ended.iter().any(|ended| wanted(&ended.came));
     let back = done
         .ended
         .iter()
         .any(|ended| ended.analysis.as_ref().is_some_and(|answer| answer.clarification.is_some()));
-    let well = any(|came| matches!(came, Came::Done));
+    let well = any(|came| matches!(came, StepOutcome::Done));
     match () {
         () if done.confirming.is_some() || !done.waiting.is_empty() => Outcome::Confirm,
-        () if any(|came| matches!(came, Came::Ask(_))) || back => Outcome::Asked,
-        () if done.ended.iter().all(|ended| matches!(ended.came, Came::Done)) => Outcome::Answered,
+        () if any(|came| matches!(came, StepOutcome::Ask(_))) || back => Outcome::Asked,
+        () if done.ended.iter().all(|ended| matches!(ended.came, StepOutcome::Done)) => Outcome::Answered,
         () if well => Outcome::Partial,
-        () if any(|came| matches!(came, Came::NotFound(_))) => Outcome::NotFound,
+        () if any(|came| matches!(came, StepOutcome::NotFound(_))) => Outcome::NotFound,
         () => Outcome::Failed,
     }
 }
@@ -114,7 +114,7 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
         Outcome::OutOfScope => return vec![outside(work)],
         _ => {}
     }
-    let answered = done.ended.iter().filter(|ended| matches!(ended.came, Came::Done)).count();
+    let answered = done.ended.iter().filter(|ended| matches!(ended.came, StepOutcome::Done)).count();
     let domains: std::collections::BTreeSet<&DomainName> =
         done.ended.iter().filter_map(|ended| ended.step.domain.as_ref()).collect();
     // Several voices become one: each part says where it comes from.
@@ -125,12 +125,12 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
             Some(domain) if named => format!("{}: ", title(work, domain)),
             _ => String::new(),
         };
-        if let Came::Done | Came::Confirm(_) = ended.came {
+        if let StepOutcome::Done | StepOutcome::Confirm(_) = ended.came {
             let told = ended.told.iter().filter(|told| !told.text.trim().is_empty());
             lines.extend(told.map(|told| format!("{prefix}{}", told.text)));
         }
         match &ended.came {
-            Came::Done => {
+            StepOutcome::Done => {
                 if let Some(answer) = &ended.analysis {
                     lines.push(format!("{prefix}{}", answer.answer));
                     lines.extend(
@@ -143,25 +143,25 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
                     );
                 }
             }
-            Came::NotFound(text) => lines.push(text.clone()),
-            Came::Failed { humane, .. } => {
+            StepOutcome::NotFound(text) => lines.push(text.clone()),
+            StepOutcome::Failed { humane, .. } => {
                 lines.push(format!("{prefix}{} {}", humane.message, humane.next).trim_end().to_owned());
             }
-            Came::Late => lines.push(format!(
+            StepOutcome::Late => lines.push(format!(
                 "{prefix}There was no answer within {} s. Ask for it alone, or try again in a moment.",
                 work.talker.limits.answer.as_secs()
             )),
             // It is done once the decision is there.
-            Came::Skipped(before) if decides(&done.ended, *before) => {}
-            Came::Skipped(before) => {
+            StepOutcome::Skipped(before) if decides(&done.ended, *before) => {}
+            StepOutcome::Skipped(before) => {
                 let first = done.ended.get(*before).map(|ended| what(&ended.step)).unwrap_or_default();
                 lines.push(format!(
                     "{prefix}I did not {}, because it builds on “{first}”.",
                     what(&ended.step)
                 ));
             }
-            Came::Ask(question) => lines.push(question.text.clone()),
-            Came::Confirm(_) => {}
+            StepOutcome::Ask(question) => lines.push(question.text.clone()),
+            StepOutcome::Confirm(_) => {}
         }
     }
     if let Some(confirming) = &done.confirming {
@@ -182,7 +182,7 @@ fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome
 
 /// Whether a step waits for a decision.
 fn decides(ended: &[Ended], place: usize) -> bool {
-    ended.get(place).is_some_and(|ended| matches!(ended.came, Came::Confirm(_)))
+    ended.get(place).is_some_and(|ended| matches!(ended.came, StepOutcome::Confirm(_)))
 }
 
 fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
@@ -349,20 +349,20 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work<'_>) -> Option<Missing> {
         None => what(&ended.step),
     };
     match &ended.came {
-        Came::Failed { humane, code, .. } => Some(Missing {
+        StepOutcome::Failed { humane, code, .. } => Some(Missing {
             part,
             reason: humane.message.clone(),
             next: humane.next.clone(),
             code: Some(code),
         }),
-        Came::Late => Some(Missing {
+        StepOutcome::Late => Some(Missing {
             part,
             reason: format!("It did not answer within {} s.", work.talker.limits.answer.as_secs()),
             next: "Ask for it alone, or try again in a moment.".to_owned(),
             code: Some("TOL008"),
         }),
-        Came::Skipped(before) if decides(all, *before) => None,
-        Came::Skipped(before) => Some(Missing {
+        StepOutcome::Skipped(before) if decides(all, *before) => None,
+        StepOutcome::Skipped(before) => Some(Missing {
             part,
             reason: format!(
                 "It builds on “{}”.",
@@ -451,7 +451,8 @@ fn certainty(outcome: Outcome, understood: &Understood, done: &Done) -> Certaint
 
 /// S0's decision.
 fn routing(work: &Work<'_>, understood: &Understood) -> Option<DomainRoutingDecision> {
-    let asked = understood.question.as_ref().is_some_and(|question| question.why == understand::Why::Domain);
+    let asked =
+        understood.question.as_ref().is_some_and(|question| question.why == understand::QuestionKind::Domain);
     let mut identified: Vec<DomainName> = Vec::new();
     for domain in understood.steps.iter().filter_map(|step| step.domain.as_ref()) {
         if !identified.contains(domain) {
@@ -477,7 +478,7 @@ fn step_done(ended: &Ended) -> StepDone {
     StepDone {
         what: what(&ended.step),
         tool: ended.step.tool().map(str::to_owned),
-        well: matches!(ended.came, Came::Done),
+        well: matches!(ended.came, StepOutcome::Done),
         milliseconds: millis(ended.took),
         calls: ended.calls.iter().filter_map(|call| Some(call.result.as_ref().ok()?.call)).collect(),
     }

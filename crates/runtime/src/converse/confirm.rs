@@ -7,7 +7,7 @@
 
 use super::Turn;
 use super::call::Call;
-use super::carry::{Came, Done, Ended, Work, bare};
+use super::carry::{Done, Ended, StepOutcome, Work, bare};
 use super::memory::Memory;
 use crate::ask::Record;
 use crate::error::Result;
@@ -173,13 +173,13 @@ impl Work<'_> {
         record.flush().await?;
         let mut done = Done::default();
         for (number, exact) in (0..).zip(&confirming.calls) {
-            let mut ended = bare(&exact.step, Came::Done);
+            let mut ended = bare(&exact.step, StepOutcome::Done);
             ended.targets.clone_from(&exact.targets);
             ended.targets.retain(|target| exact.arguments.values().any(|value| same(value, &target.id)));
             let shown =
                 self.digest(&exact.tool, &exact.arguments).filter(|digest| digest.as_str() == exact.digest);
             let Some(digest) = shown else {
-                ended.came = Came::Confirm(self.exact(
+                ended.came = StepOutcome::Confirm(self.exact(
                     &exact.step,
                     &exact.tool,
                     vec![exact.arguments.clone()],
@@ -200,7 +200,7 @@ impl Work<'_> {
                 )
                 .await;
             let came = self.learn(&exact.step, call, &mut ended);
-            let well = matches!(came, Came::Done);
+            let well = matches!(came, StepOutcome::Done);
             ended.came = came;
             ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
             done.ended.push(ended);
@@ -208,7 +208,7 @@ impl Work<'_> {
                 return Ok(done);
             }
         }
-        let all = done.ended.iter().all(|ended| matches!(ended.came, Came::Done));
+        let all = done.ended.iter().all(|ended| matches!(ended.came, StepOutcome::Done));
         if all && !confirming.rest.is_empty() {
             let rest = self.carry(&confirming.rest).await?;
             done.ended.extend(rest.ended);
@@ -246,7 +246,7 @@ impl Work<'_> {
     pub(super) async fn ask_for_decisions(&self, done: &mut Done, record: &mut Record<'_>) -> Result<()> {
         let mut calls: Vec<Exact> = Vec::new();
         for ended in &done.ended {
-            if let Came::Confirm(exact) = &ended.came {
+            if let StepOutcome::Confirm(exact) = &ended.came {
                 calls.extend(exact.iter().cloned());
             }
         }
@@ -278,8 +278,8 @@ impl Work<'_> {
 /// Steps that wait for nothing but the decision. What acts on its result is left out: there is none to act on yet.
 fn rest(ended: &[Ended]) -> Vec<Step> {
     let decided =
-        |place: &usize| ended.get(*place).is_some_and(|ended| matches!(ended.came, Came::Confirm(_)));
-    let waits = |step: &&Ended| matches!(&step.came, Came::Skipped(before) if decided(before));
+        |place: &usize| ended.get(*place).is_some_and(|ended| matches!(ended.came, StepOutcome::Confirm(_)));
+    let waits = |step: &&Ended| matches!(&step.came, StepOutcome::Skipped(before) if decided(before));
     let steps = ended.iter().filter(waits).map(|ended| Step { after: Vec::new(), ..ended.step.clone() });
     steps.filter(|step| !matches!(step.target, Some(Target::OfStep { .. }))).collect()
 }

@@ -6,7 +6,7 @@
 //! - A value that the person did not say is nobody's word: it counts as untrusted.
 
 use super::readers::BROUGHT;
-use super::{Opened, Talker, Turn, understand};
+use super::{ChatService, Opened, Turn, understand};
 use crate::error::Result;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use steward_domain::DomainName;
 use steward_language::model::{Message, Request, Role};
 use steward_language::skill::agrees;
-use steward_language::understand::{Answered, Kind, Understood, Why};
+use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
 
 /// How long a model may think about a message.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 const INTENTS: usize = 80;
 const ENTITIES: usize = 10;
 
-impl Talker {
+impl ChatService {
     /// What a message means, without anybody's help.
     pub(super) async fn first(&self, opened: &Opened) -> Result<Understood> {
         Ok(about_data(opened, understand(opened, self.house()).await?))
@@ -92,7 +92,7 @@ fn sure(understood: &Understood, said: &str) -> bool {
     match (&understood.question, understood.kind) {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => true,
         _ if agrees(said).is_some() => true,
-        (Some(question), _) => matches!(question.why, Why::Entity | Why::Field),
+        (Some(question), _) => matches!(question.why, QuestionKind::Entity | QuestionKind::Field),
         (None, Kind::Act | Kind::Help) => true,
         (None, Kind::Chat) => said.split_whitespace().count() < 3,
         (None, Kind::OutOfScope) => false,

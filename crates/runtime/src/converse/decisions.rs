@@ -5,7 +5,7 @@
 //! is named is not told again; it is written while the conversation's turn is held, so that two
 //! readers do not tell it twice.
 
-use super::Talker;
+use super::ChatService;
 use crate::error::Result;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const WINDOW: u32 = 100;
 /// Where a message names the call whose decision it tells.
 pub(super) const DECIDED: &str = "decided";
 
-impl Talker {
+impl ChatService {
     /// Tells every decision over calls of a conversation that was not told yet. Says whether there
     /// was one.
     pub async fn tell_decisions(&self, user: &UserId, id: ConversationId) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! Whether what is meant exists, seen through tools only: S4's validation.
 
 use super::call::{Call, value_of};
-use super::carry::{Came, Ended, Found, Work, failed};
+use super::carry::{Ended, Found, StepOutcome, Work, failed};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use steward_domain::{Confidence, DomainName, ToolName};
@@ -9,7 +9,7 @@ use steward_language::understand::{Choice, Lookup, Noticed, Pick, Question, Sett
 use steward_tools::Error;
 
 /// What a look came to.
-pub(super) enum Looked {
+pub(super) enum LookupOutcome {
     /// These.
     Settled(Settled),
     /// It could not be looked at all.
@@ -38,13 +38,13 @@ impl Work<'_> {
         step: &Step,
         given: &BTreeMap<usize, Found>,
         ended: &mut Ended,
-    ) -> std::result::Result<Vec<Noticed>, Came> {
+    ) -> std::result::Result<Vec<Noticed>, StepOutcome> {
         let mut seen = Vec::new();
         let looked = match &step.target {
             None => return Ok(Vec::new()),
             Some(Target::Known { things }) => {
                 if let Settled::Missing { text, .. } = self.reader.settle(step, &[]) {
-                    return Err(Came::NotFound(text));
+                    return Err(StepOutcome::NotFound(text));
                 }
                 let found: Vec<Noticed> = things
                     .iter()
@@ -62,7 +62,7 @@ impl Work<'_> {
                 let shown = things.iter().filter_map(|thing| self.shown(thing));
                 let tools: Vec<ToolName> = shown.filter_map(|seen| seen.by.parse().ok()).collect();
                 if !tools.is_empty() {
-                    let came = Looked::Settled(Settled::Found { things: found.clone() });
+                    let came = LookupOutcome::Settled(Settled::Found { things: found.clone() });
                     ended.checks.push(checked(step, tools, &came));
                 }
                 return Ok(found);
@@ -73,7 +73,7 @@ impl Work<'_> {
                 if step.target_field.is_none() {
                     return Ok(picked(seen, *pick));
                 }
-                Looked::Settled(self.reader.settle(step, seen))
+                LookupOutcome::Settled(self.reader.settle(step, seen))
             }
             // What only reads may find nothing; the tool says so itself.
             Some(Target::Id { .. } | Target::Named { .. }) => {
@@ -81,8 +81,8 @@ impl Work<'_> {
             }
         };
         match looked {
-            Looked::Settled(Settled::Found { things }) => Ok(things),
-            Looked::Settled(Settled::Unclear { question }) => {
+            LookupOutcome::Settled(Settled::Found { things }) => Ok(things),
+            LookupOutcome::Settled(Settled::Unclear { question }) => {
                 // What is offered was spoken of: "the second one" may choose it.
                 let domain = step.domain.as_ref();
                 let question = of_domain(question, domain);
@@ -93,10 +93,10 @@ impl Work<'_> {
                     question.options.iter().any(is_it)
                 };
                 ended.targets = seen.into_iter().filter(offered).collect();
-                Err(Came::Ask(question))
+                Err(StepOutcome::Ask(question))
             }
-            Looked::Settled(Settled::Missing { text, .. }) => Err(Came::NotFound(text)),
-            Looked::Failed(error) => Err(failed(&error, step)),
+            LookupOutcome::Settled(Settled::Missing { text, .. }) => Err(StepOutcome::NotFound(text)),
+            LookupOutcome::Failed(error) => Err(failed(&error, step)),
         }
     }
 
@@ -107,14 +107,14 @@ impl Work<'_> {
         calls: &mut Vec<Call>,
         checks: &mut Vec<Checked>,
         known: &mut Vec<Noticed>,
-    ) -> Looked {
+    ) -> LookupOutcome {
         let mut last = None;
         let mut tools = Vec::new();
         for lookup in self.reader.lookups(step) {
             let seen = match self.look(&lookup, calls).await {
                 Ok(seen) => seen,
                 Err(error) => {
-                    last = Some(Looked::Failed(error));
+                    last = Some(LookupOutcome::Failed(error));
                     continue;
                 }
             };
@@ -122,12 +122,12 @@ impl Work<'_> {
             let settled = self.reader.settle_by(step, &lookup, &seen);
             *known = seen;
             let missing = matches!(settled, Settled::Missing { .. });
-            last = Some(Looked::Settled(settled));
+            last = Some(LookupOutcome::Settled(settled));
             if !missing {
                 break;
             }
         }
-        let looked = last.unwrap_or_else(|| Looked::Settled(unchecked(step)));
+        let looked = last.unwrap_or_else(|| LookupOutcome::Settled(unchecked(step)));
         checks.push(checked(step, tools, &looked));
         looked
     }
@@ -157,7 +157,7 @@ fn of_domain(mut question: Question, domain: Option<&DomainName>) -> Question {
 }
 
 fn says_not_found(message: &str) -> bool {
-    steward_language::skill::humanise(message, None).trouble == steward_language::skill::Trouble::NotFound
+    steward_language::skill::humanise(message, None).trouble == steward_language::skill::ErrorKind::NotFound
 }
 
 /// With nothing to look it up by, an id is taken as it was said; the tool itself will know.
@@ -179,10 +179,10 @@ fn unchecked(step: &Step) -> Settled {
     }
 }
 
-fn checked(step: &Step, tools: Vec<ToolName>, looked: &Looked) -> Checked {
+fn checked(step: &Step, tools: Vec<ToolName>, looked: &LookupOutcome) -> Checked {
     let (came, well) = match looked {
-        Looked::Settled(settled) => (json!(settled), matches!(settled, Settled::Found { .. })),
-        Looked::Failed(error) => (json!({ "kind": "failed", "error": error.to_string() }), false),
+        LookupOutcome::Settled(settled) => (json!(settled), matches!(settled, Settled::Found { .. })),
+        LookupOutcome::Failed(error) => (json!({ "kind": "failed", "error": error.to_string() }), false),
     };
     let confidence = if tools.is_empty() { Confidence::default() } else { step.confidence };
     let wanted = step.target.as_ref().map_or(Json::Object(Map::new()), |target| json!(target));

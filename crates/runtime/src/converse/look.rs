@@ -9,11 +9,13 @@
 //! - It is read anew for each message. What does not come in time is done without.
 
 use super::call::{Call, value_of};
-use super::{Opened, Talker};
+use super::{ChatService, Opened};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{DomainName, TaskId};
-use steward_language::understand::{Answered, Kind, Lookup, Question, Step, Target, Understood, Why};
+use steward_language::understand::{
+    Answered, Kind, Lookup, Question, QuestionKind, Step, Target, Understood,
+};
 use steward_tools::Context;
 use steward_tools::call::Request;
 
@@ -29,7 +31,9 @@ const LIKELY: f64 = 0.15;
 pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
     let said = opened.turn.said.as_str();
     let long = said.split_whitespace().count() > 2;
-    let asks = |question: &Question| matches!(question.why, Why::Entity | Why::Field | Why::Meaning);
+    let asks = |question: &Question| {
+        matches!(question.why, QuestionKind::Entity | QuestionKind::Field | QuestionKind::Meaning)
+    };
     match understood.kind {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => false,
         Kind::Help => false,
@@ -70,7 +74,7 @@ pub(super) fn changes_by_name(understood: &Understood) -> bool {
     understood.steps.iter().any(|step| !step.read_only && step.target.as_ref().is_some_and(named))
 }
 
-impl Talker {
+impl ChatService {
     /// Looks around in some domains, and adds what is seen to what was seen before. Says whether anything was seen now.
     pub(super) async fn look_around(
         &self,

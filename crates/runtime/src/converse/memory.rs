@@ -1,12 +1,12 @@
 //! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
 
 use super::call::server_of;
-use super::carry::{Came, Done, Ended};
+use super::carry::{Done, Ended, StepOutcome};
 use super::confirm::Confirming;
 use super::decisions::DECIDED;
 use super::reply::{Asked, Offered};
 use super::{Opened, OptionChoice, Reply, Turn};
-use crate::ask::{House, Reading, Record};
+use crate::ask::{AppContext, Reading, Record};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -15,7 +15,9 @@ use steward_domain::{
     EntityName, EntityRef, EntityType, IntentKind, Message, Role, TaskId, Timestamp, Valid,
 };
 use steward_language::skill::Recent;
-use steward_language::understand::{Choice, Noticed, Pending, Seen, ShownList, Step, Thing, Understood, Why};
+use steward_language::understand::{
+    Choice, Noticed, Pending, QuestionKind, RecordRef, SeenRecord, ShownList, Step, Understood,
+};
 use steward_store::{Change, EntitySearch, Mention, Scope};
 
 /// Messages that are looked at: S0's window.
@@ -58,7 +60,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) async fn open(house: &House, turn: &Turn) -> Result<Self> {
+    pub(super) async fn open(house: &AppContext, turn: &Turn) -> Result<Self> {
         let mut memory = Self {
             id: ConversationId(house.random.uuid_v7(house.clock.now())?),
             known: false,
@@ -124,7 +126,7 @@ impl Memory {
     /// The conversation itself, when it is new: what is written of it needs it to be there.
     pub(super) fn begin(
         &self,
-        house: &House,
+        house: &AppContext,
         turn: &Turn,
         understood: &Understood,
     ) -> Result<Option<Change>> {
@@ -147,7 +149,7 @@ impl Memory {
     /// Appends what was said and what was answered, with what the next turn needs to know.
     pub(super) async fn close(
         &self,
-        house: &House,
+        house: &AppContext,
         opened: &Opened,
         understood: &Understood,
         done: &Done,
@@ -218,7 +220,7 @@ impl Memory {
         // What a question offers is a list as well.
         let question = done.question.as_ref().map(|pending| &pending.question);
         let question = question.or(understood.question.as_ref().filter(|_| done.ended.is_empty()));
-        let offered: Vec<Option<Thing>> = question
+        let offered: Vec<Option<RecordRef>> = question
             .into_iter()
             .flat_map(|question| &question.options)
             .map(|one| one.record.clone())
@@ -309,9 +311,9 @@ fn recall(known: &[Valid<ConversationEntity>], lists: &[ShownList]) -> Vec<Recen
             id.clone_into(&mut one.id);
         }
         one.domain = text("domain").and_then(|domain| DomainName::new(domain).ok());
-        let is_it = |row: &Option<Thing>| {
+        let is_it = |row: &Option<RecordRef>| {
             let domains =
-                |row: &Thing| row.domain.as_ref().zip(one.domain.as_ref()).is_none_or(|(a, b)| a == b);
+                |row: &RecordRef| row.domain.as_ref().zip(one.domain.as_ref()).is_none_or(|(a, b)| a == b);
             row.as_ref()
                 .is_some_and(|row| row.entity_type == one.entity_type && row.id == one.id && domains(row))
         };
@@ -328,12 +330,13 @@ fn recall(known: &[Valid<ConversationEntity>], lists: &[ShownList]) -> Vec<Recen
 }
 
 /// What a question offers of what was seen before it was asked: "the second one" may choose it.
-fn offered<'a>(understood: &Understood, world: &'a [Seen]) -> Vec<&'a Seen> {
-    let Some(question) = understood.question.as_ref().filter(|question| question.why == Why::Entity) else {
+fn offered<'a>(understood: &Understood, world: &'a [SeenRecord]) -> Vec<&'a SeenRecord> {
+    let Some(question) = understood.question.as_ref().filter(|question| question.why == QuestionKind::Entity)
+    else {
         return Vec::new();
     };
     let step = understood.steps.get(question.step);
-    let is = |seen: &Seen, choice: &Choice| {
+    let is = |seen: &SeenRecord, choice: &Choice| {
         let record = seen.thing.record(seen.domain.as_ref());
         choice.record.as_ref().is_some_and(|chosen| chosen.is_same(&record))
             && step.is_none_or(|step| step.domain == seen.domain || !step.alternatives.is_empty())
@@ -343,14 +346,14 @@ fn offered<'a>(understood: &Understood, world: &'a [Seen]) -> Vec<&'a Seen> {
 
 /// Whether a step removed what it acted on.
 fn removes(ended: &Ended) -> bool {
-    let well = matches!(ended.came, Came::Done);
+    let well = matches!(ended.came, StepOutcome::Done);
     well && ended.step.intent == Some(IntentKind::Delete) && !ended.step.read_only
 }
 
 /// The records that were removed.
-fn removed(done: &Done) -> Vec<Thing> {
+fn removed(done: &Done) -> Vec<RecordRef> {
     let steps = done.ended.iter().filter(|ended| removes(ended));
-    let records = |ended: &Ended| -> Vec<Thing> {
+    let records = |ended: &Ended| -> Vec<RecordRef> {
         let domain = ended.step.domain.as_ref();
         ended.targets.iter().chain(&ended.noticed).map(|gone| gone.record(domain)).collect()
     };
@@ -363,8 +366,9 @@ fn mentioned(done: &Done) -> Vec<Spoken<'_>> {
     for ended in &done.ended {
         let (domain, server) = (ended.step.domain.as_ref(), ended.step.tool().map(server_of));
         let spoken = |noticed| Spoken { noticed, removed: removes(ended), domain, server };
-        let (well, waits) = (matches!(ended.came, Came::Done), matches!(ended.came, Came::Confirm(_)));
-        if matches!(ended.came, Came::Ask(_)) {
+        let (well, waits) =
+            (matches!(ended.came, StepOutcome::Done), matches!(ended.came, StepOutcome::Confirm(_)));
+        if matches!(ended.came, StepOutcome::Ask(_)) {
             found.extend(ended.targets.iter().map(spoken));
         }
         found.extend(ended.noticed.iter().take(MENTIONED).filter(|_| well).map(spoken));

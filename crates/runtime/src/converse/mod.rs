@@ -26,7 +26,7 @@ mod reply;
 pub use ending::{EndedBy, Ending, end};
 pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
-use crate::ask::{House, Record, keep_artifact};
+use crate::ask::{AppContext, Record, keep_artifact};
 use crate::error::{Error, Result};
 use crate::toolbox::Toolbox;
 use agents::Agents;
@@ -38,7 +38,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::{ArtifactKind, ConversationId, EventType, ServerName, TaskId};
-use steward_language::understand::{Answered, Given, Kind, Reader, Seen, Understood};
+use steward_language::understand::{Answered, Kind, Reader, SeenRecord, TurnContext, Understood};
 use steward_policy::Caller;
 use tokio_util::sync::CancellationToken;
 
@@ -84,7 +84,7 @@ pub struct OptionChoice {
 
 /// What happens while somebody waits.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum ProgressEvent {
     /// Servers are still being started; the answer waits for them.
     Waiting {
         /// Their names.
@@ -114,7 +114,7 @@ pub enum Heard {
 }
 
 /// Whoever watches a turn.
-pub type Watch<'a> = &'a (dyn Fn(Heard) + Sync);
+pub type Watch<'a> = &'a (dyn Fn(ProgressEvent) + Sync);
 
 /// A message with everything that it is read with.
 #[derive(Clone)]
@@ -125,7 +125,7 @@ struct Opened {
     data: Vec<String>,
     reader: Arc<Reader>,
     /// What tools have shown to be there, where names were said, and the calls of that.
-    world: Arc<Vec<Seen>>,
+    world: Arc<Vec<SeenRecord>>,
     looked: Vec<Arc<Call>>,
     /// Servers that are set up and did not come: what they could answer is not known.
     absent: Vec<String>,
@@ -134,7 +134,7 @@ struct Opened {
 }
 
 /// Holds conversations. One for each process.
-pub struct Talker {
+pub struct ChatService {
     toolbox: Arc<Toolbox>,
     limits: Limits,
     readers: readers::Readers,
@@ -147,7 +147,7 @@ const UNTOLD: Duration = Duration::from_millis(700);
 /// The longest message that is taken, in bytes.
 const LONGEST: usize = 100_000;
 
-impl Talker {
+impl ChatService {
     /// Over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
@@ -160,7 +160,7 @@ impl Talker {
         &self.toolbox
     }
 
-    fn house(&self) -> &House {
+    fn house(&self) -> &AppContext {
         self.toolbox.house()
     }
 
@@ -184,7 +184,7 @@ impl Talker {
             Err(_) => {
                 let servers = named(self.toolbox.new_servers());
                 if !servers.is_empty() {
-                    watch(Heard::Waiting { servers });
+                    watch(ProgressEvent::Waiting { servers });
                 }
                 look.await
             }
@@ -212,7 +212,7 @@ impl Talker {
         let work = self.work(&opened, &understood, false, record.task, &|_| {});
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
-            let mut ended = carry::bare(step, carry::Came::Done);
+            let mut ended = carry::bare(step, carry::StepOutcome::Done);
             let _told_by_the_check = work.settle(step, &BTreeMap::new(), &mut ended).await;
             checks.extend(ended.checks.into_iter().map(|check| (carry::what(step), check)));
         }
@@ -448,7 +448,7 @@ async fn act(
 }
 
 /// The encoder takes milliseconds of one core, so it does not stand in the way of others.
-async fn understand(opened: &Opened, house: &House) -> Result<Understood> {
+async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
     let (reader, memory) = (opened.reader.clone(), opened.memory.clone());
     // A button over a decision needs no reading: its label would read as a new request.
     let decides = memory.confirming.is_some() && memory.pending.is_none();
@@ -462,7 +462,7 @@ async fn understand(opened: &Opened, house: &House) -> Result<Understood> {
     let choice = opened.turn.choice.map(|choice| choice.option).filter(|_| memory.pending.is_some());
     let today = house.clock.now().to_chrono().date_naive();
     let read = tokio::task::spawn_blocking(move || {
-        let given = Given {
+        let given = TurnContext {
             today,
             recent: &memory.recent,
             pending: memory.pending.as_ref(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use steward_domain::{AgentResponse, CallId, ConversationId, DomainRoutingDecision, TaskId};
 use steward_language::answer::Table;
-use steward_language::understand::Thing;
+use steward_language::understand::RecordRef;
 
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -118,7 +118,7 @@ pub struct Offered {
     pub say: String,
     /// The record that it stands for: its domain, type and id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub record: Option<Thing>,
+    pub record: Option<RecordRef>,
 }
 
 /// Rows, and where they come from.

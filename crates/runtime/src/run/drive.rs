@@ -7,10 +7,10 @@
 //! - Whenever the run waits for anything, everything that happened so far is on disk.
 
 use super::log::Log;
-use super::{Ran, Seen, Standing, Watch, traced};
+use super::{Ran, RunEvent, RunStatus, Watch, traced};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
-use crate::pen::Holder;
+use crate::journal_writer::LeaseHolder;
 use futures_util::FutureExt as _;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
@@ -27,7 +27,7 @@ use tracing::Instrument as _;
 
 /// What came of a piece of work.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Came {
+pub enum EffectOutcome {
     /// This happened.
     Happened(Event),
     /// The task of a sub-agent waits for a person, and this one with it.
@@ -37,10 +37,10 @@ pub enum Came {
 }
 
 /// A piece of work.
-pub type Work = Pin<Box<dyn Future<Output = Came> + Send>>;
+pub type Work = Pin<Box<dyn Future<Output = EffectOutcome> + Send>>;
 
 /// Carries out what the engine asks for.
-pub trait Hands: Send + Sync {
+pub trait EffectHandler: Send + Sync {
     /// Calls a tool: the effect is [`Effect::CallTool`].
     fn call_tool(&self, effect: Effect) -> Work;
     /// Asks the model of this effect, which is shown what [`State::prompt`] says.
@@ -57,7 +57,7 @@ pub trait Hands: Send + Sync {
 const STRIDE: u32 = 64;
 
 pub(super) struct Run<'a> {
-    pub(super) hands: &'a dyn Hands,
+    pub(super) hands: &'a dyn EffectHandler,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) program: Arc<Program>,
     pub(super) state: State,
@@ -66,13 +66,13 @@ pub(super) struct Run<'a> {
     pub(super) task: TaskId,
     pub(super) watch: Option<Watch>,
     /// Who holds it, and how often they say so.
-    held: Option<(Holder, Interval)>,
+    held: Option<(LeaseHolder, Interval)>,
     /// When this is called, nothing new is begun: what runs comes to its end, and others take the task.
     pub(super) stop: CancellationToken,
     /// The task above, which may sleep until this one has ended.
     pub(super) wake: Option<TaskId>,
-    ready: VecDeque<Came>,
-    work: JoinSet<(EffectId, Came)>,
+    ready: VecDeque<EffectOutcome>,
+    work: JoinSet<(EffectId, EffectOutcome)>,
     handles: HashMap<EffectId, AbortHandle>,
     questions: BTreeMap<EffectId, Effect>,
     asleep: Option<TaskId>,
@@ -81,7 +81,7 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(
-        hands: &'a dyn Hands,
+        hands: &'a dyn EffectHandler,
         clock: Arc<dyn Clock>,
         program: Arc<Program>,
         task: TaskId,
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
     }
 
     /// With a lease that is renewed while it runs.
-    pub(super) fn held_by(&mut self, holder: Holder) {
+    pub(super) fn held_by(&mut self, holder: LeaseHolder) {
         let mut beat = interval(holder.lease / 3);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The lease is fresh: the first beat comes after a while.
@@ -115,15 +115,15 @@ impl<'a> Run<'a> {
         self.held = Some((holder, beat));
     }
 
-    fn tell(&self, seen: Seen) {
+    fn tell(&self, seen: RunEvent) {
         if let Some(watch) = &self.watch {
             watch(seen);
         }
     }
 
     pub(super) fn ran(&self) -> Ran {
-        let standing = match Standing::of(&self.state) {
-            Standing::Waiting if self.stop.is_cancelled() => Standing::HandedOver,
+        let standing = match RunStatus::of(&self.state) {
+            RunStatus::Waiting if self.stop.is_cancelled() => RunStatus::HandedOver,
             standing => standing,
         };
         Ran { task: self.task, standing, steps: self.state.events(), parent: self.wake }
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
             }
         }
         if self.watch.is_some() {
-            self.tell(Seen::Happened(event));
+            self.tell(RunEvent::Happened(event));
         }
         for effect in effects {
             self.carry_out(effect).await;
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
 
     async fn carry_out(&mut self, effect: Effect) {
         if self.watch.is_some() {
-            self.tell(Seen::Doing(effect.clone()));
+            self.tell(RunEvent::Doing(effect.clone()));
         }
         if self.stop.is_cancelled() {
             // What is not begun now is begun by whoever takes the task up.
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         let micros = u64::try_from(at.micros().saturating_sub(clock.now().micros())).unwrap_or_default();
         Box::pin(async move {
             tokio::time::sleep(Duration::from_micros(micros)).await;
-            Came::Happened(Event::TimerFired { timer: id, at: clock.now() })
+            EffectOutcome::Happened(Event::TimerFired { timer: id, at: clock.now() })
         })
     }
 
@@ -270,7 +270,7 @@ impl<'a> Run<'a> {
                 () = beat => {
                     self.renew().await?;
                     if let Some(reason) = self.hands.refusal() {
-                        self.ready.push_back(Came::Happened(Event::Refused { reason, at: self.clock.now() }));
+                        self.ready.push_back(EffectOutcome::Happened(Event::Refused { reason, at: self.clock.now() }));
                         return Ok(());
                     }
                 }
@@ -310,14 +310,14 @@ impl<'a> Run<'a> {
         self.handles.keys().all(|id| !self.state.is_pending(*id) || timer(id))
     }
 
-    async fn take(&mut self, came: Came) -> Result<()> {
+    async fn take(&mut self, came: EffectOutcome) -> Result<()> {
         match came {
-            Came::Happened(event) => self.happened(event).await,
-            Came::Sleeps(task) => {
+            EffectOutcome::Happened(event) => self.happened(event).await,
+            EffectOutcome::Sleeps(task) => {
                 self.asleep = Some(task);
                 Ok(())
             }
-            Came::Nothing => Ok(()),
+            EffectOutcome::Nothing => Ok(()),
         }
     }
 

@@ -5,9 +5,9 @@
 //! what was said can be erased, and cannot be changed unseen.
 
 use super::Child;
-use crate::ask::House;
+use crate::ask::AppContext;
 use crate::error::{Error, Result};
-use crate::pen::{Holder, Pen, Taking};
+use crate::journal_writer::{JournalWriter, LeaseConflict, LeaseHolder};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use steward_store::{Change, Scope, Store};
 
 /// The record of one run: what is noted with its pen, and the task as it stands.
 pub(super) struct Log {
-    pub(super) house: House,
-    pub(super) pen: Arc<Pen>,
+    pub(super) house: AppContext,
+    pub(super) pen: Arc<JournalWriter>,
     pub(super) task: Valid<Task>,
     /// The next place.
     pub(super) sequence: u64,
@@ -48,7 +48,7 @@ impl Log {
         program: &Program,
         input: &Json,
         child: Child,
-        holder: Option<&Holder>,
+        holder: Option<&LeaseHolder>,
     ) -> Result<()> {
         let definition = serde_json::to_value(program.definition()).map_err(broken)?;
         let row =
@@ -58,7 +58,7 @@ impl Log {
         let data = json!({ "definition": program.definition().root.title(), "version": program.version() });
         let (task, now) = (self.task.id, self.now());
         let queued = match holder {
-            Some(holder) => holder.hold(task, now, Taking::Anyhow),
+            Some(holder) => holder.hold(task, now, LeaseConflict::Anyhow),
             None => Change::Enqueue { task, ready_at: now },
         };
         let changes = [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued];

@@ -17,14 +17,14 @@ mod take_over;
 mod traced;
 mod work;
 
-pub use crate::pen::Holder;
-pub use drive::{Came, Hands, Work};
-pub use replay::{At, Parted, Replayed, at};
-pub use service::{Service, ServiceOptions, Told};
+pub use crate::journal_writer::LeaseHolder;
+pub use drive::{EffectHandler, EffectOutcome, Work};
+pub use replay::{Divergence, Replayed, RunSnapshot, at};
+pub use service::{Service, ServiceOptions, TaskObserver};
 
-use crate::ask::House;
+use crate::ask::AppContext;
 use crate::error::{Error, Result};
-use crate::pen::Pen;
+use crate::journal_writer::JournalWriter;
 use crate::toolbox::Toolbox;
 use definitions::Definitions;
 use drive::Run;
@@ -44,9 +44,9 @@ use steward_engine::{Effect, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
 use steward_language::model::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
 use steward_store::{Lease, Scope, Store};
-use take_over::Takes;
+use take_over::ResumeRequest;
 use tokio_util::sync::CancellationToken;
-use work::HouseHands;
+use work::TaskEffectHandler;
 
 /// What runs are carried out with.
 #[derive(Clone)]
@@ -54,13 +54,13 @@ pub struct Runner {
     toolbox: Arc<Toolbox>,
     models: Arc<Models>,
     home: PathBuf,
-    holder: Holder,
+    holder: LeaseHolder,
     stop: CancellationToken,
 }
 
 /// How a run stands.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum RunStatus {
     /// Done, with this result.
     Completed(Json),
     /// Failed, for this reason.
@@ -79,7 +79,7 @@ pub struct Ran {
     /// Its task.
     pub task: TaskId,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: RunStatus,
     /// Events so far.
     pub steps: u64,
     /// The task above it that slept until this one ended.
@@ -88,7 +88,7 @@ pub struct Ran {
 
 /// What somebody who watches hears.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Seen {
+pub enum RunEvent {
     /// The run began.
     Started(TaskId),
     /// Something is about to be done.
@@ -98,7 +98,7 @@ pub enum Seen {
 }
 
 /// Hears what happens.
-pub type Watch = Arc<dyn Fn(Seen) + Send + Sync>;
+pub type Watch = Arc<dyn Fn(RunEvent) + Send + Sync>;
 
 /// What a person decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,13 +125,13 @@ impl Runner {
     pub fn new(toolbox: Arc<Toolbox>, models: Arc<Models>, home: PathBuf) -> Result<Self> {
         let house = toolbox.house();
         let id = house.random.uuid_v7(house.clock.now())?.simple().to_string();
-        let holder = Holder::of_this_process(&id, LEASE)?;
+        let holder = LeaseHolder::of_this_process(&id, LEASE)?;
         Ok(Self { toolbox, models, home, holder, stop: CancellationToken::new() })
     }
 
     /// As this holder: a worker with a name of its own.
     #[must_use]
-    pub fn held_by(mut self, holder: Holder) -> Self {
+    pub fn held_by(mut self, holder: LeaseHolder) -> Self {
         self.holder = holder;
         self
     }
@@ -145,7 +145,7 @@ impl Runner {
 
     /// Who carries the tasks out.
     #[must_use]
-    pub fn holder(&self) -> &Holder {
+    pub fn holder(&self) -> &LeaseHolder {
         &self.holder
     }
 
@@ -156,7 +156,7 @@ impl Runner {
         self
     }
 
-    fn house(&self) -> &House {
+    fn house(&self) -> &AppContext {
         self.toolbox.house()
     }
 
@@ -227,7 +227,7 @@ impl Runner {
             started_at: None,
             ..Task::running(id, user.clone(), title, agent_of(&program)?, self.now())
         };
-        let pen = Arc::new(Pen::new(self.house().store.clone(), user.clone(), id.into(), None));
+        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user.clone(), id.into(), None));
         let mut log = self.log(pen, task.validate()?, 0, &program)?;
         log.begin(&program, input, Child::default(), None)?;
         log.pen.flush().await?;
@@ -246,23 +246,35 @@ impl Runner {
         Ok(Task { parent_task_id: parent, ..task }.validate()?)
     }
 
-    fn log(&self, pen: Arc<Pen>, task: Valid<Task>, sequence: u64, program: &Program) -> Result<Log> {
+    fn log(
+        &self,
+        pen: Arc<JournalWriter>,
+        task: Valid<Task>,
+        sequence: u64,
+        program: &Program,
+    ) -> Result<Log> {
         Ok(Log { house: self.house().clone(), pen, task, sequence, agent: agent_of(program)? })
     }
 
-    fn pen(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<Pen> {
-        let pen = Arc::new(Pen::new(self.house().store.clone(), user, task.into(), lease));
+    fn pen(&self, user: UserId, task: TaskId, lease: Option<Lease>) -> Arc<JournalWriter> {
+        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user, task.into(), lease));
         self.toolbox.pens().put(&pen);
         pen
     }
 
-    fn hands(&self, user: UserId, task: TaskId, pen: &Arc<Pen>, watch: Option<Watch>) -> HouseHands {
-        HouseHands { runner: self.clone(), task, user, pen: pen.clone(), watch }
+    fn hands(
+        &self,
+        user: UserId,
+        task: TaskId,
+        pen: &Arc<JournalWriter>,
+        watch: Option<Watch>,
+    ) -> TaskEffectHandler {
+        TaskEffectHandler { runner: self.clone(), task, user, pen: pen.clone(), watch }
     }
 
     fn new_run<'a>(
         &self,
-        hands: &'a HouseHands,
+        hands: &'a TaskEffectHandler,
         program: Arc<Program>,
         task: TaskId,
         watch: Option<Watch>,
@@ -292,7 +304,7 @@ impl Runner {
             log.begin(&run.program, &input, child, Some(&self.holder))?;
             if let Some(watch) = watch {
                 log.pen.flush().await?;
-                watch(Seen::Started(task));
+                watch(RunEvent::Started(task));
             }
             run.log = Some(log);
             run.carry_on([child.started(task, input, self.now())]).await
@@ -305,13 +317,13 @@ impl Runner {
         sub: Sub,
         user: UserId,
         watch: Option<Watch>,
-    ) -> Pin<Box<dyn Future<Output = Came> + Send + '_>> {
+    ) -> Pin<Box<dyn Future<Output = EffectOutcome> + Send + '_>> {
         Box::pin(async move {
             let Sub { id, task, text, definition, child } = sub;
             let scope = Scope::User(user.clone());
             let known = self.house().store.task(&scope, task).await;
             let ran = match known {
-                Ok(Some(_)) => self.taken(&scope, task, Takes::sub(), watch).await,
+                Ok(Some(_)) => self.taken(&scope, task, ResumeRequest::sub(), watch).await,
                 Ok(None) => match Program::from_definition(definition) {
                     Ok(program) => {
                         self.begin(user, task, program.into(), Json::String(text), child, watch).await
@@ -321,19 +333,19 @@ impl Runner {
                 Err(error) => Err(error.into()),
             };
             let summary = match ran {
-                Ok(Ran { standing: Standing::Completed(result), .. }) => Ok(log::words(&result)),
-                Ok(Ran { standing: Standing::Failed(why), .. }) => Err(why),
-                Ok(Ran { standing: Standing::Cancelled(by), .. }) => Err(format!("called off by {by}")),
-                Ok(Ran { standing: Standing::Waiting, task, .. }) => return Came::Sleeps(task),
+                Ok(Ran { standing: RunStatus::Completed(result), .. }) => Ok(log::words(&result)),
+                Ok(Ran { standing: RunStatus::Failed(why), .. }) => Err(why),
+                Ok(Ran { standing: RunStatus::Cancelled(by), .. }) => Err(format!("called off by {by}")),
+                Ok(Ran { standing: RunStatus::Waiting, task, .. }) => return EffectOutcome::Sleeps(task),
                 // Somebody else carries it on; its end wakes this one.
                 Err(Error::Busy { .. } | Error::Store(steward_store::Error::LeaseLost)) => {
-                    return Came::Sleeps(task);
+                    return EffectOutcome::Sleeps(task);
                 }
-                Ok(Ran { standing: Standing::HandedOver, .. }) => return Came::Nothing,
+                Ok(Ran { standing: RunStatus::HandedOver, .. }) => return EffectOutcome::Nothing,
                 Err(error) => Err(error.to_string()),
             };
             let usage = steward_engine::Usage::default();
-            Came::Happened(Event::SubEnded { effect: id, summary, usage, at: self.now() })
+            EffectOutcome::Happened(Event::SubEnded { effect: id, summary, usage, at: self.now() })
         })
     }
 }
@@ -342,7 +354,7 @@ impl Runner {
 pub async fn unkept(
     program: Arc<Program>,
     input: Json,
-    hands: &dyn Hands,
+    hands: &dyn EffectHandler,
     clock: Arc<dyn Clock>,
     task: TaskId,
 ) -> Result<Ran> {
@@ -363,14 +375,14 @@ impl Ran {
         let state = steward_engine::fold(&stored.program, &stored.events);
         Self {
             task: stored.task.id,
-            standing: Standing::of(&state),
+            standing: RunStatus::of(&state),
             steps: state.events(),
             parent: stored.task.parent_task_id,
         }
     }
 }
 
-impl Standing {
+impl RunStatus {
     fn of(state: &State) -> Self {
         match state.ended() {
             Some(Ended::Completed(result)) => Self::Completed(result.clone()),

@@ -3,7 +3,7 @@
 //! Nothing is called and nothing is written here. A replay feeds the recorded events to the engine once more, beside the
 //! program they happened to: the first step at which another program would have done something else is told.
 
-use super::{Runner, Standing, log};
+use super::{RunStatus, Runner, log};
 use crate::error::{Error, Result};
 use serde_json::{Value as Json, json};
 use steward_domain::{EventType, TaskId};
@@ -12,7 +12,7 @@ use steward_store::{Scope, Store};
 
 /// A run at one of its steps.
 #[derive(Debug, Clone)]
-pub struct At {
+pub struct RunSnapshot {
     /// How many events had happened.
     pub step: usize,
     /// How many there are in all.
@@ -33,14 +33,14 @@ pub struct Replayed {
     /// Calls in the journal that the engine asked for again, with the same key and arguments.
     pub calls: usize,
     /// The first step at which it went another way: what was done then, and what would be done now.
-    pub parted: Option<Parted>,
+    pub parted: Option<Divergence>,
     /// How it stands at the end of the replay.
-    pub standing: Standing,
+    pub standing: RunStatus,
 }
 
 /// Where a replay parts from the record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parted {
+pub struct Divergence {
     /// The step, from 1.
     pub step: usize,
     /// What followed then.
@@ -50,7 +50,7 @@ pub struct Parted {
 }
 
 /// The run as it stood after so many events.
-pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> Result<At> {
+pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> Result<RunSnapshot> {
     let stored = log::load(store, scope, task).await?;
     let steps = stored.events.len();
     if step > steps {
@@ -63,7 +63,7 @@ pub async fn at(store: &dyn Store, scope: &Scope, task: TaskId, step: usize) -> 
         let _rejected_again = state.apply_into(&stored.program, event, &mut effects);
     }
     let event = step.checked_sub(1).and_then(|last| stored.events.get(last)).cloned();
-    Ok(At { step, steps, event, effects, state })
+    Ok(RunSnapshot { step, steps, event, effects, state })
 }
 
 impl Runner {
@@ -112,11 +112,11 @@ impl Runner {
                         Ok(effects) => json!(effects),
                         Err(rejected) => json!(rejected.to_string()),
                     };
-                parted = Some(Parted { step: place + 1, then: shown(&was), now: shown(&is) });
+                parted = Some(Divergence { step: place + 1, then: shown(&was), now: shown(&is) });
                 break;
             }
         }
         let steps = parted.as_ref().map_or(stored.events.len(), |parted| parted.step);
-        Ok(Replayed { steps, calls, parted, standing: Standing::of(&now) })
+        Ok(Replayed { steps, calls, parted, standing: RunStatus::of(&now) })
     }
 }

@@ -5,7 +5,7 @@
 //! - At most so many tasks run at once, in all and for one user. The rest wait in the store, not in memory.
 //! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and hands the rest over.
 
-use super::{Ran, Runner, Standing, log};
+use super::{Ran, RunStatus, Runner, log};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use serde_json::json;
@@ -37,7 +37,7 @@ impl Default for ServiceOptions {
 }
 
 /// What a worker tells of a task.
-pub type Told = Arc<dyn Fn(TaskId, &std::result::Result<Ran, String>) + Send + Sync>;
+pub type TaskObserver = Arc<dyn Fn(TaskId, &std::result::Result<Ran, String>) + Send + Sync>;
 
 /// A worker.
 pub struct Service {
@@ -67,7 +67,7 @@ impl Service {
     }
 
     /// Works until it is told to stop.
-    pub async fn run(&self, stop: CancellationToken, tell: Told) -> Result<()> {
+    pub async fn run(&self, stop: CancellationToken, tell: TaskObserver) -> Result<()> {
         // What an earlier process of this name still held is free again.
         self.store().release_all(self.worker(), self.runner.now()).await?;
         let handing_over = CancellationToken::new();
@@ -120,12 +120,12 @@ impl Service {
 
 impl Runner {
     /// Carries one claimed task out. One that can never run is ended with the reason; one that cannot run now rests a while.
-    async fn one(&self, lease: Lease, tell: &super::service::Told) {
+    async fn one(&self, lease: Lease, tell: &super::service::TaskObserver) {
         let task = lease.task;
         crash::here(CrashPoint::AfterClaim);
         let ran = self.held(&lease).await;
         let after = match &ran {
-            Ok(Ran { standing: Standing::HandedOver, .. }) => Some(self.now()),
+            Ok(Ran { standing: RunStatus::HandedOver, .. }) => Some(self.now()),
             Ok(_) | Err(Error::Store(steward_store::Error::LeaseLost)) => None,
             Err(error) if error.class() == ErrorClass::Transient => Some(later(self.now(), REST)),
             Err(error) => {

@@ -6,11 +6,11 @@
 //! - A person's decision is written in the transaction that takes the lease, with the use of its gate. Of many decisions one
 //!   counts; the others do not take the run from the process that goes on with it.
 
-use super::drive::Hands as _;
+use super::drive::EffectHandler as _;
 use super::log::{self, Stored};
-use super::{Decided, Ran, Runner, Seen, Watch};
+use super::{Decided, Ran, RunEvent, Runner, Watch};
 use crate::error::{Error, Result};
-use crate::pen::{Holder, Pen, Taking};
+use crate::journal_writer::{JournalWriter, LeaseConflict, LeaseHolder};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use steward_journal::Draft;
 use steward_store::{Change, Commit, GateDecision, Lease, Scope, Verdict};
 
 /// How a stored run is taken up again.
-pub(super) struct Takes {
+pub(super) struct ResumeRequest {
     /// Who called it off.
     cancelled: Option<String>,
     /// What goes into the transaction that takes the lease: a decision.
     with: Option<Written>,
-    taking: Taking,
+    taking: LeaseConflict,
     /// Whether its end wakes the task above.
     wakes: bool,
 }
 
-impl Takes {
+impl ResumeRequest {
     /// By itself, if nobody is at it.
     fn free() -> Self {
-        Self { cancelled: None, with: None, taking: Taking::Free, wakes: true }
+        Self { cancelled: None, with: None, taking: LeaseConflict::Free, wakes: true }
     }
 
     /// Under a task that is being carried out and waits for it.
@@ -54,7 +54,7 @@ pub(super) struct Written {
 impl Runner {
     /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody else is at stays theirs.
     pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
-        self.take_over(scope, task, Takes::free(), watch).await
+        self.take_over(scope, task, ResumeRequest::free(), watch).await
     }
 
     /// Goes on with a run after a person's decision over exactly what they were shown.
@@ -66,13 +66,13 @@ impl Runner {
         watch: Option<Watch>,
     ) -> Result<Ran> {
         let with = Some(self.decision(scope, task, decided, watch.as_ref()).await?);
-        self.take_over(scope, task, Takes { with, ..Takes::free() }, watch).await
+        self.take_over(scope, task, ResumeRequest { with, ..ResumeRequest::free() }, watch).await
     }
 
     /// Calls a run off, whoever is at it: they find that the task is no longer theirs.
     pub async fn cancel(&self, scope: &Scope, task: TaskId, by: &Label) -> Result<Ran> {
         let cancelled = Some(by.to_string());
-        let takes = Takes { cancelled, taking: Taking::Anyhow, ..Takes::free() };
+        let takes = ResumeRequest { cancelled, taking: LeaseConflict::Anyhow, ..ResumeRequest::free() };
         self.take_over(scope, task, takes, None).await
     }
 
@@ -124,13 +124,13 @@ impl Runner {
         let mut state = steward_engine::fold(&stored.program, &stored.events);
         state.apply(&stored.program, &event).map_err(|rejected| Error::Decision(rejected.to_string()))?;
         let user = stored.task.user_id.clone();
-        let pen = Arc::new(Pen::new(self.house().store.clone(), user, id.into(), None));
+        let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user, id.into(), None));
         let mut log = self.log(pen, stored.task, stored.sequence, &stored.program)?;
         let gate = Gate { task: id, number: request.0 };
         let decision = GateDecision { gate, digest, verdict, by: decided.by, at, call: None };
         let (entry, row) = log.sealed(&event)?;
         if let Some(watch) = watch {
-            watch(Seen::Happened(event));
+            watch(RunEvent::Happened(event));
         }
         Ok(Written { entry, changes: vec![Change::Decide(decision), row] })
     }
@@ -166,13 +166,13 @@ impl Runner {
         &self,
         scope: &Scope,
         task: TaskId,
-        takes: Takes,
+        takes: ResumeRequest,
         watch: Option<Watch>,
     ) -> Result<Ran> {
         let ran = self.taken(scope, task, takes, watch.clone()).await?;
         let mut last = ran.clone();
         while let Some(parent) = last.parent.filter(|_| last.standing.is_final()) {
-            last = match self.taken(scope, parent, Takes::free(), watch.clone()).await {
+            last = match self.taken(scope, parent, ResumeRequest::free(), watch.clone()).await {
                 // A worker was quicker.
                 Err(Error::Busy { .. }) => break,
                 other => other?,
@@ -185,7 +185,7 @@ impl Runner {
         &self,
         scope: &Scope,
         task: TaskId,
-        takes: Takes,
+        takes: ResumeRequest,
         watch: Option<Watch>,
     ) -> Result<Ran> {
         let store = &self.house().store;
@@ -197,8 +197,8 @@ impl Runner {
             return Ok(Ran::of(&log::load(&**store, scope, task).await?));
         }
         let user = Scope::User(known.user_id.clone());
-        let gone = store.lease(task).await?.is_some_and(|lease| Holder::is_gone(&lease.worker));
-        let taking = if gone { Taking::Anyhow } else { takes.taking };
+        let gone = store.lease(task).await?.is_some_and(|lease| LeaseHolder::is_gone(&lease.worker));
+        let taking = if gone { LeaseConflict::Anyhow } else { takes.taking };
         let mut commit = Commit::new(known.user_id.clone(), task);
         if let Some(Written { entry, changes }) = takes.with {
             commit.entries.push(entry);

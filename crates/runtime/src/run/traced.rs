@@ -1,7 +1,7 @@
 //! One span for each stretch of a run, in the words of the GenAI semantic conventions: who, which task, how it came out. What was
 //! asked and answered is in none of its fields.
 
-use super::{Ran, Standing};
+use super::{Ran, RunStatus};
 use crate::error::Result;
 use steward_domain::{Coded as _, TaskId};
 use steward_engine::{Program, Root};
@@ -49,13 +49,13 @@ pub(super) fn end(span: &Span, ran: &Result<Ran>) {
         Ok(ran) => {
             span.record("steward.steps", ran.steps);
             let outcome = match ran.standing {
-                Standing::Completed(_) => "completed",
-                Standing::Failed(_) => "failed",
-                Standing::Cancelled(_) => "cancelled",
-                Standing::Waiting | Standing::HandedOver => "paused",
+                RunStatus::Completed(_) => "completed",
+                RunStatus::Failed(_) => "failed",
+                RunStatus::Cancelled(_) => "cancelled",
+                RunStatus::Waiting | RunStatus::HandedOver => "paused",
             };
             span.record("steward.outcome", outcome);
-            if matches!(ran.standing, Standing::Failed(_)) {
+            if matches!(ran.standing, RunStatus::Failed(_)) {
                 span.record("error.type", "ENG003");
             }
         }

@@ -1,9 +1,9 @@
 //! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
 
-use super::drive::{Came, Hands, Work};
+use super::drive::{EffectHandler, EffectOutcome, Work};
 use super::{Child, Runner, Sub, Watch};
 use crate::caller::CurrentCaller;
-use crate::pen::Pen;
+use crate::journal_writer::JournalWriter;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -21,24 +21,27 @@ use steward_tools::{Content, Error as ToolError, Output};
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of their own.
-pub(super) struct HouseHands {
+pub(super) struct TaskEffectHandler {
     pub(super) runner: Runner,
     pub(super) task: TaskId,
     pub(super) user: UserId,
-    pub(super) pen: Arc<Pen>,
+    pub(super) pen: Arc<JournalWriter>,
     pub(super) watch: Option<Watch>,
 }
 
-impl Hands for HouseHands {
+impl EffectHandler for TaskEffectHandler {
     fn call_tool(&self, effect: Effect) -> Work {
         let (runner, task) = (self.runner.clone(), self.task);
         let caller = match self.runner.toolbox.callers().now(&self.user) {
             Ok(caller) => caller,
             Err(error) => return self.refused(&error),
         };
-        Box::pin(
-            async move { runner.call_tool(task, caller, effect).await.map_or(Came::Nothing, Came::Happened) },
-        )
+        Box::pin(async move {
+            runner
+                .call_tool(task, caller, effect)
+                .await
+                .map_or(EffectOutcome::Nothing, EffectOutcome::Happened)
+        })
     }
 
     fn refusal(&self) -> Option<String> {
@@ -47,21 +50,21 @@ impl Hands for HouseHands {
 
     fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work {
         let Some(asked) = self.runner.asked(program, state, id) else {
-            return Box::pin(ready(Came::Nothing));
+            return Box::pin(ready(EffectOutcome::Nothing));
         };
         if let Err(error) = self.runner.toolbox.callers().now(&self.user) {
             return self.refused(&error);
         }
         let (runner, pen) = (self.runner.clone(), self.pen.clone());
-        Box::pin(async move { Came::Happened(runner.ask_model(id, asked, &pen).await) })
+        Box::pin(async move { EffectOutcome::Happened(runner.ask_model(id, asked, &pen).await) })
     }
 
     fn start_sub(&self, program: &Program, effect: Effect) -> Work {
         let Effect::StartSub { id, task_id, agent, task: text, untrusted, depth, limits } = effect else {
-            return Box::pin(ready(Came::Nothing));
+            return Box::pin(ready(EffectOutcome::Nothing));
         };
         let Some(definition) = program.definition().for_agent(&agent, limits) else {
-            return Box::pin(ready(Came::Nothing));
+            return Box::pin(ready(EffectOutcome::Nothing));
         };
         let child = Child { parent: Some(self.task), depth, untrusted };
         let sub = Sub { id, task: task_id, text, definition, child };
@@ -71,17 +74,17 @@ impl Hands for HouseHands {
             // The task below is seen by others, so what led to it comes first.
             match pen.flush().await {
                 Ok(()) => runner.sub(sub, user, watch).await,
-                Err(_) => Came::Nothing,
+                Err(_) => EffectOutcome::Nothing,
             }
         })
     }
 }
 
-impl HouseHands {
+impl TaskEffectHandler {
     /// The run stops: the person for whom it runs is not let in any more.
     fn refused(&self, error: &crate::Error) -> Work {
         let (reason, at) = (error.to_string(), self.runner.now());
-        Box::pin(ready(Came::Happened(Event::Refused { reason, at })))
+        Box::pin(ready(EffectOutcome::Happened(Event::Refused { reason, at })))
     }
 }
 
@@ -117,7 +120,7 @@ impl Runner {
     }
 
     /// Asks a model. Whatever led to the question is on disk before it leaves the process.
-    async fn ask_model(&self, id: EffectId, asked: Asked, pen: &Pen) -> Event {
+    async fn ask_model(&self, id: EffectId, asked: Asked, pen: &JournalWriter) -> Event {
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
             effect: id,
             class: self::class(class),

@@ -3,7 +3,7 @@
 //! Invariant: a tool reads only what the operator granted: files inside the granted folders, databases named by a domain. The
 //! person at the command line may read more with `steward ask --data`; an agent that was talked into it may not.
 
-use crate::ask::{Ask, House};
+use crate::ask::{AppContext, Ask};
 use async_trait::async_trait;
 use base64::Engine as _;
 use serde::Deserialize;
@@ -82,7 +82,7 @@ pub struct AnalysisRules {
 /// One of the analysis tools.
 pub(super) struct AnalysisTool {
     pub(super) name: &'static str,
-    pub(super) house: House,
+    pub(super) house: AppContext,
     pub(super) grounds: Arc<Grounds>,
     pub(super) rules: AnalysisRules,
 }
@@ -185,7 +185,7 @@ fn table(frame: &Frame) -> JsonObject {
 
 /// The analyst: a question in plain language, answered in a session of its own; what comes back is a summary.
 pub(super) struct Analyst {
-    pub(super) house: House,
+    pub(super) house: AppContext,
     pub(super) grounds: Arc<Grounds>,
     pub(super) rules: AnalysisRules,
 }

@@ -25,7 +25,7 @@ use steward_journal::random::Random;
 use steward_policy::{Approval, Provenance};
 use steward_store::{Change, Commit, GateDecision, Page, Scope, Store, TaskFilter, Verdict};
 use steward_tools::ApprovalRequest;
-use steward_tools::call::{Desk, Receipt, Request};
+use steward_tools::call::{Receipt, Request, ToolGateway};
 
 /// A call that waits for a person.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -166,7 +166,13 @@ impl Approvals {
 
     /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused. A call that could not be
     /// made for a passing reason still waits.
-    pub async fn approve(&self, desk: &Desk, scope: &Scope, shown: &Shown, by: &Label) -> Result<Receipt> {
+    pub async fn approve(
+        &self,
+        desk: &ToolGateway,
+        scope: &Scope,
+        shown: &Shown,
+        by: &Label,
+    ) -> Result<Receipt> {
         let (waiting, checkpoint) = self.waiting(scope, shown).await?;
         let caller = self.callers.now(&waiting.user)?;
         let task = self.paused(&waiting).await?.start(self.clock.now())?;

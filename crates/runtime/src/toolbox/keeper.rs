@@ -9,16 +9,16 @@ use std::sync::Arc;
 use steward_domain::{EventType, Label};
 use steward_journal::Draft;
 use steward_store::{Commit, Scope, Store};
-use steward_tools::call::{Intent, Keeper};
+use steward_tools::call::{ArtifactSink, Intent};
 use steward_tools::{Content, Error, Result};
 
 /// Artifacts of calls, under `artifacts/results/CALL/`.
-pub struct ArtifactKeeper {
+pub struct StoreArtifactSink {
     store: Arc<dyn Store>,
     folder: PathBuf,
 }
 
-impl ArtifactKeeper {
+impl StoreArtifactSink {
     /// In this folder.
     pub fn new(store: Arc<dyn Store>, artifacts: &std::path::Path) -> Self {
         Self { store, folder: artifacts.join("results") }
@@ -26,7 +26,7 @@ impl ArtifactKeeper {
 }
 
 #[async_trait]
-impl Keeper for ArtifactKeeper {
+impl ArtifactSink for StoreArtifactSink {
     async fn keep(&self, intent: &Arc<Intent>, name: &str, mime_type: &str, bytes: &[u8]) -> Result<Content> {
         let folder = self.folder.join(intent.call.to_string());
         let path = folder.join(file_name(name, mime_type));

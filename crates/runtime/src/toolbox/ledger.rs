@@ -7,7 +7,7 @@
 //!   written, and the call is not made.
 
 use crate::crash::{self, CrashPoint};
-use crate::pen::Pens;
+use crate::journal_writer::JournalWriters;
 use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
@@ -25,13 +25,13 @@ use steward_tools::{Error, Result};
 /// The journal as a ledger of calls.
 pub struct StoreLedger {
     store: Arc<dyn Store>,
-    pens: Pens,
+    pens: JournalWriters,
     known: Mutex<HashSet<ToolId>>,
 }
 
 impl StoreLedger {
     /// A ledger in this store.
-    pub(crate) fn new(store: Arc<dyn Store>, pens: Pens) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, pens: JournalWriters) -> Self {
         Self { store, pens, known: Mutex::default() }
     }
 

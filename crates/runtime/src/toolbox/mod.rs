@@ -15,14 +15,14 @@ mod servers;
 
 pub use analysis::{AnalysisRules, Grounds};
 pub use approval::{Approvals, Shown, Waiting};
-pub use keeper::ArtifactKeeper;
+pub use keeper::StoreArtifactSink;
 pub use ledger::StoreLedger;
 pub use search::Found;
 
-use crate::ask::House;
+use crate::ask::AppContext;
 use crate::caller::{Callers, Grants};
 use crate::error::{Error, Result};
-use crate::pen::Pens;
+use crate::journal_writer::JournalWriters;
 use servers::Watched;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use std::time::Duration;
 use steward_domain::{Environment, ServerName, ToolName};
 use steward_policy::Caller;
 use steward_tools::builtin::file::Root;
-use steward_tools::call::{Desk, Receipt, Request};
+use steward_tools::call::{Receipt, Request, ToolGateway};
 use steward_tools::config::{Change, Configuration, Source, Watcher};
 use steward_tools::mcp::{Pins, Review, Servers, Status};
 use steward_tools::registry::Registry;
@@ -59,9 +59,9 @@ pub struct Options {
 
 /// Everything that can be done, and the one way to do it.
 pub struct Toolbox {
-    desk: Arc<Desk>,
-    house: House,
-    pens: Pens,
+    desk: Arc<ToolGateway>,
+    house: AppContext,
+    pens: JournalWriters,
     options: Options,
     servers: Servers,
     watched: Arc<RwLock<BTreeMap<ServerName, Arc<Watched>>>>,
@@ -79,16 +79,17 @@ const LOOK: Duration = Duration::from_secs(20);
 
 impl Toolbox {
     /// Puts everything together.
-    pub async fn open(house: &House, options: Options) -> Result<Self> {
+    pub async fn open(house: &AppContext, options: Options) -> Result<Self> {
         let folders: Vec<PathBuf> = options.roots.iter().map(|root| root.path.clone()).collect();
         let grounds = Arc::new(Grounds::new(&folders));
         let registry = Registry::new(Vec::new());
         registry.set_agents("own", own::agents(house, &options, &grounds)?);
         registry.set_builtin(own::builtins(house, &options, &grounds, &Configuration::default())?);
-        let pens = Pens::default();
+        let pens = JournalWriters::default();
         let ledger = Arc::new(StoreLedger::new(house.store.clone(), pens.clone()));
-        let keeper = Arc::new(ArtifactKeeper::new(house.store.clone(), &house.artifacts));
-        let desk = Desk::new(registry, ledger.clone(), keeper, house.clock.clone(), house.random.clone());
+        let keeper = Arc::new(StoreArtifactSink::new(house.store.clone(), &house.artifacts));
+        let desk =
+            ToolGateway::new(registry, ledger.clone(), keeper, house.clock.clone(), house.random.clone());
         let callers = Callers::new(options.grants.clone(), desk.registry().clone());
         let approvals = Approvals {
             store: house.store.clone(),
@@ -118,7 +119,7 @@ impl Toolbox {
     }
 
     /// The pens of the runs that are carried out.
-    pub(crate) fn pens(&self) -> &Pens {
+    pub(crate) fn pens(&self) -> &JournalWriters {
         &self.pens
     }
 
@@ -228,13 +229,13 @@ impl Toolbox {
 
     /// The desk.
     #[must_use]
-    pub fn desk(&self) -> &Arc<Desk> {
+    pub fn desk(&self) -> &Arc<ToolGateway> {
         &self.desk
     }
 
     /// What questions are answered with.
     #[must_use]
-    pub fn house(&self) -> &House {
+    pub fn house(&self) -> &AppContext {
         &self.house
     }
 
@@ -398,7 +399,7 @@ impl Toolbox {
     }
 }
 
-fn mcp_options(options: &Options, house: &House) -> steward_tools::mcp::Options {
+fn mcp_options(options: &Options, house: &AppContext) -> steward_tools::mcp::Options {
     steward_tools::mcp::Options {
         launcher: options.launcher.clone(),
         logins: Some(options.home.join("keys/mcp")),

@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::analysis::{self, AnalysisTool, Analyst, Grounds};
-use crate::ask::House;
+use crate::ask::AppContext;
 use crate::error::Result;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const RETRIES: u32 = 2;
 
 /// Every tool that is built in, set up as the configuration says.
 pub(super) fn builtins(
-    house: &House,
+    house: &AppContext,
     options: &Options,
     grounds: &Arc<Grounds>,
     configuration: &Configuration,
@@ -84,7 +84,11 @@ pub(super) fn builtins(
 }
 
 /// The agents that are part of Steward.
-pub(super) fn agents(house: &House, options: &Options, grounds: &Arc<Grounds>) -> Result<Vec<Registered>> {
+pub(super) fn agents(
+    house: &AppContext,
+    options: &Options,
+    grounds: &Arc<Grounds>,
+) -> Result<Vec<Registered>> {
     let analyst = Analyst { house: house.clone(), grounds: grounds.clone(), rules: options.rules.clone() };
     let about = "Answers a question in plain language about files, folders and databases: plans, queries, draws charts, \
         writes a report, and says where each number comes from. Works in a session of its own and hands back a summary.";
@@ -98,7 +102,7 @@ pub(super) fn agents(house: &House, options: &Options, grounds: &Arc<Grounds>) -
     Ok(vec![registered(definition, examples.map(example).to_vec(), analyst)])
 }
 
-fn fetch(house: &House, parameters: JsonObject) -> Result<Registered> {
+fn fetch(house: &AppContext, parameters: JsonObject) -> Result<Registered> {
     let object = |schema: Json| schema.as_object().cloned().unwrap_or_default();
     let schema = object(HttpFetch::input_schema());
     let made =
@@ -176,7 +180,7 @@ fn examples_of(name: &str) -> Vec<Example> {
 }
 
 fn definition(
-    house: &House,
+    house: &AppContext,
     name: &str,
     description: &str,
     parameters: JsonObject,

@@ -8,7 +8,7 @@ use steward_language::Encoder;
 use steward_policy::Caller;
 use steward_store::Scope;
 use steward_tools::registry::Filter;
-use steward_tools::select::{Entry, Index, Past, Request, Selection};
+use steward_tools::select::{CallHistory, Entry, Index, Request, Selection};
 
 /// Tools that a request may mean, or the question that is to be asked.
 pub type Found = Selection;
@@ -57,7 +57,7 @@ impl Toolbox {
         let analytics = self.house().store.analytics(&Scope::System, from, now).await?;
         let past = |name: &ToolName| {
             let usage = analytics.tools.iter().find(|usage| usage.name == name.as_str());
-            usage.map_or_else(Past::default, |usage| Past {
+            usage.map_or_else(CallHistory::default, |usage| CallHistory {
                 successes: u32::try_from(usage.successes).unwrap_or(u32::MAX),
                 failures: u32::try_from(usage.calls.saturating_sub(usage.successes)).unwrap_or(u32::MAX),
             })

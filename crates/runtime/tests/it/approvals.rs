@@ -9,7 +9,7 @@ use steward_domain::{HumanAction, Label, TaskStatus};
 use steward_language::model::Models;
 use steward_policy::{Caller, Provenance};
 use steward_runtime::Error as RuntimeError;
-use steward_runtime::run::Standing;
+use steward_runtime::run::RunStatus;
 use steward_store::Scope;
 use steward_tools::Error;
 use steward_tools::call::Request;
@@ -211,7 +211,7 @@ async fn an_agent_does_not_delete_rows_unasked() {
         let before = shop.ledger().len();
         let ran =
             runner(&shop, "one", models).await.start(&user(), "clerk", json!("go"), None).await.unwrap();
-        assert_eq!(ran.standing == Standing::Waiting, asks, "{query}: {ran:?}");
+        assert_eq!(ran.standing == RunStatus::Waiting, asks, "{query}: {ran:?}");
         assert_eq!(shop.ledger().len() - before, usize::from(!asks), "{query}");
     }
 }

@@ -10,7 +10,7 @@ use steward_domain::{HumanAction, Label, TaskId, TaskStatus};
 use steward_language::model::Models;
 use steward_policy::Caller;
 use steward_runtime::Error;
-use steward_runtime::run::{Service, Standing};
+use steward_runtime::run::{RunStatus, Service};
 use steward_store::Scope;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -59,11 +59,11 @@ async fn a_run_may_call_what_its_owner_may() {
     let runner = runner(&shop, "one", Models::default()).await;
     grants(&shop).set(user(), Ok(holds(&["math.*"])));
     let ran = runner.start(&user(), "drop", json!({}), None).await.unwrap();
-    assert!(matches!(ran.standing, Standing::Failed(_)), "{ran:?}");
+    assert!(matches!(ran.standing, RunStatus::Failed(_)), "{ran:?}");
     assert!(shop.ledger().is_empty());
     grants(&shop).set(user(), Ok(holds(&["shop.delete"])));
     let ran = runner.start(&user(), "drop", json!({}), None).await.unwrap();
-    assert!(matches!(ran.standing, Standing::Completed(_)), "{ran:?}");
+    assert!(matches!(ran.standing, RunStatus::Completed(_)), "{ran:?}");
     assert_eq!(shop.ledger(), ["delete"]);
 }
 
@@ -76,7 +76,7 @@ async fn what_was_taken_away_while_a_run_waited_is_gone_when_it_goes_on() {
     grants(&shop).set(user(), Ok(holds(&["math.*"])));
     let approved = decided(&shop, ran.task, HumanAction::Approve).await;
     let ran = runner.decide(&scope(), ran.task, approved, None).await.unwrap();
-    assert!(matches!(ran.standing, Standing::Failed(_)), "{ran:?}");
+    assert!(matches!(ran.standing, RunStatus::Failed(_)), "{ran:?}");
     assert!(shop.ledger().is_empty());
 }
 
@@ -138,7 +138,7 @@ async fn what_runs_for_a_person_stops_when_they_are_disabled() {
     shop.was_called().await;
     grants(&shop).set(user(), Err("they are disabled"));
     let ran = running.join_next().await.unwrap().unwrap().unwrap();
-    let Standing::Failed(why) = &ran.standing else { panic!("{ran:?}") };
+    let RunStatus::Failed(why) = &ran.standing else { panic!("{ran:?}") };
     assert!(why.contains("they are disabled"), "{why}");
     assert!(error_of(&shop, task).await.contains("they are disabled"));
 }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use steward_policy::Caller;
-use steward_runtime::converse::{Heard, Limits, Outcome, Talker, Turn};
+use steward_runtime::converse::{ChatService, Limits, Outcome, ProgressEvent, Turn};
 
 fn app(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
@@ -21,7 +21,7 @@ async fn with_servers(servers: Json) -> Office {
     std::fs::create_dir_all(home.join("config")).unwrap();
     std::fs::write(home.join("config/mcp_servers.yaml"), json!({ "servers": servers }).to_string()).unwrap();
     let toolbox = Shop::toolbox(&fixture).await;
-    Office { talker: Talker::new(Arc::new(toolbox), Limits::default()), fixture }
+    Office { talker: ChatService::new(Arc::new(toolbox), Limits::default()), fixture }
 }
 
 fn listed(name: &str, script: &str) -> Json {
@@ -49,7 +49,7 @@ async fn a_server_that_starts_slowly_is_waited_for_with_a_word_about_it() {
     let script = format!("sleep 2; exec python3 {}", app("todo").display());
     let slow = json!({ "name": "todo", "transport": "stdio", "config": { "command": "sh", "args": ["-c", script] } });
     let office = with_servers(json!([slow])).await;
-    let heard: Mutex<Vec<Heard>> = Mutex::default();
+    let heard: Mutex<Vec<ProgressEvent>> = Mutex::default();
     let turn = Turn {
         said: "show my tasks".into(),
         conversation: None,
@@ -59,7 +59,7 @@ async fn a_server_that_starts_slowly_is_waited_for_with_a_word_about_it() {
     };
     let reply = office.talker.say(&turn, &|one| heard.lock().unwrap().push(one)).await.unwrap();
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
-    let waited = Heard::Waiting { servers: vec!["todo".into()] };
+    let waited = ProgressEvent::Waiting { servers: vec!["todo".into()] };
     assert_eq!(heard.lock().unwrap().first(), Some(&waited));
 }
 

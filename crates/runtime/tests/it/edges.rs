@@ -5,7 +5,7 @@ use crate::user;
 use serde_json::json;
 use steward_domain::{Coded as _, ConversationId, States as _};
 use steward_policy::Caller;
-use steward_runtime::converse::{self, EndedBy, Ending, Heard, Limits, Outcome, Turn};
+use steward_runtime::converse::{self, EndedBy, Ending, Limits, Outcome, ProgressEvent, Turn};
 use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +23,8 @@ fn turn(said: &str, conversation: Option<ConversationId>) -> Turn {
 async fn a_turn_that_is_called_off_ends_with_its_reason() {
     let office = Office::open("apps", &[("todo", &["--hang", "list_tasks"])], Limits::default()).await;
     let stop = CancellationToken::new();
-    let heard = |heard: Heard| {
-        if let Heard::Began { .. } = heard {
+    let heard = |heard: ProgressEvent| {
+        if let ProgressEvent::Began { .. } = heard {
             stop.cancel();
         }
     };

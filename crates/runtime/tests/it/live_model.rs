@@ -7,8 +7,8 @@ use crate::{Fixture, user};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use steward_language::model::{Doors, ModelSettings, build};
-use steward_runtime::run::{Runner, Standing};
+use steward_language::model::{ModelServices, ModelSettings, build};
+use steward_runtime::run::{RunStatus, Runner};
 use steward_store::Scope;
 
 #[tokio::test]
@@ -29,11 +29,11 @@ async fn a_real_model_does_a_task_with_two_tools() {
         replay: Some(files.join("two_tools.jsonl")),
         ..ModelSettings::default()
     };
-    let models = build(&[("qwen".to_owned(), recorded)].into(), &Doors::default()).unwrap();
+    let models = build(&[("qwen".to_owned(), recorded)].into(), &ModelServices::default()).unwrap();
     let runner = Runner::new(toolbox.clone(), Arc::new(models), home).unwrap();
     let question = std::fs::read_to_string(files.join("question.txt")).unwrap();
     let ran = runner.start(&user(), "clerk", json!(question.trim()), None).await.unwrap();
-    let Standing::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
+    let RunStatus::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
     assert!(said.contains("391"), "17 times 23: {said}");
 
     let scope = Scope::User(user());

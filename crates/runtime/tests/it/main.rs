@@ -38,7 +38,7 @@ use steward_language::Encoder;
 use steward_language::model::{Model, ModelError, Reply, Request};
 use steward_policy::Caller;
 use steward_runtime::Grants;
-use steward_runtime::ask::{Answer, Ask, House, Planner};
+use steward_runtime::ask::{Answer, AppContext, Ask, Planner};
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Scope, Store, StoreOptions};
@@ -49,7 +49,7 @@ static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(Arc::default);
 
 /// A house in a folder of its own.
 pub(crate) struct Fixture {
-    pub(crate) house: House,
+    pub(crate) house: AppContext,
     pub(crate) folder: tempfile::TempDir,
     pub(crate) grants: Arc<People>,
 }
@@ -138,7 +138,7 @@ impl Fixture {
     }
 
     fn over(folder: tempfile::TempDir, store: Arc<dyn Store>) -> Self {
-        let house = House {
+        let house = AppContext {
             store,
             clock: Arc::new(SystemClock::default()),
             random: Arc::new(SystemRandom),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use steward_policy::Caller;
-use steward_runtime::converse::{Limits, OptionChoice, Outcome, Reply, Talker, Turn};
+use steward_runtime::converse::{ChatService, Limits, OptionChoice, Outcome, Reply, Turn};
 
 /// Rows over some applications.
 #[derive(Deserialize)]
@@ -106,7 +106,7 @@ impl Bench {
         }
         std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
         let toolbox = Shop::toolbox(&fixture).await;
-        let office = Office { talker: Talker::new(Arc::new(toolbox), Limits::default()), fixture };
+        let office = Office { talker: ChatService::new(Arc::new(toolbox), Limits::default()), fixture };
         // Every application is there once its tools are known.
         office.talker.reader(&Caller::owner(user()), &[]).await.unwrap();
         for seed in &rows.seeds {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{EventType, HumanAction, Label, TaskId, TaskStatus};
 use steward_language::model::Models;
-use steward_runtime::run::{Decided, Holder, Runner, Seen, Standing, Watch};
+use steward_runtime::run::{Decided, LeaseHolder, RunEvent, RunStatus, Runner, Watch};
 use steward_store::Scope;
 
 impl Shop {
@@ -31,7 +31,7 @@ impl Shop {
     async fn runner(&self) -> Runner {
         let toolbox = Arc::new(Self::toolbox(&self.fixture).await);
         // Always under the same name: one that begins anew takes what it held before.
-        let holder = Holder { name: Label::new("test").unwrap(), lease: Duration::from_secs(30) };
+        let holder = LeaseHolder { name: Label::new("test").unwrap(), lease: Duration::from_secs(30) };
         let home = self.fixture.folder.path().to_owned();
         Runner::new(toolbox, Arc::new(Models::default()), home).unwrap().held_by(holder)
     }
@@ -41,7 +41,7 @@ impl Shop {
 pub(crate) fn hears_of_tasks() -> (Watch, tokio::sync::mpsc::UnboundedReceiver<TaskId>) {
     let (sender, began) = tokio::sync::mpsc::unbounded_channel();
     let watch: Watch = Arc::new(move |seen| {
-        if let Seen::Started(task) = seen {
+        if let RunEvent::Started(task) = seen {
             let _ = sender.send(task);
         }
     });
@@ -77,7 +77,7 @@ async fn steps_run_in_order_and_hand_on_what_they_found() {
     let edges = json!([{ "from": "find", "to": "sum" }, { "from": "sum", "to": "again" }, { "from": "again", "to": "__end__" }]);
     shop.define("workflows", "look", &workflow("look", "find", nodes, edges));
     let ran = shop.runner().await.start(&user(), "look", json!({ "name": "pen" }), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(ran.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "find"]);
     let store = &shop.fixture.house.store;
     assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Completed);
@@ -101,7 +101,7 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
     ]);
     shop.define("workflows", "clean", &workflow("clean", "find", nodes, edges));
     let ran = shop.runner().await.start(&user(), "clean", json!({ "name": "pen" }), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Waiting);
+    assert_eq!(ran.standing, RunStatus::Waiting);
     let store = shop.fixture.house.store.clone();
     assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Paused);
     let waiting = shop.toolbox.approvals().list(&scope()).await.unwrap();
@@ -110,10 +110,10 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
     // Another process takes over; what was done is not done again.
     let again = shop.runner().await;
     let still = again.resume(&scope(), ran.task, None).await.unwrap();
-    assert_eq!(still.standing, Standing::Waiting);
+    assert_eq!(still.standing, RunStatus::Waiting);
     let approved = decided(&shop, ran.task, HumanAction::Approve, json!({})).await;
     let done = again.decide(&scope(), ran.task, approved.clone(), None).await.unwrap();
-    assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(done.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "delete"]);
     assert_eq!(store.task(&scope(), ran.task).await.unwrap().unwrap().status, TaskStatus::Completed);
     let twice = again.decide(&scope(), ran.task, approved, None).await;
@@ -150,7 +150,7 @@ async fn an_effect_without_a_receipt_is_not_repeated_but_asked_about() {
     assert_eq!(shop.ledger(), ["delete"]);
     let again = shop.runner().await;
     let ran = again.resume(&scope(), task, None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Waiting, "a person says what came of it");
+    assert_eq!(ran.standing, RunStatus::Waiting, "a person says what came of it");
     assert_eq!(shop.ledger(), ["delete"], "and it was not made again");
     // A decision that does not fit is told, and what waits still waits.
     let unfit = decided(&shop, task, HumanAction::Modify, json!({ "x": 1 })).await;
@@ -158,7 +158,7 @@ async fn an_effect_without_a_receipt_is_not_repeated_but_asked_about() {
     assert!(matches!(unfit, Err(steward_runtime::Error::Decision(_))), "{unfit:?}");
     let happened = decided(&shop, task, HumanAction::Modify, json!({ "output": { "found": "pen" } })).await;
     let done = again.decide(&scope(), task, happened, None).await.unwrap();
-    assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(done.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["delete"]);
 }
 
@@ -167,7 +167,7 @@ async fn a_read_without_a_receipt_is_made_again() {
     let shop = Shop::open("").await;
     let task = dies_while_calling(&shop, "look", "shop.find").await;
     let ran = shop.runner().await.resume(&scope(), task, None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(ran.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "find"]);
 }
 
@@ -181,7 +181,7 @@ async fn an_agent_with_the_built_in_model_uses_its_tool() {
     shop.define("agents", "helper", &agent);
     let runner = shop.runner().await;
     let ran = runner.start(&user(), "helper", json!("calculate the expression \"6*7\""), None).await.unwrap();
-    let Standing::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
+    let RunStatus::Completed(Json::String(said)) = &ran.standing else { panic!("{ran:?}") };
     assert!(said.contains("42"), "{said}");
     let (program, events) =
         steward_runtime::run::history(&*shop.fixture.house.store, &scope(), ran.task).await.unwrap();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use steward_domain::{HumanAction, TaskStatus, Timestamp};
 use steward_journal::clock::{Clock, SystemClock};
 use steward_language::model::Models;
-use steward_runtime::run::{Service, Standing};
+use steward_runtime::run::{RunStatus, Service};
 use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +63,7 @@ async fn a_supervisor_with_a_researcher_and_a_writer_who_know_nothing_of_each_ot
     ]);
     let models = Models::default().with("scripted", Arc::new(script));
     let ran = runner(&shop, "one", models).await.start(&user(), "lead", json!("go"), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Completed(json!("the report is there")));
+    assert_eq!(ran.standing, RunStatus::Completed(json!("the report is there")));
     assert_eq!(shop.ledger(), ["find"], "only the researcher's call was made");
     let store = &*shop.fixture.house.store;
     let (_, lead) = steward_runtime::run::history(store, &scope(), ran.task).await.unwrap();
@@ -93,7 +93,7 @@ async fn the_primary_tool_times_out_and_the_fallback_finishes() {
     shop.define("workflows", "look", &workflow("look", "look", json!({ "look": look }), edges));
     let ran =
         runner(&shop, "one", Models::default()).await.start(&user(), "look", json!({}), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(ran.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert!(shop.ledger().iter().all(|line| line == "find"));
     assert_eq!(std::fs::read_to_string(spare.join("ledger")).unwrap(), "find\n");
     // Both are in the trace: the one that was late, and the one that stood in.
@@ -122,7 +122,7 @@ async fn five_days_later_another_process_goes_on_exactly_where_it_paused() {
     shop.define("workflows", "asks", &asks(10 * DAY));
     let first = runner(&shop, "one", Models::default()).await;
     let ran = first.start(&user(), "asks", json!({ "name": "pen" }), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Waiting);
+    assert_eq!(ran.standing, RunStatus::Waiting);
     drop(first);
     clock.1.store(5 * DAY, Ordering::SeqCst);
     let later = runner(&shop, "two", Models::default()).await;
@@ -130,7 +130,7 @@ async fn five_days_later_another_process_goes_on_exactly_where_it_paused() {
         .decide(&scope(), ran.task, decided(&shop, ran.task, HumanAction::Approve).await, None)
         .await
         .unwrap();
-    assert_eq!(done.standing, Standing::Completed(json!({ "found": "pen" })));
+    assert_eq!(done.standing, RunStatus::Completed(json!({ "found": "pen" })));
     assert_eq!(shop.ledger(), ["find", "find"], "what was done before is not done again");
 }
 
@@ -140,7 +140,7 @@ async fn an_approval_that_never_comes_ends_the_task_by_itself() {
     shop.define("workflows", "asks", &asks(DAY));
     let first = runner(&shop, "one", Models::default()).await;
     let ran = first.start(&user(), "asks", json!({ "name": "pen" }), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Waiting);
+    assert_eq!(ran.standing, RunStatus::Waiting);
     clock.1.store(DAY + 60, Ordering::SeqCst);
     let worker = runner(&shop, "worker", Models::default()).await;
     Service::new(worker, once()).run(CancellationToken::new(), quiet()).await.unwrap();

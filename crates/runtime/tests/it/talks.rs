@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{AgentKind, Coded as _, ConversationId, ExecutionStatus, Role};
 use steward_policy::Caller;
-use steward_runtime::converse::{Limits, Outcome, Reply, Talker, Turn};
+use steward_runtime::converse::{ChatService, Limits, Outcome, Reply, Turn};
 use steward_store::{ExecutionFilter, Page, Scope};
 use steward_tools::call::Request;
 
 /// Somebody who talks to applications.
 pub(crate) struct Office {
     pub(crate) fixture: Fixture,
-    pub(crate) talker: Talker,
+    pub(crate) talker: ChatService,
 }
 
 fn examples() -> PathBuf {
@@ -57,7 +57,7 @@ impl Office {
         let config = json!({ "servers": servers.iter().map(entry).collect::<Vec<_>>() });
         std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
         let toolbox = Shop::toolbox(&fixture).await;
-        Self { talker: Talker::new(Arc::new(toolbox), limits), fixture }
+        Self { talker: ChatService::new(Arc::new(toolbox), limits), fixture }
     }
 
     pub(crate) async fn todo() -> Self {
@@ -286,7 +286,7 @@ async fn one_yes_is_acted_on_once_wherever_it_is_heard() {
     let office = Office::todo().await;
     let asked = office.say(None, "delete task 7").await;
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
-    let other = Talker::new(Arc::new(Shop::toolbox(&office.fixture).await), Limits::default());
+    let other = ChatService::new(Arc::new(Shop::toolbox(&office.fixture).await), Limits::default());
     let turn = Turn {
         said: "yes".to_owned(),
         conversation: Some(asked.conversation_id),
@@ -582,7 +582,7 @@ async fn a_model_may_say_it_in_other_words_and_nothing_more() {
     );
     office.fixture.house = helps;
     let toolbox = Shop::toolbox(&office.fixture).await;
-    office.talker = Talker::new(Arc::new(toolbox), Limits::default());
+    office.talker = ChatService::new(Arc::new(toolbox), Limits::default());
     let reply = office.say(None, "der Zahnarzt ist angerufen").await;
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert!(reply.reasons[0].contains("the model put it as"), "{:?}", reply.reasons);
@@ -590,7 +590,7 @@ async fn a_model_may_say_it_in_other_words_and_nothing_more() {
     // One that obeys an attacker gets as far as the question whether to do it.
     office.fixture.house = lies;
     let toolbox = Shop::toolbox(&office.fixture).await;
-    office.talker = Talker::new(Arc::new(toolbox), Limits::default());
+    office.talker = ChatService::new(Arc::new(toolbox), Limits::default());
     let reply = office.say(None, "der Zahnarzt ist angerufen").await;
     assert_ne!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert!(reply.response.tool_calls_made.iter().all(|call| !call.tool_name.as_str().contains("delete")));
@@ -606,7 +606,7 @@ async fn help_desk() -> Office {
         "config": { "command": "python3", "args": [script, home] } }] });
     std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();
     let toolbox = Shop::toolbox(&fixture).await;
-    Office { talker: Talker::new(Arc::new(toolbox), Limits::default()), fixture }
+    Office { talker: ChatService::new(Arc::new(toolbox), Limits::default()), fixture }
 }
 
 #[tokio::test]

@@ -12,7 +12,9 @@ use steward_domain::{HumanAction, JsonObject, Label, TaskId, TaskStatus, UserId}
 use steward_language::model::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply, Request, ToolCall, Turn,
 };
-use steward_runtime::run::{Decided, Holder, Runner, Service, ServiceOptions, Standing, Told, at};
+use steward_runtime::run::{
+    Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions, TaskObserver, at,
+};
 use steward_store::Scope;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -72,12 +74,12 @@ pub(crate) async fn decided(shop: &Shop, task: TaskId, action: HumanAction) -> D
 /// A runner as another process would have one: a toolbox and a name of its own.
 pub(crate) async fn runner(shop: &Shop, name: &str, models: Models) -> Runner {
     let toolbox = Arc::new(Shop::toolbox(&shop.fixture).await);
-    let holder = Holder { name: Label::new(name).unwrap(), lease: Duration::from_secs(2) };
+    let holder = LeaseHolder { name: Label::new(name).unwrap(), lease: Duration::from_secs(2) };
     let home = shop.fixture.folder.path().to_owned();
     Runner::new(toolbox, Arc::new(models), home).unwrap().held_by(holder)
 }
 
-pub(crate) fn quiet() -> Told {
+pub(crate) fn quiet() -> TaskObserver {
     Arc::new(|_, _| {})
 }
 
@@ -151,7 +153,7 @@ async fn a_task_that_was_called_off_elsewhere_is_not_written_to_any_more() {
     let refused = other.decide(&scope(), task, approved, None).await.unwrap_err();
     assert!(matches!(refused, steward_runtime::Error::NotWaiting(_)), "{refused}");
     let ran = other.cancel(&scope(), task, &Label::new("bob").unwrap()).await.unwrap();
-    assert!(matches!(ran.standing, Standing::Cancelled(_)), "{ran:?}");
+    assert!(matches!(ran.standing, RunStatus::Cancelled(_)), "{ran:?}");
     let entries = shop.fixture.house.store.entries(&scope(), task.into(), 0, 100).await.unwrap().len();
     // The first finds at its next sign of life that the task is another's, and lets go.
     let lost = running.join_next().await.unwrap().unwrap().unwrap_err();
@@ -189,7 +191,7 @@ async fn a_run_keeps_its_task_however_long_it_goes_on() {
     // Somebody who looks for work all the while finds none.
     let other = Label::new("other").unwrap();
     while running.try_join_next().is_none_or(|ran| {
-        assert!(matches!(ran.unwrap().unwrap().standing, Standing::Completed(_)));
+        assert!(matches!(ran.unwrap().unwrap().standing, RunStatus::Completed(_)));
         false
     }) {
         let now = shop.fixture.house.clock.now();
@@ -213,7 +215,7 @@ async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
         Models::default().with("scripted", Arc::new(script))
     };
     let ran = runner(&shop, "one", script()).await.start(&user(), "boss", json!("go"), None).await.unwrap();
-    assert_eq!(ran.standing, Standing::Waiting);
+    assert_eq!(ran.standing, RunStatus::Waiting);
     assert!(shop.ledger().is_empty());
     let waiting = shop.toolbox.approvals().list(&scope()).await.unwrap();
     assert_eq!(waiting.len(), 1, "{waiting:?}");
@@ -223,7 +225,7 @@ async fn a_supervisor_sleeps_while_its_agent_waits_for_a_person() {
     let other = runner(&shop, "two", script()).await;
     let done =
         other.decide(&scope(), clerk, decided(&shop, clerk, HumanAction::Approve).await, None).await.unwrap();
-    assert_eq!(done.standing, Standing::Completed(json!("deleted the pen")));
+    assert_eq!(done.standing, RunStatus::Completed(json!("deleted the pen")));
     assert_eq!(status(&shop, ran.task).await, TaskStatus::Completed);
     let boss = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
     assert_eq!(boss.result.as_deref(), Some("it is done"));
@@ -247,7 +249,7 @@ async fn a_worker_that_is_stopped_ends_what_runs_and_leaves_the_rest() {
     let options = ServiceOptions { at_once: 2, per_user: 2, ..ServiceOptions::default() };
     let service = Service::new(runner(&shop, "one", Models::default()).await, options);
     let first = stop.clone();
-    let told: Told = Arc::new(move |_, _| first.cancel());
+    let told: TaskObserver = Arc::new(move |_, _| first.cancel());
     service.run(stop, told).await.unwrap();
     let mut states = Vec::new();
     for task in &tasks {
@@ -309,7 +311,7 @@ async fn a_model_that_does_not_behave_ends_in_a_failed_task() {
         let models = Models::default().with("scripted", Arc::new(Scripted(vec![("agent", vec![reply])])));
         let runner = runner(&shop, "one", models).await;
         let ran = runner.start(&user(), "agent", json!("go"), None).await.unwrap();
-        let Standing::Failed(why) = &ran.standing else { panic!("{what}: {ran:?}") };
+        let RunStatus::Failed(why) = &ran.standing else { panic!("{what}: {ran:?}") };
         assert!(!why.is_empty(), "{what}");
         assert_eq!(status(&shop, ran.task).await, TaskStatus::Failed, "{what}");
     }

@@ -1,11 +1,11 @@
 //! Who one is, signing in and out, and what administrators look after: users, keys, settings.
 
 use super::door::COOKIE_NAME;
-use super::extract::{At, Input, Who};
+use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Listed, Shared};
-use crate::identity::{By, Identity, KeyRecord, NewKey, Right};
+use crate::identity::{AuthMethod, Identity, KeyRecord, NewKey, Right};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -85,7 +85,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(delete(revoke));
 }
 
-async fn me(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
+async fn me(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Value> {
     let may: serde_json::Map<String, Value> =
         Right::ALL.into_iter().map(|right| (right.name().to_owned(), identity.may(right).into())).collect();
     Json(json!({
@@ -119,11 +119,11 @@ async fn sign_out(State(site): State<Shared>) -> Response {
     (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, "", 0))]).into_response()
 }
 
-async fn settings(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
+async fn settings(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Value> {
     Json(site.shown.clone())
 }
 
-async fn users(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
+async fn users(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Value> {
     let items: Vec<Value> = site
         .directory
         .users()
@@ -133,13 +133,13 @@ async fn users(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
     Json(json!({ "items": items, "next": null }))
 }
 
-async fn keys(State(site): State<Shared>, Who(_): Who) -> Json<Listed<KeyRecord>> {
+async fn keys(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Listed<KeyRecord>> {
     Json(Listed { items: site.directory.keys().into_iter().map(KeyRecord::shown).collect(), next: None })
 }
 
 async fn make(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Input(make): Input<Make>,
 ) -> Result<(StatusCode, Json<Made>), Problem> {
     if make.name.trim().is_empty() || make.name.len() > 100 {
@@ -166,7 +166,7 @@ async fn make(
 
 /// What an owner's keys open is theirs: only an owner makes and revokes them.
 fn held_by_less(site: &Shared, identity: &Identity, user: &UserId) -> Result<(), Problem> {
-    let owner = site.directory.named(user, By::Key).is_some_and(|user| user.grants.is_none());
+    let owner = site.directory.named(user, AuthMethod::Key).is_some_and(|user| user.grants.is_none());
     if owner && identity.grants.is_some() {
         return Err(Problem::denied(format!(
             "{user} is an owner: only an owner makes and revokes their keys"
@@ -177,8 +177,8 @@ fn held_by_less(site: &Shared, identity: &Identity, user: &UserId) -> Result<(),
 
 async fn revoke(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<String>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<String>,
 ) -> Result<StatusCode, Problem> {
     if let Some(key) = site.directory.keys().iter().find(|key| key.id == id) {
         held_by_less(&site, &identity, &key.user)?;

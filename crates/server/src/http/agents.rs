@@ -1,9 +1,9 @@
 //! The four agents by themselves (S4): orchestrator, validation, conversation, error recovery.
 
-use super::extract::{At, Input, Who};
+use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::turns::Say;
+use super::turns::TurnRequest;
 use super::{Shared, scope};
 use axum::Json;
 use axum::extract::State;
@@ -28,7 +28,7 @@ struct Refer {
 /// An error that somebody got.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Trouble {
+struct ErrorReport {
     /// As the tool gave it.
     #[schemars(length(max = 100_000))]
     error: String,
@@ -39,11 +39,11 @@ struct Trouble {
 
 pub(super) fn routes(api: &mut Api) {
     api.post("/api/v1/agents/orchestrator/invoke", "Say something and have it done")
-        .takes::<Say>()
+        .takes::<TurnRequest>()
         .gives_object(200, "The reply.")
         .to(post(invoke));
     api.post("/api/v1/agents/validation/check", "Whether what a message acts on exists; nothing is changed")
-        .takes::<Say>()
+        .takes::<TurnRequest>()
         .gives_object(200, "`valid`, `question`, `checks`.")
         .to(post(check));
     api.post(
@@ -54,7 +54,7 @@ pub(super) fn routes(api: &mut Api) {
     .gives_object(200, "`references`.")
     .to(post(refer));
     api.post("/api/v1/agents/error-recovery/handle", "An error in plain words, with what to do next")
-        .takes::<Trouble>()
+        .takes::<ErrorReport>()
         .gives_object(200, "`message`, `next`, `trouble`, `remedy`, `confidence`.")
         .to(post(recover));
     api.get("/api/v1/agents/executions/{id}", "One decision of an agent")
@@ -64,16 +64,16 @@ pub(super) fn routes(api: &mut Api) {
 
 async fn invoke(
     State(site): State<Shared>,
-    Who(identity): Who,
-    Input(say): Input<Say>,
+    Authenticated(identity): Authenticated,
+    Input(say): Input<TurnRequest>,
 ) -> Result<Json<Value>, Problem> {
     site.answered(&identity, &say).await.map(Json)
 }
 
 async fn check(
     State(site): State<Shared>,
-    Who(identity): Who,
-    Input(say): Input<Say>,
+    Authenticated(identity): Authenticated,
+    Input(say): Input<TurnRequest>,
 ) -> Result<Json<Value>, Problem> {
     let turn = site.turn(&identity, &say)?;
     Ok(Json(site.talker.validate(&turn).await?))
@@ -81,7 +81,7 @@ async fn check(
 
 async fn refer(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Input(refer): Input<Refer>,
 ) -> Result<Json<Value>, Problem> {
     let (scope, id) = (scope(&identity), refer.conversation_id);
@@ -93,7 +93,11 @@ async fn refer(
     Ok(Json(resolved(&refer.message, &recent)))
 }
 
-async fn recover(State(_): State<Shared>, Who(_): Who, Input(trouble): Input<Trouble>) -> Json<Value> {
+async fn recover(
+    State(_): State<Shared>,
+    Authenticated(_): Authenticated,
+    Input(trouble): Input<ErrorReport>,
+) -> Json<Value> {
     let humane = humanise(&trouble.error, trouble.doing.as_deref());
     Json(json!({
         "message": humane.message, "next": humane.next, "trouble": format!("{:?}", humane.trouble).to_lowercase(),
@@ -103,8 +107,8 @@ async fn recover(State(_): State<Shared>, Who(_): Who, Input(trouble): Input<Tro
 
 async fn execution(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<ExecutionId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ExecutionId>,
 ) -> Result<Json<Value>, Problem> {
     let found = site.store().execution(&scope(&identity), id).await?;
     found.map(|found| Json(json!(found))).ok_or_else(|| Problem::missing("execution", id))

@@ -18,7 +18,7 @@ impl<K> Default for Ages<K> {
 
 /// How long and how much is kept.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct RetentionLimits {
     pub(super) kept: Duration,
     pub(super) bytes: usize,
 }
@@ -30,7 +30,7 @@ impl<K> Ages<K> {
     }
 
     /// The oldest, when it is too old or takes room that is needed.
-    pub(super) fn next_out(&mut self, now: Duration, room: Room) -> Option<K> {
+    pub(super) fn next_out(&mut self, now: Duration, room: RetentionLimits) -> Option<K> {
         let (_, at, _) = self.oldest_first.front()?;
         if self.bytes <= room.bytes && now.saturating_sub(*at) <= room.kept {
             return None;
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_oldest_go_first_and_only_when_they_must() {
-        let room = Room { kept: Duration::from_secs(10), bytes: 100 };
+        let room = RetentionLimits { kept: Duration::from_secs(10), bytes: 100 };
         let at = Duration::from_secs;
         let mut ages = Ages::default();
         ages.add("a", at(0), 40);

@@ -1,11 +1,11 @@
 //! AG-UI: the events that front ends for agents know, over one POST.
 
-use super::extract::{Input, Who};
+use super::extract::{Authenticated, Input};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
-use super::turns::{Listener, Say, numbered_options};
-use super::{Shared, Site};
+use super::turns::{Listener, TurnRequest, numbered_options};
+use super::{AppState, Shared};
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
@@ -25,11 +25,11 @@ struct Run {
     #[schemars(length(max = 200))]
     run_id: String,
     #[schemars(length(min = 1, max = 1000))]
-    messages: Vec<Said>,
+    messages: Vec<AguiMessage>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Said {
+struct AguiMessage {
     role: String,
     #[serde(default)]
     content: Option<String>,
@@ -44,7 +44,7 @@ pub(super) fn routes(api: &mut Api) {
 
 async fn run(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Input(run): Input<Run>,
 ) -> Result<Response, Problem> {
     let said = run
@@ -57,10 +57,10 @@ async fn run(
     if let (None, Ok(id)) = (conversation_id, run.thread_id.parse::<ConversationId>()) {
         conversation_id = site.store().conversation(&super::scope(&identity), id).await?.map(|_| id);
     }
-    let say = Say { message, conversation_id, data: Vec::new(), choice: None };
+    let say = TurnRequest { message, conversation_id, data: Vec::new(), choice: None };
     let live = site.begin(&identity, site.turn(&identity, &say)?)?;
     let user = identity.user.clone();
-    let told = Told {
+    let told = AguiStream {
         listener: Listener::new(live, 0),
         site: site.clone(),
         remember: Box::new(move |site, thread, id| site.a2a.remember(&user, thread, id)),
@@ -73,10 +73,10 @@ async fn run(
     Ok(stream::respond(&site, told))
 }
 
-type Remember = Box<dyn Fn(&Site, &str, ConversationId) + Send>;
+type Remember = Box<dyn Fn(&AppState, &str, ConversationId) + Send>;
 
 /// A turn in the words of AG-UI.
-struct Told {
+struct AguiStream {
     site: Shared,
     listener: Listener,
     remember: Remember,
@@ -96,7 +96,7 @@ fn event(kind: &str, more: Value) -> Frame {
     Frame::data(told.to_string())
 }
 
-impl Told {
+impl AguiStream {
     fn told(&mut self, frame: &Frame) -> Vec<Frame> {
         let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
         let text = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -148,7 +148,7 @@ impl Told {
     }
 }
 
-impl Source for Told {
+impl Source for AguiStream {
     fn next(&mut self) -> Next<'_> {
         Box::pin(async move {
             if !self.began {

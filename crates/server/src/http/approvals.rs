@@ -4,10 +4,10 @@
 //! - A person decides on what their role lets them decide on, by the name of the tool that will run.
 //! - A decision names the digest of what was shown. The call that is made is that one, with what its owner holds.
 
-use super::extract::{At, Input, Who};
+use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::{Listed, Shared, Site};
+use super::{AppState, Listed, Shared};
 use crate::identity::{Identity, Right};
 use axum::Json;
 use axum::extract::State;
@@ -78,7 +78,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(decide));
 }
 
-impl Site {
+impl AppState {
     /// What waits for somebody's decision.
     async fn waiting(&self, identity: &Identity) -> Result<Vec<Waiting>, Problem> {
         let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
@@ -87,7 +87,10 @@ impl Site {
     }
 }
 
-async fn list(State(site): State<Shared>, Who(identity): Who) -> Result<Json<Listed<Line>>, Problem> {
+async fn list(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+) -> Result<Json<Listed<Line>>, Problem> {
     let mut items = Vec::new();
     for one in site.waiting(&identity).await? {
         let is_run = site.toolbox().approvals().is_run(&Scope::System, one.task).await?;
@@ -109,8 +112,8 @@ async fn list(State(site): State<Shared>, Who(identity): Who) -> Result<Json<Lis
 
 async fn decide(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
     Input(decide): Input<Decide>,
 ) -> Result<Json<Value>, Problem> {
     let waiting = site.waiting(&identity).await?.into_iter().find(|one| one.task == id);

@@ -1,10 +1,10 @@
 //! Files of answers: only those that the journal of somebody's own task names.
 
-use super::extract::{At, Who};
+use super::extract::{Authenticated, PathParam};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Shared, scope};
-use crate::mcp_house::kind_of;
+use crate::mcp_gateway::kind_of;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -47,8 +47,8 @@ async fn of_task(
 
 async fn file(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At((task, id)): At<(TaskId, ArtifactId)>,
+    Authenticated(identity): Authenticated,
+    PathParam((task, id)): PathParam<(TaskId, ArtifactId)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let found = of_task(&site, &identity, task).await?.into_iter().find(|one| one.artifact_id == id);
@@ -77,8 +77,8 @@ async fn file(
 
 async fn reply(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
     let missing = || Problem::missing("kept answer of task", id);
     let found = of_task(&site, &identity, id).await?;

@@ -1,6 +1,6 @@
 //! The journal over HTTP: its signed head, its chains, proofs, and a verification of all of it.
 
-use super::extract::{At, Queried, Who};
+use super::extract::{Authenticated, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Shared, scope};
@@ -66,7 +66,7 @@ fn scope_of(identity: &Identity, chain: ChainId) -> Scope {
     if chain == ChainId::SYSTEM && identity.may(Right::Audit) { Scope::System } else { scope(identity) }
 }
 
-async fn head(State(site): State<Shared>, Who(_): Who) -> Result<Json<Value>, Problem> {
+async fn head(State(site): State<Shared>, Authenticated(_): Authenticated) -> Result<Json<Value>, Problem> {
     match site.store().head().await? {
         Some(head) => Ok(Json(json!(head))),
         None => {
@@ -75,7 +75,7 @@ async fn head(State(site): State<Shared>, Who(_): Who) -> Result<Json<Value>, Pr
     }
 }
 
-async fn verify(State(site): State<Shared>, Who(_): Who) -> Result<Json<Value>, Problem> {
+async fn verify(State(site): State<Shared>, Authenticated(_): Authenticated) -> Result<Json<Value>, Problem> {
     let verified = audit::verify(&**site.store(), site.signer.verifier(), None).await?;
     Ok(Json(json!({
         "valid": true, "entries": verified.entries, "chains": verified.chains, "signed": verified.signed,
@@ -85,8 +85,8 @@ async fn verify(State(site): State<Shared>, Who(_): Who) -> Result<Json<Value>, 
 
 async fn entries(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(named): At<String>,
+    Authenticated(identity): Authenticated,
+    PathParam(named): PathParam<String>,
     Queried(wanted): Queried<After>,
 ) -> Result<Json<Value>, Problem> {
     let chain = chain(&named)?;
@@ -108,8 +108,8 @@ async fn entries(
 
 async fn export(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(named): At<String>,
+    Authenticated(identity): Authenticated,
+    PathParam(named): PathParam<String>,
 ) -> Result<Response, Problem> {
     let chain = chain(&named)?;
     let mut out = Vec::new();
@@ -130,8 +130,8 @@ async fn export(
 
 async fn proof(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At((named, sequence)): At<(String, u64)>,
+    Authenticated(identity): Authenticated,
+    PathParam((named, sequence)): PathParam<(String, u64)>,
     Queried(Since { since }): Queried<Since>,
 ) -> Result<Json<Value>, Problem> {
     let chain = chain(&named)?;

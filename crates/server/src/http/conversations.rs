@@ -1,6 +1,6 @@
 //! Conversations: the list, one with everything that was said, its state, and all of it as a document.
 
-use super::extract::{At, Input, Queried, Who};
+use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Listed, Paging, Shared, scope};
@@ -31,7 +31,7 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ListQuery {
     limit: Option<u32>,
     cursor: Option<String>,
     search: Option<String>,
@@ -93,8 +93,8 @@ const SEARCHED: u32 = 500;
 
 async fn list(
     State(site): State<Shared>,
-    Who(identity): Who,
-    Queried(wanted): Queried<Wanted>,
+    Authenticated(identity): Authenticated,
+    Queried(wanted): Queried<ListQuery>,
 ) -> Result<Json<Listed<Line>>, Problem> {
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
     let (scope, store) = (scope(&identity), site.store());
@@ -154,8 +154,8 @@ fn message(message: &Message) -> Value {
 
 async fn show(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<ConversationId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ConversationId>,
 ) -> Result<Json<Value>, Problem> {
     let conversation = own(&site, &identity, id).await?;
     let scope = scope(&identity);
@@ -186,8 +186,8 @@ async fn end(
 
 async fn archive(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<ConversationId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ConversationId>,
     Input(NewState { status: Closed::Archived }): Input<NewState>,
 ) -> Result<StatusCode, Problem> {
     end(&site, &identity, id, Ending::Archived).await
@@ -195,16 +195,16 @@ async fn archive(
 
 async fn remove(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<ConversationId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ConversationId>,
 ) -> Result<StatusCode, Problem> {
     end(&site, &identity, id, Ending::Deleted).await
 }
 
 async fn export(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<ConversationId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ConversationId>,
 ) -> Result<Response, Problem> {
     let conversation = own(&site, &identity, id).await?;
     let messages = site.store().window(&scope(&identity), id, 1000).await?;

@@ -7,7 +7,7 @@
 
 use super::Shared;
 use super::problem::{Problem, REQUEST};
-use crate::identity::{Administrator, By, Identity};
+use crate::identity::{Administrator, AuthMethod, Identity};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_LENGTH, COOKIE, HOST, ORIGIN,
@@ -152,10 +152,10 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
         let safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
         // A key or a token is sent on purpose; a cookie and a loopback address travel by themselves.
         let by_itself = match identity.by {
-            By::Session => true,
+            AuthMethod::Session => true,
             // A page of ours that speaks MCP shows by its origin that it is ours; it has no token.
-            By::Loopback => from_page && !(origin.is_some() && request.uri.path() == "/mcp"),
-            By::Key | By::Token | By::Slack => false,
+            AuthMethod::Loopback => from_page && !(origin.is_some() && request.uri.path() == "/mcp"),
+            AuthMethod::Key | AuthMethod::Token | AuthMethod::Slack => false,
         };
         if by_itself && !safe {
             let sent = headers.get(CSRF).and_then(|token| token.to_str().ok()).unwrap_or_default();

@@ -72,9 +72,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Queried<T> {
 }
 
 /// What the path names. An id that cannot be one names nothing.
-pub(super) struct At<T>(pub(super) T);
+pub(super) struct PathParam<T>(pub(super) T);
 
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParam<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -86,9 +86,9 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
 }
 
 /// Whoever asks.
-pub(super) struct Who(pub(super) Identity);
+pub(super) struct Authenticated(pub(super) Identity);
 
-impl<S: Send + Sync> FromRequestParts<S> for Who {
+impl<S: Send + Sync> FromRequestParts<S> for Authenticated {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {

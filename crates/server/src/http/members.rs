@@ -1,6 +1,6 @@
 //! People of Slack as users of this house.
 
-use super::{Shared, Site};
+use super::{AppState, Shared};
 use crate::identity::Right;
 use crate::slack::{self, People, Slack};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl People for Members {
     }
 }
 
-impl Site {
+impl AppState {
     /// Slack, over the same conversations and for the same people.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ mod uploads;
 
 pub use listen::serve;
 
-use crate::identity::{AccessJournal, By, Directory, Identity, Right, caller_of};
+use crate::identity::{AccessJournal, AuthMethod, Directory, Identity, Right, caller_of};
 use crate::mcp;
 use crate::slack::Slack;
 use axum::Router;
@@ -58,8 +58,8 @@ use steward_domain::{Coded as _, Timestamp};
 use steward_journal::clock::Clock;
 use steward_journal::note::NoteSigner;
 use steward_policy::Caller;
-use steward_runtime::ask::House;
-use steward_runtime::converse::Talker;
+use steward_runtime::ask::AppContext;
+use steward_runtime::converse::ChatService;
 use steward_runtime::run::Runner;
 use steward_runtime::toolbox::Toolbox;
 use steward_store::{Page as StorePage, Scope, Store};
@@ -92,8 +92,8 @@ pub struct Options {
 }
 
 /// Everything that requests are answered with.
-pub struct Site {
-    pub(crate) talker: Arc<Talker>,
+pub struct AppState {
+    pub(crate) talker: Arc<ChatService>,
     runner: Runner,
     directory: Arc<Directory>,
     access: AccessJournal,
@@ -106,7 +106,7 @@ pub struct Site {
     uploading: tokio::sync::Semaphore,
     a2a: a2a::Tasks,
     limiter: door::Limiter,
-    once: once::Once,
+    once: once::IdempotencyCache,
     /// Work that outlives its request.
     work: TaskTracker,
     /// Nothing new is taken.
@@ -117,12 +117,12 @@ pub struct Site {
 }
 
 /// The site, as handlers hold it.
-pub(crate) type Shared = Arc<Site>;
+pub(crate) type Shared = Arc<AppState>;
 
 /// What a site is put together from.
 pub struct Parts {
     /// Holds conversations.
-    pub talker: Arc<Talker>,
+    pub talker: Arc<ChatService>,
     /// Runs workflows and agents.
     pub runner: Runner,
     /// Knows who is who.
@@ -137,7 +137,7 @@ pub struct Parts {
     pub options: Options,
 }
 
-impl Site {
+impl AppState {
     /// A site over these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
@@ -157,7 +157,7 @@ impl Site {
             uploading: tokio::sync::Semaphore::new(uploads::AT_ONCE),
             a2a: a2a::Tasks::default(),
             limiter: door::Limiter::default(),
-            once: once::Once::default(),
+            once: once::IdempotencyCache::default(),
             work: TaskTracker::new(),
             stopping: CancellationToken::new(),
             over: CancellationToken::new(),
@@ -170,7 +170,7 @@ impl Site {
         self.talker.toolbox()
     }
 
-    fn house(&self) -> &House {
+    fn house(&self) -> &AppContext {
         self.toolbox().house()
     }
 
@@ -296,7 +296,7 @@ fn largest(path: &str) -> u64 {
 }
 
 /// All routes behind the door.
-pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Arc<Slack>>) -> Router {
+pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Arc<Slack>>) -> Router {
     let mut api = Api::new();
     turns::routes(&mut api);
     conversations::routes(&mut api);
@@ -341,7 +341,7 @@ pub fn router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>, slack: Option<Ar
 }
 
 /// MCP over Streamable HTTP, for whoever the door let in.
-fn mcp_router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
+fn mcp_router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>) -> Router {
     let known = site.clone();
     let options = mcp::Options {
         hosts: vec!["localhost".into(), "127.0.0.1".into(), "[::1]".into()]
@@ -362,7 +362,7 @@ fn mcp_router(site: &Arc<Site>, gateway: Arc<dyn mcp::Gateway>) -> Router {
                 });
             }
             // At the machine itself the client's person is its owner; elsewhere roles say what somebody's yes is worth.
-            let held = (identity.by != By::Loopback).then(|| {
+            let held = (identity.by != AuthMethod::Loopback).then(|| {
                 let caller = known.caller(identity);
                 // A key that was cut down runs no workflows here either.
                 let administrator = caller.administrator && identity.may(Right::Run);
@@ -403,7 +403,7 @@ async fn ready(State(site): State<Shared>) -> Result<impl IntoResponse, Problem>
 /// For Prometheus: numbers only. Whoever may not administer gets none.
 async fn metrics(
     State(site): State<Shared>,
-    extract::Who(identity): extract::Who,
+    extract::Authenticated(identity): extract::Authenticated,
 ) -> Result<impl IntoResponse, Problem> {
     if !identity.may(Right::Admin) {
         return Err(Problem::denied("metrics are for administrators"));

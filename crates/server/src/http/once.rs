@@ -8,7 +8,7 @@
 //! Answers are kept in this process: behind several of them a client must come back to the same one.
 
 use super::Shared;
-use super::ages::{Ages, Room};
+use super::ages::{Ages, RetentionLimits};
 use super::extract::whole;
 use super::problem::{Problem, REQUEST};
 use crate::identity::Identity;
@@ -25,7 +25,8 @@ use std::time::Duration;
 use steward_domain::UserId;
 
 /// How long answers are told again, and how much of them is kept.
-const ROOM: Room = Room { kept: Duration::from_secs(24 * 3600), bytes: 16 * 1024 * 1024 };
+const ROOM: RetentionLimits =
+    RetentionLimits { kept: Duration::from_secs(24 * 3600), bytes: 16 * 1024 * 1024 };
 /// What an answer takes beside its letters.
 const EACH: usize = 512;
 /// The largest answer that is told again.
@@ -48,14 +49,14 @@ enum Stage {
 
 /// What was asked with keys, and answered.
 #[derive(Default)]
-struct Known {
+struct KeyedRequests {
     requests: HashMap<Key, ([u8; 32], Stage)>,
     answered: Ages<Key>,
 }
 
 /// All keys of this process.
 #[derive(Default)]
-pub(super) struct Once(Mutex<Known>);
+pub(super) struct IdempotencyCache(Mutex<KeyedRequests>);
 
 /// What is to be done with a request.
 enum First {
@@ -65,7 +66,7 @@ enum First {
     No(Answer),
 }
 
-impl Once {
+impl IdempotencyCache {
     fn enter(&self, key: &Key, digest: [u8; 32], now: Duration) -> Result<First, Problem> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(old) = known.answered.next_out(now, ROOM) {
@@ -161,7 +162,7 @@ async fn answer(site: &Shared, request: Request, next: Next) -> Result<Response,
 }
 
 /// A key that is free again unless its answer is kept: whatever happens on the way.
-struct Forget<'a>(&'a Once, Option<Key>);
+struct Forget<'a>(&'a IdempotencyCache, Option<Key>);
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_key_stands_for_one_request_and_its_answer() {
-        let (once, at) = (Once::default(), Duration::from_secs);
+        let (once, at) = (IdempotencyCache::default(), Duration::from_secs);
         assert!(matches!(once.enter(&ada("a"), [1; 32], at(0)), Ok(First::Yes)));
         let busy = once.enter(&ada("a"), [1; 32], at(0)).err().unwrap();
         assert_eq!(busy.code, "WEB022", "it is worked on");
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_oldest_answers_make_room() {
-        let once = Once::default();
+        let once = IdempotencyCache::default();
         let now = Duration::from_secs(1);
         let many = ROOM.bytes / LARGEST + 2;
         for number in 0..many {

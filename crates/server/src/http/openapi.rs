@@ -4,7 +4,7 @@
 //! here, from the same words.
 
 use super::Shared;
-use super::problem::{Problem, Told};
+use super::problem::{Problem, ProblemBody};
 use crate::identity::{Identity, Right};
 use axum::Router;
 use axum::extract::Request;
@@ -86,7 +86,7 @@ impl Api {
 
     /// The router and the document.
     pub(super) fn finish(mut self, version: &str) -> (Router<Shared>, Json) {
-        let problem = json!({ "application/problem+json": { "schema": self.generator.subschema_for::<Told>().to_value() } });
+        let problem = json!({ "application/problem+json": { "schema": self.generator.subschema_for::<ProblemBody>().to_value() } });
         let foreign = json!({ "type": "object", "required": ["error"], "properties": { "error": { "type": "object" } } });
         let mut either = problem.clone();
         if let Some(either) = either.as_object_mut() {

@@ -17,7 +17,7 @@ tokio::task_local! {
 /// What a client is told.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub(super) struct Told {
+pub(super) struct ProblemBody {
     /// The page that explains the code.
     #[serde(rename = "type")]
     kind: String,
@@ -56,8 +56,8 @@ impl Problem {
     }
 
     /// As a document.
-    pub(super) fn told(&self) -> Told {
-        Told {
+    pub(super) fn told(&self) -> ProblemBody {
+        ProblemBody {
             kind: format!("/page/errors/{}", self.code),
             title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
             status: self.status.as_u16(),

@@ -1,6 +1,6 @@
 //! What worked before, what agents did, and how often everything is used.
 
-use super::extract::{At, Queried, Who};
+use super::extract::{Authenticated, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::{Listed, Paging, Shared, scope};
@@ -58,7 +58,7 @@ fn shown(recipe: &Recipe) -> Value {
 
 async fn recipes(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Queried(paging): Queried<Paging>,
 ) -> Result<Json<Listed<Value>>, Problem> {
     let page = paging.page()?;
@@ -68,7 +68,7 @@ async fn recipes(
 
 async fn executions(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Queried(wanted): Queried<Executions>,
 ) -> Result<Json<Listed<AgentExecution>>, Problem> {
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
@@ -79,8 +79,8 @@ async fn executions(
 
 async fn execution(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<ExecutionId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<ExecutionId>,
 ) -> Result<Json<Value>, Problem> {
     let scope = scope(&identity);
     let found = site.store().execution(&scope, id).await?.ok_or_else(|| Problem::missing("execution", id))?;
@@ -91,7 +91,7 @@ async fn execution(
 
 async fn analytics(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Queried(Window { days }): Queried<Window>,
 ) -> Result<Json<Value>, Problem> {
     let days = days.unwrap_or(7);

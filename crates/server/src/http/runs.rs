@@ -1,6 +1,6 @@
 //! Workflows and agents: which there are, what they look like, and running them.
 
-use super::extract::{At, Input, Who};
+use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::tasks::drawn;
@@ -31,7 +31,7 @@ struct Line {
 /// What a run is given.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct RunRequest {
     /// Anything: an object for workflows, words for agents.
     #[serde(default)]
     input: Value,
@@ -56,7 +56,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(get(show));
     api.post("/api/v1/workflows/{name}/runs", "Run it; whoever is free takes it up")
         .needs(Right::Run)
-        .takes::<Given>()
+        .takes::<RunRequest>()
         .gives::<Begun>(202, "It waits for its turn.")
         .to(post(run));
 }
@@ -74,7 +74,7 @@ fn granted(identity: &Identity, name: &str) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::NOT_FOUND, "RUN006", format!("there is no workflow or agent {name}")))
 }
 
-async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Line>> {
+async fn list(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Listed<Line>> {
     let (workflows, agents) = site.runner.defined();
     let named = workflows
         .into_iter()
@@ -93,8 +93,8 @@ async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Lin
 
 async fn show(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(name): At<String>,
+    Authenticated(identity): Authenticated,
+    PathParam(name): PathParam<String>,
 ) -> Result<Json<Value>, Problem> {
     granted(&identity, &name)?;
     let program = site.runner.program(&name).await?;
@@ -107,9 +107,9 @@ async fn show(
 
 async fn run(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(name): At<String>,
-    Input(Given { input }): Input<Given>,
+    Authenticated(identity): Authenticated,
+    PathParam(name): PathParam<String>,
+    Input(RunRequest { input }): Input<RunRequest>,
 ) -> Result<(StatusCode, Json<Begun>), Problem> {
     granted(&identity, &name)?;
     if site.is_stopping() {

@@ -1,6 +1,6 @@
 //! Tasks: what they are, what they did, how they go; and for runs their graph and their states.
 
-use super::extract::{At, Input, Queried, Who};
+use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use steward_domain::{Label, States as _, Task, TaskId, TaskStatus, TraceLog};
 use steward_engine::{NodeStatus, NodeWork, Program, State as RunState};
-use steward_runtime::run::{Ran, Standing, history};
+use steward_runtime::run::{Ran, RunStatus, history};
 use steward_store::{Scope, TaskFilter};
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ListQuery {
     limit: Option<u32>,
     cursor: Option<String>,
     status: Option<TaskStatus>,
@@ -37,21 +37,21 @@ struct Fork {
 
 /// How a run stands.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Stands {
+pub(super) struct RunView {
     pub(super) task_id: TaskId,
     pub(super) status: &'static str,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub(super) result: Value,
 }
 
-impl From<Ran> for Stands {
+impl From<Ran> for RunView {
     fn from(ran: Ran) -> Self {
         let (status, result) = match ran.standing {
-            Standing::Completed(result) => ("completed", result),
-            Standing::Failed(why) => ("failed", why.into()),
-            Standing::Cancelled(by) => ("cancelled", by.into()),
-            Standing::Waiting => ("paused", Value::Null),
-            Standing::HandedOver => ("running", Value::Null),
+            RunStatus::Completed(result) => ("completed", result),
+            RunStatus::Failed(why) => ("failed", why.into()),
+            RunStatus::Cancelled(by) => ("cancelled", by.into()),
+            RunStatus::Waiting => ("paused", Value::Null),
+            RunStatus::HandedOver => ("running", Value::Null),
         };
         Self { task_id: ran.task, status, result }
     }
@@ -81,23 +81,23 @@ pub(super) fn routes(api: &mut Api) {
         .to(get(state));
     api.post("/api/v1/tasks/{id}/cancel", "Call a run off")
         .needs(Right::Run)
-        .gives::<Stands>(200, "How it stands.")
+        .gives::<RunView>(200, "How it stands.")
         .to(post(cancel));
     api.post("/api/v1/tasks/{id}/resume", "Go on with a run that was interrupted")
         .needs(Right::Run)
-        .gives::<Stands>(200, "How it stands.")
+        .gives::<RunView>(200, "How it stands.")
         .to(post(resume));
     api.post("/api/v1/tasks/{id}/fork", "Begin another run with the first events of one")
         .needs(Right::Run)
         .takes::<Fork>()
-        .gives::<Stands>(200, "The new run.")
+        .gives::<RunView>(200, "The new run.")
         .to(post(fork));
 }
 
 async fn list(
     State(site): State<Shared>,
-    Who(identity): Who,
-    Queried(wanted): Queried<Wanted>,
+    Authenticated(identity): Authenticated,
+    Queried(wanted): Queried<ListQuery>,
 ) -> Result<Json<Listed<Task>>, Problem> {
     let page = Paging { limit: wanted.limit, cursor: wanted.cursor }.page()?;
     let found = site.store().tasks(&scope(&identity), TaskFilter { status: wanted.status }, page).await?;
@@ -111,8 +111,8 @@ async fn own(site: &Shared, identity: &Identity, id: TaskId) -> Result<Task, Pro
 
 async fn show(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
     let task = own(&site, &identity, id).await?;
     let scope = scope(&identity);
@@ -128,8 +128,8 @@ async fn show(
 
 async fn trace(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<TraceLog>, Problem> {
     let found = steward_store::trace::trace(&**site.store(), &scope(&identity), id).await?;
     found.map(|trace| Json(trace.into_inner())).ok_or_else(|| Problem::missing("task", id))
@@ -137,8 +137,8 @@ async fn trace(
 
 async fn events(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     own(&site, &identity, id).await?;
@@ -254,8 +254,8 @@ pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
 
 async fn graph(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<Value>, Problem> {
     own(&site, &identity, id).await?;
     let (program, events) = history(&**site.store(), &scope(&identity), id).await?;
@@ -265,8 +265,8 @@ async fn graph(
 
 async fn state(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At((id, n)): At<(TaskId, u32)>,
+    Authenticated(identity): Authenticated,
+    PathParam((id, n)): PathParam<(TaskId, u32)>,
 ) -> Result<Json<Value>, Problem> {
     own(&site, &identity, id).await?;
     let at = steward_runtime::run::at(&**site.store(), &scope(&identity), id, n as usize).await?;
@@ -277,9 +277,9 @@ async fn state(
 
 async fn cancel(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
-) -> Result<Json<Stands>, Problem> {
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
+) -> Result<Json<RunView>, Problem> {
     own(&site, &identity, id).await?;
     let by = Label::new(identity.user.as_str()).map_err(steward_runtime::Error::from)?;
     let ran = site.runner.cancel(&scope(&identity), id, &by).await?;
@@ -291,7 +291,7 @@ pub(super) async fn beside(
     site: &Shared,
     id: TaskId,
     run: impl Future<Output = steward_runtime::Result<Ran>> + Send + 'static,
-) -> Result<Json<Stands>, Problem> {
+) -> Result<Json<RunView>, Problem> {
     if site.is_stopping() {
         return Err(Problem::stopping());
     }
@@ -299,15 +299,15 @@ pub(super) async fn beside(
     match tokio::time::timeout(Duration::from_millis(500), running).await {
         Ok(Ok(ran)) => Ok(Json(ran?.into())),
         Ok(Err(_)) => Err(Problem::stopping()),
-        Err(_) => Ok(Json(Stands { task_id: id, status: "running", result: Value::Null })),
+        Err(_) => Ok(Json(RunView { task_id: id, status: "running", result: Value::Null })),
     }
 }
 
 async fn resume(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
-) -> Result<Json<Stands>, Problem> {
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
+) -> Result<Json<RunView>, Problem> {
     own(&site, &identity, id).await?;
     let (runner, scope) = (site.runner.clone(), scope(&identity));
     beside(&site, id, async move { runner.resume(&scope, id, None).await }).await
@@ -315,10 +315,10 @@ async fn resume(
 
 async fn fork(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<TaskId>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<TaskId>,
     Input(Fork { steps }): Input<Fork>,
-) -> Result<Json<Stands>, Problem> {
+) -> Result<Json<RunView>, Problem> {
     own(&site, &identity, id).await?;
     let (runner, scope) = (site.runner.clone(), scope(&identity));
     let ran = runner.fork(&scope, id, steps as usize, None).await?;

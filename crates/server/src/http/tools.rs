@@ -1,9 +1,9 @@
 //! Tools, servers, domains and skills: what there is for whoever asks, and calling a tool by hand.
 
-use super::extract::{At, Input, Queried, Who};
+use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::{Listed, Shared, Site};
+use super::{AppState, Listed, Shared};
 use crate::identity::{Identity, Right};
 use axum::Json;
 use axum::extract::State;
@@ -45,7 +45,7 @@ pub(super) struct Line {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ListQuery {
     limit: Option<usize>,
     search: Option<String>,
 }
@@ -84,7 +84,7 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/skills", "Skills of this home").gives_object(200, "`items`.").to(get(skills));
 }
 
-impl Site {
+impl AppState {
     async fn usage(&self, identity: &Identity) -> Result<HashMap<String, Usage>, Problem> {
         let now = self.now();
         let from = Timestamp::from_micros(now.micros() - DAYS * 86_400_000_000);
@@ -121,8 +121,8 @@ fn line(entry: &Entry, usage: &HashMap<String, Usage>) -> Line {
 
 async fn list(
     State(site): State<Shared>,
-    Who(identity): Who,
-    Queried(wanted): Queried<Wanted>,
+    Authenticated(identity): Authenticated,
+    Queried(wanted): Queried<ListQuery>,
 ) -> Result<Json<Listed<Line>>, Problem> {
     let limit = wanted.limit.unwrap_or(1000).clamp(1, 1000);
     let mut items = site.tools(&identity).await?;
@@ -145,8 +145,8 @@ async fn list(
 
 async fn show(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(name): At<String>,
+    Authenticated(identity): Authenticated,
+    PathParam(name): PathParam<String>,
 ) -> Result<Json<Line>, Problem> {
     let found = site.tools(&identity).await?.into_iter().find(|tool| tool.name == name);
     found.map(Json).ok_or_else(|| unknown(&name))
@@ -162,8 +162,8 @@ fn unknown(name: &str) -> Problem {
 
 async fn call(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(name): At<String>,
+    Authenticated(identity): Authenticated,
+    PathParam(name): PathParam<String>,
     Input(call): Input<Call>,
 ) -> Result<Response, Problem> {
     name.parse::<ToolName>().map_err(|_| unknown(&name))?;
@@ -199,7 +199,7 @@ async fn call(
     .into_response())
 }
 
-async fn servers(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
+async fn servers(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Value> {
     let snapshot = site.toolbox().registry().snapshot();
     let caller = site.caller(&identity);
     let items = site.toolbox().servers().into_iter().filter_map(|(handle, status)| {
@@ -218,7 +218,10 @@ async fn servers(State(site): State<Shared>, Who(identity): Who) -> Json<Value> 
     Json(json!({ "items": items.collect::<Vec<_>>(), "next": null }))
 }
 
-async fn domains(State(site): State<Shared>, Who(identity): Who) -> Result<Json<Value>, Problem> {
+async fn domains(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+) -> Result<Json<Value>, Problem> {
     let caller = site.caller(&identity);
     let reader = site.talker.reader(&caller, &[]).await?;
     let snapshot = site.toolbox().registry().snapshot();
@@ -231,7 +234,7 @@ async fn domains(State(site): State<Shared>, Who(identity): Who) -> Result<Json<
     Ok(Json(json!({ "items": items.collect::<Vec<_>>(), "next": null })))
 }
 
-async fn skills(State(site): State<Shared>, Who(_): Who) -> Json<Value> {
+async fn skills(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Value> {
     let skills = site.toolbox().skills();
     let items: Vec<Value> = skills
         .skills

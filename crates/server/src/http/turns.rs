@@ -3,12 +3,12 @@
 //! Invariant: a turn belongs to whoever said it. It is worked on to its end whether or not somebody listens; its events are kept for a
 //! while, so that a broken stream goes on where it was.
 
-use super::ages::{Ages, Room};
-use super::extract::{At, Input, Who};
+use super::ages::{Ages, RetentionLimits};
+use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream::{self, Frame, Next, Source};
-use super::{Shared, Site};
+use super::{AppState, Shared};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
@@ -26,13 +26,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steward_domain::{ConversationId, TaskId, UserId};
-use steward_runtime::converse::{Heard, OptionChoice, Turn};
+use steward_runtime::converse::{OptionChoice, ProgressEvent, Turn};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 /// How long turns that ended can be heard again, and the memory for them; then they are in the store only.
-const ROOM: Room = Room { kept: Duration::from_secs(900), bytes: 8 * 1024 * 1024 };
+const ROOM: RetentionLimits = RetentionLimits { kept: Duration::from_secs(900), bytes: 8 * 1024 * 1024 };
 /// What a turn takes beside the letters of its events, each of them in turn.
 const EACH: usize = 2048;
 const EACH_EVENT: usize = 128;
@@ -44,7 +44,7 @@ const PIECE: usize = 24;
 /// Something that somebody says.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Say {
+pub(super) struct TurnRequest {
     /// In their words.
     #[schemars(length(min = 1, max = 100_000))]
     pub(super) message: String,
@@ -82,7 +82,7 @@ struct Taken {
 /// How a turn stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Standing {
+enum TurnStatus {
     Running,
     Done,
     Failed,
@@ -95,7 +95,7 @@ pub(super) struct Live {
     user: UserId,
     frames: Mutex<Vec<Frame>>,
     told: watch::Sender<usize>,
-    ended: Mutex<Option<Standing>>,
+    ended: Mutex<Option<TurnStatus>>,
     pub(super) stop: CancellationToken,
 }
 
@@ -107,13 +107,13 @@ impl Live {
         self.told.send_replace(frames.len());
     }
 
-    fn end(&self, standing: Standing) {
+    fn end(&self, standing: TurnStatus) {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(standing);
         self.tell("done", &json!({}));
     }
 
     /// How it ended, with the reply or the problem that was told.
-    fn outcome(&self) -> Option<(Standing, Value)> {
+    fn outcome(&self) -> Option<(TurnStatus, Value)> {
         let standing = (*self.ended.lock().unwrap_or_else(PoisonError::into_inner))?;
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         let last = frames.iter().rfind(|frame| matches!(frame.name, Some("reply" | "problem")))?;
@@ -141,7 +141,7 @@ impl Live {
 
 /// Turns that can be heard.
 #[derive(Default)]
-struct Known {
+struct TurnTable {
     live: HashMap<Uuid, Arc<Live>>,
     ended: Ages<Uuid>,
 }
@@ -150,13 +150,13 @@ struct Known {
 pub(super) struct Turns {
     at_once: usize,
     running: AtomicUsize,
-    known: Mutex<Known>,
+    known: Mutex<TurnTable>,
 }
 
 /// One of the places at work.
-struct Place(Shared);
+struct TurnPermit(Shared);
 
-impl Drop for Place {
+impl Drop for TurnPermit {
     fn drop(&mut self) {
         self.0.turns.running.fetch_sub(1, Ordering::AcqRel);
     }
@@ -175,7 +175,7 @@ impl Turns {
         self.known().live.values().for_each(|live| live.stop.cancel());
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, TurnTable> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -196,7 +196,7 @@ impl Turns {
 
 pub(super) fn routes(api: &mut Api) {
     api.post("/api/v1/turns", "Say something; it is worked on beside this request")
-        .takes::<Say>()
+        .takes::<TurnRequest>()
         .gives::<Taken>(202, "It was taken; listen to its events.")
         .to(post(take));
     api.get("/api/v1/turns/{id}", "How something that was said stands")
@@ -216,15 +216,15 @@ pub(super) fn routes(api: &mut Api) {
         "/api/v1/ask",
         "Say something and wait for the answer; as events with `Accept: text/event-stream`",
     )
-    .takes::<Say>()
+    .takes::<TurnRequest>()
     .gives_object(200, "The reply.")
     .or_events()
     .to(post(ask));
 }
 
-impl Site {
+impl AppState {
     /// What was said, ready to be worked on.
-    pub(super) fn turn(&self, identity: &Identity, say: &Say) -> Result<Turn, Problem> {
+    pub(super) fn turn(&self, identity: &Identity, say: &TurnRequest) -> Result<Turn, Problem> {
         if say.message.trim().is_empty() {
             return Err(steward_runtime::Error::NothingSaid.into());
         }
@@ -260,7 +260,7 @@ impl Site {
             return Err(Problem::stopping());
         }
         let running = self.turns.running.fetch_add(1, Ordering::AcqRel);
-        let place = Place(self.clone());
+        let place = TurnPermit(self.clone());
         if running >= self.turns.at_once {
             return Err(crowded(running));
         }
@@ -279,7 +279,7 @@ impl Site {
                 // Whoever listens is told, and nobody waits for ever.
                 let problem = json!(Problem::bug().told());
                 one.tell("problem", &problem);
-                one.end(Standing::Failed);
+                one.end(TurnStatus::Failed);
             }
             site.turns.ended(&one, site.clock().monotonic());
             drop(place);
@@ -288,13 +288,13 @@ impl Site {
     }
 
     async fn work_on(&self, turn: &Turn, live: &Live) {
-        let heard = |heard: Heard| match heard {
-            Heard::Waiting { servers } => live.tell("waiting", &json!({ "servers": servers })),
-            Heard::Understood { steps } => live.tell("understood", &json!({ "steps": steps })),
-            Heard::Began { step, what } => {
+        let heard = |heard: ProgressEvent| match heard {
+            ProgressEvent::Waiting { servers } => live.tell("waiting", &json!({ "servers": servers })),
+            ProgressEvent::Understood { steps } => live.tell("understood", &json!({ "steps": steps })),
+            ProgressEvent::Began { step, what } => {
                 live.tell("began", &json!({ "step": step, "what": what, "at": self.now() }));
             }
-            Heard::Ended { step, well, took } => live.tell(
+            ProgressEvent::Ended { step, well, took } => live.tell(
                 "ended",
                 &json!({ "step": step, "well": well, "milliseconds": took.as_millis() as u64 }),
             ),
@@ -305,13 +305,13 @@ impl Site {
                 pieces(&reply.response.answer)
                     .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
                 live.tell("reply", &reply.json());
-                live.end(Standing::Done);
+                live.end(TurnStatus::Done);
             }
             Err(error) => {
                 let called_off = matches!(error, steward_runtime::Error::CalledOff);
                 let problem = json!(Problem::from(error).told());
                 live.tell("problem", &problem);
-                live.end(if called_off { Standing::Cancelled } else { Standing::Failed });
+                live.end(if called_off { TurnStatus::Cancelled } else { TurnStatus::Failed });
             }
         }
     }
@@ -321,7 +321,7 @@ impl Site {
         let mut told = live.told.subscribe();
         loop {
             match live.outcome() {
-                Some((Standing::Done, reply)) => return Ok(reply),
+                Some((TurnStatus::Done, reply)) => return Ok(reply),
                 Some((_, problem)) => return Err(again(&problem)),
                 None => {}
             }
@@ -332,7 +332,11 @@ impl Site {
     }
 
     /// Says something and waits for the answer, for protocols that do.
-    pub(super) async fn answered(self: &Arc<Self>, identity: &Identity, say: &Say) -> Result<Value, Problem> {
+    pub(super) async fn answered(
+        self: &Arc<Self>,
+        identity: &Identity,
+        say: &TurnRequest,
+    ) -> Result<Value, Problem> {
         let live = self.begin(identity, self.turn(identity, say)?)?;
         self.ended(&live).await
     }
@@ -369,8 +373,8 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 async fn take(
     State(site): State<Shared>,
-    Who(identity): Who,
-    Input(say): Input<Say>,
+    Authenticated(identity): Authenticated,
+    Input(say): Input<TurnRequest>,
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
     let live = site.begin(&identity, site.turn(&identity, &say)?)?;
     let (turn_id, events) = (live.id, format!("/api/v1/turns/{}/events", live.id));
@@ -379,14 +383,14 @@ async fn take(
 
 async fn standing(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<Uuid>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<Uuid>,
 ) -> Result<Json<Value>, Problem> {
     let live = site.turns.of(id, &identity.user)?;
     Ok(Json(match live.outcome() {
-        None => json!({ "turn_id": id, "status": Standing::Running }),
-        Some((Standing::Done, reply)) => {
-            json!({ "turn_id": id, "status": Standing::Done, "reply": reply })
+        None => json!({ "turn_id": id, "status": TurnStatus::Running }),
+        Some((TurnStatus::Done, reply)) => {
+            json!({ "turn_id": id, "status": TurnStatus::Done, "reply": reply })
         }
         Some((standing, problem)) => json!({ "turn_id": id, "status": standing, "problem": problem }),
     }))
@@ -394,8 +398,8 @@ async fn standing(
 
 async fn call_off(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<Uuid>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<Uuid>,
 ) -> Result<StatusCode, Problem> {
     site.turns.of(id, &identity.user)?.stop.cancel();
     Ok(StatusCode::NO_CONTENT)
@@ -403,8 +407,8 @@ async fn call_off(
 
 async fn events(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<Uuid>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<Uuid>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let live = site.turns.of(id, &identity.user)?;
@@ -414,9 +418,9 @@ async fn events(
 /// Answers in one piece, or as events for whoever wants them.
 async fn ask(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     headers: HeaderMap,
-    Input(say): Input<Say>,
+    Input(say): Input<TurnRequest>,
 ) -> Result<Response, Problem> {
     let live = site.begin(&identity, site.turn(&identity, &say)?)?;
     let streams = headers

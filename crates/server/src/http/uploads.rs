@@ -4,11 +4,11 @@
 //! - A file is its owner's: it lies in a folder of theirs, under an id of ours, and only they can name it.
 //! - What is taken is bounded in size and in number, and is looked over before it counts: what cannot be read as data is not kept.
 
-use super::extract::{At, Queried, Who, whole};
+use super::extract::{Authenticated, PathParam, Queried, whole};
 use super::openapi::Api;
 use super::problem::Problem;
-use super::{Listed, Shared, Site};
-use crate::identity::{By, Identity};
+use super::{AppState, Listed, Shared};
+use crate::identity::{AuthMethod, Identity};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
@@ -67,7 +67,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(delete(remove));
 }
 
-impl Site {
+impl AppState {
     /// The folder of somebody's files. User names have no slashes, but nothing rests on that.
     fn uploads(&self, identity: &Identity) -> PathBuf {
         let plain: String =
@@ -82,7 +82,7 @@ impl Site {
             let id: Uuid = id.parse().map_err(|_| missing())?;
             return self.file_of(identity, id).map(|path| path.display().to_string()).ok_or_else(missing);
         }
-        if identity.grants.is_none() && identity.by == By::Loopback {
+        if identity.grants.is_none() && identity.by == AuthMethod::Loopback {
             return Ok(named.to_owned());
         }
         Err(Problem::denied(format!(
@@ -131,7 +131,7 @@ fn plain(name: &str) -> Result<String, Problem> {
 
 async fn take(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Queried(Named { name }): Queried<Named>,
     request: Request,
 ) -> Result<(StatusCode, Json<Upload>), Problem> {
@@ -204,7 +204,7 @@ async fn look(site: &Shared, path: &Path) -> Result<Vec<Value>, Problem> {
     Ok(tables.collect())
 }
 
-async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Upload>> {
+async fn list(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Listed<Upload>> {
     let entries = std::fs::read_dir(site.uploads(&identity)).into_iter().flatten().flatten();
     let mut items: Vec<Upload> = entries
         .filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path().join(ABOUT)).ok()?).ok())
@@ -216,8 +216,8 @@ async fn list(State(site): State<Shared>, Who(identity): Who) -> Json<Listed<Upl
 
 async fn remove(
     State(site): State<Shared>,
-    Who(identity): Who,
-    At(id): At<Uuid>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<Uuid>,
 ) -> Result<StatusCode, Problem> {
     let removed = tokio::fs::remove_dir_all(site.uploads(&identity).join(id.to_string())).await;
     removed.map(|()| StatusCode::NO_CONTENT).map_err(|_| Problem::missing("upload", id))

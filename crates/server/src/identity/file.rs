@@ -1,6 +1,6 @@
 //! `config/access.yaml`: users, roles and the identity provider, as people write them.
 
-use super::{By, Error, Identity, OWNER, Result};
+use super::{AuthMethod, Error, Identity, OWNER, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -183,7 +183,7 @@ impl AccessFile {
     }
 
     /// A user of the file with what their roles hold; nothing for one who is disabled.
-    pub(super) fn identity(&self, user: &UserId, by: By) -> Option<Identity> {
+    pub(super) fn identity(&self, user: &UserId, by: AuthMethod) -> Option<Identity> {
         let found = self.users.get(user).filter(|found| !found.disabled)?;
         let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
         let (roles, grants) = (found.roles.clone(), self.grants(found));

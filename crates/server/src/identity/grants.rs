@@ -6,7 +6,7 @@
 //! - A file that cannot be read changes nothing: what was in force stays.
 
 use super::file::{self, AccessFile};
-use super::{By, Identity, Result};
+use super::{AuthMethod, Identity, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 use std::time::SystemTime;
@@ -53,7 +53,7 @@ impl Grants for FileGrants {
         match loaded.1.users.get(user) {
             Some(found) if found.disabled => Err("they are disabled".to_owned()),
             Some(_) => {
-                let identity = loaded.1.identity(user, By::Key);
+                let identity = loaded.1.identity(user, AuthMethod::Key);
                 let identity = identity.ok_or_else(|| "they are disabled".to_owned())?;
                 Ok(caller_of(&identity, &registry.snapshot()))
             }

@@ -144,7 +144,7 @@ impl Right {
 /// How somebody showed who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum AuthMethod {
     /// The machine is theirs.
     Loopback,
     /// With a key in the request.
@@ -167,7 +167,7 @@ pub struct Identity {
     /// The roles.
     pub roles: Vec<String>,
     /// How they showed it.
-    pub by: By,
+    pub by: AuthMethod,
     /// What the key was cut down to; nothing means no less than the roles.
     pub scopes: Option<BTreeSet<Right>>,
     /// What the roles hold. Nothing means: everything.
@@ -184,7 +184,7 @@ impl Identity {
             name: user.to_string(),
             user,
             roles: vec![OWNER.to_owned()],
-            by: By::Loopback,
+            by: AuthMethod::Loopback,
             scopes: None,
             grants: None,
             key: None,
@@ -356,7 +356,7 @@ impl Directory {
         self.look();
         let now = self.now();
         let record = self.read(|loaded| loaded.keys.open(key, now).cloned()).ok_or(Error::Key)?;
-        let mut identity = self.named(&record.user, By::Key).ok_or(Error::Key)?;
+        let mut identity = self.named(&record.user, AuthMethod::Key).ok_or(Error::Key)?;
         identity.scopes = (!record.scopes.is_empty()).then(|| record.scopes.clone());
         identity.key = Some(record.id);
         Ok(identity)
@@ -372,7 +372,7 @@ impl Directory {
                 self.look();
                 let user = self.read(|loaded| loaded.access.of_subject(&subjects));
                 let unknown = || Error::Token("it names nobody who is set up here".to_owned());
-                self.named(&user.ok_or_else(unknown)?, By::Token).ok_or_else(unknown)
+                self.named(&user.ok_or_else(unknown)?, AuthMethod::Token).ok_or_else(unknown)
             }
             _ => self.by_key(bearer),
         }
@@ -384,7 +384,7 @@ impl Directory {
         let now = self.now();
         let id = self.secret.open_cookie(cookie, now).ok_or(Error::Nobody)?;
         let record = self.read(|loaded| loaded.keys.live(&id, now).cloned()).ok_or(Error::Nobody)?;
-        let mut identity = self.named(&record.user, By::Session).ok_or(Error::Nobody)?;
+        let mut identity = self.named(&record.user, AuthMethod::Session).ok_or(Error::Nobody)?;
         identity.scopes = (!record.scopes.is_empty()).then(|| record.scopes.clone());
         identity.key = Some(record.id);
         Ok(identity)
@@ -410,7 +410,7 @@ impl Directory {
 
     /// A user by their name here.
     #[must_use]
-    pub fn named(&self, user: &UserId, by: By) -> Option<Identity> {
+    pub fn named(&self, user: &UserId, by: AuthMethod) -> Option<Identity> {
         self.read(|loaded| {
             // The machine's owner may have keys before anybody else is set up.
             if loaded.access.users.is_empty() && *user == self.owner {
@@ -429,7 +429,7 @@ impl Directory {
             return self.read(|loaded| loaded.access.slack_owner(team, user)).then_some(owner);
         }
         let found = self.read(|loaded| loaded.access.of_slack(team, user))?;
-        self.named(&found, By::Slack)
+        self.named(&found, AuthMethod::Slack)
     }
 
     /// The users, for administrators.

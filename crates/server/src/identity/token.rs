@@ -52,7 +52,7 @@ struct Header {
 }
 
 #[derive(Default)]
-struct Known {
+struct KeyCache {
     keys: Vec<Jwk>,
     /// When they were fetched, on the monotonic clock.
     at: Option<Duration>,
@@ -63,7 +63,7 @@ pub struct Tokens {
     provider: Oidc,
     fetch: Arc<dyn Fetch>,
     clock: Arc<dyn Clock>,
-    known: Mutex<Known>,
+    known: Mutex<KeyCache>,
 }
 
 /// How long fetched keys count.

@@ -2,7 +2,7 @@
 #![allow(deprecated, reason = "sampling, roots and the log are part of every revision up to 2025-11-25")]
 
 use super::gateway::{Failure, Kind, Message, Offered, Prompt, Resource, ResourceBody, Speaker, Template};
-use super::session::{Level, Sampled, Want};
+use super::session::{ClientPrompt, Level, Sampled};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{
@@ -220,43 +220,45 @@ fn sampling(messages: Vec<Message>, system: Option<String>, max_tokens: u32) -> 
 }
 
 /// A question as part of a result (from 2026-07-28 on).
-pub(super) fn input(want: Want) -> Result<InputRequest, Failure> {
+pub(super) fn input(want: ClientPrompt) -> Result<InputRequest, Failure> {
     Ok(match want {
-        Want::Form { message, schema } => {
+        ClientPrompt::Form { message, schema } => {
             InputRequest::Elicitation(ElicitRequest::new(elicitation(message, schema)?))
         }
-        Want::Url { message, url, id } => {
+        ClientPrompt::Url { message, url, id } => {
             InputRequest::Elicitation(ElicitRequest::new(opening(message, url, id)))
         }
-        Want::Sample { messages, system, max_tokens } => {
+        ClientPrompt::Sample { messages, system, max_tokens } => {
             InputRequest::CreateMessage(CreateMessageRequest::new(sampling(messages, system, max_tokens)))
         }
-        Want::Roots => InputRequest::ListRoots(ListRootsRequest::default()),
+        ClientPrompt::Roots => InputRequest::ListRoots(ListRootsRequest::default()),
     })
 }
 
 /// A question as a request of ours (up to 2025-11-25).
-pub(super) async fn request(peer: &Peer<RoleServer>, want: Want) -> Result<Json, Failure> {
+pub(super) async fn request(peer: &Peer<RoleServer>, want: ClientPrompt) -> Result<Json, Failure> {
     let answer = match want {
-        Want::Form { message, schema } => {
+        ClientPrompt::Form { message, schema } => {
             let answer = peer
                 .create_elicitation(elicitation(message, schema)?)
                 .await
                 .map_err(|error| unanswered(&error))?;
             serde_json::to_value(answer)
         }
-        Want::Url { message, url, id } => {
+        ClientPrompt::Url { message, url, id } => {
             let answer = peer
                 .create_elicitation(opening(message, url, id))
                 .await
                 .map_err(|error| unanswered(&error))?;
             serde_json::to_value(answer)
         }
-        Want::Sample { messages, system, max_tokens } => {
+        ClientPrompt::Sample { messages, system, max_tokens } => {
             let params = sampling(messages, system, max_tokens);
             serde_json::to_value(peer.create_message(params).await.map_err(|error| unanswered(&error))?)
         }
-        Want::Roots => serde_json::to_value(peer.list_roots().await.map_err(|error| unanswered(&error))?),
+        ClientPrompt::Roots => {
+            serde_json::to_value(peer.list_roots().await.map_err(|error| unanswered(&error))?)
+        }
     };
     answer.map_err(|problem| Failure::unanswered(problem.to_string()))
 }
@@ -266,15 +268,15 @@ fn unanswered(error: &ServiceError) -> Failure {
 }
 
 /// Whether an answer has the shape that was asked for.
-pub(super) fn fits(want: &Want, answer: &Json) -> bool {
+pub(super) fn fits(want: &ClientPrompt, answer: &Json) -> bool {
     match want {
-        Want::Form { schema, .. } => {
+        ClientPrompt::Form { schema, .. } => {
             let Ok(result) = serde_json::from_value::<ElicitResult>(answer.clone()) else { return false };
             result.action != ElicitationAction::Accept || fills(schema, result.content.as_ref())
         }
-        Want::Url { .. } => serde_json::from_value::<ElicitResult>(answer.clone()).is_ok(),
-        Want::Sample { .. } => serde_json::from_value::<CreateMessageResult>(answer.clone()).is_ok(),
-        Want::Roots => serde_json::from_value::<ListRootsResult>(answer.clone()).is_ok(),
+        ClientPrompt::Url { .. } => serde_json::from_value::<ElicitResult>(answer.clone()).is_ok(),
+        ClientPrompt::Sample { .. } => serde_json::from_value::<CreateMessageResult>(answer.clone()).is_ok(),
+        ClientPrompt::Roots => serde_json::from_value::<ListRootsResult>(answer.clone()).is_ok(),
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
 /// Who stands at the door.
-pub(super) struct Doorkeeper {
+pub(super) struct RequestGuard {
     check: Option<Check>,
     limit: usize,
     sessions: Arc<LocalSessionManager>,
@@ -28,7 +28,7 @@ pub(super) struct Doorkeeper {
     owners: Mutex<HashMap<String, String>>,
 }
 
-impl Doorkeeper {
+impl RequestGuard {
     pub(super) fn new(options: &Options, sessions: Arc<LocalSessionManager>) -> Self {
         Self {
             check: options.check.clone(),
@@ -70,7 +70,11 @@ impl Drop for Opening<'_> {
 }
 
 /// Lets a request in, or says why not.
-pub(super) async fn admit(State(door): State<Arc<Doorkeeper>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(
+    State(door): State<Arc<RequestGuard>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let mut user = None;
     if let Some(check) = &door.check {
         let (parts, body) = request.into_parts();

@@ -4,10 +4,10 @@ use super::changes;
 use super::convert;
 use super::drive::{Outcome, Reply, Round, Running, Step};
 use super::gateway::{Caller, Client, CompletionOf, Failure, Gateway, Identity};
-use super::http::{Hold, Keep};
+use super::http::{HttpSessions, Keep};
 use super::page;
-use super::parked::{Resumed, Room};
-use super::session::{Can, Level, Session, Threshold};
+use super::parked::{ParkedCalls, Resumed};
+use super::session::{ClientFeatures, Level, Session, Threshold};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, CompleteRequestParams, CompleteResult,
     CompletionInfo, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
@@ -31,11 +31,11 @@ pub(super) struct Shared {
     /// How many items a page of a list holds.
     pub(super) page: usize,
     /// Calls that wait for their client to come back.
-    pub(super) room: Room,
+    pub(super) room: ParkedCalls,
     /// Calls that run, so that a server that stops can wait for them.
     pub(super) calls: TaskTracker,
     /// The sessions over HTTP, to keep those alive in which a call runs.
-    pub(super) hold: Option<Hold>,
+    pub(super) hold: Option<HttpSessions>,
     /// Set when the server stops: streams that wait for changes end.
     pub(super) stopping: CancellationToken,
     /// Set when the server has waited long enough: calls that still run are called off.
@@ -44,11 +44,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(gateway: Arc<dyn Gateway>, page: usize, hold: Option<Hold>) -> Arc<Self> {
+    pub(super) fn new(gateway: Arc<dyn Gateway>, page: usize, hold: Option<HttpSessions>) -> Arc<Self> {
         let identity = gateway.identity();
         let calls = TaskTracker::new();
         let (stopping, off) = (CancellationToken::new(), CancellationToken::new());
-        Arc::new(Self { gateway, page, room: Room::default(), calls, hold, stopping, off, identity })
+        Arc::new(Self { gateway, page, room: ParkedCalls::default(), calls, hold, stopping, off, identity })
     }
 }
 
@@ -150,16 +150,16 @@ fn client(context: &RequestContext<RoleServer>, version: Option<&ProtocolVersion
     Client { name, version: version_of, protocol, session: Keep::session_id(context) }
 }
 
-fn can(context: &RequestContext<RoleServer>) -> Can {
+fn can(context: &RequestContext<RoleServer>) -> ClientFeatures {
     match context.meta.client_capabilities() {
         Some(capabilities) => can_of(&capabilities),
         None => context.peer.peer_info().map(|info| can_of(&info.capabilities)).unwrap_or_default(),
     }
 }
 
-fn can_of(capabilities: &ClientCapabilities) -> Can {
+fn can_of(capabilities: &ClientCapabilities) -> ClientFeatures {
     let elicitation = capabilities.elicitation.as_ref();
-    Can {
+    ClientFeatures {
         // A client that names no mode has forms: that was the only one when the capability was new.
         form: elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none()),
         url: elicitation.is_some_and(|modes| modes.url.is_some()),

@@ -6,7 +6,7 @@
 //! - A server that stops takes no new calls, waits for those that run, then closes the streams.
 
 use super::gateway::{Caller, Gateway};
-use super::guard::{self, Doorkeeper};
+use super::guard::{self, RequestGuard};
 use super::handler::{Handler, Shared};
 use axum::Router;
 use axum::http::StatusCode;
@@ -83,7 +83,7 @@ impl Default for Options {
 }
 
 /// The sessions over HTTP, and after how much silence they end.
-pub(super) struct Hold {
+pub(super) struct HttpSessions {
     pub(super) sessions: Arc<LocalSessionManager>,
     pub(super) idle: Duration,
 }
@@ -102,7 +102,7 @@ impl Keep {
         Some(parts.headers.get(guard::SESSION)?.to_str().ok()?.to_owned())
     }
 
-    pub(super) fn new(hold: &Hold, context: &RequestContext<RoleServer>) -> Option<Self> {
+    pub(super) fn new(hold: &HttpSessions, context: &RequestContext<RoleServer>) -> Option<Self> {
         let id = Self::session_id(context)?.into();
         Some(Self { sessions: hold.sessions.clone(), id, pause: hold.idle / 3 })
     }
@@ -142,7 +142,7 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     config.channel_capacity = 64;
     sessions.session_config = config;
     let sessions = Arc::new(sessions);
-    let hold = Hold { sessions: sessions.clone(), idle: options.idle };
+    let hold = HttpSessions { sessions: sessions.clone(), idle: options.idle };
     let shared = Shared::new(gateway, options.page, Some(hold));
     let mut config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(options.hosts.clone())
@@ -154,7 +154,7 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     config.max_request_body_bytes = options.body_bytes;
     let one = shared.clone();
     let service = StreamableHttpService::new(move || Ok(Handler::new(one.clone())), sessions.clone(), config);
-    let doorkeeper = Arc::new(Doorkeeper::new(options, sessions.clone()));
+    let doorkeeper = Arc::new(RequestGuard::new(options, sessions.clone()));
     let router = Router::new()
         .route_service(&options.path, service)
         .layer(from_fn_with_state(doorkeeper, guard::admit));

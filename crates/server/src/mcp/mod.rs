@@ -24,5 +24,5 @@ pub use gateway::{
     Offered, Page, Prompt, Resource, ResourceBody, Speaker, Template,
 };
 pub use http::{Check, Options, Refused, router, serve_http};
-pub use session::{Level, Sampled, Session, Want};
+pub use session::{ClientPrompt, Level, Sampled, Session};
 pub use stdio::{serve, serve_stdio};

@@ -21,12 +21,12 @@ const ROOM: usize = 256;
 
 /// The calls that wait.
 #[derive(Default)]
-pub(super) struct Room {
-    calls: Mutex<HashMap<String, Parked>>,
+pub(super) struct ParkedCalls {
+    calls: Mutex<HashMap<String, ParkedCall>>,
 }
 
 /// A call that waits.
-pub(super) struct Parked {
+pub(super) struct ParkedCall {
     running: Running,
     ask: Ask,
     about: String,
@@ -47,7 +47,7 @@ pub(super) fn fresh_id() -> String {
     rmcp::transport::common::server_side_http::session_id().to_string()
 }
 
-impl Room {
+impl ParkedCalls {
     /// Sets a call aside and gives back what the client needs to come back.
     pub(super) fn keep(
         &self,
@@ -68,7 +68,7 @@ impl Room {
             let oldest = calls.iter().min_by_key(|(_, call)| call.since).map(|(id, _)| id.clone());
             oldest.and_then(|id| calls.remove(&id));
         }
-        calls.insert(id.clone(), Parked { running, ask, about, user, since: Instant::now() });
+        calls.insert(id.clone(), ParkedCall { running, ask, about, user, since: Instant::now() });
         Ok((id, requests))
     }
 
@@ -85,7 +85,7 @@ impl Room {
             let fits = calls.get(id).is_some_and(|call| call.about == about && call.user == user);
             if fits { calls.remove(id) } else { None }
         };
-        let Some(Parked { running, mut ask, .. }) = parked else {
+        let Some(ParkedCall { running, mut ask, .. }) = parked else {
             return Err(Failure::unknown(
                 "this requestState does not belong to a call that waits; call again without it",
             ));

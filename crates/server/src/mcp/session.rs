@@ -25,7 +25,7 @@ pub struct Session {
 struct Inner {
     caller: Caller,
     client: Client,
-    can: Can,
+    can: ClientFeatures,
     cancel: CancellationToken,
     progress: bool,
     threshold: Threshold,
@@ -35,7 +35,7 @@ struct Inner {
 
 /// What the client says it can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Can {
+pub(super) struct ClientFeatures {
     pub(super) form: bool,
     pub(super) url: bool,
     pub(super) sample: bool,
@@ -71,7 +71,7 @@ pub(super) enum Note {
 /// What a call wants to know from the client, and where the answers go.
 #[derive(Debug)]
 pub(super) struct Ask {
-    pub(super) wants: BTreeMap<String, Want>,
+    pub(super) wants: BTreeMap<String, ClientPrompt>,
     pub(super) answers: BTreeMap<String, Json>,
     pub(super) reply: oneshot::Sender<Result<BTreeMap<String, Json>, Failure>>,
 }
@@ -93,7 +93,7 @@ pub enum Level {
 
 /// One thing that a call may want from the client.
 #[derive(Debug, Clone)]
-pub enum Want {
+pub enum ClientPrompt {
     /// A form filled in by the person. The schema is an object of plain values.
     Form {
         /// The question.
@@ -123,8 +123,8 @@ pub enum Want {
     Roots,
 }
 
-impl Want {
-    fn needs(&self, can: Can) -> Result<(), Failure> {
+impl ClientPrompt {
+    fn needs(&self, can: ClientFeatures) -> Result<(), Failure> {
         let (has, name) = match self {
             Self::Form { .. } => (can.form, "elicitation"),
             Self::Url { .. } => (can.url, "elicitation"),
@@ -160,7 +160,7 @@ impl Session {
     pub(super) fn new(
         caller: Caller,
         client: Client,
-        can: Can,
+        can: ClientFeatures,
         progress: bool,
         threshold: Threshold,
     ) -> (Self, Wires) {
@@ -216,7 +216,10 @@ impl Session {
     ///
     /// # Errors
     /// When the client did not say that it can do this, or does not answer.
-    pub async fn ask(&self, wants: BTreeMap<String, Want>) -> Result<BTreeMap<String, Json>, Failure> {
+    pub async fn ask(
+        &self,
+        wants: BTreeMap<String, ClientPrompt>,
+    ) -> Result<BTreeMap<String, Json>, Failure> {
         for want in wants.values() {
             want.needs(self.inner.can)?;
         }
@@ -229,7 +232,7 @@ impl Session {
         }
     }
 
-    async fn ask_one(&self, want: Want) -> Result<Json, Failure> {
+    async fn ask_one(&self, want: ClientPrompt) -> Result<Json, Failure> {
         let mut answers = self.ask(BTreeMap::from([("answer".to_owned(), want)])).await?;
         answers.remove("answer").ok_or_else(gone)
     }
@@ -239,7 +242,7 @@ impl Session {
     /// # Errors
     /// When the client has no forms, or does not answer.
     pub async fn elicit(&self, message: impl Into<String>, schema: Json) -> Result<Answered, Failure> {
-        Ok(answered(&self.ask_one(Want::Form { message: message.into(), schema }).await?))
+        Ok(answered(&self.ask_one(ClientPrompt::Form { message: message.into(), schema }).await?))
     }
 
     /// Lets the client's model write the next message.
@@ -252,7 +255,7 @@ impl Session {
         system: Option<String>,
         max_tokens: u32,
     ) -> Result<Sampled, Failure> {
-        super::convert::sampled(self.ask_one(Want::Sample { messages, system, max_tokens }).await?)
+        super::convert::sampled(self.ask_one(ClientPrompt::Sample { messages, system, max_tokens }).await?)
     }
 
     /// The folders that the client works in, as addresses with their names.
@@ -260,7 +263,7 @@ impl Session {
     /// # Errors
     /// When the client has none to tell, or does not answer.
     pub async fn roots(&self) -> Result<Vec<(String, Option<String>)>, Failure> {
-        super::convert::roots(self.ask_one(Want::Roots).await?)
+        super::convert::roots(self.ask_one(ClientPrompt::Roots).await?)
     }
 
     /// What a tool is called in: this session's progress, cancellation and person.
@@ -300,8 +303,8 @@ impl Human for Session {
         let Elicitation { server, message, schema, url } = question;
         let message = if server.is_empty() { message } else { format!("{server} asks: {message}") };
         let want = match url {
-            Some(url) => Want::Url { message, url, id: super::parked::fresh_id() },
-            None => Want::Form { message, schema: schema.unwrap_or_else(super::convert::empty_form) },
+            Some(url) => ClientPrompt::Url { message, url, id: super::parked::fresh_id() },
+            None => ClientPrompt::Form { message, schema: schema.unwrap_or_else(super::convert::empty_form) },
         };
         self.ask_one(want).await.map_or(Answered::Cancelled, |answer| answered(&answer))
     }

@@ -47,7 +47,7 @@ pub(super) struct File<'a> {
 
 /// A place to write to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct To<'a> {
+pub(super) struct MessageTarget<'a> {
     pub(super) channel: &'a str,
     pub(super) thread: Option<&'a str>,
 }
@@ -100,7 +100,7 @@ impl Api {
     }
 
     /// Posts a message and gives its `ts`.
-    pub(super) async fn post(&self, to: To<'_>, post: &Post) -> Result<String, Error> {
+    pub(super) async fn post(&self, to: MessageTarget<'_>, post: &Post) -> Result<String, Error> {
         let form = written(to, post);
         let answer = self.call("chat.postMessage", &form, &self.bot, false).await?;
         field(&answer, "/ts").ok_or_else(|| unread("chat.postMessage"))
@@ -108,27 +108,27 @@ impl Api {
 
     /// Changes a message.
     pub(super) async fn update(&self, channel: &str, ts: &str, post: &Post) -> Result<(), Error> {
-        let mut form = written(To { channel, thread: None }, post);
+        let mut form = written(MessageTarget { channel, thread: None }, post);
         form.push(("ts", ts.to_owned()));
         self.read("chat.update", &form).await.map(drop)
     }
 
     /// Changes a message if that can be done at once: for what the next change makes up for.
     pub(super) async fn update_soon(&self, channel: &str, ts: &str, post: &Post) -> Result<(), Error> {
-        let mut form = written(To { channel, thread: None }, post);
+        let mut form = written(MessageTarget { channel, thread: None }, post);
         form.push(("ts", ts.to_owned()));
         self.once("chat.update", &form, &self.bot).await.map(drop)
     }
 
     /// Says something that only one person sees.
-    pub(super) async fn whisper(&self, to: To<'_>, user: &str, text: &str) -> Result<(), Error> {
+    pub(super) async fn whisper(&self, to: MessageTarget<'_>, user: &str, text: &str) -> Result<(), Error> {
         let mut form = written(to, &Post { text: text.to_owned(), blocks: Vec::new() });
         form.push(("user", user.to_owned()));
         self.call("chat.postEphemeral", &form, &self.bot, false).await.map(drop)
     }
 
     /// The last messages of a channel or a thread, oldest first, and whether there were more.
-    pub(super) async fn messages(&self, to: To<'_>) -> Result<(Vec<Json>, bool), Error> {
+    pub(super) async fn messages(&self, to: MessageTarget<'_>) -> Result<(Vec<Json>, bool), Error> {
         let mut form = vec![("channel", to.channel.to_owned()), ("limit", MOST_MESSAGES.to_string())];
         let Some(thread) = to.thread else {
             let mut answer = self.read("conversations.history", &form).await?;
@@ -167,7 +167,7 @@ impl Api {
     }
 
     /// Uploads a file into a place, in Slack's three steps.
-    pub(super) async fn upload(&self, to: To<'_>, file: File<'_>) -> Result<(), Error> {
+    pub(super) async fn upload(&self, to: MessageTarget<'_>, file: File<'_>) -> Result<(), Error> {
         let method = "files.getUploadURLExternal";
         let form = [("filename", file.name.to_owned()), ("length", file.bytes.len().to_string())];
         let answer = self.read(method, &form).await?;
@@ -273,7 +273,7 @@ impl Api {
 }
 
 /// Links are not opened by Slack: what a tool said must not make anybody's machine fetch an address.
-fn written<'a>(to: To<'_>, post: &Post) -> Vec<(&'a str, String)> {
+fn written<'a>(to: MessageTarget<'_>, post: &Post) -> Vec<(&'a str, String)> {
     let mut form = vec![
         ("channel", to.channel.to_owned()),
         ("text", post.text.clone()),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 /// Where people talk: one conversation of Steward for each person in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct ChannelThread {
     /// The workspace in which the app is installed.
     pub(super) team: String,
     pub(super) channel: String,
@@ -23,7 +23,7 @@ pub(super) struct Person {
 /// Something that a person wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Message {
-    pub(super) place: Place,
+    pub(super) place: ChannelThread,
     pub(super) by: Person,
     pub(super) text: String,
     pub(super) ts: String,
@@ -39,7 +39,7 @@ pub(super) struct Message {
 
 /// A button that a person pressed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Press {
+pub(super) struct ButtonPress {
     pub(super) by: Person,
     pub(super) action: String,
     pub(super) value: String,
@@ -85,7 +85,7 @@ pub(super) fn message(envelope: &Json, bot: &str) -> Option<Message> {
     let by = text(event, "/user_team").or_else(|| text(event, "/team")).unwrap_or_else(|| team.clone());
     let to_others = words.trim_start().starts_with("<@") && !mentions(&words, bot);
     let thread = if direct { thread } else { Some(thread.unwrap_or_else(|| ts.clone())) };
-    let place = Place { team, channel, thread };
+    let place = ChannelThread { team, channel, thread };
     let (text, bot) = (without(&words, bot), bot.to_owned());
     Some(Message { place, by: Person { team: by, user }, text, ts, addressed, in_thread, to_others, bot })
 }
@@ -112,7 +112,7 @@ fn without(text: &str, user: &str) -> String {
 }
 
 /// The buttons pressed in a `block_actions` payload.
-pub(super) fn presses(payload: &Json) -> Vec<Press> {
+pub(super) fn presses(payload: &Json) -> Vec<ButtonPress> {
     if text(payload, "/type").as_deref() != Some("block_actions") {
         return Vec::new();
     }
@@ -125,7 +125,7 @@ pub(super) fn presses(payload: &Json) -> Vec<Press> {
     let blocks = payload.pointer("/message/blocks").and_then(Json::as_array).cloned().unwrap_or_default();
     let actions = payload.get("actions").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
     let press = |action: &Json| {
-        Some(Press {
+        Some(ButtonPress {
             by: Person { team: team.clone(), user: user.clone() },
             action: text(action, "/action_id")?,
             value: text(action, "/value")?,

@@ -6,7 +6,7 @@
 //! - Slack is answered at once and the work is done afterwards, by tasks that [`Slack::close`] waits for.
 //! - What stands in channels is data. Only what a person says to Steward becomes a turn.
 //!
-//! It does not know who is who, and it holds no conversation itself: that is [`Talker`]'s.
+//! It does not know who is who, and it holds no conversation itself: that is [`ChatService`]'s.
 
 mod api;
 mod error;
@@ -31,7 +31,7 @@ pub use options::{Options, Secret};
 pub use socket::socket;
 
 use api::Api;
-use seen::Seen;
+use seen::EventDedup;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::future::Future;
@@ -40,7 +40,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::Coded as _;
 use steward_policy::Caller;
-use steward_runtime::converse::Talker;
+use steward_runtime::converse::ChatService;
 use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -59,15 +59,15 @@ pub trait People: Send + Sync {
 
 /// The door.
 pub struct Slack {
-    talker: Arc<Talker>,
+    talker: Arc<ChatService>,
     people: Arc<dyn People>,
     options: Options,
     api: Api,
     /// Events and messages that came.
-    seen: Seen,
+    seen: EventDedup,
     /// Threads that we have a part in, and those that we have none in.
-    threads: Seen,
-    others: Seen,
+    threads: EventDedup,
+    others: EventDedup,
     names: Mutex<HashMap<String, String>>,
     bot: OnceCell<String>,
     /// Whose turn it is, by conversation or by call.
@@ -82,14 +82,18 @@ pub struct Slack {
 
 impl Slack {
     /// Over a talker, for these people. Nothing is sent yet.
-    pub fn new(talker: Arc<Talker>, people: Arc<dyn People>, options: Options) -> Result<Arc<Self>, Error> {
+    pub fn new(
+        talker: Arc<ChatService>,
+        people: Arc<dyn People>,
+        options: Options,
+    ) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self {
             talker,
             people,
             api: Api::new(&options)?,
-            seen: Seen::default(),
-            threads: Seen::default(),
-            others: Seen::default(),
+            seen: EventDedup::default(),
+            threads: EventDedup::default(),
+            others: EventDedup::default(),
             names: Mutex::default(),
             bot: OnceCell::new(),
             turns: Mutex::default(),

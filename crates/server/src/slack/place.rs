@@ -7,13 +7,13 @@
 //!   process that comes after this one.
 
 use super::error::Error;
-use super::event::Place;
+use super::event::ChannelThread;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use steward_domain::{
     Check as _, Conversation, ConversationId, ConversationStatus, DomainName, JsonObject, UserId, Valid,
 };
-use steward_runtime::ask::House;
+use steward_runtime::ask::AppContext;
 use steward_store::{Change, Commit, Scope};
 
 /// How many marks are kept.
@@ -22,8 +22,8 @@ const MARKS: usize = 50;
 const GENERATIONS: u32 = 100;
 
 /// The conversation of a person in a place; each generation follows one that was archived or deleted.
-pub(super) fn id(place: &Place, user: &UserId, generation: u32) -> ConversationId {
-    let Place { team, channel, thread } = place;
+pub(super) fn id(place: &ChannelThread, user: &UserId, generation: u32) -> ConversationId {
+    let ChannelThread { team, channel, thread } = place;
     let parts = json!(["steward slack conversation", team, channel, thread, user, generation]);
     let hash = Sha256::digest(parts.to_string());
     let mut bytes = [0; 16];
@@ -35,16 +35,16 @@ pub(super) fn id(place: &Place, user: &UserId, generation: u32) -> ConversationI
 
 /// The conversation that goes on here, if one does.
 pub(super) async fn current(
-    house: &House,
-    place: &Place,
+    house: &AppContext,
+    place: &ChannelThread,
     user: &UserId,
 ) -> Result<Option<Valid<Conversation>>, Error> {
     Ok(find(house, place, user).await?.1)
 }
 
 async fn find(
-    house: &House,
-    place: &Place,
+    house: &AppContext,
+    place: &ChannelThread,
     user: &UserId,
 ) -> Result<(u32, Option<Valid<Conversation>>), Error> {
     let scope = Scope::User(user.clone());
@@ -63,8 +63,8 @@ async fn find(
 /// The conversation to go on with, begun when there is none; nothing when this message was taken before. Whoever calls this holds
 /// the place's turn.
 pub(super) async fn take(
-    house: &House,
-    place: &Place,
+    house: &AppContext,
+    place: &ChannelThread,
     user: &UserId,
     ts: &str,
 ) -> Result<Option<ConversationId>, Error> {
@@ -97,7 +97,7 @@ pub(super) async fn take(
     Ok(Some(id))
 }
 
-fn metadata(place: &Place, marks: &[String]) -> JsonObject {
+fn metadata(place: &ChannelThread, marks: &[String]) -> JsonObject {
     let mut metadata = JsonObject::new();
     metadata.insert("slack".to_owned(), json!({ "place": place, "marks": marks }));
     metadata

@@ -6,9 +6,9 @@
 //! - A call is decided by people who may approve, and only the call that was shown: its task and its digest must be those of the
 //!   button. Everybody else is told so, where only they see it.
 
-use super::api::{Post, To};
+use super::api::{MessageTarget, Post};
 use super::error::Error;
-use super::event::Press;
+use super::event::ButtonPress;
 use super::mrkdwn::escape;
 use super::show::{self, ANSWER, ANSWERS, APPROVE, Choice, Decision, REJECT};
 use super::{Slack, turn};
@@ -22,7 +22,7 @@ use steward_store::Scope;
 
 impl Slack {
     /// Takes a button that was pressed; what follows is done afterwards.
-    pub(super) async fn press(self: &Arc<Self>, press: Press) -> Result<(), Error> {
+    pub(super) async fn press(self: &Arc<Self>, press: ButtonPress) -> Result<(), Error> {
         self.room_for_more()?;
         let slack = self.clone();
         if press.action.starts_with(ANSWER) {
@@ -39,7 +39,7 @@ impl Slack {
         Ok(())
     }
 
-    async fn whisper(&self, press: &Press, text: &str) -> Result<(), Error> {
+    async fn whisper(&self, press: &ButtonPress, text: &str) -> Result<(), Error> {
         self.api.whisper(press.to(), &press.by.user, text).await
     }
 
@@ -47,7 +47,12 @@ impl Slack {
         format!("I do not know you yet. Please ask {} to add you.", self.options.contact)
     }
 
-    async fn chosen(&self, press: &Press, choice: &Choice, caller: Option<Caller>) -> Result<(), Error> {
+    async fn chosen(
+        &self,
+        press: &ButtonPress,
+        choice: &Choice,
+        caller: Option<Caller>,
+    ) -> Result<(), Error> {
         if press.by != choice.asked {
             let text =
                 format!("This question was put to <@{}>. Mention me to ask your own.", choice.asked.user);
@@ -83,7 +88,7 @@ impl Slack {
         self.converse(&turn, &choice.place, &choice.asked, &ts).await
     }
 
-    async fn decided(&self, press: &Press, decision: &Decision) -> Result<(), Error> {
+    async fn decided(&self, press: &ButtonPress, decision: &Decision) -> Result<(), Error> {
         let Some(caller) = self.people.caller(&press.by.team, &press.by.user) else {
             return self.whisper(press, &self.stranger()).await;
         };
@@ -128,7 +133,7 @@ impl Slack {
     }
 
     /// Puts the decision in the place of the buttons; what was shown stays.
-    async fn note(&self, press: &Press, text: &str) -> Result<(), Error> {
+    async fn note(&self, press: &ButtonPress, text: &str) -> Result<(), Error> {
         let mut blocks: Vec<Json> = press.blocks.clone();
         blocks.retain(|block| block.get("type").and_then(Json::as_str) != Some("actions"));
         blocks.push(show::section(text));
@@ -136,8 +141,8 @@ impl Slack {
     }
 }
 
-impl Press {
-    fn to(&self) -> To<'_> {
-        To { channel: &self.channel, thread: self.thread.as_deref() }
+impl ButtonPress {
+    fn to(&self) -> MessageTarget<'_> {
+        MessageTarget { channel: &self.channel, thread: self.thread.as_deref() }
     }
 }

@@ -8,9 +8,9 @@ const MOST: usize = 10_000;
 
 /// Names that came before.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Mutex<(HashSet<String>, VecDeque<String>)>);
+pub(super) struct EventDedup(Mutex<(HashSet<String>, VecDeque<String>)>);
 
-impl Seen {
+impl EventDedup {
     /// Remembers a name, and says whether it is new.
     pub(super) fn is_new(&self, name: &str) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_oldest_is_forgotten_first_and_nothing_grows() {
-        let seen = Seen::default();
+        let seen = EventDedup::default();
         assert!(seen.is_new("first"));
         assert!(!seen.is_new("first") && seen.knows("first"));
         for number in 0..MOST {

@@ -4,13 +4,13 @@
 //! read from the store when it is pressed.
 
 use super::api::Post;
-use super::event::{Person, Place};
+use super::event::{ChannelThread, Person};
 use super::mrkdwn::{escape, fixed, mrkdwn, pieces};
 use super::table::Rows;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use steward_domain::{TaskId, UserId};
-use steward_runtime::converse::{Asked, Heard, Outcome, Reply};
+use steward_runtime::converse::{Asked, Outcome, ProgressEvent, Reply};
 use steward_runtime::toolbox::Waiting;
 
 /// The most letters of one block.
@@ -37,7 +37,7 @@ pub(super) struct Choice {
     pub(super) task: TaskId,
     /// Which answer, from 0.
     pub(super) option: usize,
-    pub(super) place: Place,
+    pub(super) place: ChannelThread,
     /// Who was asked.
     pub(super) asked: Person,
 }
@@ -88,7 +88,7 @@ pub(super) fn words(text: &str) -> Post {
 }
 
 /// The reply to somebody, with the files that go with it.
-pub(super) fn reply(reply: &Reply, place: &Place, asked: &Person) -> (Post, Vec<Attached>) {
+pub(super) fn reply(reply: &Reply, place: &ChannelThread, asked: &Person) -> (Post, Vec<Attached>) {
     let told: Vec<&str> =
         reply.decisions.iter().chain([&reply.response.answer]).map(String::as_str).collect();
     let mut post = words(&told.join("\n"));
@@ -123,7 +123,7 @@ pub(super) fn reply(reply: &Reply, place: &Place, asked: &Person) -> (Post, Vec<
 }
 
 /// The buttons of a question.
-fn answers(question: &Asked, task: TaskId, place: &Place, asked: &Person) -> Option<Json> {
+fn answers(question: &Asked, task: TaskId, place: &ChannelThread, asked: &Person) -> Option<Json> {
     let buttons: Vec<Json> = question
         .options
         .iter()
@@ -200,18 +200,20 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn hear(&mut self, heard: Heard) {
+    pub(super) fn hear(&mut self, heard: ProgressEvent) {
         match heard {
-            Heard::Waiting { servers } => {
+            ProgressEvent::Waiting { servers } => {
                 self.steps = vec![(format!("wait for {} to start", servers.join(", ")), None)];
             }
-            Heard::Understood { steps } => self.steps = steps.into_iter().map(|what| (what, None)).collect(),
-            Heard::Began { step, what } => {
+            ProgressEvent::Understood { steps } => {
+                self.steps = steps.into_iter().map(|what| (what, None)).collect()
+            }
+            ProgressEvent::Began { step, what } => {
                 if self.steps.get(step).is_none() {
                     self.steps.push((what, None));
                 }
             }
-            Heard::Ended { step, well, took } => {
+            ProgressEvent::Ended { step, well, took } => {
                 if let Some((_, ended)) = self.steps.get_mut(step) {
                     *ended = Some((well, took.as_secs_f64()));
                 }

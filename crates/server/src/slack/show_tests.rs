@@ -41,7 +41,7 @@ fn who_approves_sees_every_argument_or_has_no_button() {
 
 #[test]
 fn a_button_stays_within_slacks_limits() {
-    let place = Place { team: "T1".into(), channel: "C1".into(), thread: Some("1.1".into()) };
+    let place = ChannelThread { team: "T1".into(), channel: "C1".into(), thread: Some("1.1".into()) };
     let asked = Person { team: "T1".into(), user: "U1".into() };
     let option =
         |label: String| steward_runtime::converse::Offered { say: "x".repeat(5000), label, record: None };
@@ -65,9 +65,9 @@ fn a_button_stays_within_slacks_limits() {
 fn progress_shows_each_step_as_it_goes() {
     let mut progress = Progress::default();
     assert_eq!(progress.post().text, "Working on it …");
-    progress.hear(Heard::Understood { steps: vec!["list <tasks>".into(), "mark it".into()] });
-    progress.hear(Heard::Began { step: 0, what: "list <tasks>".into() });
-    progress.hear(Heard::Ended { step: 0, well: true, took: std::time::Duration::from_millis(300) });
+    progress.hear(ProgressEvent::Understood { steps: vec!["list <tasks>".into(), "mark it".into()] });
+    progress.hear(ProgressEvent::Began { step: 0, what: "list <tasks>".into() });
+    progress.hear(ProgressEvent::Ended { step: 0, well: true, took: std::time::Duration::from_millis(300) });
     assert_eq!(progress.post().text, "Working on it …\n✓ list &lt;tasks&gt; (0.3 s)\n… mark it");
 }
 

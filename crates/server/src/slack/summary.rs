@@ -4,7 +4,7 @@
 //! are data: they go to `text.summarize` as untrusted arguments, and through no reader of wishes.
 
 use super::Slack;
-use super::api::{MOST_MESSAGES, To};
+use super::api::{MOST_MESSAGES, MessageTarget};
 use super::error::Error;
 use super::event::Message;
 use super::mrkdwn::plain;
@@ -21,13 +21,13 @@ const LINKS: usize = 20;
 
 /// What is to be summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum SummaryScope {
     Channel,
     Thread,
 }
 
 /// Whether somebody wants to know what was said here.
-pub(super) fn wanted(said: &str, in_thread: bool) -> Option<Wanted> {
+pub(super) fn wanted(said: &str, in_thread: bool) -> Option<SummaryScope> {
     let said = said.to_lowercase();
     let words: Vec<&str> = said.split(|letter: char| !letter.is_alphanumeric() && letter != '\'').collect();
     let has = |names: &[&str]| words.iter().any(|word| names.contains(word));
@@ -45,10 +45,10 @@ pub(super) fn wanted(said: &str, in_thread: bool) -> Option<Wanted> {
     let here = has(&["conversation", "discussion", "messages", "chat", "here"]);
     match (thread, channel) {
         _ if !missed && !(about && (thread || channel || here)) => None,
-        (true, _) if in_thread => Some(Wanted::Thread),
-        (_, true) => Some(Wanted::Channel),
-        _ if in_thread => Some(Wanted::Thread),
-        _ => Some(Wanted::Channel),
+        (true, _) if in_thread => Some(SummaryScope::Thread),
+        (_, true) => Some(SummaryScope::Channel),
+        _ if in_thread => Some(SummaryScope::Thread),
+        _ => Some(SummaryScope::Channel),
     }
 }
 
@@ -56,12 +56,13 @@ impl Slack {
     /// The summary in words.
     pub(super) async fn summary(
         &self,
-        wanted: Wanted,
+        wanted: SummaryScope,
         asked: &Message,
         caller: Caller,
     ) -> Result<String, Error> {
-        let thread = asked.place.thread.as_deref().filter(|_| wanted == Wanted::Thread);
-        let (messages, more) = self.api.messages(To { channel: &asked.place.channel, thread }).await?;
+        let thread = asked.place.thread.as_deref().filter(|_| wanted == SummaryScope::Thread);
+        let (messages, more) =
+            self.api.messages(MessageTarget { channel: &asked.place.channel, thread }).await?;
         let text = |message: &Json, name: &str| message.get(name).and_then(Json::as_str).map(str::to_owned);
         let (mut said, mut links) = (Vec::new(), Vec::new());
         for message in &messages {
@@ -77,7 +78,7 @@ impl Slack {
             links.extend(links_in(&words));
             said.push(json!({ "author": self.name(&user).await, "text": words }));
         }
-        let place = if wanted == Wanted::Thread { "thread" } else { "channel" };
+        let place = if wanted == SummaryScope::Thread { "thread" } else { "channel" };
         if said.is_empty() {
             return Ok(format!("Nobody has written anything in this {place} that I can read."));
         }
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_summary_of_this_place_is_told_from_other_wishes() {
-        use Wanted::{Channel, Thread};
+        use SummaryScope::{Channel, Thread};
         for (said, in_thread, wish) in [
             ("summarise this channel", false, Some(Channel)),
             ("Summarize this thread please", true, Some(Thread)),

@@ -5,9 +5,9 @@
 //!   cannot be posted, the turn is not taken.
 //! - What changes on the way is shown at most once a second, and never after the answer.
 
-use super::api::{Api, File, Post, To};
+use super::api::{Api, File, MessageTarget, Post};
 use super::error::Error;
-use super::event::{Message, Person, Place};
+use super::event::{ChannelThread, Message, Person};
 use super::mrkdwn::plain;
 use super::{Slack, place, show, summary};
 use serde_json::Value as Json;
@@ -17,7 +17,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use steward_domain::{Coded as _, ConversationId};
 use steward_policy::Caller;
-use steward_runtime::converse::{Heard, Reply, Talker, Turn};
+use steward_runtime::converse::{ChatService, ProgressEvent, Reply, Turn};
 use steward_store::Scope;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +27,9 @@ const LONGEST: usize = 2000;
 /// The most names that are remembered.
 const NAMES: usize = 5000;
 
-impl Place {
-    pub(super) fn to(&self) -> To<'_> {
-        To { channel: &self.channel, thread: self.thread.as_deref() }
+impl ChannelThread {
+    pub(super) fn to(&self) -> MessageTarget<'_> {
+        MessageTarget { channel: &self.channel, thread: self.thread.as_deref() }
     }
 
     fn key(&self) -> String {
@@ -39,7 +39,7 @@ impl Place {
 
 impl Slack {
     /// Says to somebody who is not known here what to do about it.
-    pub(super) async fn refuse(&self, to: To<'_>, person: &Person) -> Result<(), Error> {
+    pub(super) async fn refuse(&self, to: MessageTarget<'_>, person: &Person) -> Result<(), Error> {
         let text = format!(
             "Hello <@{}>! I do not know you yet, so I have not done anything. Please ask {} to add you (workspace {}, person {}).",
             person.user, self.options.contact, person.team, person.user
@@ -85,7 +85,7 @@ impl Slack {
     pub(super) async fn converse(
         &self,
         turn: &Turn,
-        place: &Place,
+        place: &ChannelThread,
         asked: &Person,
         ts: &str,
     ) -> Result<(), Error> {
@@ -108,7 +108,7 @@ impl Slack {
     }
 
     /// Shows each call that waits, with the buttons that decide about it.
-    async fn ask_for_approval(&self, reply: &Reply, turn: &Turn, to: To<'_>) -> Result<(), Error> {
+    async fn ask_for_approval(&self, reply: &Reply, turn: &Turn, to: MessageTarget<'_>) -> Result<(), Error> {
         if reply.waiting.is_empty() {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Slack {
     }
 
     /// Puts something in the place of a message; when Slack does not take it, the words alone are said anew.
-    pub(super) async fn replace(&self, to: To<'_>, ts: &str, post: &Post) -> Result<(), Error> {
+    pub(super) async fn replace(&self, to: MessageTarget<'_>, ts: &str, post: &Post) -> Result<(), Error> {
         match self.api.update(to.channel, ts, post).await {
             Err(Error::Refused { .. }) => {
                 let words = Post { text: post.text.clone(), blocks: Vec::new() };
@@ -186,7 +186,7 @@ impl Slack {
     /// The conversation of a person here, if it goes on.
     pub(super) async fn conversation(
         &self,
-        at: &Place,
+        at: &ChannelThread,
         caller: &Caller,
     ) -> Result<Option<ConversationId>, Error> {
         let found = place::current(self.talker.toolbox().house(), at, &caller.user).await?;
@@ -201,15 +201,15 @@ pub(super) fn sorry(error: &Error) -> String {
 
 /// Takes a turn while its progress is shown. An update that is under way is waited for, so that it never lands on the answer.
 async fn say(
-    talker: &Talker,
+    talker: &ChatService,
     turn: &Turn,
     api: &Api,
-    (to, ts): (To<'_>, &str),
+    (to, ts): (MessageTarget<'_>, &str),
     every: Duration,
 ) -> Result<Reply, steward_runtime::Error> {
-    let (tell, mut heard) = mpsc::unbounded_channel::<Heard>();
+    let (tell, mut heard) = mpsc::unbounded_channel::<ProgressEvent>();
     let done = CancellationToken::new();
-    let watch = move |step: Heard| {
+    let watch = move |step: ProgressEvent| {
         let _nobody_listens_after_the_end = tell.send(step);
     };
     let said: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(talker.say(turn, &watch));

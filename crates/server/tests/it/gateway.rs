@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use steward_domain::{ErrorClass, JsonObject};
 use steward_server::mcp::{
-    Argument, Caller, Changes, Completion, CompletionOf, Failure, Gateway, Level, Message, Offered, Page,
-    Prompt, Resource, ResourceBody, Session, Speaker, Template, Want,
+    Argument, Caller, Changes, ClientPrompt, Completion, CompletionOf, Failure, Gateway, Level, Message,
+    Offered, Page, Prompt, Resource, ResourceBody, Session, Speaker, Template,
 };
 use steward_tools::{Content, Elicitation, Human, Output, Progress};
 use tokio::sync::{Semaphore, broadcast, mpsc, watch};
@@ -89,7 +89,7 @@ impl Everything {
             url: None,
         };
         let first = Human::ask(session, question).await;
-        let again = Want::Form { message: "Really?".into(), schema: name_form() };
+        let again = ClientPrompt::Form { message: "Really?".into(), schema: name_form() };
         let second = session.ask(BTreeMap::from([("again".to_owned(), again)])).await?;
         Ok(Output::text(format!("{first:?} {}", second.get("again").cloned().unwrap_or_default())))
     }

@@ -16,8 +16,8 @@ use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
 use steward_language::model::{Model, OpenAi, Options as ModelOptions, Secret};
-use steward_runtime::ask::{Answer, Ask, House, Planner, Progress};
-use steward_runtime::converse::Talker;
+use steward_runtime::ask::{Answer, AppContext, Ask, Planner, Progress};
+use steward_runtime::converse::ChatService;
 use steward_store::{ConversationFilter, Page};
 
 #[derive(Args)]
@@ -114,7 +114,7 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
 
 /// Whom a question without data goes to: the tools and domains that are set up, unless it belongs to a conversation about data
 /// that was named.
-async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<Talker>, Failure> {
+async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<ChatService>, Failure> {
     if let Some(id) = ask.conversation {
         let window = opened.store.window(&context.scope, id, 10).await?;
         let last = window.iter().rev().find(|message| message.role == steward_domain::Role::Agent);
@@ -132,7 +132,7 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
 }
 
 /// Everything a question is answered with.
-pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<House, Failure> {
+pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
     let settings = &context.settings;
     let configured = match model {
         Some(named) => {
@@ -161,7 +161,7 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
             Some(Arc::new(OpenAi::new(options)?))
         }
     };
-    Ok(House {
+    Ok(AppContext {
         store: opened.store.clone(),
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),
@@ -195,7 +195,7 @@ pub(super) async fn conversation(
     }
 }
 
-async fn one(house: &House, ask: &Ask, json: bool) -> Result<Answer, Failure> {
+async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let tell = move |progress: Progress| {
         if terminal {
@@ -339,7 +339,7 @@ fn notes(answer: &Answer, explain: bool) {
 }
 
 /// One question after the other in one conversation. Lines are kept in the home for the next time.
-async fn prompt(house: &House, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
+async fn prompt(house: &AppContext, ask: &mut Ask, explain: bool) -> Result<(), Failure> {
     say("Ask about the data. An empty line or Ctrl-D ends it; `?` shows what was asked before.");
     let history = house.artifacts.parent().map(|home| home.join("history"));
     let mut options: Vec<String> = Vec::new();

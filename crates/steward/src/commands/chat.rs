@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Certainty, ConversationId};
 use steward_language::answer::plain;
-use steward_runtime::converse::{Asked, Heard, Limits, OptionChoice, Outcome, Reply, Shown, Talker, Turn};
+use steward_runtime::converse::{
+    Asked, ChatService, Limits, OptionChoice, Outcome, ProgressEvent, Reply, Shown, Turn,
+};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -54,10 +56,10 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
 }
 
 /// Holds conversations over the toolbox of this home.
-pub(super) async fn talker(context: &Context) -> Result<Talker, Failure> {
+pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
     let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
     let limits = &context.settings.conversation;
-    Ok(Talker::new(
+    Ok(ChatService::new(
         toolbox,
         Limits {
             call: Duration::from_secs(u64::from(limits.call_seconds)),
@@ -67,7 +69,7 @@ pub(super) async fn talker(context: &Context) -> Result<Talker, Failure> {
 }
 
 /// One message and its answer.
-pub(super) async fn one(talker: &Talker, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
+pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
     let reply = say_it(talker, turn, json).await?;
     if json {
         document(&reply);
@@ -85,17 +87,17 @@ pub(super) async fn one(talker: &Talker, turn: &Turn, json: bool, explain: bool)
     }
 }
 
-async fn say_it(talker: &Talker, turn: &Turn, json: bool) -> Result<Reply, Failure> {
+async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Reply, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
-    let tell = move |heard: Heard| {
+    let tell = move |heard: ProgressEvent| {
         if !terminal {
             return;
         }
         let line = match heard {
-            Heard::Waiting { servers } => format!("· wait for {} to start …", servers.join(", ")),
-            Heard::Understood { .. } => return,
-            Heard::Began { what, .. } => format!("· {what} …"),
-            Heard::Ended { well, took, .. } => {
+            ProgressEvent::Waiting { servers } => format!("· wait for {} to start …", servers.join(", ")),
+            ProgressEvent::Understood { .. } => return,
+            ProgressEvent::Began { what, .. } => format!("· {what} …"),
+            ProgressEvent::Ended { well, took, .. } => {
                 format!("{} {} ms\n", if well { "✓" } else { "✗" }, took.as_millis())
             }
         };
@@ -243,7 +245,12 @@ impl Lines {
 }
 
 /// One message after the other in one conversation.
-async fn prompt(talker: &Talker, mut turn: Turn, history: PathBuf, explain: bool) -> Result<(), Failure> {
+async fn prompt(
+    talker: &ChatService,
+    mut turn: Turn,
+    history: PathBuf,
+    explain: bool,
+) -> Result<(), Failure> {
     if std::io::stdin().is_terminal() {
         say(paint(Tone::Quiet, "Say what you want to know or have done. /help for more, Ctrl-D to leave."));
     }
@@ -292,7 +299,7 @@ fn chosen(line: &str, last: Option<&Reply>) -> Option<OptionChoice> {
     Some(OptionChoice { question: Some(reply.task_id), option })
 }
 
-async fn shown_before(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
+async fn shown_before(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
     let Some(id) = turn.conversation else {
         say(paint(Tone::Quiet, "Nothing was said yet."));
         return Ok(());
@@ -306,7 +313,7 @@ async fn shown_before(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn tools(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
+async fn tools(talker: &ChatService, turn: &Turn) -> Result<(), Failure> {
     let reader = talker.reader(&turn.caller, &turn.data).await?;
     for topic in reader.domains() {
         say(paint(Tone::Strong, &topic.title));
@@ -318,7 +325,7 @@ async fn tools(talker: &Talker, turn: &Turn) -> Result<(), Failure> {
 }
 
 /// Whether anything is set up that can be talked to.
-pub(super) async fn has_domains(talker: &Talker, context: &Context) -> Result<bool, Failure> {
+pub(super) async fn has_domains(talker: &ChatService, context: &Context) -> Result<bool, Failure> {
     let caller = crate::toolbox::caller(context);
     Ok(talker.reader(&caller, &[]).await?.domains().next().is_some())
 }

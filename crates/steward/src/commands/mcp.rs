@@ -6,7 +6,7 @@ use crate::toolbox;
 use clap::Args;
 use std::sync::Arc;
 use steward_server::mcp::{self, Gateway};
-use steward_server::mcp_house::{Exposure, HouseGateway};
+use steward_server::mcp_gateway::{Exposure, ToolboxGateway};
 use steward_tools::config::Change;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,7 @@ pub(super) async fn run(context: &Context, command: Mcp) -> Result<(), Failure> 
     let runner = super::run::over(context, &toolbox)?;
     let exposure = Exposure { tools: command.expose.clone() };
     let gateway: Arc<dyn Gateway> =
-        Arc::new(HouseGateway::new(toolbox.clone(), runner, context.settings.user.clone(), exposure));
+        Arc::new(ToolboxGateway::new(toolbox.clone(), runner, context.settings.user.clone(), exposure));
     let shutdown = CancellationToken::new();
     let serving = async {
         match command.port {

@@ -162,7 +162,7 @@ impl Command {
 }
 
 /// What questions are answered with, for commands that have no options of their own for it.
-pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::House, Failure> {
+pub(crate) fn house(context: &Context, opened: &Opened) -> Result<steward_runtime::ask::AppContext, Failure> {
     ask::house(context, None, opened)
 }
 

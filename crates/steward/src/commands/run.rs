@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steward_engine::{Effect, Event, ToolOutcome};
-use steward_runtime::run::{Ran, Runner, Seen, Standing, Watch};
+use steward_runtime::run::{Ran, RunEvent, RunStatus, Runner, Watch};
 use steward_runtime::toolbox::Toolbox;
 
 #[derive(Args)]
@@ -57,7 +57,7 @@ pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), 
 /// The same over a toolbox that is open.
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
     let servers = steward_tools::ModelServers::new(&context.home.path.join("logs"));
-    let doors = steward_language::model::Doors { launcher: Some(Arc::new(servers)) };
+    let doors = steward_language::model::ModelServices { launcher: Some(Arc::new(servers)) };
     let models = steward_language::model::build(&context.settings.models, &doors)?;
     Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone())?)
 }
@@ -126,27 +126,27 @@ pub(super) async fn workflow(context: &Context, command: WorkflowCommand) -> Res
 /// Shows how a run stands. A run that failed is a failed command.
 pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
     let (status, detail) = match &ran.standing {
-        Standing::Completed(result) => ("completed", result.clone()),
-        Standing::Failed(why) => ("failed", Json::from(why.as_str())),
-        Standing::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
-        Standing::Waiting => ("paused", Json::Null),
-        Standing::HandedOver => ("running", Json::Null),
+        RunStatus::Completed(result) => ("completed", result.clone()),
+        RunStatus::Failed(why) => ("failed", Json::from(why.as_str())),
+        RunStatus::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
+        RunStatus::Waiting => ("paused", Json::Null),
+        RunStatus::HandedOver => ("running", Json::Null),
     };
     if context.json {
         document(&json!({ "task": ran.task, "status": status, "steps": ran.steps, "result": detail }));
     } else {
         match &ran.standing {
-            Standing::Completed(Json::String(text)) => say(text),
-            Standing::Completed(result) => say(serde_json::to_string_pretty(result).unwrap_or_default()),
-            Standing::Waiting => say(format!("waits for a person: steward approvals approve {}", ran.task)),
-            Standing::Cancelled(by) => say(format!("called off by {by}")),
-            Standing::HandedOver => say("handed over: whoever is free goes on with it"),
-            Standing::Failed(_) => {}
+            RunStatus::Completed(Json::String(text)) => say(text),
+            RunStatus::Completed(result) => say(serde_json::to_string_pretty(result).unwrap_or_default()),
+            RunStatus::Waiting => say(format!("waits for a person: steward approvals approve {}", ran.task)),
+            RunStatus::Cancelled(by) => say(format!("called off by {by}")),
+            RunStatus::HandedOver => say("handed over: whoever is free goes on with it"),
+            RunStatus::Failed(_) => {}
         }
         say(paint(Tone::Quiet, &format!("{status} after {} events · task {}", ran.steps, ran.task)));
     }
     match &ran.standing {
-        Standing::Failed(why) => Err(Failure::of("ENG003", steward_domain::ErrorClass::User, why.clone())),
+        RunStatus::Failed(why) => Err(Failure::of("ENG003", steward_domain::ErrorClass::User, why.clone())),
         _ => Ok(()),
     }
 }
@@ -161,29 +161,31 @@ pub(super) fn watch() -> Watch {
 }
 
 /// What somebody who watches reads of it, in one line.
-pub(super) fn line(seen: Seen) -> Option<String> {
+pub(super) fn line(seen: RunEvent) -> Option<String> {
     Some(match seen {
-        Seen::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
-        Seen::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
+        RunEvent::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
+        RunEvent::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
             let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
             format!("→ {tool} {}{again}", short(&Json::Object(arguments).to_string(), 80))
         }
-        Seen::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
-        Seen::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
-        Seen::Doing(Effect::AskHuman { question, .. }) => {
+        RunEvent::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
+        RunEvent::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
+        RunEvent::Doing(Effect::AskHuman { question, .. }) => {
             paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))
         }
-        Seen::Doing(Effect::Checkpoint { position, .. }) => paint(Tone::Quiet, &format!("  at {position}")),
-        Seen::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
+        RunEvent::Doing(Effect::Checkpoint { position, .. }) => {
+            paint(Tone::Quiet, &format!("  at {position}"))
+        }
+        RunEvent::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
             ToolOutcome::Success { output, .. } => {
                 paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
             }
             other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),
         },
-        Seen::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
+        RunEvent::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
             format!("← {}", short(&reply.text, 90))
         }
-        Seen::Happened(Event::ModelFailed { message, .. }) => {
+        RunEvent::Happened(Event::ModelFailed { message, .. }) => {
             paint(Tone::Bad, &format!("← {}", short(&message, 90)))
         }
         _ => return None,

@@ -13,10 +13,10 @@ use std::time::Duration;
 use steward_journal::clock::{Clock as _, SystemClock};
 use steward_journal::random::SystemRandom;
 use steward_runtime::run::{Service, ServiceOptions};
-use steward_server::http::{self, Options, Parts, Site};
+use steward_server::http::{self, AppState, Options, Parts};
 use steward_server::identity::Directory;
 use steward_server::mcp::Gateway;
-use steward_server::mcp_house::{Exposure, HouseGateway};
+use steward_server::mcp_gateway::{Exposure, ToolboxGateway};
 use steward_server::slack;
 use tokio_util::sync::CancellationToken;
 
@@ -107,7 +107,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
             ),
         ));
     }
-    let site = Site::new(Parts {
+    let site = AppState::new(Parts {
         talker,
         runner: runner.clone(),
         directory,
@@ -116,7 +116,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         shown: shown(context),
         options: options(context, &set),
     });
-    let gateway: Arc<dyn Gateway> = Arc::new(HouseGateway::new(
+    let gateway: Arc<dyn Gateway> = Arc::new(ToolboxGateway::new(
         toolbox.clone(),
         runner.clone(),
         context.settings.user.clone(),

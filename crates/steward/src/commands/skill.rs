@@ -154,7 +154,7 @@ async fn with_toolbox(context: &Context, name: Name, text: &str) -> Result<Json,
 }
 
 async fn known(
-    talker: &steward_runtime::converse::Talker,
+    talker: &steward_runtime::converse::ChatService,
     name: Name,
     text: &str,
     caller: &Caller,

@@ -7,7 +7,7 @@ use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::Label;
-use steward_runtime::run::{Holder, Service, ServiceOptions, Standing};
+use steward_runtime::run::{LeaseHolder, RunStatus, Service, ServiceOptions};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Args)]
@@ -50,7 +50,7 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     let runner = super::run::over(context, &toolbox)?;
     let lease = Duration::from_secs_f64(command.lease);
     let runner = match command.name {
-        Some(name) => runner.held_by(Holder { name: Label::new(name)?, lease }),
+        Some(name) => runner.held_by(LeaseHolder { name: Label::new(name)?, lease }),
         None => runner.leased_for(lease),
     };
     let options = ServiceOptions {
@@ -64,11 +64,11 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     let told = Arc::new(move |task, ran: &Result<steward_runtime::run::Ran, String>| {
         let (tone, word, detail) = match ran {
             Ok(ran) => match &ran.standing {
-                Standing::Completed(_) => (Tone::Good, "completed", String::new()),
-                Standing::Failed(why) => (Tone::Bad, "failed", why.clone()),
-                Standing::Cancelled(by) => (Tone::Warn, "cancelled", format!("by {by}")),
-                Standing::Waiting => (Tone::Warn, "paused", String::new()),
-                Standing::HandedOver => (Tone::Quiet, "handed over", String::new()),
+                RunStatus::Completed(_) => (Tone::Good, "completed", String::new()),
+                RunStatus::Failed(why) => (Tone::Bad, "failed", why.clone()),
+                RunStatus::Cancelled(by) => (Tone::Warn, "cancelled", format!("by {by}")),
+                RunStatus::Waiting => (Tone::Warn, "paused", String::new()),
+                RunStatus::HandedOver => (Tone::Quiet, "handed over", String::new()),
             },
             Err(why) => (Tone::Bad, "left", why.clone()),
         };

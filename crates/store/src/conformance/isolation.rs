@@ -12,7 +12,7 @@ use steward_domain::*;
 use steward_journal::note::NoteSigner;
 
 /// Everything a user can have, under ids to ask for.
-pub struct Belongings {
+pub struct UserFixture {
     pub user: UserId,
     conversation: ConversationId,
     execution: ExecutionId,
@@ -22,7 +22,7 @@ pub struct Belongings {
 }
 
 /// Fills the store with one of each for a new user.
-pub async fn settle(store: &dyn Store) -> Belongings {
+pub async fn settle(store: &dyn Store) -> UserFixture {
     let user = user();
     let (conversation, schema, task) = (conversation(&user), fingerprint(), task(&user, 1));
     let (run, recipe) = (
@@ -54,7 +54,7 @@ pub async fn settle(store: &dyn Store) -> Belongings {
         .change(Change::PutSession(parse(&session.to_string()).unwrap()))
         .change(Change::PutArtifact(parse(&artifact.to_string()).unwrap()));
     store.commit(&scope(&user), all).await.unwrap();
-    Belongings {
+    UserFixture {
         user,
         conversation: conversation.id,
         execution: run.id,
@@ -65,7 +65,7 @@ pub async fn settle(store: &dyn Store) -> Belongings {
 }
 
 /// How many rows each query of the interface shows of these belongings to this scope.
-pub async fn visible(store: &dyn Store, scope: &Scope, of: &Belongings) -> Vec<(&'static str, usize)> {
+pub async fn visible(store: &dyn Store, scope: &Scope, of: &UserFixture) -> Vec<(&'static str, usize)> {
     let page = Page::first(100);
     let belongs = |user: &UserId| *user == of.user;
     let mut sink = Vec::new();

@@ -25,7 +25,7 @@ const KIND: &str = "steward postgres 1";
 const LONGEST: u32 = 1024 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
-struct About {
+struct DumpHeader {
     kind: String,
     schema: i64,
 }
@@ -97,7 +97,7 @@ pub(super) async fn write(db: &Database, path: &Path) -> Result<()> {
     let schema = db.schema_version().await?;
     let mut tx = db.begin_as_of_now().await?;
     let mut file = BufWriter::new(File::create_new(path).await.map_err(wrong)?);
-    let about = About { kind: KIND.to_owned(), schema };
+    let about = DumpHeader { kind: KIND.to_owned(), schema };
     frame(&mut file, b'V', &json(&about)?).await.map_err(wrong)?;
     for table in tables(&mut tx).await? {
         frame(&mut file, b'T', &json(&table)?).await.map_err(wrong)?;
@@ -155,7 +155,7 @@ pub(super) async fn read(address: &str, path: &Path) -> Result<()> {
         detail: format!("the copy of the database: {what}"),
     };
     let mut file = BufReader::new(File::open(path).await.map_err(wrong)?);
-    let about: About = match next(&mut file).await.map_err(wrong)? {
+    let about: DumpHeader = match next(&mut file).await.map_err(wrong)? {
         (b'V', bytes) => serde_json::from_slice(&bytes).map_err(|_| damaged("it does not say what it is"))?,
         _ => return Err(damaged("it does not begin with its kind")),
     };

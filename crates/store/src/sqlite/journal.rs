@@ -18,13 +18,13 @@ use uuid::Uuid;
 pub(super) struct Log {
     edge: Edge,
     signed: u64,
-    tips: HashMap<ChainId, Known>,
+    tips: HashMap<ChainId, ChainState>,
     /// SQLite's counter of other connections' commits: when it moves, what we remember may be old.
     data_version: i64,
 }
 
 /// A chain that the writer knows: its row, its owner, its end.
-struct Known {
+struct ChainState {
     row: i64,
     owner: UserId,
     tip: ChainTip,
@@ -116,7 +116,7 @@ pub(super) fn append(
     if known.owner != *owner {
         return Err(Error::OtherOwner);
     }
-    let Known { row, mut tip, mut last, .. } = known;
+    let ChainState { row, mut tip, mut last, .. } = known;
     let now = options.clock.now();
     let mut sealed = Vec::with_capacity(prepared.len());
     for draft in prepared {
@@ -145,12 +145,12 @@ pub(super) fn append(
     if log.tips.len() >= TIPS {
         log.tips.clear();
     }
-    log.tips.insert(chain, Known { row, owner: owner.clone(), tip, last });
+    log.tips.insert(chain, ChainState { row, owner: owner.clone(), tip, last });
     Ok(sealed)
 }
 
 /// A chain from its row, which is made when there is none yet.
-fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Result<Known> {
+fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Result<ChainState> {
     let found = connection
         .prepare_cached(
             "SELECT request_id, entries, hash, digest, user_id, id, last_index FROM chain WHERE request_id = ?1",
@@ -160,7 +160,12 @@ fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Resul
         })
         .optional()?;
     if let Some((tip, owner, row, last)) = found {
-        return Ok(Known { row, owner: UserId::new(owner)?, tip: tip?, last: last.map(uint).transpose()? });
+        return Ok(ChainState {
+            row,
+            owner: UserId::new(owner)?,
+            tip: tip?,
+            last: last.map(uint).transpose()?,
+        });
     }
     let tip = ChainTip::empty(chain);
     connection
@@ -168,7 +173,7 @@ fn known_chain(connection: &Connection, owner: &UserId, chain: ChainId) -> Resul
             "INSERT INTO chain (request_id, user_id, entries, hash, digest) VALUES (?1, ?2, 0, ?3, ?3)",
         )?
         .execute(params![chain.0, owner.as_str(), Hash::ZERO.0])?;
-    Ok(Known { row: connection.last_insert_rowid(), owner: owner.clone(), tip, last: None })
+    Ok(ChainState { row: connection.last_insert_rowid(), owner: owner.clone(), tip, last: None })
 }
 
 fn insert_entry(

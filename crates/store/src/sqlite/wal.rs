@@ -32,7 +32,7 @@ const STEP: u64 = 8 << 20;
 const PAGE: [u8; 4096] = [0; 4096];
 
 /// Looks after the log of one writer.
-pub(super) struct Keeper {
+pub(super) struct WalManager {
     log: PathBuf,
     batches: u64,
     rounds: Option<mpsc::SyncSender<()>>,
@@ -40,7 +40,7 @@ pub(super) struct Keeper {
     path: PathBuf,
 }
 
-impl Keeper {
+impl WalManager {
     pub(super) fn new(path: &Path) -> Self {
         Self { log: log_of(path), batches: 0, rounds: None, thread: None, path: path.to_owned() }
     }
@@ -102,7 +102,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for WalManager {
     fn drop(&mut self) {
         self.rounds.take();
         if let Some(thread) = self.thread.take() {

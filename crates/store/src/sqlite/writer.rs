@@ -8,7 +8,7 @@ use super::changes;
 use super::journal::{self, Log};
 use super::queue::{self, Ask};
 use super::sync::{Disk, log_of};
-use super::wal::Keeper;
+use super::wal::WalManager;
 use crate::change::{Change, Commit, Committed, Durability};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -88,18 +88,18 @@ impl Writer {
     pub(super) fn start(connection: Connection, options: StoreOptions, path: &Path) -> Result<Self> {
         let (jobs, queue) = mpsc::channel();
         let log = Log::load(&connection, &options.signer)?;
-        let (wal, disk) = (Keeper::new(path), Disk::new(&log_of(path), options.clock.monotonic()));
+        let (wal, disk) = (WalManager::new(path), Disk::new(&log_of(path), options.clock.monotonic()));
         let mut state = State { connection, options, log, path: path.to_owned(), wal, disk };
         let thread = std::thread::spawn(move || {
             let mut before = 1;
             loop {
                 match gather(&queue, before, state.disk.patience(state.options.clock.monotonic())) {
-                    Gathered::Batch(batch) => {
+                    BatchWait::Batch(batch) => {
                         before = batch.len();
                         state.run(batch);
                     }
-                    Gathered::Nothing => state.settle(),
-                    Gathered::Closed => return state.settle(),
+                    BatchWait::Nothing => state.settle(),
+                    BatchWait::Closed => return state.settle(),
                 }
             }
         });
@@ -151,7 +151,7 @@ impl Drop for Writer {
 }
 
 /// What waiting for work came to.
-enum Gathered {
+enum BatchWait {
     Batch(Vec<Job>),
     /// Nothing came while we had patience.
     Nothing,
@@ -160,7 +160,7 @@ enum Gathered {
 
 /// Waits for work and takes what there is. Those who shared the last sync come back with their next step one after the
 /// other; waiting a moment for most of them makes one large sync of what would be a small one and a large one.
-fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>) -> Gathered {
+fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>) -> BatchWait {
     const MOMENT: Duration = Duration::from_micros(60);
     let first = match patience {
         Some(patience) => queue.recv_timeout(patience),
@@ -168,17 +168,17 @@ fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>
     };
     let mut batch = match first {
         Ok(job) => vec![job],
-        Err(mpsc::RecvTimeoutError::Timeout) => return Gathered::Nothing,
-        Err(mpsc::RecvTimeoutError::Disconnected) => return Gathered::Closed,
+        Err(mpsc::RecvTimeoutError::Timeout) => return BatchWait::Nothing,
+        Err(mpsc::RecvTimeoutError::Disconnected) => return BatchWait::Closed,
     };
     loop {
         batch.extend(queue.try_iter().take(BATCH - batch.len()));
         if batch.len() >= BATCH || batch.len() * 4 >= before * 3 {
-            return Gathered::Batch(batch);
+            return BatchWait::Batch(batch);
         }
         match queue.recv_timeout(MOMENT) {
             Ok(job) => batch.push(job),
-            Err(_) => return Gathered::Batch(batch),
+            Err(_) => return BatchWait::Batch(batch),
         }
     }
 }
@@ -209,7 +209,7 @@ struct State {
     options: StoreOptions,
     log: Log,
     path: PathBuf,
-    wal: Keeper,
+    wal: WalManager,
     disk: Disk,
 }
 

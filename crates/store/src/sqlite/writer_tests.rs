@@ -30,7 +30,7 @@ impl Bench {
         let path = folder.path().join("state.db");
         let connection = open_writer(&path).unwrap();
         let log = Log::load(&connection, &options.signer).unwrap();
-        let (wal, mut disk) = (Keeper::new(&path), Disk::new(&log_of(&path), clock.monotonic()));
+        let (wal, mut disk) = (WalManager::new(&path), Disk::new(&log_of(&path), clock.monotonic()));
         // Making the schema left something in the log.
         disk.settle().unwrap();
         Self { state: State { connection, options, log, path, wal, disk }, clock, folder }
@@ -126,7 +126,7 @@ fn nothing_stays_unsynced_for_long() {
     assert_eq!(patience, Some(Duration::from_secs(1)));
     // Nothing comes: the writer syncs by itself.
     let (_jobs, queue) = mpsc::channel();
-    assert!(matches!(gather(&queue, 1, Some(Duration::ZERO)), Gathered::Nothing));
+    assert!(matches!(gather(&queue, 1, Some(Duration::ZERO)), BatchWait::Nothing));
     bench.state.settle();
     assert!(bench.is_all_on_disk());
     // More of the same keeps coming: after a second one of them is synced.

@@ -9,7 +9,7 @@ use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::model::{OpenAi, Options as ModelOptions, Price, Secret};
 use steward_policy::{AdmittedCall, Caller};
-use steward_tools::call::{Desk, Ending, Intent, Keeper, Ledger, Refused, Request};
+use steward_tools::call::{ArtifactSink, Ending, Intent, Ledger, Refused, Request, ToolGateway};
 use steward_tools::registry::Registry;
 use steward_tools::{Content, Context, Error, Output, Registered, Result, Settings, Tool};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -48,7 +48,7 @@ impl Ledger for Nowhere {
 }
 
 #[async_trait]
-impl Keeper for Nowhere {
+impl ArtifactSink for Nowhere {
     async fn keep(&self, _: &Arc<Intent>, _: &str, _: &str, _: &[u8]) -> Result<Content> {
         Err(Error::Bug { detail: "nothing here is large".to_owned() })
     }
@@ -72,10 +72,10 @@ fn tool(name: &str, number: u8, fails: bool) -> Registered {
 }
 
 /// `crm.find` repeats, `crm.break` fails.
-pub(crate) fn desk() -> Desk {
+pub(crate) fn desk() -> ToolGateway {
     let registry = Registry::new(vec![tool("crm.find", 1, false), tool("crm.break", 2, true)]);
     let (clock, random) = (Arc::new(SystemClock::default()), Arc::new(SystemRandom));
-    Desk::new(registry, Arc::new(Nowhere), Arc::new(Nowhere), clock, random)
+    ToolGateway::new(registry, Arc::new(Nowhere), Arc::new(Nowhere), clock, random)
 }
 
 pub(crate) fn request(tool: &str, arguments: Json) -> Request {

@@ -102,7 +102,7 @@ pub trait Ledger: Send + Sync {
 
 /// Keeps what is too large to hand over.
 #[async_trait]
-pub trait Keeper: Send + Sync {
+pub trait ArtifactSink: Send + Sync {
     /// Keeps the bytes and says where they can be read: an address such as `artifact://…`.
     async fn keep(&self, intent: &Arc<Intent>, name: &str, mime_type: &str, bytes: &[u8]) -> Result<Content>;
 }

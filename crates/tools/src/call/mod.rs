@@ -18,7 +18,7 @@ mod schema;
 mod size;
 mod traced;
 
-pub use ledger::{Ending, Intent, Keeper, Ledger, Refused};
+pub use ledger::{ArtifactSink, Ending, Intent, Ledger, Refused};
 
 use crate::error::{ApprovalRequest, Error, Result};
 use crate::registry::{Registry, Resolved};
@@ -39,10 +39,10 @@ use steward_policy::{AdmittedCall, Approval, Caller, Decision, Proposal, Provena
 use tracing::Instrument as _;
 
 /// What calls are made with.
-pub struct Desk {
+pub struct ToolGateway {
     registry: Registry,
     ledger: Arc<dyn Ledger>,
-    keeper: Arc<dyn Keeper>,
+    keeper: Arc<dyn ArtifactSink>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     limits: limit::Limits,
@@ -122,12 +122,12 @@ const REPEATS: usize = 3;
 /// read whose answer nobody got.
 const QUICK: Duration = Duration::from_millis(10);
 
-impl Desk {
+impl ToolGateway {
     /// A desk over a registry.
     pub fn new(
         registry: Registry,
         ledger: Arc<dyn Ledger>,
-        keeper: Arc<dyn Keeper>,
+        keeper: Arc<dyn ArtifactSink>,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Self {
@@ -215,7 +215,7 @@ fn stands_aside(error: &Error) -> bool {
 
 /// One request on its way through the door.
 struct Job<'a> {
-    desk: &'a Desk,
+    desk: &'a ToolGateway,
     request: &'a Request,
     ledger: &'a dyn Ledger,
     chain: ChainId,

@@ -12,13 +12,13 @@ pub(crate) struct Repeats {
 
 #[derive(Debug, Default)]
 struct Chains {
-    seen: HashMap<ChainId, HashMap<Sha256Hex, Seen>>,
+    seen: HashMap<ChainId, HashMap<Sha256Hex, RepeatCount>>,
     /// Oldest first, so that the number of chains stays bounded.
     order: VecDeque<ChainId>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct RepeatCount {
     result: u64,
     times: usize,
 }
@@ -50,11 +50,11 @@ impl Repeats {
         if calls.len() >= CALLS && !calls.contains_key(digest) {
             calls.clear();
         }
-        let seen = calls.entry(digest.clone()).or_insert(Seen { result, times: 0 });
+        let seen = calls.entry(digest.clone()).or_insert(RepeatCount { result, times: 0 });
         if seen.result == result {
             seen.times += 1;
         } else {
-            *seen = Seen { result, times: 1 };
+            *seen = RepeatCount { result, times: 1 };
         }
     }
 }

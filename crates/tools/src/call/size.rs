@@ -1,6 +1,6 @@
 //! What is too large to hand over is kept whole and handed over in part, with the address of the rest.
 
-use super::{Intent, Keeper};
+use super::{ArtifactSink, Intent};
 use crate::error::Result;
 use crate::tool::{Content, Output, Registered};
 use base64::Engine as _;
@@ -14,7 +14,7 @@ pub(crate) const RESULT_BYTES: usize = 256 * 1024;
 pub(super) async fn cut(
     output: Output,
     registered: &Registered,
-    keeper: &dyn Keeper,
+    keeper: &dyn ArtifactSink,
     intent: &Arc<Intent>,
 ) -> Result<Output> {
     let limit = registered.settings.result_bytes.unwrap_or(RESULT_BYTES);

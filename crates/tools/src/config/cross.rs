@@ -3,13 +3,13 @@
 use super::files::Files;
 use super::node::Step;
 use super::problem::{Problem, meant};
-use super::{Known, in_environment};
+use super::{BuiltinNames, in_environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use steward_domain::{Environment, ToolName};
 
 /// Adds what does not fit together. Nothing is held against a name whose file could not be read.
-pub(super) fn check(files: &mut Files, known: Option<&Known>) {
+pub(super) fn check(files: &mut Files, known: Option<&BuiltinNames>) {
     let mut problems = Vec::new();
     let mut add = |file: &Path, line: u64, problem: String| {
         problems.push(Problem { file: file.to_owned(), line, problem });
@@ -23,7 +23,7 @@ pub(super) fn check(files: &mut Files, known: Option<&Known>) {
     files.problems.append(&mut problems);
 }
 
-fn categories(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, u64, String)) {
+fn categories(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Path, u64, String)) {
     let there: BTreeSet<&str> = (files.categories.names.iter().map(String::as_str))
         .chain(known.iter().flat_map(|known| known.categories.iter().map(|name| name.as_str())))
         .collect();
@@ -42,7 +42,7 @@ fn categories(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, 
     }
 }
 
-fn domains(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, u64, String)) {
+fn domains(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Path, u64, String)) {
     let there: BTreeSet<&str> = files.domains.names.iter().map(String::as_str).collect();
     for domain in &files.domains.items {
         let name = &domain.item.name;
@@ -69,7 +69,7 @@ fn domains(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, u64
     }
 }
 
-fn tools(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, u64, String)) {
+fn tools(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Path, u64, String)) {
     for setting in &files.settings.items {
         let settings = &setting.item.1;
         let mut hold = |steps: &[Step], tool: &ToolName, as_what: &str| {
@@ -89,7 +89,7 @@ fn tools(files: &Files, known: Option<&Known>, add: &mut impl FnMut(&Path, u64, 
 }
 
 /// Why nothing can have this name, if so: it is not built in, and no server of this configuration can offer it.
-fn unknown(files: &Files, known: Option<&Known>, tool: &str) -> Option<String> {
+fn unknown(files: &Files, known: Option<&BuiltinNames>, tool: &str) -> Option<String> {
     let known = known?;
     let of_server =
         |server: &String| tool.strip_prefix(server.as_str()).is_some_and(|rest| rest.starts_with('.'));

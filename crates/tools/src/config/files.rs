@@ -3,7 +3,7 @@
 use super::node::{Entry, Kind, Node};
 use super::overrides;
 use super::problem::{Problem, meant};
-use super::typed::Gathered;
+use super::typed::ProblemList;
 use super::{Configuration, Tools};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use steward_domain::{
 /// Something of a file, with its place. Where something was wrong with it, this is the rest of it: it is good for finding
 /// more that is wrong, and no configuration is made of it.
 #[derive(Debug)]
-pub(super) struct Placed<T> {
+pub(super) struct Located<T> {
     pub(super) item: T,
     pub(super) node: Node,
 }
@@ -23,7 +23,7 @@ pub(super) struct Placed<T> {
 #[derive(Debug)]
 pub(super) struct File<T> {
     pub(super) path: PathBuf,
-    pub(super) items: Vec<Placed<T>>,
+    pub(super) items: Vec<Located<T>>,
     /// Every name in it, also of what could not be read, so that one mistake is not told twice.
     pub(super) names: BTreeSet<String>,
     /// Whether the file could be read at all.
@@ -56,10 +56,10 @@ impl Files {
     /// What the files say, after nothing was found wrong with them.
     pub(super) fn configuration(self, environment: Environment) -> Configuration {
         let mut tools = Tools::default();
-        for Placed { item, .. } in self.categories.items {
+        for Located { item, .. } in self.categories.items {
             tools.categories.insert(item.name.clone(), item);
         }
-        for Placed { item: (category, setting), .. } in self.settings.items {
+        for Located { item: (category, setting), .. } in self.settings.items {
             let place = match category.and_then(|name| tools.categories.get_mut(&name)) {
                 Some(category) => &mut category.tools,
                 None => &mut tools.tools,
@@ -81,11 +81,11 @@ fn valid<T: Check>(file: File<T>) -> impl Iterator<Item = Valid<T>> {
 }
 
 /// Opens `folder/name.yaml`, `.yml` or `.json`. The tree is empty when there is no file, and missing when it cannot be read.
-fn open(folder: &Path, name: &str) -> (Gathered, Option<Node>) {
+fn open(folder: &Path, name: &str) -> (ProblemList, Option<Node>) {
     let mut found = ["yaml", "yml", "json"].map(|ending| folder.join(format!("{name}.{ending}"))).into_iter();
     let there = found.by_ref().find(|path| path.exists());
     let file = there.clone().unwrap_or_else(|| folder.join(format!("{name}.yaml")));
-    let mut gathered = Gathered { file: file.clone(), problems: Vec::new() };
+    let mut gathered = ProblemList { file: file.clone(), problems: Vec::new() };
     let nothing = Node { line: 1, kind: Kind::Map(Vec::new()) };
     if there.is_none() {
         return (gathered, Some(nothing));
@@ -107,7 +107,7 @@ fn open(folder: &Path, name: &str) -> (Gathered, Option<Node>) {
 }
 
 /// The entries of a file, each under a key that is known.
-fn sections(gathered: &mut Gathered, node: Option<&Node>, known: &[&str]) -> BTreeMap<String, Entry> {
+fn sections(gathered: &mut ProblemList, node: Option<&Node>, known: &[&str]) -> BTreeMap<String, Entry> {
     let Some(node) = node else { return BTreeMap::new() };
     let Some(entries) = node.entries() else {
         gathered.add(node.line, format!("must be a mapping that begins with `{}:`", known.join(":` or `")));
@@ -131,7 +131,12 @@ fn sections(gathered: &mut Gathered, node: Option<&Node>, known: &[&str]) -> BTr
 }
 
 /// What is listed, or stands under its names. Each comes with its name, if it has one, and a name of its own in it.
-fn listed(gathered: &mut Gathered, section: &Entry, what: &str, field: &str) -> Vec<(Option<String>, Node)> {
+fn listed(
+    gathered: &mut ProblemList,
+    section: &Entry,
+    what: &str,
+    field: &str,
+) -> Vec<(Option<String>, Node)> {
     let items: Vec<(Option<&Entry>, Node)> = match &section.value.kind {
         Kind::List(items) => items.iter().map(|(_, item)| (None, item.clone())).collect(),
         _ => match section.value.entries() {
@@ -199,7 +204,7 @@ fn simple<T: Check + serde::de::DeserializeOwned>(
     for (place, (name, node)) in listed.into_iter().flatten().enumerate() {
         let whose = whose(what, name.as_ref(), place);
         names.extend(name);
-        items.extend(gathered.checked::<T>(&node, &whose).map(|(item, node)| Placed { item, node }));
+        items.extend(gathered.checked::<T>(&node, &whose).map(|(item, node)| Located { item, node }));
     }
     problems.append(&mut gathered.problems);
     File { path: gathered.file, items, names, readable: node.is_some() }
@@ -232,7 +237,7 @@ fn tools(
         if let Some(tools) = tools {
             tool_settings(&mut gathered, &tools, category.as_ref(), shared, &mut settings);
         }
-        categories.items.extend(item.map(|(item, node)| Placed { item, node }));
+        categories.items.extend(item.map(|(item, node)| Located { item, node }));
     }
     if let Some(tools) = sections.get("tools") {
         tool_settings(&mut gathered, tools, None, None, &mut settings);
@@ -243,7 +248,7 @@ fn tools(
 
 /// The settings of tools in one place of the file.
 fn tool_settings(
-    gathered: &mut Gathered,
+    gathered: &mut ProblemList,
     section: &Entry,
     category: Option<&CategoryName>,
     shared: Option<&Node>,
@@ -269,6 +274,6 @@ fn tool_settings(
             overrides::check(gathered, name, &node, shared);
         }
         let item = gathered.checked::<ToolConfiguration>(&node, &whose);
-        settings.items.extend(item.map(|(item, node)| Placed { item: (category.cloned(), item), node }));
+        settings.items.extend(item.map(|(item, node)| Located { item: (category.cloned(), item), node }));
     }
 }

@@ -53,7 +53,7 @@ pub struct Tools {
 
 /// What is laid down for one tool, with the environment's overrides in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Laid {
+pub struct EffectiveToolConfig {
     /// The category it stands under.
     pub category: Option<CategoryName>,
     /// Its settings.
@@ -68,8 +68,8 @@ impl Configuration {
 
     /// What is laid down for each tool in this environment.
     #[must_use]
-    pub fn laid(&self) -> BTreeMap<ToolName, Laid> {
-        let laid = |category: Option<&CategoryName>, settings: &ToolConfiguration| Laid {
+    pub fn laid(&self) -> BTreeMap<ToolName, EffectiveToolConfig> {
+        let laid = |category: Option<&CategoryName>, settings: &ToolConfiguration| EffectiveToolConfig {
             category: category.cloned(),
             settings: in_environment(settings, self.environment),
         };
@@ -89,12 +89,12 @@ pub struct Source {
     /// Whose overrides apply unless `tools.yaml` says otherwise.
     pub environment: Environment,
     /// What there is without any configuration. When nothing is given, no name of a tool is held to be wrong.
-    pub known: Option<Known>,
+    pub known: Option<BuiltinNames>,
 }
 
 /// What is built in.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Known {
+pub struct BuiltinNames {
     /// Tools and sub-agents.
     pub tools: BTreeSet<ToolName>,
     /// Categories that they name.

@@ -2,7 +2,7 @@
 
 use super::node::{Kind, Node};
 use super::problem::meant;
-use super::typed::Gathered;
+use super::typed::ProblemList;
 use serde_json::Value as Json;
 use steward_domain::{Environment, JsonObject, ToolConfiguration};
 
@@ -55,7 +55,7 @@ fn extend(whole: &mut JsonObject, key: &str, changes: impl IntoIterator<Item = (
 }
 
 /// Checks the overrides of a tool: each is a setting that fits, or a parameter that the tool or its category has.
-pub(super) fn check(gathered: &mut Gathered, tool: &str, node: &Node, shared: Option<&Node>) {
+pub(super) fn check(gathered: &mut ProblemList, tool: &str, node: &Node, shared: Option<&Node>) {
     let Some(environments) = node.get("environment_overrides").and_then(|entry| entry.value.entries()) else {
         return;
     };

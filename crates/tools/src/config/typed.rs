@@ -9,12 +9,12 @@ use steward_domain::Check;
 
 /// Where mistakes of one file are gathered.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ProblemList {
     pub(super) file: PathBuf,
     pub(super) problems: Vec<Problem>,
 }
 
-impl Gathered {
+impl ProblemList {
     pub(super) fn add(&mut self, line: u64, problem: impl Into<String>) {
         self.problems.push(Problem { file: self.file.clone(), line, problem: problem.into() });
     }

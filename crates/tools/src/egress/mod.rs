@@ -82,20 +82,20 @@ const LARGEST_SENT: usize = 8 * 1024 * 1024;
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// The door.
-pub struct Door {
+pub struct EgressClient {
     rules: Rules,
     resolver: Arc<dyn Resolver>,
     connector: Arc<dyn Connector>,
     tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for EgressClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Door").field("rules", &self.rules).finish_non_exhaustive()
     }
 }
 
-impl Door {
+impl EgressClient {
     /// A door with the machine's resolver and sockets behind it.
     #[must_use]
     pub fn new(rules: Rules) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what the model may ask for is less than what the operator laid down, never more.
 
-use super::{Door, Request, Response, Rules};
+use super::{EgressClient, Request, Response, Rules};
 use crate::error::{Error, Result};
 use crate::tool::{Context, Output, Tool};
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use steward_policy::AdmittedCall;
 /// The tool. It holds its door, which holds the operator's rules.
 #[derive(Debug, Clone)]
 pub struct HttpFetch {
-    door: Arc<Door>,
+    door: Arc<EgressClient>,
 }
 
 #[derive(Deserialize)]
@@ -43,12 +43,12 @@ impl HttpFetch {
 
     /// With the operator's parameters: see [`Rules`].
     pub fn new(parameters: &Json) -> Result<Self> {
-        Ok(Self::through(Arc::new(Door::new(Rules::from_json(parameters)?))))
+        Ok(Self::through(Arc::new(EgressClient::new(Rules::from_json(parameters)?))))
     }
 
     /// Through this door.
     #[must_use]
-    pub fn through(door: Arc<Door>) -> Self {
+    pub fn through(door: Arc<EgressClient>) -> Self {
         Self { door }
     }
 

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Why a connection ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Lost {
+pub(crate) enum DisconnectReason {
     /// The other side went away.
     Closed(String),
     /// It sent what is not MCP.
@@ -29,13 +29,13 @@ pub(crate) enum Lost {
 }
 
 /// One call under way: who hears of its progress, who may be asked, whether it was sent.
-pub(crate) struct Underway {
+pub(crate) struct ActiveCall {
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     human: Arc<dyn Human>,
     sent: AtomicBool,
 }
 
-impl Underway {
+impl ActiveCall {
     /// A call in this context.
     pub(crate) fn of(context: &Context) -> Arc<Self> {
         Arc::new(Self {
@@ -63,7 +63,7 @@ impl Underway {
     }
 }
 
-impl fmt::Debug for Underway {
+impl fmt::Debug for ActiveCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Underway").field("sent", &self.was_sent()).finish_non_exhaustive()
     }
@@ -73,19 +73,19 @@ impl fmt::Debug for Underway {
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
     gone: CancellationToken,
-    why: OnceLock<Lost>,
-    calls: Mutex<HashMap<ProgressToken, (RequestId, Arc<Underway>)>>,
+    why: OnceLock<DisconnectReason>,
+    calls: Mutex<HashMap<ProgressToken, (RequestId, Arc<ActiveCall>)>>,
 }
 
 impl Tap {
     /// The connection is over. The first reason stays.
-    pub(crate) fn lose(&self, why: Lost) {
+    pub(crate) fn lose(&self, why: DisconnectReason) {
         let _ = self.why.set(why);
         self.gone.cancel();
     }
 
     /// Resolves when the connection is over.
-    pub(crate) async fn gone(&self) -> Lost {
+    pub(crate) async fn gone(&self) -> DisconnectReason {
         self.gone.cancelled().await;
         self.why()
     }
@@ -96,12 +96,12 @@ impl Tap {
     }
 
     /// Why it is over.
-    pub(crate) fn why(&self) -> Lost {
-        self.why.get().cloned().unwrap_or_else(|| Lost::Closed("the connection ended".into()))
+    pub(crate) fn why(&self) -> DisconnectReason {
+        self.why.get().cloned().unwrap_or_else(|| DisconnectReason::Closed("the connection ended".into()))
     }
 
     /// The call that a progress token stands for.
-    pub(crate) fn by_token(&self, token: &ProgressToken) -> Option<Arc<Underway>> {
+    pub(crate) fn by_token(&self, token: &ProgressToken) -> Option<Arc<ActiveCall>> {
         self.lock().get(token).map(|(_, call)| Arc::clone(call))
     }
 
@@ -123,7 +123,7 @@ impl Tap {
         self.lock().remove(token);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, (RequestId, Arc<Underway>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, (RequestId, Arc<ActiveCall>)>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -154,7 +154,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tapped<T> {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let mut call = None;
         if let JsonRpcMessage::Request(message) = &item
-            && let Some(underway) = message.request.extensions().get::<Arc<Underway>>()
+            && let Some(underway) = message.request.extensions().get::<Arc<ActiveCall>>()
             && let Some(token) = message.request.get_meta().get_progress_token()
         {
             call = Some(Arc::clone(underway));
@@ -173,13 +173,13 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tapped<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         let message = self.inner.receive().await;
         if message.is_none() {
-            self.tap.lose(Lost::Closed("it closed the connection".into()));
+            self.tap.lose(DisconnectReason::Closed("it closed the connection".into()));
         }
         message
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.tap.lose(Lost::Stopped);
+        self.tap.lose(DisconnectReason::Stopped);
         self.inner.close().await
     }
 }

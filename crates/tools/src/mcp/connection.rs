@@ -5,7 +5,7 @@
 //! - When the connection is lost, every request on it fails at once and says whether it had been sent.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::{Lost, Tap, Underway};
+use crate::mcp::calls::{ActiveCall, DisconnectReason, Tap};
 use crate::mcp::client::ask;
 use crate::mcp::result;
 use crate::tool::{Context, Output};
@@ -112,12 +112,12 @@ impl Connection {
     }
 
     /// Waits until it is over.
-    pub(crate) async fn gone(&self) -> Lost {
+    pub(crate) async fn gone(&self) -> DisconnectReason {
         self.tap.gone().await
     }
 
     /// Ends it, for this reason.
-    pub(crate) fn lose(&self, why: Lost) {
+    pub(crate) fn lose(&self, why: DisconnectReason) {
         self.tap.lose(why);
     }
 
@@ -136,7 +136,7 @@ impl Connection {
         let full = format!("{}.{tool}", self.server);
         for round in 0..ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-            match self.request(&full, request, Underway::of(context)).await? {
+            match self.request(&full, request, ActiveCall::of(context)).await? {
                 ServerResult::CallToolResult(result) => return result::output(&full, result),
                 ServerResult::InputRequiredResult(asked) => {
                     params.request_state.clone_from(&asked.request_state);
@@ -182,7 +182,7 @@ impl Connection {
             ClientRequest::ListToolsRequest(ListToolsRequest::default())
         };
         let context = Context::within(within);
-        let pinged = self.request("ping", request, Underway::of(&context));
+        let pinged = self.request("ping", request, ActiveCall::of(&context));
         match tokio::time::timeout(within, pinged).await {
             // An error is an answer, too: somebody is there.
             Ok(Ok(_) | Err(Error::Failed { .. })) => Ok(()),
@@ -196,7 +196,7 @@ impl Connection {
         &self,
         what: &str,
         mut request: ClientRequest,
-        underway: Arc<Underway>,
+        underway: Arc<ActiveCall>,
     ) -> Result<ServerResult> {
         self.busy.fetch_add(1, Ordering::AcqRel);
         let _busy = Busy(self);
@@ -222,7 +222,7 @@ impl Connection {
     }
 
     /// What an error of the connection means to the caller.
-    fn explain(&self, what: &str, error: ServiceError, underway: &Underway) -> Error {
+    fn explain(&self, what: &str, error: ServiceError, underway: &ActiveCall) -> Error {
         match error {
             ServiceError::McpError(error) => self.refused(what, &error),
             ServiceError::TransportSend(error) => {
@@ -232,11 +232,11 @@ impl Connection {
                 let unsent = sources(&error)
                     .any(|e| e.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect));
                 let detail = deepest(&error);
-                self.tap.lose(Lost::Closed(detail.clone()));
+                self.tap.lose(DisconnectReason::Closed(detail.clone()));
                 self.lost(&detail, underway.was_sent() && !unsent)
             }
             ServiceError::TransportClosed => {
-                self.tap.lose(Lost::Closed("it broke off the answer".into()));
+                self.tap.lose(DisconnectReason::Closed("it broke off the answer".into()));
                 self.gone_because(self.tap.why(), underway)
             }
             ServiceError::Cancelled { .. } => Error::Cancelled { tool: what.to_owned() },
@@ -254,12 +254,12 @@ impl Connection {
         }
     }
 
-    fn gone_because(&self, why: Lost, underway: &Underway) -> Error {
+    fn gone_because(&self, why: DisconnectReason, underway: &ActiveCall) -> Error {
         match why {
-            Lost::Closed(detail) => self.lost(&detail, underway.was_sent()),
-            Lost::Stopped => self.lost("it was stopped", underway.was_sent()),
-            Lost::Protocol(detail) => self.protocol(detail),
-            Lost::TooLarge(limit) => {
+            DisconnectReason::Closed(detail) => self.lost(&detail, underway.was_sent()),
+            DisconnectReason::Stopped => self.lost("it was stopped", underway.was_sent()),
+            DisconnectReason::Protocol(detail) => self.protocol(detail),
+            DisconnectReason::TooLarge(limit) => {
                 Error::TooLarge { what: format!("the MCP server {}", self.server), limit }
             }
         }

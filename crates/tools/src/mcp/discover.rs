@@ -5,7 +5,7 @@
 //! - What a server writes is stripped of control characters and cut before anybody reads it.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::Underway;
+use crate::mcp::calls::ActiveCall;
 use crate::mcp::connection::Connection;
 use crate::mcp::pin::Offer;
 use crate::mcp::result;
@@ -153,7 +153,7 @@ impl Handle {
             let params = ReadResourceRequestParams::new(uri);
             let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
             let context = Context::within(WITHIN);
-            match connection.request("resources/read", request, Underway::of(&context)).await? {
+            match connection.request("resources/read", request, ActiveCall::of(&context)).await? {
                 ServerResult::ReadResourceResult(read) => {
                     Ok(read.contents.into_iter().filter_map(result::resource).collect())
                 }
@@ -208,7 +208,7 @@ impl Handle {
         self.ask(|connection| async move {
             let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
             let context = Context::within(WITHIN);
-            match connection.request("prompts/get", request, Underway::of(&context)).await? {
+            match connection.request("prompts/get", request, ActiveCall::of(&context)).await? {
                 ServerResult::GetPromptResult(prompt) => Ok(prompt
                     .messages
                     .into_iter()
@@ -281,7 +281,7 @@ async fn pages<T: Serialize>(
     let context = Context::within(WITHIN);
     let (mut all, mut bytes, mut params) = (Vec::new(), 0, None);
     for _ in 0..PAGES {
-        let answer = connection.request(method, request(params.take()), Underway::of(&context)).await?;
+        let answer = connection.request(method, request(params.take()), ActiveCall::of(&context)).await?;
         let other = || protocol(format!("it answered {method} with something else"));
         let (entries, next) = page(answer).ok_or_else(other)?;
         bytes += entries.iter().map(|it| serde_json::to_vec(it).map_or(0, |text| text.len())).sum::<usize>();

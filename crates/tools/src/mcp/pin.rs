@@ -89,7 +89,7 @@ struct Pin {
     offered: Option<Offer>,
 }
 
-type Known = BTreeMap<ServerName, BTreeMap<String, Pin>>;
+type PinTable = BTreeMap<ServerName, BTreeMap<String, Pin>>;
 
 /// What a review of a server's tools came to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,7 +140,7 @@ impl Pins {
     /// When the file cannot be read or written; then nothing may be used.
     pub fn review(&self, server: &ServerName, tools: Vec<RemoteTool>) -> Result<Review> {
         let _guard = files::lock(&self.path)?;
-        let before: Known = files::read(&self.path)?.unwrap_or_default();
+        let before: PinTable = files::read(&self.path)?.unwrap_or_default();
         let mut known = before.clone();
         let first = !known.contains_key(server);
         let pins = known.entry(server.clone()).or_default();
@@ -182,7 +182,7 @@ impl Pins {
     /// When the file cannot be read or written.
     pub fn accept(&self, server: &ServerName, tool: Option<&str>) -> Result<Vec<String>> {
         let _guard = files::lock(&self.path)?;
-        let mut known: Known = files::read(&self.path)?.unwrap_or_default();
+        let mut known: PinTable = files::read(&self.path)?.unwrap_or_default();
         let mut accepted = Vec::new();
         for (name, pin) in known.get_mut(server).into_iter().flatten() {
             if tool.is_some_and(|tool| tool != name) {
@@ -207,7 +207,7 @@ impl Pins {
     /// # Errors
     /// When the file cannot be read.
     pub fn remembered(&self, server: &McpServer, now: Timestamp) -> Result<Vec<RemoteTool>> {
-        let known: Known = files::read(&self.path)?.unwrap_or_default();
+        let known: PinTable = files::read(&self.path)?.unwrap_or_default();
         let pins = known.get(&server.name).into_iter().flatten();
         let tools = pins.filter_map(|(_, pin)| {
             let tool = pin.accepted.as_ref()?.tool();
@@ -221,7 +221,7 @@ impl Pins {
     /// # Errors
     /// When the file cannot be read.
     pub fn waiting(&self, server: &ServerName) -> Result<Vec<(String, String)>> {
-        let known: Known = files::read(&self.path)?.unwrap_or_default();
+        let known: PinTable = files::read(&self.path)?.unwrap_or_default();
         let waiting = known.get(server).into_iter().flatten().filter_map(|(name, pin)| {
             let offered = pin.offered.as_ref()?;
             let change = pin.accepted.as_ref().map(|old| changes(old, offered));
@@ -245,7 +245,7 @@ impl Pins {
     /// When the file cannot be read or written.
     pub fn forget(&self, server: &ServerName) -> Result<()> {
         let _guard = files::lock(&self.path)?;
-        let mut known: Known = files::read(&self.path)?.unwrap_or_default();
+        let mut known: PinTable = files::read(&self.path)?.unwrap_or_default();
         if known.remove(server).is_some() { files::write(&self.path, &known) } else { Ok(()) }
     }
 }

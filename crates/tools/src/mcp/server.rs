@@ -112,7 +112,7 @@ pub(crate) enum Phase {
 
 /// What handles and supervisor both see. Locked for moments, never while waiting.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ServerStatus {
     pub(crate) phase: Phase,
     pub(crate) breaker: Breaker,
     pub(crate) starts: u32,
@@ -128,11 +128,11 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) log: Arc<Log>,
     pub(crate) changed: watch::Sender<u64>,
-    seen: Mutex<Seen>,
+    seen: Mutex<ServerStatus>,
 }
 
 impl Shared {
-    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(crate) fn seen(&self) -> MutexGuard<'_, ServerStatus> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@
 //! one that breaks over the question is started again and greeted in the earlier way.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::{Lost, Tap, Tapped};
+use crate::mcp::calls::{DisconnectReason, Tap, Tapped};
 use crate::mcp::client::Client;
 use crate::mcp::connection::{Connection, deepest, login_needed};
 use crate::mcp::server::Shared;
@@ -36,7 +36,7 @@ pub(crate) struct Live {
 impl Live {
     /// Ends the connection, then the process group.
     pub(crate) async fn end(mut self, grace: Duration) {
-        self.connection.lose(Lost::Stopped);
+        self.connection.lose(DisconnectReason::Stopped);
         let _ = self.service.close_with_timeout(CLOSE_WITHIN).await;
         self.tasks.shutdown().await;
         if let Some(process) = self.process {
@@ -169,8 +169,8 @@ fn refusal(shared: &Shared, tap: &Tap, error: &ClientInitializeError) -> Refusal
         return Refusal::Final(login);
     }
     let detail = match (tap.is_gone(), tap.why()) {
-        (true, Lost::Closed(detail) | Lost::Protocol(detail)) => detail,
-        (true, Lost::TooLarge(limit)) => format!("it sent a message of more than {limit} bytes"),
+        (true, DisconnectReason::Closed(detail) | DisconnectReason::Protocol(detail)) => detail,
+        (true, DisconnectReason::TooLarge(limit)) => format!("it sent a message of more than {limit} bytes"),
         _ => deepest(cause(error)),
     };
     let told = failed(shared, detail);

@@ -6,7 +6,7 @@
 //! - A failure counts until something works: a server that starts well and dies with every call opens its circuit, too.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::Lost;
+use crate::mcp::calls::DisconnectReason;
 use crate::mcp::connection::Connection;
 use crate::mcp::server::{Phase, Shared};
 use crate::mcp::start::{Live, start};
@@ -83,7 +83,7 @@ impl Supervisor {
                 }
                 Some(Ok((connection, healthy))) = self.checks.join_next(), if !self.checks.is_empty() => {
                     if let Err(error) = healthy {
-                        connection.lose(Lost::Closed(format!("it does not answer ({error})")));
+                        connection.lose(DisconnectReason::Closed(format!("it does not answer ({error})")));
                     }
                 }
                 Some(_) = self.endings.join_next(), if !self.endings.is_empty() => {}
@@ -171,12 +171,12 @@ impl Supervisor {
     }
 
     /// The connection ended by itself.
-    fn crashed(&mut self, why: Lost) {
+    fn crashed(&mut self, why: DisconnectReason) {
         let told = match why {
-            Lost::Closed(detail) => detail,
-            Lost::Protocol(detail) => format!("it does not keep to the protocol: {detail}"),
-            Lost::TooLarge(limit) => format!("it sent a message of more than {limit} bytes"),
-            Lost::Stopped => "it was stopped".to_owned(),
+            DisconnectReason::Closed(detail) => detail,
+            DisconnectReason::Protocol(detail) => format!("it does not keep to the protocol: {detail}"),
+            DisconnectReason::TooLarge(limit) => format!("it sent a message of more than {limit} bytes"),
+            DisconnectReason::Stopped => "it was stopped".to_owned(),
         };
         self.failed(told);
         self.let_go(Duration::ZERO);
@@ -261,7 +261,7 @@ impl Supervisor {
 }
 
 /// Resolves when what runs is lost; never when nothing runs.
-async fn lost(live: Option<&Live>) -> Lost {
+async fn lost(live: Option<&Live>) -> DisconnectReason {
     match live {
         Some(live) => live.connection.gone().await,
         None => std::future::pending().await,

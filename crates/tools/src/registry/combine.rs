@@ -4,7 +4,7 @@
 //! definition says of approval, because an operator wrote it; what a server says of itself may not.
 
 use super::snapshot::Entry;
-use crate::config::{Configuration, Laid};
+use crate::config::{Configuration, EffectiveToolConfig};
 use crate::tool::{Poll, Registered, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use steward_policy::{Effect, worst_effect_of};
 #[derive(Default)]
 pub(super) struct Rules {
     pub(super) configuration: Configuration,
-    pub(super) laid: BTreeMap<ToolName, Laid>,
+    pub(super) laid: BTreeMap<ToolName, EffectiveToolConfig>,
 }
 
 /// Where two configurations differ.
@@ -120,7 +120,7 @@ impl Rules {
     fn definition(
         &self,
         given: &Registered,
-        laid: Option<&Laid>,
+        laid: Option<&EffectiveToolConfig>,
         server: Option<&McpServer>,
     ) -> Option<Result<Valid<ToolDefinition>, Invalid>> {
         let now = &given.definition;
@@ -161,7 +161,7 @@ fn add(
     settings: &mut Settings,
     categories: &[&ToolCategory],
     server: Option<&McpServer>,
-    laid: Option<&Laid>,
+    laid: Option<&EffectiveToolConfig>,
 ) {
     let tool = laid.map(|laid| &laid.settings);
     let closed = categories.iter().find(|category| !category.enabled);

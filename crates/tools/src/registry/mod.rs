@@ -16,7 +16,7 @@ pub(crate) use near::nearest;
 pub use resolve::Resolved;
 pub use snapshot::{Entry, Field, Filter, Snapshot, Versions};
 
-use crate::config::{Configuration, Known};
+use crate::config::{BuiltinNames, Configuration};
 use crate::error::Result;
 use crate::tool::Registered;
 use combine::Rules;
@@ -196,11 +196,11 @@ impl Registry {
 
     /// What is there without configuration and servers, for checking the files against it.
     #[must_use]
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> BuiltinNames {
         let state = self.state();
         let given =
             || state.builtin.given.iter().chain(state.agents.values().flat_map(|source| &source.given));
-        Known {
+        BuiltinNames {
             tools: given().map(|tool| tool.definition.tool_name.clone()).collect(),
             categories: given().filter_map(|tool| tool.definition.category.clone()).collect(),
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 fn filled(request: &str, properties: Json, required: &[&str]) -> Filling {
     let schema = json!({ "type": "object", "properties": properties, "required": required });
     let shape = Shape::of(schema.as_object().unwrap(), &std::collections::BTreeSet::new());
-    fill(&shape, &Said::read(request, &words(request)))
+    fill(&shape, &RequestText::read(request, &words(request)))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "rows of tests read better with values")]
@@ -19,7 +19,7 @@ fn check(request: &str, properties: Json, required: &[&str], expected: Json) {
         if let Some((said, start, end)) = &mapping.said {
             assert_eq!(request.get(*start..*end), Some(said.as_str()));
         } else {
-            assert_eq!(mapping.how, How::Constant);
+            assert_eq!(mapping.how, FillSource::Constant);
         }
     }
 }

@@ -12,7 +12,7 @@ mod keywords;
 mod score;
 mod vectors;
 
-pub use fill::{Filling, How, Mapping};
+pub use fill::{FillSource, Filling, Mapping};
 pub use score::{LEARNED, Signals, WEIGHTS};
 pub use vectors::Embed;
 
@@ -47,12 +47,12 @@ pub struct Entry {
     /// Requests in people's words that it is for.
     pub examples: Vec<String>,
     /// How it went so far.
-    pub past: Past,
+    pub past: CallHistory,
 }
 
 /// How calls went so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct CallHistory {
     /// Calls that worked.
     pub successes: u32,
     /// Calls that failed.
@@ -260,7 +260,7 @@ impl Index {
             said.iter().filter(|word| !word.stop).map(|word| word.stem.as_str()).collect();
         let vector = vector.map(vectors::pack);
         let close = self.close(request, &stems, vector.as_ref());
-        let values = fill::Said::read(request.text, &said);
+        let values = fill::RequestText::read(request.text, &said);
         let mut scored: Vec<(&Item, Signals, Filling, f32)> = Vec::with_capacity(close.len());
         for (item, near, more, keywords) in close {
             let filling = fill::fill(&item.shape, &values);
@@ -300,7 +300,7 @@ impl Index {
     #[must_use]
     pub fn fill(&self, tool: &ToolName, request: &str) -> Option<Filling> {
         let (_, item) = self.items.iter().rfind(|((name, _), _)| name == tool)?;
-        Some(fill::fill(&item.shape, &fill::Said::read(request, &words(request))))
+        Some(fill::fill(&item.shape, &fill::RequestText::read(request, &words(request))))
     }
 
     /// The tools worth a closer look, in the order of name and version, with their nearness and keyword scores.

@@ -4,7 +4,7 @@
 //! meant. They were learned on public requests by `examples/eval_tools.rs --fit`, which prints them with their cross-validation.
 
 use super::words::Word;
-use super::{Filling, Past};
+use super::{CallHistory, Filling};
 use std::collections::BTreeSet;
 use steward_domain::DomainName;
 
@@ -95,7 +95,7 @@ pub(super) fn rough(meaning: f32, keywords: f32) -> f32 {
 }
 
 /// How it went so far, drawn to the middle while there is little to go by.
-pub(super) fn past(past: Past) -> f32 {
+pub(super) fn past(past: CallHistory) -> f32 {
     let (successes, failures) = (past.successes as f32, past.failures as f32);
     (successes + 2.0) / (successes + failures + 4.0) - 0.5
 }

@@ -45,7 +45,7 @@ fn entry(name: &str, description: &str, properties: serde_json::Value, required:
         description: description.into(),
         parameter_schema: schema.as_object().unwrap().clone(),
         examples: Vec::new(),
-        past: Past::default(),
+        past: CallHistory::default(),
     }
 }
 
@@ -114,7 +114,7 @@ fn only_what_changed_is_embedded_again() {
 
     let mut entries = catalogue();
     entries[1].description = "Sends a letter by post".into();
-    entries[2].past = Past { successes: 5, failures: 0 };
+    entries[2].past = CallHistory { successes: 5, failures: 0 };
     let updated = index.update(&entries).unwrap();
     // Two texts hold the description; how a tool went so far is in none.
     assert_eq!(updated, Updated { tools: 4, changed: 2, removed: 0, embedded: 2 });
@@ -187,8 +187,8 @@ fn what_is_not_allowed_is_never_offered() {
 fn the_past_the_application_and_examples_count() {
     let base = catalogue().remove(0);
     let with = |name: &str| Entry { name: ToolName::new(name).unwrap(), ..base.clone() };
-    let bad = Entry { past: Past { successes: 1, failures: 9 }, ..with("x_weather") };
-    let good = Entry { past: Past { successes: 9, failures: 1 }, ..with("y_weather") };
+    let bad = Entry { past: CallHistory { successes: 1, failures: 9 }, ..with("x_weather") };
+    let good = Entry { past: CallHistory { successes: 9, failures: 1 }, ..with("y_weather") };
     let first = |entries: &[Entry], request: &Request<'_>| {
         index(entries).0.select(request).candidates[0].tool.to_string()
     };

@@ -12,7 +12,7 @@ use steward_domain::{
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_policy::{AdmittedCall, Approval, Caller, Provenance};
-use steward_tools::call::{Desk, Ending, Intent, Keeper, Ledger, Refused, Request};
+use steward_tools::call::{ArtifactSink, Ending, Intent, Ledger, Refused, Request, ToolGateway};
 use steward_tools::registry::Registry;
 use steward_tools::{Content, Context, Error, Output, Poll, Registered, Result, Settings, Tool};
 
@@ -95,7 +95,7 @@ impl Ledger for Book {
 struct Shelf(Mutex<Vec<(String, usize)>>);
 
 #[async_trait]
-impl Keeper for Shelf {
+impl ArtifactSink for Shelf {
     async fn keep(&self, _: &Arc<Intent>, name: &str, _: &str, bytes: &[u8]) -> Result<Content> {
         self.0.lock().unwrap().push((name.to_owned(), bytes.len()));
         Ok(Content::Link {
@@ -106,20 +106,20 @@ impl Keeper for Shelf {
     }
 }
 
-struct House {
-    desk: Desk,
+struct AppContext {
+    desk: ToolGateway,
     book: Arc<Book>,
     shelf: Arc<Shelf>,
 }
 
-fn house(tools: Vec<Registered>) -> House {
+fn house(tools: Vec<Registered>) -> AppContext {
     let (book, shelf) = (Arc::new(Book::default()), Arc::new(Shelf::default()));
     let registry = Registry::new(tools);
     let (clock, random) = (Arc::new(SystemClock::default()), Arc::new(SystemRandom));
-    House { desk: Desk::new(registry, book.clone(), shelf.clone(), clock, random), book, shelf }
+    AppContext { desk: ToolGateway::new(registry, book.clone(), shelf.clone(), clock, random), book, shelf }
 }
 
-impl House {
+impl AppContext {
     async fn call(&self, tool: &str, arguments: Json) -> Result<steward_tools::call::Receipt> {
         self.desk.call(&request(tool, arguments)).await
     }

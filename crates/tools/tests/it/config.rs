@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use steward_domain::{Environment, Label, ToolName, UserId};
 use steward_policy::Caller;
-use steward_tools::config::{Change, Configuration, Known, Source, Watcher, schemas};
+use steward_tools::config::{BuiltinNames, Change, Configuration, Source, Watcher, schemas};
 use steward_tools::registry::Registry;
 use tempfile::TempDir;
 
@@ -67,7 +67,7 @@ fn examples_are_right() {
     }
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let home = home(&files);
-    let known = Known {
+    let known = BuiltinNames {
         tools: ["slack.history", "slack.post"].map(tool).into_iter().collect(),
         categories: Default::default(),
     };

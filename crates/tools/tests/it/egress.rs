@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use steward_policy::{AdmittedCall, Caller, Decision, Proposal, Provenance};
 use steward_tools::egress::{
-    Connector, Door, HttpFetch, Request, Resolver, Response, Rules, Stream, address_allowed,
+    Connector, EgressClient, HttpFetch, Request, Resolver, Response, Rules, Stream, address_allowed,
 };
 use steward_tools::{Context, Error, Tool};
 use tricks::{NOT_LISTED, TRICKS};
@@ -64,7 +64,7 @@ const ZONE: &[(&str, &[&[&str]])] = &[
     ("7f000001.allowed.com", &[&["127.0.0.1"]]),
 ];
 
-async fn fetch(door: &Door, url: &str) -> Result<Response, Error> {
+async fn fetch(door: &EgressClient, url: &str) -> Result<Response, Error> {
     tokio::time::timeout(PATIENCE, door.fetch(Request::get(url)))
         .await
         .expect("the door has its own deadline")
@@ -526,7 +526,7 @@ proptest! {
         addresses in proptest::collection::vec(address(), 0..4),
     ) {
         let ear = Arc::new(Ear { addresses: addresses.clone(), ..Ear::default() });
-        let door = Door::with(careless(&url, 80), ear.clone(), ear.clone());
+        let door = EgressClient::with(careless(&url, 80), ear.clone(), ear.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let outcome = runtime.block_on(door.fetch(Request { timeout: Some(Duration::from_secs(5)), ..Request::get(&url) }));
         prop_assert!(outcome.is_err());

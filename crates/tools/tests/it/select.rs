@@ -4,7 +4,7 @@
 use serde_json::json;
 use std::sync::Arc;
 use steward_domain::{SemanticVersion, ToolName};
-use steward_tools::select::{Entry, Index, Past, Request};
+use steward_tools::select::{CallHistory, Entry, Index, Request};
 
 fn entry(name: &str, description: &str, parameter: &str) -> Entry {
     let schema = json!({ "type": "object", "properties": { parameter: { "type": "string" } }, "required": [parameter] });
@@ -15,7 +15,7 @@ fn entry(name: &str, description: &str, parameter: &str) -> Entry {
         description: description.into(),
         parameter_schema: schema.as_object().unwrap().clone(),
         examples: Vec::new(),
-        past: Past::default(),
+        past: CallHistory::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values that are known by where they stand: behind a preposition, before a noun, as who does it.
 
 use super::{Filler, PREPOSITIONS};
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::lexicon::{is_person, plural, root, same_field};
 use crate::understand::values::counted;
 use crate::understand::verbs::Class;
@@ -23,7 +23,7 @@ impl Filler<'_> {
                 .collect();
             let from = at + skip + 1 + usize::from(!kinds.is_empty());
             let number = self.lower(from).parse::<u64>().is_ok() && !self.is_used(from) && !self.is_day(from);
-            let takes = |field: &&Known| {
+            let takes = |field: &&ToolField| {
                 let of = field.of.as_ref().filter(|of| kinds.is_empty() || kinds.contains(of));
                 of.is_some() && field.role == Role::Open && !self.has(&field.name)
             };
@@ -68,20 +68,21 @@ impl Filler<'_> {
             if counted(&first.lower).is_some() || first.lower.starts_with(|c: char| c.is_ascii_digit()) {
                 continue;
             }
-            let example = |field: &&Known| field.examples.contains(&first.lower);
-            let fields: Vec<&Known> = self
+            let example = |field: &&ToolField| field.examples.contains(&first.lower);
+            let fields: Vec<&ToolField> = self
                 .tool
                 .fields
                 .iter()
                 .filter(|field| field.role == Role::Open && !self.has(&field.name))
                 .collect();
-            let by = |field: &&Known| word == "by" && field.words.iter().any(|known| same_field(known, "by"));
-            let whom = |field: &&Known| {
+            let by =
+                |field: &&ToolField| word == "by" && field.words.iter().any(|known| same_field(known, "by"));
+            let whom = |field: &&ToolField| {
                 field.person
                     && ["to", "for", "by", "with"].contains(&word.as_str())
                     && (field.required || read)
             };
-            let place = |field: &&Known| {
+            let place = |field: &&ToolField| {
                 ["where", "city", "place", "location", "town", "country"]
                     .iter()
                     .any(|word| field.cues.contains(&root(word)) || field.words.contains(&(*word).to_owned()))
@@ -91,7 +92,7 @@ impl Filler<'_> {
                 && self.tool.target().is_some()
                 && !["to", "for", "at"].contains(&word.as_str());
             let seen = |of: &String| self.ground.world.iter().any(|seen| seen.thing.entity_type == *of);
-            let named = |field: &&Known| {
+            let named = |field: &&ToolField| {
                 // Where it is known what there is, what bears such a name has its place already.
                 field.of.as_ref().is_some_and(|of| !seen(of))
                     && !own
@@ -261,7 +262,7 @@ impl Filler<'_> {
         {
             return;
         }
-        let fields: Vec<&Known> = self
+        let fields: Vec<&ToolField> = self
             .tool
             .fields
             .iter()
@@ -286,7 +287,7 @@ impl Filler<'_> {
                 });
             let mine = at.checked_sub(1).is_some_and(|at| ["my", "our"].contains(&self.lower(at)))
                 && plural(&token.lower);
-            let place = |field: &&&Known| {
+            let place = |field: &&&ToolField| {
                 field.person
                     || field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()))
             };

@@ -1,7 +1,7 @@
 //! One of a list of values: by its own words, by others that mean the same, or by what its description says of it.
 
 use super::Filler;
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::lexicon::{root, same_field, singular};
 use crate::understand::values::choice_at;
 use crate::understand::verbs::Class;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 impl Filler<'_> {
     pub(super) fn choices(&mut self) {
-        let fields: Vec<&Known> =
+        let fields: Vec<&ToolField> =
             self.tool.fields.iter().filter(|field| field.role == Role::Choice).collect();
         let titled = self.tool.class == Class::Create && self.tool.field(Role::Title).is_some();
         for field in fields {
@@ -109,7 +109,7 @@ impl Filler<'_> {
     }
 
     /// "Never turned up": what a description says of one of the values, and of no other.
-    fn described_choice(&mut self, field: &Known) -> bool {
+    fn described_choice(&mut self, field: &ToolField) -> bool {
         let said = |at: usize, roots: &std::collections::BTreeSet<String>| {
             !self.is_used(at)
                 && self
@@ -148,7 +148,7 @@ impl Filler<'_> {
     }
 
     /// "To another stage": the field is named, its value is not.
-    pub(super) fn unsaid_choice(&mut self, field: &Known) {
+    pub(super) fn unsaid_choice(&mut self, field: &ToolField) {
         let said = |filler: &Self, at: usize| {
             filler
                 .tokens

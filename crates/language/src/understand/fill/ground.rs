@@ -4,10 +4,10 @@
 //! Luna" is the Luna that is Sofia's.
 
 use super::{Filler, Piece};
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::ground::Mention;
 use crate::understand::lexicon::{same_field, same_noun, singular};
-use crate::understand::types::Thing;
+use crate::understand::types::RecordRef;
 use crate::understand::verbs::Class;
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Default)]
 pub(in crate::understand) struct Grounded {
     /// Those that are meant, or among which the one is that is meant.
-    pub(in crate::understand) things: Vec<Thing>,
+    pub(in crate::understand) things: Vec<RecordRef>,
     /// Whether all of them are meant: "Bella and Coco".
     pub(in crate::understand) all: bool,
     /// Whether a name of its own led to it, and not only a value that it has.
@@ -42,7 +42,7 @@ impl Filler<'_> {
     }
 
     /// The field that takes what a mention names: by the type of what bears it, or by the field that has it as a value.
-    fn takes(&self, mention: &Mention) -> Option<Known> {
+    fn takes(&self, mention: &Mention) -> Option<ToolField> {
         let kinds: BTreeSet<&str> = mention
             .named
             .iter()
@@ -50,14 +50,14 @@ impl Filler<'_> {
             .filter(|seen| seen.domain == self.tool.tool.domain)
             .map(|seen| seen.thing.entity_type.as_str())
             .collect();
-        let free = |field: &&Known| {
+        let free = |field: &&ToolField| {
             matches!(field.role, Role::Open | Role::Query | Role::Selector | Role::Title)
                 && !self.has(&field.name)
                 && !(field.role == Role::Title && self.tool.class == Class::Create)
                 && field.role != Role::Selector
         };
         let fields = || self.tool.fields.iter().filter(free);
-        let typed = |field: &&Known| {
+        let typed = |field: &&ToolField| {
             let own = self.tool.entity.as_deref().is_some_and(|entity| kinds.contains(entity));
             (field.role == Role::Title && own)
                 || kinds.iter().any(|kind| {
@@ -69,14 +69,14 @@ impl Filler<'_> {
             seen.iter()
                 .any(|at| self.ground.world.get(*at).is_some_and(|seen| seen.domain == self.tool.tool.domain))
         };
-        let valued = |field: &&Known| {
+        let valued = |field: &&ToolField| {
             mention.valued.iter().any(|(name, seen)| {
                 here(seen)
                     && (*name == field.name || field.words.last().is_some_and(|word| same_field(word, name)))
             })
         };
-        let query = |field: &&Known| field.role == Role::Query && !kinds.is_empty();
-        let needed = |field: &&Known| {
+        let query = |field: &&ToolField| field.role == Role::Query && !kinds.is_empty();
+        let needed = |field: &&ToolField| {
             let article = self.tokens.iter().rev().find(|token| token.end <= mention.start);
             let some = article.is_some_and(|token| ["the", "a", "an", "my"].contains(&token.lower.as_str()));
             field.required
@@ -103,11 +103,11 @@ impl Filler<'_> {
         word.is_some_and(|word| ["to", "into", "onto", "with", "as", "by"].contains(&word.lower.as_str()))
     }
 
-    fn thing(&self, at: usize) -> Option<Thing> {
+    fn thing(&self, at: usize) -> Option<RecordRef> {
         let seen = self.ground.world.get(at)?;
         let (entity_type, name) = (seen.thing.entity_type.clone(), seen.thing.name.clone());
         let (domain, by) = (seen.domain.clone(), Some(seen.by.clone()));
-        Some(Thing { entity_type, id: seen.thing.id_text(), name, domain, by, removed: false })
+        Some(RecordRef { entity_type, id: seen.thing.id_text(), name, domain, by, removed: false })
     }
 
     /// "Bella's": what follows is hers.
@@ -248,7 +248,7 @@ impl Filler<'_> {
     }
 
     /// A name as the value of a field.
-    fn put_name(&mut self, mention: &Mention, field: &Known) {
+    fn put_name(&mut self, mention: &Mention, field: &ToolField) {
         let words = self.text.slice(mention.start, mention.end).to_owned();
         let piece = Piece { words, start: mention.start, end: mention.end };
         self.mark(mention.start, mention.end);
@@ -262,7 +262,7 @@ impl Filler<'_> {
                     .get(**at)
                     .is_some_and(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
             };
-            let things: Vec<Thing> =
+            let things: Vec<RecordRef> =
                 mention.named.iter().filter(of).filter_map(|at| self.thing(*at)).collect();
             if let [only] = things.as_slice() {
                 self.out.known.insert(field.name.clone(), only.clone());

@@ -11,12 +11,12 @@ mod strangers;
 mod told;
 mod typed;
 
-use super::catalogue::{Catalogue, Known, Prepared, Role};
+use super::catalogue::{Catalogue, Prepared, Role, ToolField};
 use super::ground::Ground;
 use super::lexicon::{is_generic, plural};
 use super::text::{Quote, Text, Token};
-use super::types::{Argument, Thing};
-use super::values::{When, days};
+use super::types::{Argument, RecordRef};
+use super::values::{DateSpan, days};
 use super::verbs::Class;
 use super::wish::{Clause, Cue};
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub(super) struct Filled {
     /// Values that name things of other types.
     pub(super) refs: Vec<(String, Piece)>,
     /// Those of them that are known to be there, by the field.
-    pub(super) known: BTreeMap<String, Thing>,
+    pub(super) known: BTreeMap<String, RecordRef>,
     pub(super) missing: Vec<String>,
     /// Telling words that nothing was made of.
     pub(super) left: usize,
@@ -72,10 +72,10 @@ const DETERMINERS: &[&str] = &[
 
 /// What was said, with what is known of it before any tool is looked at.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct UtteranceContext<'a> {
     pub(super) text: &'a Text,
     pub(super) catalogue: &'a Catalogue,
-    pub(super) days: &'a [When],
+    pub(super) days: &'a [DateSpan],
     pub(super) ground: &'a Ground<'a>,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Filler<'a> {
     text: &'a Text,
     catalogue: &'a Catalogue,
     ground: &'a Ground<'a>,
-    days: &'a [When],
+    days: &'a [DateSpan],
     tool: &'a Prepared,
     tokens: Vec<&'a Token>,
     used: Vec<bool>,
@@ -100,8 +100,13 @@ pub(super) struct Filler<'a> {
 }
 
 /// Fills the fields of a tool from a clause, with the cue that the tool was chosen by.
-pub(super) fn fill(said: &Said<'_>, tool: &Prepared, clause: &Clause, cue: Option<&Cue>) -> Filled {
-    let Said { text, catalogue, days, ground } = *said;
+pub(super) fn fill(
+    said: &UtteranceContext<'_>,
+    tool: &Prepared,
+    clause: &Clause,
+    cue: Option<&Cue>,
+) -> Filled {
+    let UtteranceContext { text, catalogue, days, ground } = *said;
     let (start, end) = text.trimmed(clause.start, clause.end);
     let tokens: Vec<&Token> =
         text.tokens.iter().filter(|token| token.start >= start && token.end <= end).collect();
@@ -174,7 +179,7 @@ pub(super) fn fill_alone(
     today: chrono::NaiveDate,
 ) -> Filled {
     let (days, ground) = (days(text, today), Ground::default());
-    fill(&Said { text, catalogue, days: &days, ground: &ground }, tool, clause, None)
+    fill(&UtteranceContext { text, catalogue, days: &days, ground: &ground }, tool, clause, None)
 }
 
 impl<'a> Filler<'a> {
@@ -209,7 +214,7 @@ impl<'a> Filler<'a> {
         self.out.arguments.contains_key(name)
     }
 
-    fn open(&self, role: Role) -> Option<&'a Known> {
+    fn open(&self, role: Role) -> Option<&'a ToolField> {
         self.tool.fields.iter().find(|field| field.role == role && !self.has(&field.name))
     }
 
@@ -398,7 +403,7 @@ impl<'a> Filler<'a> {
         };
         self.out.left +=
             (0..self.tokens.len()).filter(|at| self.telling(*at)).map(|at| weight(&at)).sum::<usize>();
-        let target = |field: &Known| matches!(field.role, Role::Id | Role::Selector);
+        let target = |field: &ToolField| matches!(field.role, Role::Id | Role::Selector);
         self.out.missing = self
             .tool
             .fields

@@ -1,7 +1,7 @@
 //! Values that something introduces: the name of their field, "called", quotes, a colon.
 
 use super::{Filler, PREPOSITIONS, Piece, listed};
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::lexicon::{root, same_field};
 use crate::understand::text::Quote;
 use crate::understand::verbs::Class;
@@ -12,7 +12,7 @@ impl Filler<'_> {
     /// "title Dreams", "with the text …", "tagged recipes", "the work tag", "role to director".
     pub(super) fn by_name(&mut self) {
         let order = [Role::Long, Role::Tags, Role::Open, Role::Title, Role::Email, Role::Phone];
-        let fields: Vec<&Known> = order
+        let fields: Vec<&ToolField> = order
             .iter()
             .flat_map(|role| self.tool.fields.iter().filter(move |field| field.role == *role))
             .collect();
@@ -47,7 +47,7 @@ impl Filler<'_> {
     }
 
     /// Whether a word names a field here. A word for a type of thing that is acted on does not.
-    pub(super) fn names(&self, field: &Known, at: usize) -> bool {
+    pub(super) fn names(&self, field: &ToolField, at: usize) -> bool {
         let Some(token) = self.tokens.get(at).filter(|token| !token.quoted && !self.is_used(at)) else {
             return false;
         };
@@ -65,7 +65,7 @@ impl Filler<'_> {
     }
 
     /// Where the value of a named field stands.
-    pub(super) fn beside(&self, field: &Known, at: usize) -> Option<(usize, usize)> {
+    pub(super) fn beside(&self, field: &ToolField, at: usize) -> Option<(usize, usize)> {
         let determined = |place: usize| ["the", "a", "an", "my", "our", "from"].contains(&self.lower(place));
         // "The work tag", "the home project".
         if let Some(before) = at.checked_sub(1).filter(|before| !self.is_used(*before)) {
@@ -259,13 +259,13 @@ impl Filler<'_> {
                 .unwrap_or(at);
             let capital = self.tokens.get(at).is_some_and(|token| token.capital);
             let lower = self.lower(at).to_owned();
-            let fields: Vec<&Known> = self
+            let fields: Vec<&ToolField> = self
                 .tool
                 .fields
                 .iter()
                 .filter(|field| field.role == Role::Open && field.of.is_none() && !self.has(&field.name))
                 .collect();
-            let place = |field: &&&Known| {
+            let place = |field: &&&ToolField| {
                 field.words.iter().any(|word| ["city", "place", "location"].contains(&word.as_str()))
             };
             let field = fields

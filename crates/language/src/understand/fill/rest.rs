@@ -1,7 +1,7 @@
 //! What is left of a clause: the title of something new, the words to look for, or what is acted on.
 
 use super::{Filler, listed};
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::lexicon::{is_person, same_field};
 use crate::understand::verbs::Class;
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ impl Filler<'_> {
             }
             self.no_names();
             self.bystanders();
-            let open: Vec<&Known> = self
+            let open: Vec<&ToolField> = self
                 .tool
                 .fields
                 .iter()
@@ -169,7 +169,7 @@ impl Filler<'_> {
 
     /// The person that something new is for, where one is needed: "book Anders Holm into 202".
     fn whom(&mut self) {
-        let needed = |field: &&Known| {
+        let needed = |field: &&ToolField| {
             field.required && field.person && field.role == Role::Open && !self.has(&field.name)
         };
         let Some(field) = self.tool.fields.iter().find(needed) else { return };
@@ -270,7 +270,7 @@ impl Filler<'_> {
     }
 
     /// A required value with no name beside it: "tag it birthday", "untag note 8 home", "put customer on it", "with spring".
-    pub(super) fn required_open(&mut self, field: &Known) {
+    pub(super) fn required_open(&mut self, field: &ToolField) {
         let after = |filler: &Self, word: &str| {
             (0..filler.tokens.len())
                 .rev()

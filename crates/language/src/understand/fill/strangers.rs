@@ -3,14 +3,14 @@
 //! Invariant: what is taken here names nothing that was seen. A field for things of a type that was seen is checked before anything is done.
 
 use super::Filler;
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::ground::shape;
 use crate::understand::lexicon::{root, same_field};
 use crate::understand::verbs::Class;
 
 impl Filler<'_> {
     /// Whether values of a field are names, by what is there or by its description.
-    pub(super) fn bears_names(&self, field: &Known) -> bool {
+    pub(super) fn bears_names(&self, field: &ToolField) -> bool {
         let lower = ["name", "who", "person", "firm", "company"];
         if field.person || lower.iter().any(|word| field.cues.contains(&root(word))) {
             return true;
@@ -24,15 +24,15 @@ impl Filler<'_> {
         if self.tool.tool.read_only {
             return;
         }
-        let needed = |filler: &Self| -> Option<Known> {
-            let open = |field: &&Known| {
+        let needed = |filler: &Self| -> Option<ToolField> {
+            let open = |field: &&ToolField| {
                 field.required
                     && field.role == Role::Open
                     && !filler.has(&field.name)
                     && filler.bears_names(field)
             };
             // A name that nobody knows is rather that of something of which nothing is known at all.
-            let unseen = |field: &&Known| {
+            let unseen = |field: &&ToolField| {
                 !filler.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
             };
             let fields = || filler.tool.fields.iter().filter(open);
@@ -65,10 +65,10 @@ impl Filler<'_> {
         if self.tool.tool.read_only || self.ground.world.is_empty() {
             return;
         }
-        let seen = |field: &Known| {
+        let seen = |field: &ToolField| {
             self.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
         };
-        let open = |field: &&Known| {
+        let open = |field: &&ToolField| {
             field.role == Role::Open && !field.required && !self.has(&field.name) && seen(field)
         };
         let Some(field) = self.tool.fields.iter().find(open).cloned() else { return };
@@ -127,7 +127,7 @@ impl Filler<'_> {
 
     /// "To D-06": a code that is written like the values that a field has.
     pub(super) fn coded(&mut self) {
-        let fields: Vec<Known> = self
+        let fields: Vec<ToolField> = self
             .tool
             .fields
             .iter()
@@ -177,12 +177,12 @@ impl Filler<'_> {
         {
             return;
         }
-        let needed = |field: &&Known| {
+        let needed = |field: &&ToolField| {
             field.required
                 && matches!(field.role, Role::Open | Role::Long | Role::Title)
                 && !self.has(&field.name)
         };
-        let fields: Vec<Known> = self.tool.fields.iter().filter(needed).cloned().collect();
+        let fields: Vec<ToolField> = self.tool.fields.iter().filter(needed).cloned().collect();
         let [field] = fields.as_slice() else { return };
         if field.person {
             return;

@@ -3,7 +3,7 @@
 //! Invariant: only a required text of a tool that acts on something is filled here, and words for the thing are left for it.
 
 use super::Filler;
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 
 /// Names of fields for what is told.
 const TOLD: &[&str] = &[
@@ -24,9 +24,9 @@ const TOLD: &[&str] = &[
 
 impl Filler<'_> {
     /// The required text of a tool that acts on something, where nothing has given it yet.
-    fn told_field(&self) -> Option<Known> {
+    fn told_field(&self) -> Option<ToolField> {
         self.tool.target()?;
-        let free = |field: &&Known| {
+        let free = |field: &&ToolField| {
             field.required
                 && matches!(field.role, Role::Open | Role::Long)
                 && !field.person
@@ -34,7 +34,7 @@ impl Filler<'_> {
                 && !self.has(&field.name)
                 && field.words.last().is_some_and(|word| TOLD.contains(&word.as_str()))
         };
-        let fields: Vec<&Known> = self.tool.fields.iter().filter(free).collect();
+        let fields: Vec<&ToolField> = self.tool.fields.iter().filter(free).collect();
         match fields.as_slice() {
             [only] if only.role == Role::Open => Some((*only).clone()),
             _ => None,

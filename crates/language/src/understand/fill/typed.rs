@@ -1,9 +1,9 @@
 //! Values that are known by their form: ids, addresses, days, numbers, one of a list, yes or no.
 
 use super::Filler;
-use crate::understand::catalogue::{Known, Role};
+use crate::understand::catalogue::{Role, ToolField};
 use crate::understand::lexicon::{plural, root, said_for, same_field};
-use crate::understand::values::{When, address, clocks, counted, numbers};
+use crate::understand::values::{DateSpan, address, clocks, counted, numbers};
 use crate::understand::verbs::unit;
 use serde_json::json;
 
@@ -146,16 +146,17 @@ impl Filler<'_> {
         }
     }
 
-    pub(super) fn days(&mut self, days: &[When]) {
-        let fields: Vec<&Known> = self.tool.fields.iter().filter(|field| field.role == Role::Day).collect();
+    pub(super) fn days(&mut self, days: &[DateSpan]) {
+        let fields: Vec<&ToolField> =
+            self.tool.fields.iter().filter(|field| field.role == Role::Day).collect();
         if fields.is_empty() {
             return;
         }
         let bound =
-            |field: &Known, words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
+            |field: &ToolField, words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
         let before = fields.iter().find(|field| bound(field, &["before", "until", "to", "end", "max"]));
         let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
-        let whens: Vec<When> =
+        let whens: Vec<DateSpan> =
             days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
         // "From friday to monday" fills an arrival and a departure: two fields that a stay, a loan or a rental has.
         let pair = fields
@@ -289,7 +290,7 @@ impl Filler<'_> {
                     && !ends(&["less than", "fewer than"]),
                 ends(&["under", "below", "most", "less than", "up to"]),
             );
-            let bounded = |field: &&Known| {
+            let bounded = |field: &&ToolField| {
                 let is = |words: &[&str]| field.words.iter().any(|word| words.contains(&word.as_str()));
                 if least {
                     !is(&["max", "most"])
@@ -325,14 +326,14 @@ impl Filler<'_> {
     }
 
     /// "Five people", where the field is how many people come.
-    fn counts_these(&self, end: usize, field: &Known) -> bool {
+    fn counts_these(&self, end: usize, field: &ToolField) -> bool {
         self.tokens.iter().find(|token| token.start >= end).is_some_and(|next| {
             field.cues.contains(&next.root) || field.words.iter().any(|word| root(word) == next.root)
         })
     }
 
     /// "The odometer says 61480": what the description of the field calls it.
-    fn shown_before(&mut self, start: usize, field: &Known) {
+    fn shown_before(&mut self, start: usize, field: &ToolField) {
         let before = (0..self.tokens.len()).rev();
         let before: Vec<usize> = before
             .filter(|at| self.tokens.get(*at).is_some_and(|token| token.end <= start && !token.quoted))
@@ -358,7 +359,7 @@ impl Filler<'_> {
     }
 
     /// A unit belongs to its number, and speaks for a field whose description names it.
-    pub(super) fn after_number(&mut self, end: usize, field: &Known) {
+    pub(super) fn after_number(&mut self, end: usize, field: &ToolField) {
         let next =
             (0..self.tokens.len()).find(|at| self.tokens.get(*at).is_some_and(|token| token.start >= end));
         let Some(at) = next else { return };

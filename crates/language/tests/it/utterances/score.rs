@@ -14,8 +14,8 @@ use steward_language::Encoder;
 use steward_language::route::Topic;
 use steward_language::skill::Recent;
 use steward_language::understand::{
-    Given, Kind, Noticed, Pick, Question, Reader, Seen, Settled, ShownList, Step, Target, Thing, Tool,
-    Understood, Why,
+    Kind, Noticed, Pick, Question, QuestionKind, Reader, RecordRef, SeenRecord, Settled, ShownList, Step,
+    Target, Tool, TurnContext, Understood,
 };
 
 pub type Failure = Box<dyn std::error::Error>;
@@ -111,7 +111,7 @@ pub struct Bench {
     pub reader: Reader,
     app: App,
     contexts: BTreeMap<String, Vec<Recent>>,
-    world: Vec<Seen>,
+    world: Vec<SeenRecord>,
 }
 
 impl Bench {
@@ -210,18 +210,18 @@ impl Bench {
         self.read(row, |said, given| self.reader.understand(said, given))
     }
 
-    fn read<T>(&self, row: &Value, how: impl FnOnce(&str, &Given<'_>) -> T) -> T {
+    fn read<T>(&self, row: &Value, how: impl FnOnce(&str, &TurnContext<'_>) -> T) -> T {
         let none = Vec::new();
         let recent = row["given"].as_str().and_then(|name| self.contexts.get(name)).unwrap_or(&none);
         let today = self.file["today"].as_str().and_then(|day| day.parse().ok()).unwrap_or_default();
         let said = row["say"].as_str().unwrap_or_default();
         let shown = shown_lists(recent);
-        how(said, &Given { recent, world: &self.world, shown: &shown, ..Given::on(today) })
+        how(said, &TurnContext { recent, world: &self.world, shown: &shown, ..TurnContext::on(today) })
     }
 }
 
 /// What there is, by the tools that show all of it.
-fn world(app: &mut App, reader: &Reader, domain: &DomainName) -> Result<Vec<Seen>, Failure> {
+fn world(app: &mut App, reader: &Reader, domain: &DomainName) -> Result<Vec<SeenRecord>, Failure> {
     let mut shown = Vec::new();
     for lookup in reader.survey(domain) {
         let short = lookup.tool.rsplit('.').next().unwrap_or_default();
@@ -264,7 +264,7 @@ fn shown_lists(recent: &[Recent]) -> Vec<ShownList> {
     }
     let row = |one: &&Recent| {
         let (entity_type, id, name) = (one.entity_type.clone(), one.id.clone(), one.name.clone());
-        Some(Thing { entity_type, id, name, ..Thing::default() })
+        Some(RecordRef { entity_type, id, name, ..RecordRef::default() })
     };
     lists.retain(|_, rows| rows.len() > 1 || rows.iter().any(|one| one.place.is_some()));
     let list = |((turn, _), rows): ((u64, &str), Vec<&Recent>)| ShownList {
@@ -455,9 +455,9 @@ pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, b
             let Some(question) = &out.question else { return (false, false) };
             let quiet = out.calls.is_empty();
             let why = match row["ask"].as_str() {
-                Some("entity") => Why::Entity,
-                Some("field") => Why::Field,
-                _ => Why::Meaning,
+                Some("entity") => QuestionKind::Entity,
+                Some("field") => QuestionKind::Field,
+                _ => QuestionKind::Meaning,
             };
             let offered: Vec<String> = question
                 .options
@@ -475,8 +475,11 @@ pub fn judge(bench: &Bench, group: &str, row: &Value, out: &Outcome) -> (bool, b
                 .collect();
             let wanted = ids(&row["options"]);
             let found = wanted.iter().filter(|option| offered.contains(option)).count();
-            let enough =
-                if why == Why::Meaning { found >= 2.min(wanted.len()) } else { found == wanted.len() };
+            let enough = if why == QuestionKind::Meaning {
+                found >= 2.min(wanted.len())
+            } else {
+                found == wanted.len()
+            };
             (quiet, quiet && question.why == why && enough)
         }
         "missing" => {

@@ -2,7 +2,7 @@
 
 use super::super::form::{Filter, Group, Measure, Scalar};
 use super::super::lexicon::{Operator, adjective};
-use super::super::link::Place;
+use super::super::link::ColumnRef;
 use super::{Interpreter, Superlative};
 use crate::query::{Aggregate, Compare};
 use crate::roles::Role;
@@ -77,7 +77,7 @@ impl Interpreter<'_> {
     }
 
     /// Whether a negation stands before a value, or before the list it belongs to.
-    pub(super) fn negated(&self, at: usize, place: Place) -> bool {
+    pub(super) fn negated(&self, at: usize, place: ColumnRef) -> bool {
         let mut before = at;
         while let Some(earlier) = before.checked_sub(1) {
             before = earlier;

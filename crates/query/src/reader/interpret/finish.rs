@@ -2,7 +2,7 @@
 
 use super::super::form::{Filter, Group, Measure, OrderKey, Scalar};
 use super::super::lexicon::Operator;
-use super::super::link::{Mark, Place};
+use super::super::link::{ColumnRef, Mark};
 use super::{Interpreter, Superlative};
 use crate::query::{Aggregate, Compare, Grain};
 use crate::roles::Role;
@@ -33,7 +33,7 @@ impl Interpreter<'_> {
             && !self.correlated
             && !self.form.filters.is_empty()
             && !self.form.measures.is_empty();
-        let columns: Vec<Place> = (self.form.measures.iter())
+        let columns: Vec<ColumnRef> = (self.form.measures.iter())
             .filter_map(|measure| match measure {
                 Measure::Of(_, Scalar::Column(place)) if self.implicit.contains(place) => Some(*place),
                 _ => None,
@@ -76,7 +76,7 @@ impl Interpreter<'_> {
         if !self.correlated {
             return;
         }
-        let columns: Vec<Place> = (self.form.measures.iter())
+        let columns: Vec<ColumnRef> = (self.form.measures.iter())
             .filter_map(|measure| match measure {
                 Measure::Of(_, Scalar::Column(place)) => Some(*place),
                 _ => None,
@@ -123,13 +123,13 @@ impl Interpreter<'_> {
 
     /// Two periods side by side are groups.
     pub(super) fn finish_periods(&mut self) {
-        let spans: Vec<(Place, NaiveDate, NaiveDate)> = (self.form.filters.iter())
+        let spans: Vec<(ColumnRef, NaiveDate, NaiveDate)> = (self.form.filters.iter())
             .filter_map(|filter| match filter {
                 Filter::Within(place, from, to) => Some((*place, *from, *to)),
                 _ => None,
             })
             .collect();
-        let years: Vec<(Place, f64)> = (self.form.filters.iter())
+        let years: Vec<(ColumnRef, f64)> = (self.form.filters.iter())
             .filter_map(|filter| match filter {
                 Filter::Number(place, Compare::Equal, number) if self.schema.role(*place) == Role::Year => {
                     Some((*place, *number))
@@ -312,7 +312,7 @@ impl Interpreter<'_> {
             return Some(measure.clone());
         }
         // The adjective's own columns, best fit first.
-        let mut options: Vec<(Place, f32)> = Vec::new();
+        let mut options: Vec<(ColumnRef, f32)> = Vec::new();
         for (rank, word) in top.about.iter().enumerate() {
             if *word == "count" {
                 return Some(Measure::Rows);
@@ -368,10 +368,10 @@ impl Interpreter<'_> {
     pub(super) fn finish_subjects(&mut self) {
         let subjects = std::mem::take(&mut self.subjects);
         if self.form.measures.is_empty() {
-            let fixed = |place: &Place| {
+            let fixed = |place: &ColumnRef| {
                 self.form.filters.iter().any(|filter| matches!(filter, Filter::Values { place: known, negated: false, .. } | Filter::Number(known, Compare::Equal, _) if known == place))
             };
-            let free: Vec<(usize, Place)> =
+            let free: Vec<(usize, ColumnRef)> =
                 subjects.iter().filter(|(_, place)| !fixed(place)).copied().collect();
             let subjects = if free.is_empty() && self.form.show.is_empty() { subjects } else { free };
             for (_, place) in &subjects {

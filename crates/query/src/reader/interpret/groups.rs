@@ -2,7 +2,7 @@
 
 use super::super::form::{Group, Measure, Scalar};
 use super::super::lexicon::{DatePart, Operator};
-use super::super::link::Place;
+use super::super::link::ColumnRef;
 use super::Interpreter;
 use crate::query::{Aggregate, Grain};
 use crate::roles::Role;
@@ -160,7 +160,7 @@ impl Interpreter<'_> {
         None
     }
 
-    pub(super) fn default_grain(&self, place: Place) -> Grain {
+    pub(super) fn default_grain(&self, place: ColumnRef) -> Grain {
         use crate::frame::Value;
         let day = |value: &Value| match value {
             Value::Date(day) => Some(*day),
@@ -176,7 +176,7 @@ impl Interpreter<'_> {
     }
 
     /// The columns that name the things of a table.
-    pub(super) fn display(&self, table: usize) -> Option<Vec<Place>> {
+    pub(super) fn display(&self, table: usize) -> Option<Vec<ColumnRef>> {
         let known = self.schema.table(table)?;
         let named = |words: &[&str]| {
             known.columns.iter().position(|column| {
@@ -188,9 +188,9 @@ impl Interpreter<'_> {
         if let (Some(first), Some(last)) =
             (named(&["firstname", "fname", "givenname"]), named(&["lastname", "lname", "surname"]))
         {
-            return Some([first, last].map(|column| Place { table, column }).to_vec());
+            return Some([first, last].map(|column| ColumnRef { table, column }).to_vec());
         }
-        let score = |place: Place| -> f32 {
+        let score = |place: ColumnRef| -> f32 {
             let label = self.label(place).to_lowercase();
             let base = match self.schema.role(place) {
                 Role::Text => 2.0,
@@ -206,7 +206,7 @@ impl Interpreter<'_> {
             };
             base + name - 0.05 * place.column as f32
         };
-        let columns = (0..known.columns.len()).map(|column| Place { table, column });
+        let columns = (0..known.columns.len()).map(|column| ColumnRef { table, column });
         columns
             .map(|place| (place, score(place)))
             .filter(|(_, score)| *score > 0.0)

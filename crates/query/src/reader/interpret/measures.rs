@@ -2,14 +2,14 @@
 
 use super::super::form::{Filter, Group, Measure, Scalar, TimeUnit};
 use super::super::lexicon::Operator;
-use super::super::link::{Mark, Place};
+use super::super::link::{ColumnRef, Mark};
 use super::Interpreter;
 use crate::query::Aggregate;
 use crate::roles::Role;
 
 impl Interpreter<'_> {
     /// The columns that follow, joined by "and".
-    pub(super) fn column_list(&mut self, at: usize, wanted: impl Fn(Role) -> bool + Copy) -> Vec<Place> {
+    pub(super) fn column_list(&mut self, at: usize, wanted: impl Fn(Role) -> bool + Copy) -> Vec<ColumnRef> {
         let mut places = Vec::new();
         let mut from = at;
         while let Some(next) = self.next(from) {
@@ -86,7 +86,7 @@ impl Interpreter<'_> {
     }
 
     /// The total of something per head is that times the heads.
-    pub(super) fn population_for(&self, place: Place) -> Option<Place> {
+    pub(super) fn population_for(&self, place: ColumnRef) -> Option<ColumnRef> {
         let label = self.label(place).to_lowercase();
         if !label.contains("percap") && !label.contains("per capita") && !label.contains("per_capita") {
             return None;
@@ -139,7 +139,7 @@ impl Interpreter<'_> {
         if !near {
             return None;
         }
-        let mut times: Vec<(usize, Place)> = Vec::new();
+        let mut times: Vec<(usize, ColumnRef)> = Vec::new();
         for later in at..self.marks.len() {
             let options = self
                 .mark(later)?
@@ -288,7 +288,7 @@ impl Interpreter<'_> {
             .iter()
             .map(|(price, quantity)| (Scalar::Product(*price, *quantity), 0.62))
             .collect();
-        let same = |place: Place| mark.products.iter().any(|(price, _)| price.table == place.table);
+        let same = |place: ColumnRef| mark.products.iter().any(|(price, _)| price.table == place.table);
         options.extend(mark.columns.iter().map(|(place, quality)| {
             (Scalar::Column(*place), quality + if same(*place) { 0.1 } else { 0.0 })
         }));
@@ -308,7 +308,7 @@ impl Interpreter<'_> {
         {
             return false;
         }
-        let numbers: Vec<Place> =
+        let numbers: Vec<ColumnRef> =
             self.schema.places().filter(|(_, role)| role.is_number()).map(|(place, _)| place).collect();
         let find = |words: &[&str]| {
             words
@@ -337,8 +337,8 @@ impl Interpreter<'_> {
     /// What sales are, where no word names a column of them.
     pub(super) fn revenue(&mut self) -> Option<Scalar> {
         let named =
-            |words: &[&str], place: Place| words.iter().any(|word| self.schema.fits(place, word) >= 0.95);
-        let numbers: Vec<Place> =
+            |words: &[&str], place: ColumnRef| words.iter().any(|word| self.schema.fits(place, word) >= 0.95);
+        let numbers: Vec<ColumnRef> =
             self.schema.places().filter(|(_, role)| role.is_number()).map(|(place, _)| place).collect();
         let mut options: Vec<(Scalar, f32)> = Vec::new();
         for place in &numbers {
@@ -380,7 +380,7 @@ impl Interpreter<'_> {
     }
 
     /// "survival rate", "percentage of women who survived", "passengers who survived".
-    pub(super) fn flag(&mut self, at: usize, place: Place) {
+    pub(super) fn flag(&mut self, at: usize, place: ColumnRef) {
         let rate = self.mark(at + 1).is_some_and(|mark| mark.operator == Some(Operator::Rate));
         self.take(at);
         if rate {
@@ -411,7 +411,7 @@ impl Interpreter<'_> {
     }
 
     /// A flag and its opposite are two groups.
-    pub(super) fn add_flag(&mut self, place: Place, set: bool) {
+    pub(super) fn add_flag(&mut self, place: ColumnRef, set: bool) {
         let before = self.form.filters.len();
         self.form.filters.retain(|filter| *filter != Filter::Flag(place, !set));
         if self.form.filters.len() < before {
@@ -422,7 +422,7 @@ impl Interpreter<'_> {
     }
 
     /// Additive columns are summed, others averaged.
-    pub(super) fn default_measure(&mut self, place: Place) -> Measure {
+    pub(super) fn default_measure(&mut self, place: ColumnRef) -> Measure {
         let role = self.schema.role(place);
         if let Some(aggregate) = self.pending.take() {
             return Measure::Of(aggregate, Scalar::Column(place));
@@ -435,7 +435,7 @@ impl Interpreter<'_> {
     }
 
     /// "profit margin": a part over the whole it belongs to.
-    pub(super) fn rate_of(&mut self, at: usize, place: Place) -> bool {
+    pub(super) fn rate_of(&mut self, at: usize, place: ColumnRef) -> bool {
         let next = self.text(at + 1);
         let percent =
             matches!(next.as_str(), "margin" | "margins" | "percentage" | "percent" | "%" | "ratio")
@@ -445,7 +445,7 @@ impl Interpreter<'_> {
         }
         let Some(whole) = self.whole_for(place) else { return false };
         self.take(at + 1);
-        let sum = |place: Place| Box::new(Measure::Of(Aggregate::Sum, Scalar::Column(place)));
+        let sum = |place: ColumnRef| Box::new(Measure::Of(Aggregate::Sum, Scalar::Column(place)));
         self.form.measures.push(Measure::Percent(sum(place), sum(whole)));
         self.assumptions.push(format!(
             "“{} {next}” is {} over {}.",
@@ -457,9 +457,9 @@ impl Interpreter<'_> {
     }
 
     /// The amount that a part belongs to: sales, revenue, total, bill, fare.
-    pub(super) fn whole_for(&self, part: Place) -> Option<Place> {
+    pub(super) fn whole_for(&self, part: ColumnRef) -> Option<ColumnRef> {
         let words = ["sales", "revenue", "total", "bill", "amount", "fare", "price"];
-        let measures: Vec<Place> = (self.schema.places())
+        let measures: Vec<ColumnRef> = (self.schema.places())
             .filter(|(place, role)| role.is_number() && place.table == part.table && *place != part)
             .map(|(place, _)| place)
             .collect();

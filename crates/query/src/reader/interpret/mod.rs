@@ -11,7 +11,7 @@ mod periods;
 
 use super::form::{Form, Group};
 use super::lexicon::Operator;
-use super::link::{Mark, Place, Schema};
+use super::link::{ColumnRef, Mark, Schema};
 use crate::query::Aggregate;
 use crate::roles::Role;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(super) struct Interpretation {
     /// Parts that no word supports.
     pub defaults: usize,
     /// Which column each mark was taken for.
-    pub columns: Vec<(usize, Place)>,
+    pub columns: Vec<(usize, ColumnRef)>,
 }
 
 /// A superlative that waits for its measure and its things.
@@ -71,7 +71,7 @@ pub(super) struct Interpreter<'a> {
     assumptions: Vec<String>,
     defaults: usize,
     /// Columns named as subjects, with their mark.
-    subjects: Vec<(usize, Place)>,
+    subjects: Vec<(usize, ColumnRef)>,
     /// Tables named, with their mark.
     tables: Vec<(usize, usize)>,
     superlative: Option<Superlative>,
@@ -83,8 +83,8 @@ pub(super) struct Interpreter<'a> {
     /// An aggregate that waits for its measure.
     pending: Option<Aggregate>,
     /// Columns whose aggregate nobody asked for.
-    implicit: Vec<Place>,
-    columns: Vec<(usize, Place)>,
+    implicit: Vec<ColumnRef>,
+    columns: Vec<(usize, ColumnRef)>,
     /// Further columns that name the things of a group.
     extra_groups: Vec<Group>,
 }
@@ -133,7 +133,7 @@ impl Interpreter<'_> {
             *used = true;
         }
     }
-    pub(super) fn label(&self, place: Place) -> String {
+    pub(super) fn label(&self, place: ColumnRef) -> String {
         self.schema.column(place).map(|column| column.label.clone()).unwrap_or_default()
     }
     pub(super) fn text(&self, at: usize) -> String {
@@ -187,9 +187,9 @@ impl Interpreter<'_> {
     }
 
     /// The column that a mark means.
-    pub(super) fn column(&mut self, at: usize, wanted: impl Fn(Role) -> bool) -> Option<Place> {
+    pub(super) fn column(&mut self, at: usize, wanted: impl Fn(Role) -> bool) -> Option<ColumnRef> {
         let table = self.form.table;
-        let options: Vec<(Place, f32)> = (self.mark(at)?.columns.iter())
+        let options: Vec<(ColumnRef, f32)> = (self.mark(at)?.columns.iter())
             .filter(|(place, _)| wanted(self.schema.role(*place)))
             .map(|(place, quality)| {
                 let role = self.schema.role(*place);

@@ -2,7 +2,7 @@
 
 use super::super::form::{Filter, Group};
 use super::super::lexicon::{DatePart, Operator};
-use super::super::link::Place;
+use super::super::link::ColumnRef;
 use super::Interpreter;
 use crate::query::{Compare, Grain};
 use crate::roles::Role;
@@ -10,7 +10,7 @@ use chrono::Datelike;
 use steward_text::period::Period;
 
 impl Interpreter<'_> {
-    pub(super) fn time_column(&self) -> Option<Place> {
+    pub(super) fn time_column(&self) -> Option<ColumnRef> {
         let table = self.form.table;
         let of = |here: bool| {
             self.schema
@@ -28,10 +28,10 @@ impl Interpreter<'_> {
         named.map(|(place, _)| *place).or_else(|| of(true)).or_else(|| of(false))
     }
 
-    pub(super) fn year_column(&self) -> Option<Place> {
+    pub(super) fn year_column(&self) -> Option<ColumnRef> {
         let table = self.form.table;
         let years = self.schema.places().filter(|(_, role)| *role == Role::Year).map(|(place, _)| place);
-        let years: Vec<Place> = years.collect();
+        let years: Vec<ColumnRef> = years.collect();
         years.iter().find(|place| place.table == table).or(years.first()).copied()
     }
 
@@ -122,7 +122,7 @@ impl Interpreter<'_> {
         joins && opened
     }
 
-    pub(super) fn add_years(&mut self, at: usize, year: Place, from: f64, to: f64) {
+    pub(super) fn add_years(&mut self, at: usize, year: ColumnRef, from: f64, to: f64) {
         let joined = self.range_before(at);
         let filter = match self.bound_before(at) {
             Some(compare @ (Compare::GreaterOrEqual | Compare::Less)) => Filter::Number(year, compare, from),

@@ -1,7 +1,7 @@
 //! What this agent can do, for other agents: its card.
 
 use crate::http::Shared;
-use crate::http::extract::Who;
+use crate::http::extract::Authenticated;
 use crate::http::problem::Problem;
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use serde_json::json;
 pub(super) async fn card(
     State(site): State<Shared>,
     headers: HeaderMap,
-    who: Result<Who, Problem>,
+    who: Result<Authenticated, Problem>,
 ) -> impl IntoResponse {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     let scheme = if site.options.secure_cookies { "https" } else { "http" };
@@ -24,7 +24,7 @@ pub(super) async fn card(
         "examples": ["What can you do?"],
     })];
     // What is set up here is for those who may use it.
-    if let Ok(Who(identity)) = who
+    if let Ok(Authenticated(identity)) = who
         && let Ok(reader) = site.talker.reader(&site.caller(&identity), &[]).await
     {
         skills.extend(reader.domains().map(|topic| {

@@ -1,6 +1,6 @@
 //! The list of tasks that another agent began here: by context, by standing, by time, in pages.
 
-use super::{Dialect, Fault, Standing, Task, history_length, lock, shown};
+use super::{Dialect, Fault, Task, TaskState, history_length, lock, shown};
 use crate::http::Shared;
 use crate::identity::Identity;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use steward_domain::Timestamp;
 /// What is wanted of the list of tasks.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Wanted {
+struct ListQuery {
     #[serde(alias = "context_id")]
     context_id: String,
     status: String,
@@ -25,7 +25,7 @@ struct Wanted {
     status_timestamp_after: Value,
 }
 
-impl Wanted {
+impl ListQuery {
     /// Behind which task the page begins.
     fn place(&self) -> Result<Option<(i64, String)>, Fault> {
         if self.page_token.is_empty() {
@@ -53,13 +53,18 @@ impl Wanted {
 }
 
 /// Standings that there are.
-const STANDINGS: [Standing; 5] =
-    [Standing::Working, Standing::Completed, Standing::InputRequired, Standing::Failed, Standing::Cancelled];
+const STANDINGS: [TaskState; 5] = [
+    TaskState::Working,
+    TaskState::Completed,
+    TaskState::InputRequired,
+    TaskState::Failed,
+    TaskState::Cancelled,
+];
 /// Standings that the protocol knows and tasks here are never in.
 const NEVER: [&str; 4] = ["submitted", "rejected", "auth-required", "unknown"];
 
 /// The standing of this name, in either revision; nothing for one that no task here is ever in.
-fn standing_of(name: &str) -> Result<Option<Standing>, Fault> {
+fn standing_of(name: &str) -> Result<Option<TaskState>, Fault> {
     let plain = name.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-");
     let found = STANDINGS.into_iter().find(|standing| standing.name(Dialect::Old) == plain);
     match found {
@@ -75,7 +80,7 @@ pub(super) fn list(
     dialect: Dialect,
 ) -> Result<Value, Fault> {
     let sent = if params.is_null() { json!({}) } else { params.clone() };
-    let wanted: Wanted =
+    let wanted: ListQuery =
         serde_json::from_value(sent).map_err(|error| Fault::params(format!("params: {error}")))?;
     let (length, after) = (history_length(params)?, wanted.after()?);
     let size = wanted.page_size.unwrap_or(50);

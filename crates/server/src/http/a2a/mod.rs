@@ -8,12 +8,12 @@ mod card;
 mod list;
 mod told;
 
-use super::extract::{Who, whole};
+use super::extract::{Authenticated, whole};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::stream;
-use super::turns::{Live, Say};
-use super::{Shared, Site};
+use super::turns::{Live, TurnRequest};
+use super::{AppState, Shared};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::{Request, State};
@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{ConversationId, Timestamp, UserId};
 use tokio::sync::watch;
-use told::{Told, shown};
+use told::{TaskStream, shown};
 
 /// The revision that a client speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl From<Problem> for Fault {
 
 /// How a task stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum TaskState {
     Working,
     Completed,
     InputRequired,
@@ -89,7 +89,7 @@ enum Standing {
     Cancelled,
 }
 
-impl Standing {
+impl TaskState {
     fn name(self, dialect: Dialect) -> &'static str {
         match (self, dialect) {
             (Self::Working, Dialect::One) => "TASK_STATE_WORKING",
@@ -108,7 +108,7 @@ impl Standing {
 
 /// Something that was said in a task.
 #[derive(Clone)]
-struct Said {
+struct TaskMessage {
     id: String,
     by_user: bool,
     text: String,
@@ -128,8 +128,8 @@ struct Task {
 #[derive(Clone)]
 struct Course {
     live: Arc<Live>,
-    standing: Standing,
-    history: Vec<Said>,
+    standing: TaskState,
+    history: Vec<TaskMessage>,
     /// The reply of the last turn that ended.
     reply: Value,
     at: Timestamp,
@@ -201,7 +201,11 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 /// One request of JSON-RPC.
-async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) -> Result<Response, Problem> {
+async fn call(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    request: Request,
+) -> Result<Response, Problem> {
     let spoken = spoken(&request);
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
     let bytes = whole(request, &site).await?;
@@ -238,12 +242,14 @@ async fn call(State(site): State<Shared>, Who(identity): Who, request: Request) 
     let came = match method {
         "SendMessage" | "message/send" => send(&site, &identity, &params, dialect).await,
         "SendStreamingMessage" | "message/stream" => match begin(&site, &identity, &params, dialect).await {
-            Ok(task) => return Ok(stream::respond(&site, Told::new(site.clone(), task, id, dialect))),
+            Ok(task) => return Ok(stream::respond(&site, TaskStream::new(site.clone(), task, id, dialect))),
             Err(wrong) => Err(wrong),
         },
         "SubscribeToTask" | "tasks/resubscribe" => match known(&site, &identity, &params) {
             Ok(task) if ended(&task) => Err(Fault::new(-32004, "the task has ended: GetTask shows it")),
-            Ok(task) => return Ok(stream::respond(&site, Told::from_now(site.clone(), task, id, dialect))),
+            Ok(task) => {
+                return Ok(stream::respond(&site, TaskStream::from_now(site.clone(), task, id, dialect)));
+            }
             Err(wrong) => Err(wrong),
         },
         "GetTask" | "tasks/get" => one(&site, &identity, &params, dialect),
@@ -294,10 +300,10 @@ fn lock(task: &Task) -> std::sync::MutexGuard<'_, Course> {
 }
 
 fn ended(task: &Task) -> bool {
-    !matches!(lock(task).standing, Standing::Working | Standing::InputRequired)
+    !matches!(lock(task).standing, TaskState::Working | TaskState::InputRequired)
 }
 
-fn known(site: &Site, identity: &Identity, params: &Value) -> Result<Arc<Task>, Fault> {
+fn known(site: &AppState, identity: &Identity, params: &Value) -> Result<Arc<Task>, Fault> {
     let id = params.get("id").and_then(Value::as_str).ok_or_else(|| Fault::params("params.id is missing"))?;
     site.a2a.of(id, &identity.user)
 }
@@ -350,13 +356,13 @@ async fn begin(
     if !matches!(incoming.role.as_str(), "user" | "ROLE_USER") {
         return Err(Fault::params("params.message.role must be that of the user"));
     }
-    let said = Said { id: incoming.message_id.clone(), by_user: true, text: incoming.text(dialect)? };
+    let said = TaskMessage { id: incoming.message_id.clone(), by_user: true, text: incoming.text(dialect)? };
     let before = match incoming.task_id.as_str() {
         "" => None,
         id => Some(site.a2a.of(id, &identity.user)?),
     };
     if let Some(task) = &before {
-        if lock(task).standing != Standing::InputRequired {
+        if lock(task).standing != TaskState::InputRequired {
             return Err(Fault::new(
                 -32004,
                 "the task does not wait for an answer: begin another in its context",
@@ -380,12 +386,12 @@ async fn begin(
         let found = site.store().conversation(&super::scope(identity), id).await.map_err(Problem::from)?;
         conversation_id = found.map(|_| id);
     }
-    let say = Say { message: said.text.clone(), conversation_id, data: Vec::new(), choice: None };
+    let say = TurnRequest { message: said.text.clone(), conversation_id, data: Vec::new(), choice: None };
     let live = site.begin(identity, site.turn(identity, &say)?)?;
     let task = match before {
         Some(task) => {
             let mut state = lock(&task);
-            (state.live, state.standing, state.at) = (live, Standing::Working, site.now());
+            (state.live, state.standing, state.at) = (live, TaskState::Working, site.now());
             state.history.push(said);
             drop(state);
             task.moved.send_replace(());
@@ -394,7 +400,7 @@ async fn begin(
         None => {
             let state = Course {
                 live,
-                standing: Standing::Working,
+                standing: TaskState::Working,
                 history: vec![said],
                 reply: Value::Null,
                 at: site.now(),
@@ -417,11 +423,11 @@ async fn begin(
 }
 
 /// Takes down how the turn of a task ended.
-async fn settle(site: &Site, task: &Task) {
+async fn settle(site: &AppState, task: &Task) {
     let live = lock(task).live.clone();
     let came = site.ended(&live).await;
     let mut state = lock(task);
-    if state.standing != Standing::Working {
+    if state.standing != TaskState::Working {
         return;
     }
     state.at = site.now();
@@ -437,18 +443,18 @@ async fn settle(site: &Site, task: &Task) {
             }
             state.reply = reply;
             let standing = match (asks, failed) {
-                (true, _) => Standing::InputRequired,
-                (_, true) => Standing::Failed,
-                _ => Standing::Completed,
+                (true, _) => TaskState::InputRequired,
+                (_, true) => TaskState::Failed,
+                _ => TaskState::Completed,
             };
             (standing, text)
         }
-        Err(problem) if live.stop.is_cancelled() => (Standing::Cancelled, problem.detail),
-        Err(problem) => (Standing::Failed, problem.detail),
+        Err(problem) if live.stop.is_cancelled() => (TaskState::Cancelled, problem.detail),
+        Err(problem) => (TaskState::Failed, problem.detail),
     };
     state.standing = standing;
     let id = format!("{}-{}", task.id, state.history.len());
-    state.history.push(Said { id, by_user: false, text });
+    state.history.push(TaskMessage { id, by_user: false, text });
 }
 
 async fn send(site: &Shared, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
@@ -479,11 +485,11 @@ async fn cancel(
     }
     let (live, waits) = {
         let state = lock(&task);
-        (state.live.clone(), state.standing == Standing::InputRequired)
+        (state.live.clone(), state.standing == TaskState::InputRequired)
     };
     if waits {
         let mut state = lock(&task);
-        (state.standing, state.at) = (Standing::Cancelled, site.now());
+        (state.standing, state.at) = (TaskState::Cancelled, site.now());
         drop(state);
         task.moved.send_replace(());
     } else {
@@ -494,7 +500,7 @@ async fn cancel(
     Ok(shown(&task, dialect, None))
 }
 
-fn one(site: &Site, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
+fn one(site: &AppState, identity: &Identity, params: &Value, dialect: Dialect) -> Result<Value, Fault> {
     let length = history_length(params)?;
     known(site, identity, params).map(|task| shown(&task, dialect, length))
 }

@@ -1,6 +1,6 @@
 //! Tasks in the words of the protocol, whole and as they go.
 
-use super::{Course, Dialect, Said, Standing, Task, lock, settle};
+use super::{Course, Dialect, Task, TaskMessage, TaskState, lock, settle};
 use crate::http::Shared;
 use crate::http::stream::{Frame, Next, Source};
 use crate::http::turns::{Listener, words};
@@ -21,7 +21,7 @@ fn data_part(data: &Value, dialect: Dialect) -> Value {
     }
 }
 
-fn message(task: &Task, said: &Said, dialect: Dialect) -> Value {
+fn message(task: &Task, said: &TaskMessage, dialect: Dialect) -> Value {
     let role = match (said.by_user, dialect) {
         (true, Dialect::One) => "ROLE_USER",
         (false, Dialect::One) => "ROLE_AGENT",
@@ -44,7 +44,7 @@ fn kind(told: &mut Value, name: &str, dialect: Dialect) {
 
 fn status(task: &Task, state: &Course, dialect: Dialect) -> Value {
     let mut told = json!({ "state": state.standing.name(dialect), "timestamp": state.at });
-    let last = state.history.last().filter(|said| !said.by_user && state.standing != Standing::Working);
+    let last = state.history.last().filter(|said| !said.by_user && state.standing != TaskState::Working);
     if let (Some(told), Some(last)) = (told.as_object_mut(), last) {
         told.insert("message".into(), message(task, last, dialect));
     }
@@ -53,7 +53,7 @@ fn status(task: &Task, state: &Course, dialect: Dialect) -> Value {
 
 /// The answer as an artifact: its words, and the whole document for programs.
 fn artifact(task: &Task, state: &Course, dialect: Dialect) -> Option<Value> {
-    if state.reply.is_null() || state.standing != Standing::Completed {
+    if state.reply.is_null() || state.standing != TaskState::Completed {
         return None;
     }
     let parts = [text_part(&words(&state.reply), dialect), data_part(&state.reply, dialect)];
@@ -82,7 +82,7 @@ pub(super) fn shown(task: &Task, dialect: Dialect, length: Option<usize>) -> Val
 }
 
 /// A task as it goes, for a client that streams.
-pub(super) struct Told {
+pub(super) struct TaskStream {
     site: Shared,
     task: Arc<Task>,
     id: Value,
@@ -96,7 +96,7 @@ pub(super) struct Told {
     asked: bool,
 }
 
-impl Told {
+impl TaskStream {
     pub(super) fn new(site: Shared, task: Arc<Task>, id: Value, dialect: Dialect) -> Self {
         let listener = Listener::new(lock(&task).live.clone(), 0);
         Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: false, asked: false }
@@ -106,7 +106,7 @@ impl Told {
     pub(super) fn from_now(site: Shared, task: Arc<Task>, id: Value, dialect: Dialect) -> Self {
         let (live, asked) = {
             let state = lock(&task);
-            (state.live.clone(), state.standing == Standing::InputRequired)
+            (state.live.clone(), state.standing == TaskState::InputRequired)
         };
         let listener = Listener::new(live.clone(), live.told_so_far());
         Self { site, task, id, dialect, listener, began: false, over: false, to_the_end: true, asked }
@@ -115,7 +115,7 @@ impl Told {
     /// Waits while the task asks somebody; what follows is heard from its beginning.
     async fn answered(&mut self) {
         let mut moved = self.task.moved.subscribe();
-        while lock(&self.task).standing == Standing::InputRequired {
+        while lock(&self.task).standing == TaskState::InputRequired {
             if moved.changed().await.is_err() {
                 break;
             }
@@ -146,20 +146,20 @@ impl Told {
             return None;
         }
         let data: Value = serde_json::from_str(&frame.data).ok()?;
-        let said = Said {
+        let said = TaskMessage {
             id: format!("{}-step-{}", self.task.id, frame.id?),
             by_user: false,
             text: data.get("what")?.as_str()?.to_owned(),
         };
         let status = json!({
-            "state": Standing::Working.name(self.dialect), "timestamp": data.get("at"),
+            "state": TaskState::Working.name(self.dialect), "timestamp": data.get("at"),
             "message": message(&self.task, &said, self.dialect),
         });
         Some(self.update(&status, false))
     }
 }
 
-impl Source for Told {
+impl Source for TaskStream {
     fn next(&mut self) -> Next<'_> {
         Box::pin(async move {
             if !self.began {
@@ -177,7 +177,7 @@ impl Source for Told {
                     None => {
                         settle(&self.site, &self.task).await;
                         let state = lock(&self.task).clone();
-                        self.over = !self.to_the_end || state.standing != Standing::InputRequired;
+                        self.over = !self.to_the_end || state.standing != TaskState::InputRequired;
                         if !self.over && std::mem::replace(&mut self.asked, true) {
                             self.answered().await;
                             self.asked = false;

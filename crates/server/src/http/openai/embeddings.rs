@@ -2,7 +2,7 @@
 
 use super::{EMBEDDINGS, Wrong};
 use crate::http::Shared;
-use crate::http::extract::{Input, Who};
+use crate::http::extract::{Authenticated, Input};
 use crate::http::problem::Problem;
 use axum::Json;
 use axum::extract::State;
@@ -32,7 +32,7 @@ pub(super) struct Embedding {
 
 pub(super) async fn embed(
     State(site): State<Shared>,
-    Who(_): Who,
+    Authenticated(_): Authenticated,
     Input(wanted): Input<Embedding>,
 ) -> Result<Json<Value>, Wrong> {
     if wanted.model.as_deref().is_some_and(|model| model != EMBEDDINGS) {

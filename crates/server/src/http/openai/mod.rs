@@ -8,13 +8,13 @@ mod embeddings;
 mod responses;
 mod tools;
 
-use super::extract::{Input, Who};
+use super::extract::{Authenticated, Input};
 use super::openapi::Api;
 use super::problem::Problem;
 use super::runs::runs;
 use super::stream::{self, Frame, Next, Source};
-use super::turns::{Say, pieces, words};
-use super::{Shared, Site};
+use super::turns::{TurnRequest, pieces, words};
+use super::{AppState, Shared};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
@@ -30,7 +30,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use steward_domain::ConversationId;
-use steward_runtime::run::Standing;
+use steward_runtime::run::RunStatus;
 use tools::ClientTool;
 
 /// The model that is Steward itself.
@@ -47,7 +47,7 @@ const HISTORIES: usize = 10_000;
 struct Completion {
     model: String,
     #[schemars(length(min = 1, max = 1000))]
-    messages: Vec<Said>,
+    messages: Vec<ChatMessage>,
     #[serde(default)]
     stream: Option<bool>,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Completion {
 
 /// A message.
 #[derive(Clone, Deserialize, JsonSchema)]
-struct Said {
+struct ChatMessage {
     role: String,
     /// Words, or parts of which the text counts.
     #[serde(default)]
@@ -119,7 +119,7 @@ impl IntoResponse for Wrong {
     }
 }
 
-async fn models(State(site): State<Shared>, Who(identity): Who) -> Json<Value> {
+async fn models(State(site): State<Shared>, Authenticated(identity): Authenticated) -> Json<Value> {
     let model =
         |id: String| json!({ "id": id, "object": "model", "created": 1_767_225_600, "owned_by": "steward" });
     let (_, agents) = site.runner.defined();
@@ -178,14 +178,14 @@ fn history<'a>(identity: &Identity, said: impl Iterator<Item = (&'a str, String)
 }
 
 /// What came of a request.
-enum Came {
+enum CompletionOutcome {
     /// Words.
     Words { text: String, reply: Value },
     /// A call of one of the client's own tools.
     Call { name: String, arguments: String },
 }
 
-impl Came {
+impl CompletionOutcome {
     /// The conversation that it belongs to.
     fn conversation(&self) -> Option<ConversationId> {
         let Self::Words { reply, .. } = self else { return None };
@@ -193,9 +193,15 @@ impl Came {
     }
 }
 
-impl Site {
+impl AppState {
     /// What can be told at once, before a stream is begun: then it has a status.
-    fn fits(&self, identity: &Identity, model: &str, messages: &[Said], tools: usize) -> Result<(), Problem> {
+    fn fits(
+        &self,
+        identity: &Identity,
+        model: &str,
+        messages: &[ChatMessage],
+        tools: usize,
+    ) -> Result<(), Problem> {
         if tools > TOOLS {
             return Err(Problem::input(format!("tools: at most {TOOLS} at once")));
         }
@@ -222,10 +228,10 @@ impl Site {
         self: &std::sync::Arc<Self>,
         identity: &Identity,
         model: &str,
-        messages: &[Said],
+        messages: &[ChatMessage],
         tools: &[ClientTool],
         conversation: Option<ConversationId>,
-    ) -> Result<Came, Problem> {
+    ) -> Result<CompletionOutcome, Problem> {
         if let Some(agent) = model.strip_prefix("steward/") {
             return self.agent(identity, agent, messages).await;
         }
@@ -235,7 +241,7 @@ impl Site {
             let given = text(&last.content);
             let value: Option<Value> = serde_json::from_str(&given).ok();
             let told = steward_language::answer::tell(None, value.as_ref(), &given);
-            return Ok(Came::Words { text: told.text, reply: Value::Null });
+            return Ok(CompletionOutcome::Words { text: told.text, reply: Value::Null });
         }
         let at = messages.iter().rposition(|message| message.role == "user");
         let at = at.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
@@ -243,7 +249,7 @@ impl Site {
         if !tools.is_empty()
             && let Some((name, arguments)) = self.own_tool(tools, &said).await
         {
-            return Ok(Came::Call { name, arguments });
+            return Ok(CompletionOutcome::Call { name, arguments });
         }
         let spoken = |upto: usize| {
             let kept = messages
@@ -257,7 +263,7 @@ impl Site {
             let key = history(identity, before.iter().map(|(role, text)| (*role, text.clone())));
             self.histories.get(&key)
         });
-        let say = Say {
+        let say = TurnRequest {
             message: said.clone(),
             conversation_id: conversation.or(known.flatten()),
             data: Vec::new(),
@@ -267,14 +273,19 @@ impl Site {
         let text = words(&reply);
         let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
         let key = history(identity, so_far);
-        let came = Came::Words { text, reply };
+        let came = CompletionOutcome::Words { text, reply };
         if let Some(id) = came.conversation() {
             self.histories.keep(key, id);
         }
         Ok(came)
     }
 
-    async fn agent(&self, identity: &Identity, name: &str, messages: &[Said]) -> Result<Came, Problem> {
+    async fn agent(
+        &self,
+        identity: &Identity,
+        name: &str,
+        messages: &[ChatMessage],
+    ) -> Result<CompletionOutcome, Problem> {
         let said =
             messages.iter().rfind(|message| message.role == "user").map(|message| text(&message.content));
         let said = said.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
@@ -283,14 +294,14 @@ impl Site {
             self.work.spawn(async move { runner.start(&user, &name, Value::String(said), None).await });
         let ran = running.await.map_err(|_| Problem::stopping())??;
         let text = match ran.standing {
-            Standing::Completed(Value::String(text)) => text,
-            Standing::Completed(result) => steward_language::answer::plain(&result),
-            Standing::Failed(why) => return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, "ENG003", why)),
-            Standing::Cancelled(by) => format!("It was called off by {by}."),
-            Standing::Waiting => format!("It waits for a person to decide: task {}.", ran.task),
-            Standing::HandedOver => return Err(Problem::stopping()),
+            RunStatus::Completed(Value::String(text)) => text,
+            RunStatus::Completed(result) => steward_language::answer::plain(&result),
+            RunStatus::Failed(why) => return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, "ENG003", why)),
+            RunStatus::Cancelled(by) => format!("It was called off by {by}."),
+            RunStatus::Waiting => format!("It waits for a person to decide: task {}.", ran.task),
+            RunStatus::HandedOver => return Err(Problem::stopping()),
         };
-        Ok(Came::Words { text, reply: json!({ "task_id": ran.task }) })
+        Ok(CompletionOutcome::Words { text, reply: json!({ "task_id": ran.task }) })
     }
 }
 
@@ -302,7 +313,7 @@ fn usage(messages: usize, text: &str) -> Value {
 
 async fn completions(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Input(wanted): Input<Completion>,
 ) -> Result<Response, Wrong> {
     site.fits(&identity, &wanted.model, &wanted.messages, wanted.tools.as_ref().map_or(0, Vec::len))?;
@@ -322,12 +333,12 @@ async fn completions(
     if !streams {
         let came = came.await?;
         let (message, finish, size) = match &came {
-            Came::Words { text, reply } => (
+            CompletionOutcome::Words { text, reply } => (
                 json!({ "role": "assistant", "content": text, "refusal": null }),
                 "stop",
                 (usage(size, text), reply.clone()),
             ),
-            Came::Call { name, arguments } => (
+            CompletionOutcome::Call { name, arguments } => (
                 json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": called, "type": "function",
                     "function": { "name": name, "arguments": arguments } }] }),
                 "tool_calls",
@@ -351,7 +362,7 @@ async fn completions(
     let first = chunk(json!({ "role": "assistant", "content": "" }), None);
     let rest = async move {
         let mut frames = match came.await {
-            Ok(Came::Words { text, .. }) => {
+            Ok(CompletionOutcome::Words { text, .. }) => {
                 let mut frames: Vec<Frame> =
                     pieces(&text).map(|piece| chunk(json!({ "content": piece }), None)).collect();
                 frames.push(chunk(json!({}), Some("stop")));
@@ -366,7 +377,7 @@ async fn completions(
                 }
                 frames
             }
-            Ok(Came::Call { name, arguments }) => vec![
+            Ok(CompletionOutcome::Call { name, arguments }) => vec![
                 chunk(
                     json!({ "tool_calls": [{ "index": 0, "id": called, "type": "function", "function": { "name": name, "arguments": arguments } }] }),
                     None,
@@ -381,18 +392,18 @@ async fn completions(
         frames.push(Frame::data("[DONE]"));
         frames
     };
-    Ok(stream::respond(&site, Later { first: Some(vec![first]), rest: Some(Box::pin(rest)) }))
+    Ok(stream::respond(&site, DelayedFrames { first: Some(vec![first]), rest: Some(Box::pin(rest)) }))
 }
 
 type Frames = Pin<Box<dyn Future<Output = Vec<Frame>> + Send>>;
 
 /// Something at once, and the rest when it is there.
-pub(super) struct Later {
+pub(super) struct DelayedFrames {
     pub(super) first: Option<Vec<Frame>>,
     pub(super) rest: Option<Frames>,
 }
 
-impl Source for Later {
+impl Source for DelayedFrames {
     fn next(&mut self) -> Next<'_> {
         Box::pin(async move {
             if let Some(first) = self.first.take() {

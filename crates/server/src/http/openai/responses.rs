@@ -2,12 +2,12 @@
 //! that is known when it begins.
 
 use super::tools::ClientTool;
-use super::{Came, Later, Said, Wrong, history, text, usage};
-use crate::http::extract::{Input, Who};
+use super::{ChatMessage, CompletionOutcome, DelayedFrames, Wrong, history, text, usage};
+use crate::http::extract::{Authenticated, Input};
 use crate::http::problem::Problem;
 use crate::http::stream::{self, Frame};
 use crate::http::turns::pieces;
-use crate::http::{Shared, Site};
+use crate::http::{AppState, Shared};
 use crate::identity::Identity;
 use axum::Json;
 use axum::extract::State;
@@ -44,7 +44,11 @@ struct Form {
 }
 
 /// The conversation that an id of ours stands for. A stream begins before its conversation has an id; then we remember which it was.
-fn conversation_of(site: &Site, identity: &Identity, id: &str) -> Result<Option<ConversationId>, Problem> {
+fn conversation_of(
+    site: &AppState,
+    identity: &Identity,
+    id: &str,
+) -> Result<Option<ConversationId>, Problem> {
     let missing = || Problem::missing("response", id);
     let (talk, turn) = id.strip_prefix("resp_").and_then(|rest| rest.split_once('_')).ok_or_else(missing)?;
     let talk = Uuid::try_parse(talk).map_err(|_| missing())?;
@@ -55,16 +59,16 @@ fn conversation_of(site: &Site, identity: &Identity, id: &str) -> Result<Option<
 }
 
 /// Words or a list of messages, as messages.
-fn messages(input: &Value) -> Result<Vec<Said>, Problem> {
+fn messages(input: &Value) -> Result<Vec<ChatMessage>, Problem> {
     let read = |item: &Value| match item.get("type").and_then(Value::as_str) {
         Some("function_call_output") => {
-            Ok(Said { role: "tool".into(), content: item.get("output").cloned().unwrap_or_default() })
+            Ok(ChatMessage { role: "tool".into(), content: item.get("output").cloned().unwrap_or_default() })
         }
-        Some("function_call") => Ok(Said { role: "assistant".into(), content: Value::Null }),
+        Some("function_call") => Ok(ChatMessage { role: "assistant".into(), content: Value::Null }),
         _ => serde_json::from_value(item.clone()),
     };
     match input {
-        Value::String(said) => Ok(vec![Said { role: "user".into(), content: said.as_str().into() }]),
+        Value::String(said) => Ok(vec![ChatMessage { role: "user".into(), content: said.as_str().into() }]),
         Value::Array(items) if items.len() <= 1000 => {
             let read = items.iter().map(read).collect::<Result<_, _>>();
             read.map_err(|error| Problem::input(format!("input: {error}")))
@@ -75,7 +79,7 @@ fn messages(input: &Value) -> Result<Vec<Said>, Problem> {
 
 pub(super) async fn respond(
     State(site): State<Shared>,
-    Who(identity): Who,
+    Authenticated(identity): Authenticated,
     Input(wanted): Input<Responding>,
 ) -> Result<Response, Wrong> {
     let messages = messages(&wanted.input)?;
@@ -126,7 +130,7 @@ pub(super) async fn respond(
             }
         }
     };
-    Ok(stream::respond(&site, Later { first: Some(first), rest: Some(Box::pin(rest)) }))
+    Ok(stream::respond(&site, DelayedFrames { first: Some(first), rest: Some(Box::pin(rest)) }))
 }
 
 fn response_id(conversation: Option<ConversationId>, turn: &str) -> String {
@@ -147,22 +151,22 @@ impl Form {
     }
 
     /// What came, as an item of a response.
-    fn item(&self, came: &Came) -> Value {
+    fn item(&self, came: &CompletionOutcome) -> Value {
         let turn = &self.turn;
         match came {
-            Came::Words { text, .. } => {
+            CompletionOutcome::Words { text, .. } => {
                 let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
                 json!({ "type": "message", "id": format!("msg_{turn}"), "status": "completed", "role": "assistant", "content": content })
             }
-            Came::Call { name, arguments } => json!({
+            CompletionOutcome::Call { name, arguments } => json!({
                 "type": "function_call", "id": format!("fc_{turn}"), "call_id": format!("call_{turn}"), "status": "completed",
                 "name": name, "arguments": arguments,
             }),
         }
     }
 
-    fn whole(&self, came: &Came) -> Value {
-        let text = if let Came::Words { text, .. } = came { text.as_str() } else { "" };
+    fn whole(&self, came: &CompletionOutcome) -> Value {
+        let text = if let CompletionOutcome::Words { text, .. } = came { text.as_str() } else { "" };
         self.response("completed", &json!([self.item(came)]), text)
     }
 
@@ -175,10 +179,10 @@ impl Form {
     }
 
     /// Everything after the first event.
-    fn rest(&self, came: &Came) -> Vec<Frame> {
+    fn rest(&self, came: &CompletionOutcome) -> Vec<Frame> {
         let item = self.item(came);
         let mut told = vec![("response.output_item.added", json!({ "output_index": 0, "item": item }))];
-        if let Came::Words { text, .. } = came {
+        if let CompletionOutcome::Words { text, .. } = came {
             let place = |more: Value| {
                 let mut data =
                     json!({ "item_id": format!("msg_{}", self.turn), "output_index": 0, "content_index": 0 });

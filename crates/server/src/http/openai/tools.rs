@@ -1,6 +1,6 @@
 //! Tools that a client brings along: which of them its words mean, with the arguments that stand in them. They are never called here.
 
-use crate::http::Site;
+use crate::http::AppState;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{SemanticVersion, ToolName};
-use steward_tools::select::{Entry, Index, Past, Request};
+use steward_tools::select::{CallHistory, Entry, Index, Request};
 
 /// How sure one of them must fit.
 const SURE: f32 = 0.35;
@@ -55,7 +55,7 @@ impl Indexes {
     }
 }
 
-impl Site {
+impl AppState {
     /// One of the client's own tools, when the words clearly mean it.
     pub(super) async fn own_tool(&self, tools: &[ClientTool], said: &str) -> Option<(String, String)> {
         let version = SemanticVersion::new("1.0.0").ok()?;
@@ -83,7 +83,7 @@ impl Site {
                         .and_then(|schema| schema.as_object().cloned())
                         .unwrap_or_default(),
                     examples: Vec::new(),
-                    past: Past::default(),
+                    past: CallHistory::default(),
                 })
             })
             .collect();

@@ -15,8 +15,8 @@ use steward_journal::random::SystemRandom;
 use steward_journal::redact::Redactor;
 use steward_language::Encoder;
 use steward_policy::Caller;
-use steward_runtime::ask::House;
-use steward_runtime::converse::{Limits, Talker};
+use steward_runtime::ask::AppContext;
+use steward_runtime::converse::{ChatService, Limits};
 use steward_runtime::toolbox::{self, AnalysisRules, Toolbox};
 use steward_server::slack::{self, Options, People, Secret, Slack};
 use steward_store::sqlite::SqliteStore;
@@ -60,7 +60,7 @@ impl People for Staff {
 pub(crate) struct Office {
     pub(crate) slack: Arc<Slack>,
     pub(crate) fake: Arc<Fake>,
-    pub(crate) talker: Arc<Talker>,
+    pub(crate) talker: Arc<ChatService>,
     _folder: tempfile::TempDir,
     pub(crate) address: String,
     options: Options,
@@ -79,7 +79,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("examples/apps")
 }
 
-async fn talker(folder: &Path, apps: bool) -> Talker {
+async fn talker(folder: &Path, apps: bool) -> ChatService {
     let signer = keys::load_or_create(&folder.join("journal.key"), &SystemRandom).unwrap();
     let options = StoreOptions {
         clock: Arc::new(SystemClock::default()),
@@ -88,7 +88,7 @@ async fn talker(folder: &Path, apps: bool) -> Talker {
         signer: Arc::new(signer),
     };
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.join("state.db"), options).unwrap());
-    let house = House {
+    let house = AppContext {
         store,
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),
@@ -116,7 +116,7 @@ async fn talker(folder: &Path, apps: bool) -> Talker {
         watch: false,
         grants: Arc::new(Everybody),
     };
-    Talker::new(Arc::new(Toolbox::open(&house, options).await.unwrap()), Limits::default())
+    ChatService::new(Arc::new(Toolbox::open(&house, options).await.unwrap()), Limits::default())
 }
 
 impl Office {

@@ -160,7 +160,7 @@ impl Tool for Summarize {
                 format!("the text has more than {LONGEST} characters; give it in parts"),
             ));
         }
-        let wanted = Wanted { sentences: asked.sentences, share: asked.share };
+        let wanted = SummaryLength { sentences: asked.sentences, share: asked.share };
         match (asked.text, asked.messages) {
             (Some(text), None) => blocking(call, context, move || Ok(output(of_text(&text, wanted)))).await,
             (None, Some(messages)) => {
@@ -177,12 +177,12 @@ fn output((text, structured): (String, Json)) -> Output {
 
 /// How long the summary is to be.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Wanted {
+pub(super) struct SummaryLength {
     pub(super) sentences: Option<usize>,
     pub(super) share: Option<f64>,
 }
 
-impl Wanted {
+impl SummaryLength {
     /// The number of sentences out of so many.
     #[allow(
         clippy::cast_possible_truncation,
@@ -200,7 +200,7 @@ impl Wanted {
     }
 }
 
-fn of_text(text: &str, wanted: Wanted) -> (String, Json) {
+fn of_text(text: &str, wanted: SummaryLength) -> (String, Json) {
     let all = sentences::split(text);
     let texts: Vec<&str> = all.iter().map(String::as_str).collect();
     let ranked = rank::Ranked::new(&texts);

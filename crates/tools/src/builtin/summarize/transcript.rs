@@ -4,7 +4,7 @@
 
 use super::rank::{Position, Ranked, words};
 use super::sentences::split;
-use super::{Message, Wanted};
+use super::{Message, SummaryLength};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -72,24 +72,24 @@ const ANSWERED_WITHIN: usize = 5;
 const MOST: usize = 10;
 
 /// A sentence that somebody said.
-struct Said<'a> {
+struct Utterance<'a> {
     author: &'a str,
     text: String,
     message: usize,
 }
 
-impl Said<'_> {
+impl Utterance<'_> {
     fn json(&self) -> Json {
         json!({ "author": self.author, "text": self.text, "message": self.message + 1 })
     }
 }
 
 /// The summary in words and as a value.
-pub(super) fn summary(messages: &[Message], wanted: Wanted) -> (String, Json) {
-    let said: Vec<Said<'_>> = (messages.iter().enumerate())
+pub(super) fn summary(messages: &[Message], wanted: SummaryLength) -> (String, Json) {
+    let said: Vec<Utterance<'_>> = (messages.iter().enumerate())
         .flat_map(|(place, message)| {
             let author = message.author.trim();
-            split(&message.text).into_iter().map(move |text| Said { author, text, message: place })
+            split(&message.text).into_iter().map(move |text| Utterance { author, text, message: place })
         })
         .take(5000)
         .collect();
@@ -97,19 +97,19 @@ pub(super) fn summary(messages: &[Message], wanted: Wanted) -> (String, Json) {
     let ranked = Ranked::new(&texts);
     let count = wanted.of(texts.len());
     // Questions say what is asked, not what matters; they have a list of their own.
-    let key: Vec<&Said<'_>> = (ranked.choose((count * 2).min(texts.len()), Position::Even).into_iter())
+    let key: Vec<&Utterance<'_>> = (ranked.choose((count * 2).min(texts.len()), Position::Even).into_iter())
         .filter_map(|(place, score)| Some((said.get(place)?, score)))
         .filter(|(said, _)| !asks(&said.text) || texts.len() <= count)
         .map(|(said, _)| said)
         .take(count)
         .collect();
     let decisions = cued(&said, DECIDED, &[]);
-    let actions: Vec<&Said<'_>> = cued(&said, TO_DO, &decisions);
-    let open: Vec<&Said<'_>> =
+    let actions: Vec<&Utterance<'_>> = cued(&said, TO_DO, &decisions);
+    let open: Vec<&Utterance<'_>> =
         said.iter().filter(|one| asks(&one.text) && !answered(one, messages)).take(MOST).collect();
     let people = participants(messages);
     let text = in_words(&people, messages.len(), &key, &decisions, &actions, &open);
-    let list = |points: &[&Said<'_>]| points.iter().map(|said| said.json()).collect::<Vec<_>>();
+    let list = |points: &[&Utterance<'_>]| points.iter().map(|said| said.json()).collect::<Vec<_>>();
     let participants: Vec<Json> =
         people.iter().map(|(author, count)| json!({ "author": author, "messages": count })).collect();
     let structured = json!({
@@ -134,8 +134,12 @@ fn participants(messages: &[Message]) -> Vec<(&str, usize)> {
     people
 }
 
-fn cued<'a, 'b>(said: &'a [Said<'b>], cues: &[&str], without: &[&Said<'b>]) -> Vec<&'a Said<'b>> {
-    let fits = |one: &&Said<'_>| {
+fn cued<'a, 'b>(
+    said: &'a [Utterance<'b>],
+    cues: &[&str],
+    without: &[&Utterance<'b>],
+) -> Vec<&'a Utterance<'b>> {
+    let fits = |one: &&Utterance<'_>| {
         let text = format!("{} ", one.text.to_lowercase().replace('’', "'"));
         let found = cues.iter().any(|cue| begins_word(&text, cue));
         // Somebody who asks whether it was decided has not decided.
@@ -159,7 +163,7 @@ fn asks(text: &str) -> bool {
 }
 
 /// Whether somebody else answered soon after: with a word of agreement, or with the question's own words and no question.
-fn answered(question: &Said<'_>, messages: &[Message]) -> bool {
+fn answered(question: &Utterance<'_>, messages: &[Message]) -> bool {
     let asked: BTreeSet<String> = words(&question.text).into_iter().collect();
     let later = messages.iter().skip(question.message + 1).take(ANSWERED_WITHIN);
     later.filter(|message| message.author.trim() != question.author).any(|message| {
@@ -175,10 +179,10 @@ fn answered(question: &Said<'_>, messages: &[Message]) -> bool {
 fn in_words(
     people: &[(&str, usize)],
     messages: usize,
-    key: &[&Said<'_>],
-    decisions: &[&Said<'_>],
-    actions: &[&Said<'_>],
-    open: &[&Said<'_>],
+    key: &[&Utterance<'_>],
+    decisions: &[&Utterance<'_>],
+    actions: &[&Utterance<'_>],
+    open: &[&Utterance<'_>],
 ) -> String {
     let names: Vec<String> =
         people.iter().take(10).map(|(author, count)| format!("{author} ({count})")).collect();

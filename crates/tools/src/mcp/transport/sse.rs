@@ -5,7 +5,7 @@
 //! - No event weighs more than the limit in memory.
 
 use crate::error::{Error, Result};
-use crate::mcp::calls::{Lost, Tap};
+use crate::mcp::calls::{DisconnectReason, Tap};
 use crate::mcp::log::Log;
 use crate::mcp::oauth::{self, Credentials};
 use crate::mcp::server::Shared;
@@ -138,7 +138,7 @@ fn bounded(
         let held = counted.fetch_add(chunk.len(), Ordering::AcqRel) + chunk.len();
         let fits = held <= limit;
         if !fits {
-            tap.lose(Lost::TooLarge(limit));
+            tap.lose(DisconnectReason::TooLarge(limit));
         }
         std::future::ready(if fits {
             Ok(chunk)
@@ -176,7 +176,7 @@ impl Transport<RoleClient> for Sse {
             let event = match self.events.next().await? {
                 Ok(event) => event,
                 Err(error) => {
-                    self.tap.lose(Lost::Closed(format!("its stream broke ({error})")));
+                    self.tap.lose(DisconnectReason::Closed(format!("its stream broke ({error})")));
                     return None;
                 }
             };
@@ -191,7 +191,9 @@ impl Transport<RoleClient> for Sse {
                     self.log.push("event", &data);
                 }
                 Err(error) => {
-                    self.tap.lose(Lost::Protocol(format!("it sent an event that is not JSON ({error})")));
+                    self.tap.lose(DisconnectReason::Protocol(format!(
+                        "it sent an event that is not JSON ({error})"
+                    )));
                     return None;
                 }
             }

@@ -8,7 +8,7 @@
 //! in the log and counted. An answer whose shape nobody knows fails its own call. A line that begins with `{` and is no JSON
 //! ends the connection with a protocol error, because from there on nothing can be trusted to be in step.
 
-use crate::mcp::calls::{Lost, Tap};
+use crate::mcp::calls::{DisconnectReason, Tap};
 use crate::mcp::log::Log;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -118,7 +118,9 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
         self.log.push("stdout", &String::from_utf8_lossy(line));
         self.noise += 1;
         if self.noise > NOISE_LINES {
-            self.tap.lose(Lost::Protocol(format!("it wrote {NOISE_LINES} lines that are no messages")));
+            self.tap.lose(DisconnectReason::Protocol(format!(
+                "it wrote {NOISE_LINES} lines that are no messages"
+            )));
             return None;
         }
         Some(())
@@ -130,7 +132,8 @@ impl<R: AsyncRead + Send + Unpin> Stdio<R> {
             Ok(value) => value,
             Err(error) => {
                 self.log.push("stdout", &String::from_utf8_lossy(line));
-                self.tap.lose(Lost::Protocol(format!("it sent a line that is not JSON ({error})")));
+                self.tap
+                    .lose(DisconnectReason::Protocol(format!("it sent a line that is not JSON ({error})")));
                 return None;
             }
         };
@@ -176,15 +179,15 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Stdio<R> {
                 Ok(None) => {
                     let words = self.log.last_words().map(|words| format!("; it last said: {words}"));
                     let told = format!("its output ended{}", words.unwrap_or_default());
-                    self.tap.lose(Lost::Closed(told));
+                    self.tap.lose(DisconnectReason::Closed(told));
                     return None;
                 }
                 Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                    self.tap.lose(Lost::TooLarge(self.lines.limit));
+                    self.tap.lose(DisconnectReason::TooLarge(self.lines.limit));
                     return None;
                 }
                 Err(error) => {
-                    self.tap.lose(Lost::Closed(format!("its output cannot be read ({error})")));
+                    self.tap.lose(DisconnectReason::Closed(format!("its output cannot be read ({error})")));
                     return None;
                 }
             }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// What a server's output becomes: the messages, and how it ended.
-async fn hear(output: &[u8], limit: usize) -> (Vec<ServerJsonRpcMessage>, Lost, Vec<String>) {
+async fn hear(output: &[u8], limit: usize) -> (Vec<ServerJsonRpcMessage>, DisconnectReason, Vec<String>) {
     let (tap, log) = (Arc::new(Tap::default()), Arc::new(Log::new(100)));
     let pipes = (tokio::io::sink(), output, tokio::io::empty());
     let mut transport = Stdio::new(pipes, limit, Arc::clone(&tap), Arc::clone(&log));
@@ -20,14 +20,14 @@ async fn noise_is_kept_and_skipped() {
     let (messages, lost, log) = hear(output, 1024).await;
     assert_eq!(messages.len(), 1);
     assert_eq!(log, ["stdout: listening on stdio", "stdout: [INFO] ready"]);
-    assert!(matches!(lost, Lost::Closed(_)));
+    assert!(matches!(lost, DisconnectReason::Closed(_)));
 }
 
 #[tokio::test]
 async fn broken_json_ends_the_connection() {
     let (messages, lost, _) = hear(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resu\n{}\n", 1024).await;
     assert!(messages.is_empty());
-    assert!(matches!(lost, Lost::Protocol(_)), "{lost:?}");
+    assert!(matches!(lost, DisconnectReason::Protocol(_)), "{lost:?}");
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn an_answer_of_unknown_shape_fails_its_own_call() {
 async fn a_line_that_never_ends_is_cut() {
     let (messages, lost, _) = hear(&vec![b'x'; 5000], 1024).await;
     assert!(messages.is_empty());
-    assert_eq!(lost, Lost::TooLarge(1024));
+    assert_eq!(lost, DisconnectReason::TooLarge(1024));
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
 //! Which value belongs to which parameter: by type, by the words beside it, by its unit and by what the parameter is about.
 
-use super::How;
-use super::said::{Kind, Said, Span};
+use super::FillSource;
+use super::request_text::{Kind, RequestText, Span};
 use super::shape::{Choice, DayFormat, Parameter, Shape, Type};
 use crate::select::words::{Word, is_stop, key};
 use serde_json::Value as Json;
 
 /// A value, how it was found and where.
-pub(super) type Found = (Json, How, Option<(usize, usize)>);
+pub(super) type Found = (Json, FillSource, Option<(usize, usize)>);
 
 /// What a pair must reach for an optional parameter to be filled; a required one takes what is left.
 const CLEAR: f32 = 1.4;
@@ -19,7 +19,7 @@ const LEFT: f32 = 0.75;
 const REACH: usize = 6;
 
 /// The value of each parameter, in their order.
-pub(super) fn assign(shape: &Shape, said: &Said, used: &mut [bool]) -> Vec<Option<Found>> {
+pub(super) fn assign(shape: &Shape, said: &RequestText, used: &mut [bool]) -> Vec<Option<Found>> {
     let parameters = &shape.parameters;
     // What names the tool itself is no value: it is as good as used.
     for (span, used) in said.spans.iter().zip(used.iter_mut()) {
@@ -43,7 +43,7 @@ pub(super) fn assign(shape: &Shape, said: &Said, used: &mut [bool]) -> Vec<Optio
 }
 
 /// What needs no span: values of an enumeration, switches.
-fn chosen(parameter: &Parameter, said: &Said, used: &mut [bool]) -> Option<Found> {
+fn chosen(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<Found> {
     if parameter.kind == Type::Boolean {
         return switch(parameter, said);
     }
@@ -62,13 +62,13 @@ fn chosen(parameter: &Parameter, said: &Said, used: &mut [bool]) -> Option<Found
         hits.sort_by_key(|(_, start, _)| *start);
         let (first, last) = (hits.first()?.1, hits.last()?.2);
         let values: Vec<Json> = hits.iter().map(|(choice, ..)| choice.value.clone()).collect();
-        return Some((values.into(), How::Choice, Some((first, last))));
+        return Some((values.into(), FillSource::Choice, Some((first, last))));
     }
     let (choice, start, end) = *hits.first()?;
     for (span, used) in said.spans.iter().zip(used) {
         *used |= span.start < end && start < span.end;
     }
-    Some((choice.value.clone(), How::Choice, Some((start, end))))
+    Some((choice.value.clone(), FillSource::Choice, Some((start, end))))
 }
 
 /// A switch whose values are words: `"True"` and `"False"` among the choices.
@@ -93,7 +93,7 @@ fn place(choice: &Choice, words: &[Word]) -> Option<(usize, usize)> {
 }
 
 /// A switch is on when the request names what it is about, and off when it says "no" or "without" before.
-fn switch(parameter: &Parameter, said: &Said) -> Option<Found> {
+fn switch(parameter: &Parameter, said: &RequestText) -> Option<Found> {
     let weak = ["only", "us", "enabl", "allow", "show", "return", "ad", "flag", "has", "with", "should"];
     let stems: Vec<&String> = parameter.stems.iter().filter(|stem| !weak.contains(&stem.as_str())).collect();
     if stems.is_empty() {
@@ -110,13 +110,13 @@ fn switch(parameter: &Parameter, said: &Said) -> Option<Found> {
         matches!(word.lower.as_str(), "no" | "not" | "without" | "don't" | "exclude" | "excluding" | "false")
     });
     let place = (said.words.get(first)?.start, said.words.get(last)?.end);
-    Some((Json::Bool(!off), How::Switch, Some(place)))
+    Some((Json::Bool(!off), FillSource::Switch, Some(place)))
 }
 
 /// Gives spans to parameters, the best pair first.
 fn pairs(
     parameters: &[Parameter],
-    said: &Said,
+    said: &RequestText,
     used: &mut [bool],
     found: &mut [Option<Found>],
     least: f32,
@@ -153,20 +153,20 @@ fn pairs(
     }
 }
 
-fn how(kind: Kind, many: bool) -> How {
+fn how(kind: Kind, many: bool) -> FillSource {
     match kind {
-        _ if many => How::List,
-        Kind::Json => How::List,
-        Kind::Quoted => How::Quoted,
-        Kind::Link | Kind::Code | Kind::Formula => How::Literal,
-        Kind::Date | Kind::Time => How::Date,
-        Kind::Number | Kind::Percent => How::Number,
-        Kind::Name => How::Name,
+        _ if many => FillSource::List,
+        Kind::Json => FillSource::List,
+        Kind::Quoted => FillSource::Quoted,
+        Kind::Link | Kind::Code | Kind::Formula => FillSource::Literal,
+        Kind::Date | Kind::Time => FillSource::Date,
+        Kind::Number | Kind::Percent => FillSource::Number,
+        Kind::Name => FillSource::Name,
     }
 }
 
 /// How well a span fits a parameter; nothing when it cannot.
-fn score(parameter: &Parameter, span: &Span, said: &Said) -> Option<f32> {
+fn score(parameter: &Parameter, span: &Span, said: &RequestText) -> Option<f32> {
     let kind = if parameter.kind == Type::List { parameter.items } else { parameter.kind };
     let base = match (parameter.kind, span.kind) {
         (Type::List, Kind::Json) => span.value.as_ref().filter(|value| value.is_array()).map(|_| 3.0),
@@ -193,7 +193,7 @@ fn affinity(kind: Type, parameter: &Parameter, span: &Span) -> Option<f32> {
             (kind == Type::Number || whole.is_some()).then_some(score + yes(span.money, money))
         }
         (Type::Integer | Type::Number, Kind::Percent) => Some(if about.share { 2.0 } else { -0.2 }),
-        (Type::Integer | Type::Number, Kind::Quoted) => super::said::amount(&span.text).map(|_| 0.0),
+        (Type::Integer | Type::Number, Kind::Quoted) => super::request_text::amount(&span.text).map(|_| 0.0),
         (Type::Text | Type::Any, kind) => text_affinity(parameter, kind),
         _ => None,
     }
@@ -228,7 +228,7 @@ fn text_affinity(parameter: &Parameter, kind: Kind) -> Option<f32> {
 }
 
 /// The words beside a span that the parameter's name or description also has.
-fn beside(parameter: &Parameter, span: &Span, said: &Said) -> f32 {
+fn beside(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     let (mut named, mut told, mut within): (f32, f32, bool) = (0.0, 0.0, false);
     // Only the words around it: a long request must not cost the square of its length.
     let around = span.before.saturating_sub(REACH + 1)..span.after + REACH + 1;
@@ -270,7 +270,7 @@ fn beside(parameter: &Parameter, span: &Span, said: &Said) -> f32 {
 }
 
 /// `a = 5`, `a: 5`, `a is 5`: the name itself, right before.
-fn equals(parameter: &Parameter, span: &Span, said: &Said) -> f32 {
+fn equals(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     let before = said.text.get(..span.start).unwrap_or_default().trim_end();
     let bare = before.strip_suffix(['=', ':']).or_else(|| before.strip_suffix(" is"));
     let Some(bare) = bare.map(str::trim_end) else { return 0.0 };
@@ -280,7 +280,7 @@ fn equals(parameter: &Parameter, span: &Span, said: &Said) -> f32 {
 }
 
 /// The small word before a span, and what it says about the value's part.
-fn role(parameter: &Parameter, span: &Span, said: &Said) -> f32 {
+fn role(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     let about = parameter.about;
     let mut before = said.words.iter().take(span.before).rev();
     let word = before
@@ -305,7 +305,7 @@ fn role(parameter: &Parameter, span: &Span, said: &Said) -> f32 {
 }
 
 /// The first and the last span of the list that `at` belongs to: its members stand between commas and "and".
-fn listed(parameter: &Parameter, said: &Said, at: usize, used: &[bool]) -> (usize, usize) {
+fn listed(parameter: &Parameter, said: &RequestText, at: usize, used: &[bool]) -> (usize, usize) {
     let (mut first, mut last) = (at, at);
     if said.spans.get(at).is_none_or(|span| span.kind == Kind::Json) {
         return (first, last);
@@ -331,7 +331,7 @@ fn listed(parameter: &Parameter, said: &Said, at: usize, used: &[bool]) -> (usiz
 }
 
 /// The value of the spans from `first` to `last` as the parameter takes it.
-fn value(parameter: &Parameter, said: &Said, first: usize, last: usize) -> Option<Json> {
+fn value(parameter: &Parameter, said: &RequestText, first: usize, last: usize) -> Option<Json> {
     let span = said.spans.get(first)?;
     if parameter.kind != Type::List {
         return single(parameter.kind, parameter, span);
@@ -349,7 +349,7 @@ fn value(parameter: &Parameter, said: &Said, first: usize, last: usize) -> Optio
 
 fn single(kind: Type, parameter: &Parameter, span: &Span) -> Option<Json> {
     match (kind, span.kind) {
-        (Type::Integer | Type::Number, Kind::Quoted) => super::said::amount(&span.text),
+        (Type::Integer | Type::Number, Kind::Quoted) => super::request_text::amount(&span.text),
         (Type::Number, Kind::Percent) if !parameter.about.percent => {
             span.value.as_ref().and_then(Json::as_f64).map(|value| Json::from(value / 100.0))
         }
@@ -379,7 +379,7 @@ fn day(format: DayFormat, span: &Span) -> String {
 }
 
 /// Words in small letters after a word that announces them: "in mountain view", "by jinjer".
-fn phrase(parameter: &Parameter, said: &Said) -> Option<Found> {
+fn phrase(parameter: &Parameter, said: &RequestText) -> Option<Found> {
     if parameter.kind != Type::Text || !parameter.choices.is_empty() {
         return None;
     }
@@ -419,11 +419,11 @@ fn phrase(parameter: &Parameter, said: &Said) -> Option<Found> {
     if said.spans.iter().any(|span| span.start < end && begin.start < span.end) {
         return None;
     }
-    Some((said.text.get(begin.start..end)?.into(), How::Phrase, Some((begin.start, end))))
+    Some((said.text.get(begin.start..end)?.into(), FillSource::Phrase, Some((begin.start, end))))
 }
 
 /// An object that is not written out, from its own parameters.
-fn inner(parameter: &Parameter, said: &Said, used: &mut [bool]) -> Option<Found> {
+fn inner(parameter: &Parameter, said: &RequestText, used: &mut [bool]) -> Option<Found> {
     if parameter.kind != Type::Object || parameter.inner.parameters.is_empty() {
         return None;
     }
@@ -439,7 +439,7 @@ fn inner(parameter: &Parameter, said: &Said, used: &mut [bool]) -> Option<Found>
         };
     }
     let place = place?;
-    Some((object.into(), How::List, Some(place)))
+    Some((object.into(), FillSource::List, Some(place)))
 }
 
 /// The only value that the schema allows, or its default where one is required.
@@ -448,5 +448,5 @@ fn constant(parameter: &Parameter) -> Option<Found> {
         [only] => Some(&only.value),
         _ => parameter.default.as_ref(),
     };
-    only.filter(|_| parameter.required).map(|value| (value.clone(), How::Constant, None))
+    only.filter(|_| parameter.required).map(|value| (value.clone(), FillSource::Constant, None))
 }

@@ -6,10 +6,10 @@
 //! - A place in the request gives at most one argument.
 
 mod assign;
-mod said;
+mod request_text;
 mod shape;
 
-pub(super) use said::Said;
+pub(super) use request_text::RequestText;
 pub(super) use shape::Shape;
 
 use serde_json::Value as Json;
@@ -40,12 +40,12 @@ pub struct Mapping {
     /// The words of the request that gave it, with where they begin and end in bytes; nothing for a constant of the schema.
     pub said: Option<(String, usize, usize)>,
     /// How it was found.
-    pub how: How,
+    pub how: FillSource,
 }
 
 /// How an argument was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum How {
+pub enum FillSource {
     /// One of the values that the schema names.
     Choice,
     /// A number.
@@ -85,7 +85,7 @@ impl Filling {
 }
 
 /// Fills the parameters of a tool from a request.
-pub(super) fn fill(shape: &Shape, said: &Said) -> Filling {
+pub(super) fn fill(shape: &Shape, said: &RequestText) -> Filling {
     let mut used = vec![false; said.spans.len()];
     let mut filling = Filling {
         required: shape.parameters.iter().filter(|one| one.required).count(),

@@ -27,7 +27,7 @@ pub(super) enum Type {
 
 /// What a text parameter is about, by the words of its name and description.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct About {
+pub(super) struct TextHint {
     pub(super) date: bool,
     pub(super) time: bool,
     pub(super) place: bool,
@@ -71,7 +71,7 @@ pub(super) struct Parameter {
     pub(super) named: Vec<u64>,
     /// Words of the description as numbers, sorted.
     pub(super) described: Vec<u64>,
-    pub(super) about: About,
+    pub(super) about: TextHint,
     /// How a day is to be written.
     pub(super) format: DayFormat,
     /// Of an object.
@@ -221,10 +221,10 @@ fn quoted(description: &str) -> Vec<Choice> {
     if found.len() < 2 { Vec::new() } else { found }
 }
 
-fn about(name: &[String], description: &[&str]) -> About {
+fn about(name: &[String], description: &[&str]) -> TextHint {
     let named = |list: &[&str]| name.iter().any(|word| list.contains(&word.as_str()));
     let told = |list: &[&str]| named(list) || description.iter().any(|word| list.contains(word));
-    About {
+    TextHint {
         date: named(&["date", "day", "deadline", "birthday", "since", "until", "when"])
             || told(&["date", "yyyy"]),
         time: named(&["time", "hour"]),

@@ -1,11 +1,11 @@
 //! Mistakes people make, each with the line and the words they get. One row is one mistake and gives exactly one problem.
 
 use super::{home, tool};
-use steward_tools::config::{Known, Problems, Source};
+use steward_tools::config::{BuiltinNames, Problems, Source};
 
 fn problems(files: &[(&str, &str)]) -> Problems {
     let home = home(files);
-    let known = Known {
+    let known = BuiltinNames {
         tools: ["time.now", "http.fetch"].map(tool).into_iter().collect(),
         categories: ["clock_tools".parse().unwrap()].into_iter().collect(),
     };

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use steward_tools::egress::{Connector, Door, Reach, Resolver, Rules, Stream, reach};
+use steward_tools::egress::{Connector, EgressClient, Reach, Resolver, Rules, Stream, reach};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::Notify;
@@ -281,8 +281,8 @@ impl Lab {
         Self { site, names, board, canaries, port, _tasks: tasks }
     }
 
-    pub(super) fn door(&self, rules: Rules) -> Door {
-        Door::with(rules, self.names.clone(), self.board.clone())
+    pub(super) fn door(&self, rules: Rules) -> EgressClient {
+        EgressClient::with(rules, self.names.clone(), self.board.clone())
     }
 
     /// What was dialled since the last time this was asked.

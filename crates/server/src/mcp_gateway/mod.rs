@@ -25,7 +25,7 @@ use std::time::Duration;
 use steward_domain::{Coded, ErrorClass, JsonObject, Label, TaskId, UserId};
 use steward_policy::{Caller, Provenance};
 use steward_runtime::ask::placed;
-use steward_runtime::run::{Runner, Standing};
+use steward_runtime::run::{RunStatus, Runner};
 use steward_runtime::toolbox::Toolbox;
 use steward_store::Scope;
 use steward_tools::call::Request;
@@ -51,7 +51,7 @@ impl Exposure {
 }
 
 /// The toolbox behind an MCP server.
-pub struct HouseGateway {
+pub struct ToolboxGateway {
     toolbox: Arc<Toolbox>,
     runner: Runner,
     user: UserId,
@@ -97,7 +97,7 @@ struct OfTask {
     task: TaskId,
 }
 
-impl HouseGateway {
+impl ToolboxGateway {
     /// Over this toolbox, for this user when the transport knows nobody else.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, runner: Runner, user: UserId, exposure: Exposure) -> Self {
@@ -179,11 +179,11 @@ impl HouseGateway {
         }
         let ran = self.runner.start(&caller.user, &wanted.name, wanted.input, None).await.map_err(failed)?;
         let (status, result) = match ran.standing {
-            Standing::Completed(result) => ("completed", result),
-            Standing::Failed(why) => return Err(Failure::tool("ENG003", why, ErrorClass::User)),
-            Standing::Cancelled(by) => ("cancelled", Json::from(by)),
-            Standing::HandedOver => ("running", Json::from("this process ends; another goes on with it")),
-            Standing::Waiting => {
+            RunStatus::Completed(result) => ("completed", result),
+            RunStatus::Failed(why) => return Err(Failure::tool("ENG003", why, ErrorClass::User)),
+            RunStatus::Cancelled(by) => ("cancelled", Json::from(by)),
+            RunStatus::HandedOver => ("running", Json::from("this process ends; another goes on with it")),
+            RunStatus::Waiting => {
                 ("paused", json!(format!("waits for a person: steward approvals approve {}", ran.task)))
             }
         };
@@ -265,7 +265,7 @@ impl HouseGateway {
 const LATEST: u32 = 100;
 
 #[async_trait]
-impl Gateway for HouseGateway {
+impl Gateway for ToolboxGateway {
     fn identity(&self) -> Identity {
         Identity {
             instructions: Some(

@@ -1,12 +1,12 @@
 //! A person's yes over MCP: asked for by elicitation where the client can ask, kept as a task that waits where it cannot.
 
-use super::{HouseGateway, failed};
+use super::{ToolboxGateway, failed};
 use crate::mcp::{Failure, Session};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use steward_domain::{ErrorClass, HumanAction, JsonObject, Label, Sha256Hex, TaskId};
 use steward_policy::Approval;
-use steward_runtime::run::{Decided, Ran, Standing};
+use steward_runtime::run::{Decided, Ran, RunStatus};
 use steward_runtime::toolbox::Shown;
 use steward_store::Scope;
 use steward_tools::call::Request;
@@ -30,7 +30,7 @@ pub(super) enum Decision {
     Reject,
 }
 
-impl HouseGateway {
+impl ToolboxGateway {
     /// Asks the client's person; where the client has none, the call waits for one of ours.
     pub(super) async fn approved(
         &self,
@@ -142,11 +142,11 @@ impl HouseGateway {
 /// How a run stands after a decision.
 fn told(ran: &Ran) -> Json {
     let (status, result) = match &ran.standing {
-        Standing::Completed(result) => ("completed", result.clone()),
-        Standing::Failed(why) => ("failed", Json::from(why.as_str())),
-        Standing::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
-        Standing::Waiting => ("paused", Json::Null),
-        Standing::HandedOver => ("running", Json::Null),
+        RunStatus::Completed(result) => ("completed", result.clone()),
+        RunStatus::Failed(why) => ("failed", Json::from(why.as_str())),
+        RunStatus::Cancelled(by) => ("cancelled", Json::from(by.as_str())),
+        RunStatus::Waiting => ("paused", Json::Null),
+        RunStatus::HandedOver => ("running", Json::Null),
     };
     json!({ "task": ran.task, "status": status, "result": result })
 }

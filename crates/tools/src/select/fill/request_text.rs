@@ -58,7 +58,7 @@ pub(super) struct Span {
 
 /// A request as filling reads it.
 #[derive(Debug)]
-pub(in super::super) struct Said {
+pub(in super::super) struct RequestText {
     pub(super) text: String,
     pub(super) words: Vec<Word>,
     pub(super) spans: Vec<Span>,
@@ -95,7 +95,7 @@ static PATTERNS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
     patterns.into_iter().filter_map(|(kind, pattern)| Some((kind, Regex::new(&pattern).ok()?))).collect()
 });
 
-impl Said {
+impl RequestText {
     /// Reads a request whose words are at hand.
     pub(in super::super) fn read(text: &str, words: &[Word]) -> Self {
         let mut spans: Vec<Span> = Vec::new();

@@ -6,7 +6,7 @@ use crate::frame::{Frame, Unit, Value, group, show};
 
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dress {
+pub(crate) struct NumberFormat {
     unit: Unit,
     /// So many places, always; without it every number decides for itself.
     places: Option<usize>,
@@ -14,7 +14,7 @@ pub(crate) struct Dress {
     rounds: bool,
 }
 
-impl Dress {
+impl NumberFormat {
     /// Looks at a column.
     pub(crate) fn of(frame: &Frame, column: usize) -> Self {
         let unit = frame.fields.get(column).map_or(Unit::Plain, |field| field.unit);
@@ -79,7 +79,7 @@ mod tests {
         let field = Field { name: "n".into(), kind: Kind::Number, unit };
         let rows = values.iter().map(|v| vec![Value::Float(*v)]).collect();
         let frame = Frame { name: String::new(), fields: vec![field], rows };
-        let dress = Dress::of(&frame, 0);
+        let dress = NumberFormat::of(&frame, 0);
         frame.column(0).map(|value| dress.show(value)).collect()
     }
 
@@ -93,8 +93,11 @@ mod tests {
         assert_eq!(column(Unit::Plain, &[0.001_234, 5.0]), ["0.001234", "5"]);
         let field = Field::new("n", Kind::Number);
         let frame = Frame { name: String::new(), fields: vec![field], rows: vec![vec![Value::Float(3.0)]] };
-        assert_eq!(Dress::of(&frame, 0).show(&Value::Float(2.5)), "2.5", "a mean keeps its fraction");
-        assert!(!Dress::of(&frame, 0).show(&Value::Int(i64::MAX)).contains('e'), "keys keep their digits");
+        assert_eq!(NumberFormat::of(&frame, 0).show(&Value::Float(2.5)), "2.5", "a mean keeps its fraction");
+        assert!(
+            !NumberFormat::of(&frame, 0).show(&Value::Int(i64::MAX)).contains('e'),
+            "keys keep their digits"
+        );
         assert_eq!(column(Unit::Plain, &[1e40]), ["1.000e40"]);
         assert_eq!(column(Unit::Share, &[0.5]), ["50 %"]);
     }

@@ -85,7 +85,7 @@ impl Default for Style {
 /// How the values of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Dress {
+pub enum ValueFormat {
     /// Words for true and false.
     Boolean {
         /// Which words.
@@ -182,7 +182,7 @@ pub fn is_empty_text(text: &str) -> bool {
         )
 }
 
-impl Dress {
+impl ValueFormat {
     /// What the column holds.
     #[must_use]
     pub fn kind(&self) -> Kind {

@@ -19,7 +19,7 @@ use steward_store::{Change, Commit, Durability, Error, Lease, Result, Scope, Sto
 const GATHERED: usize = 256;
 
 /// Writes one chain.
-pub(crate) struct Pen {
+pub(crate) struct JournalWriter {
     store: Arc<dyn Store>,
     user: UserId,
     chain: ChainId,
@@ -72,7 +72,7 @@ impl Broken {
     }
 }
 
-impl Pen {
+impl JournalWriter {
     /// A pen for this chain. With a lease, every write is refused once somebody else has taken the task.
     pub(crate) fn new(store: Arc<dyn Store>, user: UserId, chain: ChainId, lease: Option<Lease>) -> Self {
         let turn = tokio::sync::Mutex::new(Held { lease, broken: None, is_on_disk: true });
@@ -156,10 +156,10 @@ impl Pen {
 
 /// The pens that are in use, by chain: a call that belongs to a run is written with the run's pen.
 #[derive(Clone, Default)]
-pub(crate) struct Pens(Arc<Mutex<HashMap<ChainId, Weak<Pen>>>>);
+pub(crate) struct JournalWriters(Arc<Mutex<HashMap<ChainId, Weak<JournalWriter>>>>);
 
-impl Pens {
-    pub(crate) fn put(&self, pen: &Arc<Pen>) {
+impl JournalWriters {
+    pub(crate) fn put(&self, pen: &Arc<JournalWriter>) {
         let mut pens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Chains that nobody writes any more are dropped when as many again have come.
         if pens.len() >= 64 && pens.len().is_power_of_two() {
@@ -168,7 +168,7 @@ impl Pens {
         pens.insert(pen.chain, Arc::downgrade(pen));
     }
 
-    pub(crate) fn of(&self, chain: ChainId) -> Option<Arc<Pen>> {
+    pub(crate) fn of(&self, chain: ChainId) -> Option<Arc<JournalWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&chain)?.upgrade()
     }
 }
@@ -184,7 +184,7 @@ fn machine() -> String {
 
 /// What is done about somebody else who is at the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taking {
+pub(crate) enum LeaseConflict {
     /// It stays theirs.
     Free,
     /// It is taken from them.
@@ -193,14 +193,14 @@ pub(crate) enum Taking {
 
 /// Who carries out tasks, and for how long a task is theirs without a sign of life.
 #[derive(Debug, Clone)]
-pub struct Holder {
+pub struct LeaseHolder {
     /// The worker's name. Two processes at once must not have the same.
     pub name: Label,
     /// The lease.
     pub lease: std::time::Duration,
 }
 
-impl Holder {
+impl LeaseHolder {
     /// A name that no other process has: the machine, the process, and something by chance.
     pub(crate) fn of_this_process(chance: &str, lease: std::time::Duration) -> crate::Result<Self> {
         let short: String = chance.chars().rev().take(8).collect();
@@ -224,8 +224,8 @@ impl Holder {
     }
 
     /// Takes the task for this holder: unless somebody else is at it, or whoever is.
-    pub(crate) fn hold(&self, task: TaskId, now: Timestamp, taking: Taking) -> Change {
-        let unless_held = (taking == Taking::Free).then_some(now);
+    pub(crate) fn hold(&self, task: TaskId, now: Timestamp, taking: LeaseConflict) -> Change {
+        let unless_held = (taking == LeaseConflict::Free).then_some(now);
         Change::Hold { task, worker: self.name.clone(), until: self.until(now), unless_held }
     }
 }
