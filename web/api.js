@@ -24,8 +24,8 @@ export class Problem extends Error {
 export function asProblem(error) {
   if (error instanceof Problem) return error;
   if (error?.detail || error?.title) return new Problem(error);
-  if (error?.name === 'AbortError') return new Problem({ title: 'Stopped', detail: 'This was stopped.' });
-  return new Problem({ title: 'Not reachable', detail: 'Steward cannot be reached. Check that it is running, then try again.' });
+  if (error?.name === 'AbortError') return new Problem({ title: 'Stopped', detail: 'The request was cancelled.' });
+  return new Problem({ title: 'Server unreachable', detail: 'The Steward server does not answer. Check that it is running, then try again.' });
 }
 
 /** @param {string} token */

@@ -38,12 +38,12 @@ function Routed({ route }) {
   const [failed, reset] = useErrorBoundary((error) => console.error(error));
   const [name, id] = route.path;
   useEffect(() => { if (failed) reset(); }, [route.whole]);
-  if (failed) return html`<div class="view"><h1 tabindex="-1">This view broke</h1>
-    <${Trouble} problem=${asProblem({ title: 'The page made a mistake', detail: String(failed?.message ?? failed) })} retry=${reset} /></div>`;
+  if (failed) return html`<div class="view"><h1 tabindex="-1">This view failed</h1>
+    <${Trouble} problem=${asProblem({ title: 'Error in the page', detail: String(failed?.message ?? failed) })} retry=${reset} /></div>`;
   if (!name) return html`<${Ask} key="ask" id=${null} anew=${route.query.get('new')} />`;
   if (name === 'c' && id) return html`<${Ask} key="ask" id=${id} />`;
   if (VIEWS[name]) return html`<${Later} key=${name} name=${name} route=${route} />`;
-  return html`<div class="view"><h1 tabindex="-1">Nothing here</h1><p>There is no page at this address. <a href="#/">Go to the start</a></p></div>`;
+  return html`<div class="view"><h1 tabindex="-1">Page not found</h1><p>There is no page at this address. <a href="#/">Go to the start page</a></p></div>`;
 }
 
 /** Counts what waits for approval while the page is looked at. */
@@ -102,14 +102,14 @@ function Shell() {
     <${Icon} name=${icon} /><span class="nav-label">${label}</span>${badge > 0 && html`<span class="badge"><span class="hidden">, </span>${badge}
       <span class="hidden"> waiting</span></span>`}</a>`;
   return html`<div class=${classes('shell', drawer && 'drawer-open', folded && 'folded')}>
-    <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to content</a>
     <header class="bar"><button class="icon-button" type="button" aria-label="Menu" aria-expanded=${drawer} onClick=${() => setDrawer(!drawer)}>
       <${Icon} name="menu" /></button><a class="brand" href="#/?new=1"><span class="mark"><${Icon} name="tick" size=${15} /></span>Steward</a>
       <a class="icon-button" href="#/?new=1" aria-label="New conversation"><${Icon} name="plus" /></a></header>
     ${drawer && html`<div class="scrim" onClick=${() => setDrawer(false)}></div>`}
     <aside class="side" aria-label="Sidebar"><div class="side-top"><a class="brand" href="#/?new=1"><span class="mark">
       <${Icon} name="tick" size=${15} /></span><span class="nav-label">Steward</span></a>
-        <button class="icon-button fold-button" type="button" aria-label=${folded ? 'Show the sidebar' : 'Fold the sidebar'} aria-expanded=${!folded} onClick=${fold}>
+        <button class="icon-button fold-button" type="button" aria-label=${folded ? 'Expand the sidebar' : 'Collapse the sidebar'} aria-expanded=${!folded} onClick=${fold}>
           <${Icon} name="panel" /></button></div>
       <nav aria-label="Main"><a class="nav new" href="#/?new=1" title=${folded ? 'New conversation' : null}><${Icon} name="plus" />
         <span class="nav-label">New conversation</span></a>
@@ -124,7 +124,7 @@ function Shell() {
 }
 
 /** The sign-in page, which most never see. @param {{ onDone: () => void }} props */
-function Door({ onDone }) {
+function SignInPage({ onDone }) {
   const { module } = useModule(() => import('./views/signin.js'));
   return module && html`<${module.SignIn} onDone=${onDone} />`;
 }
@@ -137,7 +137,7 @@ function App() {
     try { const found = await readMe(); me.set(found); setState(found ? 'in' : 'out'); } catch (error) { setProblem(asProblem(error)); setState('failed'); }
   };
   useEffect(() => { whenSignedOut(() => setState('out')); void load(); }, []);
-  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${Door} onDone=${load} />` : html`<main class="sign-in">
+  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${SignInPage} onDone=${load} />` : html`<main class="sign-in">
     ${state === 'failed' ? html`<h1 class="hidden">Steward</h1>
     <${Trouble} problem=${problem} retry=${load} />` : html`<${Skeleton} lines=${3} label="Loading Steward" />`}</main>`}
     <${Toasts} /><${Confirm} />`;

@@ -123,16 +123,16 @@ export async function verifyChain(jsonl, progress) {
   for (const [at, line] of lines.entries()) {
     const wrong = (/** @type {string} */ why) => new Error(`Entry ${at + 1}: ${why}`);
     const entry = readJson(line);
-    if (python(entry, false) !== line) throw wrong('its text was changed.');
+    if (python(entry, false) !== line) throw wrong('its text was modified.');
     if (entry.get('sequence_number')?.text !== String(at + 1)) throw wrong('an entry is missing or out of order.');
     chain ??= entry.get('request_id');
     if (entry.get('request_id') !== chain) throw wrong('it belongs to another chain.');
-    if (entry.get('parent_hash') !== parent || entry.get('parent_digest') !== digest) throw wrong('it does not follow the entry before.');
+    if (entry.get('parent_hash') !== parent || entry.get('parent_digest') !== digest) throw wrong('it does not follow the previous entry.');
     const hash = hex(await sha256(`${parent}${entry.get('timestamp')}${entry.get('event_type')}${python(entry.get('event_data'))}`));
-    if (hash !== entry.get('hash')) throw wrong('its hash does not fit its content.');
+    if (hash !== entry.get('hash')) throw wrong('its hash does not match its content.');
     const own = entry.get('digest');
     entry.delete('digest');
-    if (hex(await sha256('steward.journal.entry.v1\0', canonical(entry))) !== own) throw wrong('its digest does not fit its content.');
+    if (hex(await sha256('steward.journal.entry.v1\0', canonical(entry))) !== own) throw wrong('its digest does not match its content.');
     parent = hash;
     digest = own;
     leaves.push(await sha256(new Uint8Array([0]), unhex(own)));
@@ -164,7 +164,7 @@ export async function openNote(note, vkey) {
   const [name, id, ...rest] = vkey.trim().split('+');
   const key = base64(rest.join('+'));
   if (key[0] !== 1 || key.length !== 33) throw new Error('The key is not an Ed25519 key.');
-  if (hex(await sha256(`${name}\n`, key)).slice(0, 8) !== id) throw new Error('The id of the key does not fit the key.');
+  if (hex(await sha256(`${name}\n`, key)).slice(0, 8) !== id) throw new Error('The id of the key does not match the key.');
   const line = note.slice(cut + 2).split('\n').find((one) => one.startsWith(`— ${name} `));
   if (!line) throw new Error('The head is not signed by this key.');
   const blob = base64(line.slice(`— ${name} `.length));
@@ -172,7 +172,7 @@ export async function openNote(note, vkey) {
   let signed = true;
   try {
     const verifier = await crypto.subtle.importKey('raw', key.slice(1), { name: 'Ed25519' }, false, ['verify']);
-    if (!await crypto.subtle.verify('Ed25519', verifier, blob.slice(4), encoder.encode(text))) throw new Error('The signature of the head is wrong.');
+    if (!await crypto.subtle.verify('Ed25519', verifier, blob.slice(4), encoder.encode(text))) throw new Error('The signature of the head is invalid.');
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
     signed = false;
@@ -185,7 +185,7 @@ export async function openNote(note, vkey) {
  * @param {string} digest @param {number} index @param {number} size @param {string[]} path @param {Uint8Array} root
  */
 export async function verifyInclusion(digest, index, size, path, root) {
-  if (index >= size) throw new Error('The place of the entry is beyond the head.');
+  if (index >= size) throw new Error('The index of the entry is beyond the head.');
   let fn = index, sn = size - 1;
   let hash = await sha256(new Uint8Array([0]), unhex(digest));
   for (const step of path) {
@@ -198,5 +198,5 @@ export async function verifyInclusion(digest, index, size, path, root) {
     fn = Math.floor(fn / 2);
     sn = Math.floor(sn / 2);
   }
-  if (sn !== 0 || hex(hash) !== hex(root)) throw new Error('The proof does not lead to the signed head.');
+  if (sn !== 0 || hex(hash) !== hex(root)) throw new Error('The proof does not match the signed head.');
 }

@@ -6,14 +6,14 @@ import { say } from './toast.js';
 
 /** @param {string} text @param {string} [what] */
 export async function copy(text, what = 'Copied') {
-  try { await navigator.clipboard.writeText(text); say(what); } catch { say('The browser did not allow copying.', true); }
+  try { await navigator.clipboard.writeText(text); say(what); } catch { say('The browser denied access to the clipboard.', true); }
 }
 
 /** @param {{ text: string, label?: string }} props */
 export function Copy({ text, label = 'Copy' }) {
   const [done, setDone] = useState(false);
   const run = async () => {
-    try { await navigator.clipboard.writeText(text); setDone(true); setTimeout(() => setDone(false), 1600); } catch { say('The browser did not allow copying.', true); }
+    try { await navigator.clipboard.writeText(text); setDone(true); setTimeout(() => setDone(false), 1600); } catch { say('The browser denied access to the clipboard.', true); }
   };
   return html`<button class="quiet-button" type="button" onClick=${run}><${Icon} name=${done ? 'tick' : 'copy'} size=${15} />
     ${done ? 'Copied' : label}</button>`;
@@ -30,7 +30,7 @@ export const Json = ({ value }) => html`<pre class="json" tabindex="0"><code>
 /** @type {Record<string, [string, string]>} */
 const STATES = {
   pending: ['wait', 'Waiting to start'], running: ['run', 'Running'], paused: ['pause', 'Paused'], completed: ['good', 'Completed'], failed: ['bad', 'Failed'], cancelled: ['off', 'Cancelled'],
-  done: ['good', 'Done'], waiting: ['pause', 'Waiting'], idle: ['off', 'Not yet'], ready: ['good', 'Ready'], running_server: ['good', 'Running'],
+  done: ['good', 'Done'], waiting: ['pause', 'Waiting'], idle: ['off', 'Not started'], ready: ['good', 'Ready'], running_server: ['good', 'Running'],
 };
 /** @param {{ status: string }} props */
 export const Status = ({ status }) => { const [tone, label] = STATES[status] ?? ['off', format.words(status)]; return html`<span class="status ${tone}">

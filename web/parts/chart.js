@@ -155,6 +155,6 @@ export function Chart({ title, spec, onView }) {
   }, [seen, spec, dress]);
   return html`<div class="chart" role="img" aria-label=${`Chart: ${title}`}>
     ${state === 'loading' && html`<${Skeleton} lines=${1} kind="block" label="Drawing the chart" />`}
-    ${state === 'failed' && html`<p class="muted">The chart could not be drawn. The table has its numbers.</p>`}
+    ${state === 'failed' && html`<p class="muted">The chart could not be drawn. See the table for its values.</p>`}
     <div class="chart-canvas" ref=${box}></div></div>`;
 }

@@ -22,7 +22,7 @@ export function attach(files) {
   for (const file of files) {
     const key = ++keys;
     const type = file.name.split('.').pop()?.toLowerCase() ?? '';
-    const wrong = !TYPES.includes(type) ? `Files of this kind cannot be read. These can: ${TYPES.join(', ')}.` : file.size > MOST ? 'The file is larger than 100 MB. Put it where Steward runs and add it as a data source.' : '';
+    const wrong = !TYPES.includes(type) ? `This file format is not supported. Supported: ${TYPES.join(', ')}.` : file.size > MOST ? 'The file is larger than 100 MB. Store it on the server and configure it as a data source.' : '';
     attached.set([...attached.value, { key, name: file.name, share: 0, ...(wrong && { problem: wrong }) }]);
     if (wrong) continue;
     upload(file, (share) => change(key, { share })).then((done) => change(key, { upload: done, share: 1 }), (error) => change(key, { problem: asProblem(error).message }));
@@ -120,6 +120,6 @@ export function DropZone() {
     for (const [kind, call] of all) addEventListener(kind, call);
     return () => { for (const [kind, call] of all) removeEventListener(kind, call); };
   }, []);
-  return over ? html`<div class="drop" aria-hidden="true"><div><${Icon} name="file" size=${34} /><p>Drop it to ask about it</p>
+  return over ? html`<div class="drop" aria-hidden="true"><div><${Icon} name="file" size=${34} /><p>Drop files to ask about them</p>
     <p class="small">Excel, CSV, JSON, Parquet or SQLite, also zipped, up to 100 MB</p></div></div>` : null;
 }

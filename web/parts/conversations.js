@@ -28,7 +28,7 @@ export function Conversations({ current }) {
     <div class="conversation-list" onKeyDown=${listKeys}>
       ${pages.value === null ? (pages.problem ? html`<${Trouble} problem=${pages.problem} retry=${pages.reload} />` : html`<${Skeleton} lines=${6} />`) : null}
       ${pages.value !== null && !shown.length ? html`<p class="muted small conversation-none">
-        ${asked ? 'Nothing found.' : 'Your conversations appear here.'}</p>` : null}
+        ${asked ? 'No conversations found.' : 'Your conversations appear here.'}</p>` : null}
       ${shown.map((one) => {
         const heading = group(one.updated_at);
         const first = heading !== before;

@@ -7,7 +7,7 @@ import { Code } from './bits.js';
 
 /** @type {Record<string, string>} */
 const OPERATIONS = {
-  value: 'read from the table as it is', sum: 'the sum of these rows', mean: 'the mean of these rows', average: 'the mean of these rows', count: 'the number of these rows', difference: 'the difference of these rows',
+  value: 'unchanged value of the cell', sum: 'the sum of these rows', mean: 'the mean of these rows', average: 'the mean of these rows', count: 'the number of these rows', difference: 'the difference of these rows',
   change: 'the change between these rows', change_percent: 'the change between these rows, in percent', share: 'the share of these rows', ratio: 'the ratio of these rows', max: 'the largest of these rows', min: 'the smallest of these rows',
 };
 
@@ -26,8 +26,8 @@ export function EvidenceDialog({ text, analyses, onClose }) {
         <dl class="pairs"><dt>Column</dt><dd>${format.words(one.column)}</dd><dt>Table</dt><dd>${table?.title ?? one.table}</dd>
           <dt>${one.rows.length === 1 ? 'Row' : 'Rows'}</dt><dd>
             ${one.rows.length > 12 ? format.count(one.rows.length, 'row') : one.rows.map((row) => format.number(row + 1)).join(', ') || '–'}</dd>
-          <dt>How</dt><dd>${OPERATIONS[one.operation] ?? format.words(one.operation)}</dd></dl>
+          <dt>Operation</dt><dd>${OPERATIONS[one.operation] ?? format.words(one.operation)}</dd></dl>
         ${table && html`<${Table} title=${table.title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} marked=${{ column: one.column, rows: one.rows }} />`}
-        ${sql && html`<${Code} title="The query" text=${sql.sql} />`}</section>`;
+        ${sql && html`<${Code} title="Query" text=${sql.sql} />`}</section>`;
     })}</${Dialog}>`;
 }

@@ -102,7 +102,7 @@ export function layout({ nodes, edges }) {
 }
 
 /** @type {Record<string, string>} */
-const WORDS = { done: 'done', running: 'running', waiting: 'waiting for a person', failed: 'failed', idle: 'not yet' };
+const WORDS = { done: 'done', running: 'running', waiting: 'waiting for a person', failed: 'failed', idle: 'not started' };
 /** @param {string} text @param {number} most */
 const short = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
 

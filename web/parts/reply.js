@@ -11,7 +11,7 @@ import { Code, Copy, save } from './bits.js';
 
 /** @type {Record<string, [string, string]>} */
 const OUTCOMES = {
-  partial: ['warn', 'Only part of this could be answered'], failed: ['bad', 'This did not work out'], declined: ['off', 'Not done'], not_found: ['off', 'Nothing found'], out_of_scope: ['off', 'Nothing here can do this'],
+  partial: ['warn', 'Partial answer'], failed: ['bad', 'Failed'], declined: ['off', 'Not done'], not_found: ['off', 'Nothing found'], out_of_scope: ['off', 'No tool or data source can do this'],
 };
 /** @type {Record<string, string>} */
 const CONFIDENCE = { high: 'High confidence', medium: 'Medium confidence', low: 'Low confidence' };
@@ -44,7 +44,7 @@ function Figure({ chart, table, wide }) {
       <span class="hidden">Chart</span></button>
       <button type="button" aria-pressed=${side === 'table'} onClick=${() => setSide('table')}><${Icon} name="table" size=${15} />
         <span class="hidden">Table</span></button></span>`}
-      ${view && side === 'chart' && html`<button class="icon-button" type="button" aria-label=${`Save ${title} as a picture`} title="Save as a picture" onClick=${picture}>
+      ${view && side === 'chart' && html`<button class="icon-button" type="button" aria-label=${`Save ${title} as an image`} title="Save as an image" onClick=${picture}>
         <${Icon} name="download" size=${16} /></button>`}</span></figcaption>
     ${side === 'table' && table ? html`<${Table} title=${title} columns=${table.columns} rows=${table.rows} truncated=${table.truncated} />`
       : drawing.module ? html`<${drawing.module.Chart} title=${[title, subtitle].filter(Boolean).join(', ')} spec=${chart.vega_lite} onView=${setView} />`
@@ -81,7 +81,7 @@ function How({ reply, numbers, onNumber }) {
   const artifacts = analyses.flatMap((one) => (one.artifacts ?? []).map((artifact) => ({ artifact, task: one.request_id })));
   const proofs = proven(analyses.flatMap((one) => one.evidence ?? []));
   return html`<details class="fold how"><summary>How this was answered</summary><div class="fold-body">
-    ${reasons.length > 0 && html`<h2>Why it was read this way</h2><ul class="reasons">${reasons.map((line) => html`<li>${line}</li>`)}</ul>`}
+    ${reasons.length > 0 && html`<h2>Interpretation</h2><ul class="reasons">${reasons.map((line) => html`<li>${line}</li>`)}</ul>`}
     ${reply.steps?.length > 0 && html`<h2>Steps</h2>
       <${Steps} steps=${reply.steps.map((step) => ({ what: step.what, tool: step.tool, state: step.well ? 'well' : 'badly', milliseconds: step.milliseconds }))} />`}
     ${sql.length > 0 && html`<h2>Queries</h2><div class="stack">${sql.map((one) => html`<${Code} title=${one.title} text=${one.sql} />`)}</div>`}
@@ -91,7 +91,7 @@ function How({ reply, numbers, onNumber }) {
       <a href=${url(`/artifacts/${task}/${artifact.artifact_id}`)} download=${fileName(artifact)}><${Icon} name="file" size=${15} />
       ${fileName(artifact)}</a> <span class="muted small">${format.bytes(artifact.size_bytes)}</span></li>`)}</ul>`}
     ${reply.task_id && html`<p class="small how-links">
-      <a href=${`#/tasks/${reply.task_id}`}>Every step of this task</a> <a href=${`#/audit/${reply.task_id}`}>Its entries in the journal</a></p>`}</div></details>`;
+      <a href=${`#/tasks/${reply.task_id}`}>All steps of this task</a> <a href=${`#/audit/${reply.task_id}`}>Journal entries</a></p>`}</div></details>`;
 }
 
 /** @param {Artifact} artifact */
@@ -101,7 +101,7 @@ export const fileName = (artifact) => artifact.content_ref?.split(/[\\/]/).pop()
 export const Steps = ({ steps }) => html`<ol class="steps" aria-label="Steps">
   ${steps.map((step, at) => html`<li key=${at} class="step ${step.state}">
   <span class="step-mark">${step.state === 'well' ? html`<${Icon} name="tick" size=${14} />` : step.state === 'badly' ? html`<${Icon} name="cross" size=${14} />` : html`<span class=${step.state === 'running' ? 'spinner' : 'ring'}></span>`}</span>
-  <span class="hidden">${{ well: 'Done: ', badly: 'Not done: ', running: 'Running: ', waiting: 'To do: ' }[step.state] ?? ''}</span>
+  <span class="hidden">${{ well: 'Done: ', badly: 'Failed: ', running: 'Running: ', waiting: 'Pending: ' }[step.state] ?? ''}</span>
     <span class="step-what">${sentence(step.what)}</span>
   ${step.tool && html`<code class="step-tool">
     ${step.tool}</code>`}${step.milliseconds !== undefined && (step.state === 'well' || step.state === 'badly') ? html`<span class="step-time">
@@ -144,7 +144,7 @@ export function ReplyCard({ reply, onSay, last }) {
       ${reply.total_execution_time_ms ? html`<span class="muted small">${format.duration(reply.total_execution_time_ms)}</span>` : null}
       <${Copy} text=${reply.answer} label="Copy answer" /></div>
     <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} />
-    ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="What to ask next">
+    ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="Suggested questions">
       ${reply.suggestions.map((text, at) => html`<button key=${at} class="chip suggestion" type="button" onClick=${() => onSay(text)}>
       ${text}</button>`)}</div>`}
     ${number && html`<${EvidenceDialog} text=${number} analyses=${analyses} onClose=${() => setNumber(null)} />`}</div>`;

@@ -25,11 +25,11 @@ export function readForm(schema, fields) {
   const wrong = {};
   for (const [name, of] of Object.entries(schema?.properties ?? {})) {
     const raw = fields[name], type = typeOf(of), required = schema.required?.includes(name);
-    if (raw === '' || raw === undefined) { if (required) wrong[name] = 'This is needed.'; continue; }
+    if (raw === '' || raw === undefined) { if (required) wrong[name] = 'This field is required.'; continue; }
     if (type === 'boolean') { if (raw || required || of.default === true) value[name] = !!raw; continue; }
     if (type === 'number' || type === 'integer') {
       const number = Number(raw);
-      if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) wrong[name] = type === 'integer' ? 'A whole number is needed.' : 'A number is needed.';
+      if (!Number.isFinite(number) || (type === 'integer' && !Number.isInteger(number))) wrong[name] = type === 'integer' ? 'Enter a whole number.' : 'Enter a number.';
       else value[name] = number;
     } else if (type === 'string') value[name] = String(raw);
     else if (type === 'enum') value[name] = of.enum.find((/** @type {any} */ one) => String(one) === String(raw)) ?? raw;
@@ -48,7 +48,7 @@ export function readForm(schema, fields) {
 /** @param {{ schema: any, fields: Record<string, any>, wrong: Record<string, string>, onChange: (fields: Record<string, any>) => void }} props */
 export function SchemaForm({ schema, fields, wrong, onChange }) {
   const properties = Object.entries(schema?.properties ?? {});
-  if (!properties.length) return html`<p class="muted">It takes no arguments.</p>`;
+  if (!properties.length) return html`<p class="muted">This tool has no arguments.</p>`;
   const required = new Set(schema.required ?? []);
   properties.sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a)));
   return html`<div class="schema-form">${properties.map(([name, of]) => {
@@ -64,7 +64,7 @@ export function SchemaForm({ schema, fields, wrong, onChange }) {
       : type === 'string' && (of.maxLength ?? 0) <= 200 ? html`<input ...${common} type=${of.format === 'date' ? 'date' : 'text'} value=${fields[name]} onInput=${text} autocomplete="off" />`
       : html`<textarea ...${common} rows=${type === 'string' ? 2 : 3} class=${type === 'string' ? '' : 'mono'} placeholder=${type === 'array' ? '["one", "two"]' : type === 'object' ? '{ }' : ''} value=${fields[name]} onInput=${text}></textarea>`;
     return html`<div key=${name} class="field ${type === 'boolean' ? 'inline' : ''}"><label for=${id}>
-      ${format.words(name)}${required.has(name) ? html`<span class="needed">needed</span>` : null}<span class="muted small type">
+      ${format.words(name)}${required.has(name) ? html`<span class="needed">required</span>` : null}<span class="muted small type">
       ${type === 'enum' ? '' : type === 'any' ? 'JSON' : type}</span></label>${field}
       ${help && html`<p id=${`${id}-help`} class=${wrong[name] ? 'small bad-text' : 'small muted'}>${help}</p>`}</div>`;
   })}</div>`;

@@ -75,10 +75,10 @@ export function Trouble({ problem, retry, title }) {
 
 /** @param {import('../api.js').Problem} problem */
 function titleOf({ status, title }) {
-  if (status === 403) return 'You may not do this';
+  if (status === 403) return 'Not allowed';
   if (status === 404) return 'Not found';
   if (status === 429) return 'Too many requests';
-  return title || 'That did not work';
+  return title || 'Error';
 }
 
 /**

@@ -78,7 +78,7 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
   };
   return html`<figure class="table">
     ${!plain && html`<figcaption><span class="table-title">${title}</span><span class="muted small">
-      ${format.count(rows.length, 'row')}${truncated ? ', cut' : ''}</span>
+      ${format.count(rows.length, 'row')}${truncated ? ', truncated' : ''}</span>
       <button class="quiet-button" type="button" onClick=${() => save(`${(file || title || 'table').replace(/[^\p{L}\p{N}]+/gu, '_')}.csv`, toCsv(columns, rows), 'text/csv')}>
         <${Icon} name="download" size=${15} />CSV</button></figcaption>`}
     <div class="table-scroll" tabindex="0" role="region" aria-label=${title || 'Table'}><table>
@@ -91,11 +91,11 @@ export function Table({ title, columns, rows, truncated, note, file, marked, pla
           ${cell(rows[row][at], kinds[at], decimals[at])}</td>`)}</tr>`)}
       ${!rows.length && html`<tr><td colspan=${columns.length} class="muted">No rows.</td></tr>`}</tbody></table></div>
     ${pages > 1 && html`<div class="pager">
-      <button class="icon-button" type="button" aria-label="Page before" disabled=${page === 0} onClick=${() => setPage(page - 1)}>
+      <button class="icon-button" type="button" aria-label="Previous page" disabled=${page === 0} onClick=${() => setPage(page - 1)}>
       <${Icon} name="left" size=${16} /></button>
       <span class="small" aria-live="polite">
         ${format.number(page * PAGE + 1)}–${format.number(Math.min(rows.length, (page + 1) * PAGE))} of ${format.number(rows.length)}</span>
       <button class="icon-button" type="button" aria-label="Next page" disabled=${page >= pages - 1} onClick=${() => setPage(page + 1)}>
         <${Icon} name="right" size=${16} /></button></div>`}
-    ${truncated || note ? html`<p class="small muted table-note">${note || 'There are more rows than are shown here.'}</p>` : null}</figure>`;
+    ${truncated || note ? html`<p class="small muted table-note">${note || 'The table has more rows than shown here.'}</p>` : null}</figure>`;
 }

@@ -8,7 +8,7 @@ const nameOf = (step) => format.words((step.step_name === 'step_recorded' && /(?
 /** @param {{ steps: TraceStep[] }} props */
 export function Waterfall({ steps }) {
   const [open, setOpen] = useState(-1);
-  if (!steps.length) return html`<p class="muted">Nothing was recorded yet.</p>`;
+  if (!steps.length) return html`<p class="muted">No steps recorded yet.</p>`;
   const starts = steps.map((step) => new Date(step.timestamp).getTime());
   const from = Math.min(...starts);
   const to = Math.max(...steps.map((step, at) => starts[at] + (step.duration_ms || 0)), from + 1);
@@ -22,5 +22,5 @@ export function Waterfall({ steps }) {
         <span class="fall-bar" style=${{ left: `${((starts[at] - from) / (to - from)) * 100}%`, width: `${Math.max(0.4, ((step.duration_ms || 0) / (to - from)) * 100)}%` }}></span></span>
       <span class="fall-time small">${step.duration_ms ? format.duration(step.duration_ms) : ''}</span></button>
       ${open === at && html`<div class="fall-more"><p class="small muted">${format.exactTime(step.timestamp)}</p><p class="fall-message">
-        ${step.message || 'No more was said.'}</p></div>`}</li>`)}</ol></div>`;
+        ${step.message || 'No details.'}</p></div>`}</li>`)}</ol></div>`;
 }

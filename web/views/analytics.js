@@ -10,13 +10,13 @@ const SPANS = [[1, 'Day'], [7, 'Week'], [30, 'Month'], [90, 'Quarter']];
 export default function Analytics() {
   const [days, setDays] = useState(7);
   const read = useRead(`/analytics?days=${days}`);
-  return html`<${Head} title="Analytics" text="Use, success and time of tools and agents.">
-    <div class="switch words" role="group" aria-label="Time span">
+  return html`<${Head} title="Analytics" text="Calls, success rate and duration of tools and agents.">
+    <div class="switch words" role="group" aria-label="Period">
     ${SPANS.map(([value, label]) => html`<button key=${value} type="button" aria-pressed=${days === value} onClick=${() => setDays(Number(value))}>
     ${label}</button>`)}</div></${Head}>
     <${Read} read=${read} lines=${6}>${(/** @type {any} */ value) => value.tools?.length || value.agents?.length ? html`<${Totals} value=${value} />
       <${Part} title="Tools" rows=${value.tools ?? []} /><${Part} title="Agents" rows=${value.agents ?? []} />`
-      : html`<${Empty} icon="analytics" title="Nothing happened in this time"><p>Choose a longer time, or ask something.</p></${Empty}>`}</${Read}>`;
+      : html`<${Empty} icon="analytics" title="No calls in this period"><p>Choose a longer period, or ask a question.</p></${Empty}>`}</${Read}>`;
 }
 
 /** @param {{ value: any }} props */
@@ -24,7 +24,7 @@ function Totals({ value }) {
   const calls = (value.tools ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.calls, 0);
   const well = (value.tools ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one.successes, 0);
   const slow = [...value.tools ?? []].sort((a, b) => b.p95_ms - a.p95_ms)[0];
-  return html`<dl class="facts big"><div><dt>Calls</dt><dd>${format.number(calls)}</dd></div><div><dt>Went well</dt><dd>
+  return html`<dl class="facts big"><div><dt>Calls</dt><dd>${format.number(calls)}</dd></div><div><dt>Success rate</dt><dd>
     ${calls ? format.percent(well / calls) : '–'}</dd></div><div><dt>Tools in use</dt><dd>${format.number((value.tools ?? []).length)}</dd></div>
     ${slow && html`<div><dt>Slowest (p95)</dt><dd>${format.duration(slow.p95_ms)}<span class="small muted fact-note">
     ${slow.name}</span></dd></div>`}</dl>`;
@@ -41,5 +41,5 @@ function Part({ title, rows }) {
         <span class="bars-bad" style=${{ width: `${(1 - one.successes / Math.max(1, one.calls)) * 100}%` }}></span></span></span>
       <span class="bars-value small">${format.number(one.calls)}
         <span class="muted"> · ${format.percent(one.success_rate)}</span></span></li>`)}</ul></div>
-    <div class="card"><${Table} title=${`All ${title.toLowerCase()}`} columns=${['name', 'calls', 'went well, %', 'mean, ms', 'p95, ms']} rows=${rows.map((one) => [one.name, one.calls, Math.round(one.success_rate * 1000) / 10, one.mean_ms, one.p95_ms])} /></div></section>`;
+    <div class="card"><${Table} title=${`All ${title.toLowerCase()}`} columns=${['name', 'calls', 'success rate, %', 'mean, ms', 'p95, ms']} rows=${rows.map((one) => [one.name, one.calls, Math.round(one.success_rate * 1000) / 10, one.mean_ms, one.p95_ms])} /></div></section>`;
 }

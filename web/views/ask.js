@@ -20,8 +20,8 @@ function toTop(element) {
   if (main && element) main.scrollTop += element.getBoundingClientRect().top - main.getBoundingClientRect().top - 58;
 }
 
-/** What a screen reader is told about the turn that was asked here: the step it is at, then the answer in one piece. @param {import('../thread.js').Turn | undefined} turn */
-function told(turn) {
+/** What a screen reader announces for the turn that was asked here: the step it is at, then the answer in one piece. @param {import('../thread.js').Turn | undefined} turn */
+function announcement(turn) {
   if (!turn?.turn_id) return '';
   if (turn.status === 'running') return turn.steps.find((step) => step.state === 'running')?.what ?? (turn.steps.length ? '' : 'Understanding the question');
   const options = turn.reply?.question?.options.map((option) => option.label).join(', ');
@@ -47,8 +47,8 @@ function Page({ id, anew, speak }) {
   };
   const running = thread.turns.find((turn) => turn.status === 'running');
   const composer = !may('ask') ? html`<p class="note">
-    <span>You may look, but not ask. Ask an administrator for the right to.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
-  const words = told(thread.turns.at(-1));
+    <span>You do not have the right to ask. Contact an administrator.</span></p>` : html`<${Composer} running=${!!running} stopping=${!!running?.stopped} last=${thread.turns.at(-1)?.user ?? ''} onSend=${send} onStop=${() => thread.stop()} />`;
+  const words = announcement(thread.turns.at(-1));
   useEffect(() => speak(words), [words]);
   // A conversation opens at its last turn, and stays there while tables and charts arrive, until the reader moves.
   const ready = thread.status === 'ready' && !!id;
@@ -71,7 +71,7 @@ function Page({ id, anew, speak }) {
     <${Skeleton} lines=${3} label="Loading the conversation" /><${Skeleton} lines=${5} /></div></div>`;
   if (thread.status === 'failed' && thread.problem) return html`<div class="ask"><div class="thread">
     <h1 class="hidden" tabindex="-1">Conversation</h1>
-    <${Trouble} problem=${thread.problem} retry=${() => thread.load()} title=${thread.problem.status === 404 ? 'This conversation is not here' : undefined} />
+    <${Trouble} problem=${thread.problem} retry=${() => thread.load()} title=${thread.problem.status === 404 ? 'Conversation not found' : undefined} />
     <p><a href="#/?new=1">Start a new conversation</a></p></div></div>`;
   if (!thread.turns.length) return html`<div class="ask start"><div class="start-body"><h1 tabindex="-1">What would you like to know?</h1>${composer}
     <${Examples} onSay=${send} /></div></div>`;
@@ -95,11 +95,11 @@ function TurnView({ turn, last, many, onSay }) {
       ${reply ? html`<div>
         <${ReplyCard} reply=${reply} onSay=${onSay} last=${last && turn.status === 'done'} /></div>`
         : turn.text ? html`<div class=${turn.status === 'running' ? 'telling' : ''}><${Prose} text=${turn.text} /></div>` : null}
-      ${turn.away && html`<p class="note warn" role="status"><${Icon} name="warn" size=${16} /><span>The connection is lost. Trying again…</span></p>`}
+      ${turn.away && html`<p class="note warn" role="status"><${Icon} name="warn" size=${16} /><span>Connection lost. Reconnecting…</span></p>`}
       ${turn.fetching && !reply && html`<${Skeleton} lines=${2} label="Loading tables and charts" />`}
       ${turn.problem && !reply && html`<${Trouble} problem=${turn.problem} retry=${last ? () => onSay(turn.user) : undefined} />`}
       ${turn.stopped && turn.status === 'done' && !reply ? html`<p class="muted stopped">
-        <${Icon} name="stop" size=${15} />Stopped. Nothing further was done.${last && turn.user ? html` <button class="quiet-button" type="button" onClick=${() => onSay(turn.user)}>Ask again</button>` : null}</p>` : null}
+        <${Icon} name="stop" size=${15} />Stopped. No further steps were run.${last && turn.user ? html` <button class="quiet-button" type="button" onClick=${() => onSay(turn.user)}>Ask again</button>` : null}</p>` : null}
     </div></article>`;
 }
 
@@ -122,7 +122,7 @@ function Examples({ onSay }) {
       ${examples.map((/** @type {any} */ one) => html`<li key=${one.say}><button type="button" class="example" onClick=${() => onSay(one.say)}>
       <span class="example-say">${one.say}</span><span class="small muted">${one.domain}</span></button></li>`)}<li>
       <button type="button" class="example" disabled=${busy} onClick=${tryData}><span class="example-say">
-      ${busy ? 'One moment…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
+      ${busy ? 'Uploading…' : 'Analyze sales in 2021; trends + charts'}</span><span class="small muted">With example data</span></button></li></ul>`}
     <p class="muted drop-hint"><${Icon} name="file" size=${16} />Drop a file anywhere – Excel, CSV, JSON, Parquet or SQLite – and ask about it.</p></div>`;
 }
 
@@ -148,9 +148,9 @@ function Menu({ id, title }) {
       <${Icon} name="link" size=${16} />Copy link</button>
     <button type="button" onClick=${run(async () => save(`${title.slice(0, 60).replace(/[^\p{L}\p{N}]+/gu, '_') || 'conversation'}.md`, await getText(`/conversations/${part(id)}/export`), 'text/markdown'))}>
       <${Icon} name="download" size=${16} />Export as Markdown</button>
-    <button type="button" onClick=${run(async () => { if (await confirm({ title: 'Archive this conversation?', text: 'It leaves the list and can still be found by searching.', action: 'Archive' }) === null) return; await patch(`/conversations/${part(id)}`, { status: 'archived' }); say('Archived'); leave(); })}>
+    <button type="button" onClick=${run(async () => { if (await confirm({ title: 'Archive this conversation?', text: 'It is removed from the list. Search still finds it.', action: 'Archive' }) === null) return; await patch(`/conversations/${part(id)}`, { status: 'archived' }); say('Archived'); leave(); })}>
       <${Icon} name="archive" size=${16} />Archive</button>
-    <button type="button" class="bad-text" onClick=${run(async () => { if (await confirm({ title: 'Delete this conversation?', text: 'Its messages are gone for good. What was done stays proven in the journal.', action: 'Delete', danger: true }) === null) return; await remove(`/conversations/${part(id)}`); say('Deleted'); leave(); })}>
+    <button type="button" class="bad-text" onClick=${run(async () => { if (await confirm({ title: 'Delete this conversation?', text: 'Its messages are deleted permanently. The journal still proves which actions were taken.', action: 'Delete', danger: true }) === null) return; await remove(`/conversations/${part(id)}`); say('Deleted'); leave(); })}>
       <${Icon} name="trash" size=${16} />Delete</button></div></details>`;
 }
 

@@ -15,7 +15,7 @@ export function SignIn({ onDone }) {
     setProblem('');
     try { await signIn(key.trim()); onDone(); } catch (error) {
       const { status, message } = asProblem(error);
-      setProblem(status === 401 || status === 403 ? 'This key is not known, or is no longer valid.' : message);
+      setProblem(status === 401 || status === 403 ? 'This API key is invalid or expired.' : message);
     }
     setBusy(false);
   };
@@ -25,5 +25,5 @@ export function SignIn({ onDone }) {
       <input type="password" name="key" autocomplete="current-password" value=${key} autofocus aria-invalid=${problem ? 'true' : null} aria-describedby="key-help" onInput=${(/** @type {any} */ event) => setKey(event.target.value)} /></label>
     ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
     <button class="button primary full" type="submit" disabled=${busy}>${busy ? 'Signing in…' : 'Sign in'}</button>
-    <p class="small muted" id="key-help">Ask an administrator for a key. It is kept by the server; this browser keeps only a session.</p></form></main>`;
+    <p class="small muted" id="key-help">Ask an administrator for a key. The browser stores only a session cookie, not the key.</p></form></main>`;
 }

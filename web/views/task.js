@@ -47,23 +47,23 @@ export function TaskDetail({ id }) {
   if (!task || !value) return html`<${Head} title="Task" back=${back} />
     ${read.problem ? html`<${Trouble} problem=${read.problem} retry=${read.reload} />` : html`<${Skeleton} lines=${6} />`}`;
   return html`<${Head} title=${task.description || 'Task'} back=${back}>
-      ${!over && html`<button class="button" type="button" onClick=${async () => { if (await confirm({ title: 'Cancel this task?', text: 'What it has done stays done. It does nothing further.', action: 'Cancel the task', danger: true }) !== null) await act('cancel', {}, 'Cancelled'); }}>Cancel</button>`}
+      ${!over && html`<button class="button" type="button" onClick=${async () => { if (await confirm({ title: 'Cancel this task?', text: 'Completed steps are not undone. No further steps run.', action: 'Cancel the task', danger: true }) !== null) await act('cancel', {}, 'Cancelled'); }}>Cancel</button>`}
       ${value.is_run && (task.status === 'paused' || task.status === 'failed') && html`<button class="button primary" type="button" onClick=${() => act('resume', {}, 'Resumed')}>
         <${Icon} name="play" size=${15} />Resume</button>`}
       <a class="button" href=${`#/audit/${id}`}><${Icon} name="audit" size=${16} />Audit</a></${Head}>
-    <dl class="facts"><div><dt>Status</dt><dd aria-live="polite"><${Status} status=${task.status} /></dd></div><div><dt>By</dt><dd>
-      ${task.assigned_agent ?? '–'}</dd></div><div><dt>Asked by</dt><dd>${task.user_id}</dd></div>
-      <div><dt>Created</dt><dd><${Time} at=${task.created_at} /></dd></div><div><dt>Took</dt><dd>
+    <dl class="facts"><div><dt>Status</dt><dd aria-live="polite"><${Status} status=${task.status} /></dd></div><div><dt>Agent</dt><dd>
+      ${task.assigned_agent ?? '–'}</dd></div><div><dt>User</dt><dd>${task.user_id}</dd></div>
+      <div><dt>Created</dt><dd><${Time} at=${task.created_at} /></dd></div><div><dt>Duration</dt><dd>
         ${task.started_at ? format.duration(new Date(task.completed_at ?? Date.now()).getTime() - new Date(task.started_at).getTime()) : '–'}</dd></div>
-      ${task.parent_task_id && html`<div><dt>Came from</dt><dd><a href=${`#/tasks/${task.parent_task_id}`}>another task</a></dd></div>`}</dl>
+      ${task.parent_task_id && html`<div><dt>Parent</dt><dd><a href=${`#/tasks/${task.parent_task_id}`}>parent task</a></dd></div>`}</dl>
     ${task.status === 'paused' && html`<p class="note warn"><${Icon} name="approvals" size=${16} />
-      <span>It waits for a person. <a href="#/approvals">Decide in Approvals</a></span></p>`}
-    ${task.error && html`<div class="trouble" role="alert"><${Icon} name="warn" /><div class="trouble-text"><p class="trouble-title">It failed</p>
+      <span>The task waits for a decision. <a href="#/approvals">Decide in Approvals</a></span></p>`}
+    ${task.error && html`<div class="trouble" role="alert"><${Icon} name="warn" /><div class="trouble-text"><p class="trouble-title">The task failed</p>
       <p class="pre">${typeof task.error === 'string' ? task.error : task.error.message ?? JSON.stringify(task.error)}</p></div></div>`}
     ${task.result !== null && task.result !== undefined && task.result !== '' ? html`<section class="block"><h2>Result</h2><div class="card padded">
       <${Result} value=${task.result} /></div></section>` : null}
     ${value.is_run && html`<section class="block"><h2>Workflow</h2><div class="card"><${Read} read=${graph} lines=${2}>
-      ${(/** @type {Graph} */ drawn) => html`<${GraphView} graph=${drawn} label="The workflow and how far it is" />`}</${Read}></div></section>`}
+      ${(/** @type {Graph} */ drawn) => html`<${GraphView} graph=${drawn} label="The workflow and its progress" />`}</${Read}></div></section>`}
     <section class="block"><h2>Timeline</h2><${Read} read=${trace} lines=${5}>
       ${(/** @type {any} */ found) => html`<${Waterfall} steps=${found.steps ?? []} />`}</${Read}></section>
     ${value.is_run && html`<${States} id=${id} changed=${changed} onFork=${(/** @type {number} */ steps) => act('fork', { steps }, 'Forked')} />`}
@@ -108,12 +108,12 @@ function States({ id, changed, onFork }) {
   return html`<section class="block"><h2>State</h2><div class="card padded"><div class="slider"><label for="state-at">After event <strong>
     ${format.number(place)}</strong> of ${format.number(steps)}</label>
       <input id="state-at" type="range" min="0" max=${steps} value=${place} onInput=${(/** @type {any} */ event) => setAt(Number(event.target.value))} />
-      <button class="button small" type="button" onClick=${async () => { if (await confirm({ title: 'Fork from here?', text: `A new run begins with the first ${format.count(place, 'event')} of this one and goes its own way. This one stays as it is.`, action: 'Fork' }) !== null) onFork(place); }}>
+      <button class="button small" type="button" onClick=${async () => { if (await confirm({ title: 'Fork from here?', text: `A new run starts with the first ${format.count(place, 'event')} of this one. This run does not change.`, action: 'Fork' }) !== null) onFork(place); }}>
         <${Icon} name="fork" size=${15} />Fork from here</button></div>
     ${shown.event && html`<details class="fold" open>
-      <summary>The event: ${format.words(String(shown.event.type ?? shown.event.kind ?? Object.keys(shown.event)[0] ?? 'event'))}</summary>
+      <summary>Event: ${format.words(String(shown.event.type ?? shown.event.kind ?? Object.keys(shown.event)[0] ?? 'event'))}</summary>
       <${Json} value=${shown.event} /></details>`}
-    <details class="fold" open><summary>The state after it</summary><${Json} value=${shown.state} /></details>
-    ${shown.positions && html`<details class="fold"><summary>Where it stands</summary>
+    <details class="fold" open><summary>State after the event</summary><${Json} value=${shown.state} /></details>
+    ${shown.positions && html`<details class="fold"><summary>Active nodes</summary>
       <${Json} value=${shown.positions} /></details>`}</div></section>`;
 }

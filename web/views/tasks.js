@@ -28,7 +28,7 @@ function List({ status, start }) {
   const pages = usePages(withQuery('/tasks', { status, limit: 50 }), { every: busy ? 3000 : 10_000 });
   const some = pages.items.some((task) => task.status === 'running' || task.status === 'pending');
   useEffect(() => setBusy(some), [some]);
-  return html`<${Head} title="Tasks" text="Everything that was asked or run, with each step kept.">
+  return html`<${Head} title="Tasks" text="All questions and runs, with every step.">
     ${may('run') && html`<button class="button primary" type="button" onClick=${() => setStarting(true)}>
     <${Icon} name="play" size=${15} />Start a workflow</button>`}</${Head}>
     <div class="tabs" role="group" aria-label="Filter by status">
@@ -40,8 +40,8 @@ function List({ status, start }) {
         ${task.assigned_agent && html`${task.assigned_agent} · `}<${Time} at=${task.created_at} relative />
         ${task.started_at && task.completed_at ? ` · ${format.duration(new Date(task.completed_at).getTime() - new Date(task.started_at).getTime())}` : ''}</span></span>
         <${Status} status=${task.status} /></a></li>`)}</ul><${More} pages=${pages} />`
-      : html`<${Empty} icon="tasks" title=${status ? 'No tasks like this' : 'No tasks yet'}>
-        ${status ? html`<button class="button" type="button" onClick=${() => replace('/tasks')}>Show all</button>` : html`<p>Ask something, or start a workflow.</p>`}</${Empty}>`}</${Read}>
+      : html`<${Empty} icon="tasks" title=${status ? 'No tasks with this status' : 'No tasks yet'}>
+        ${status ? html`<button class="button" type="button" onClick=${() => replace('/tasks')}>Show all</button>` : html`<p>Ask a question, or start a workflow.</p>`}</${Empty}>`}</${Read}>
     ${starting && html`<${Start} onClose=${() => setStarting(false)} />`}`;
 }
 
@@ -58,12 +58,12 @@ function Start({ onClose }) {
       <span class="row-main"><span class="row-title">${format.words(one.name)}</span><span class="small muted">${one.description}</span></span>
         <span class="tag">${one.kind}</span></button></li>`)}</ul>`}
       ${unable.length > 0 && html`<details class="fold unable" open=${!able.length}><summary>
-        ${unable.length === 1 ? 'One cannot run yet' : `${format.number(unable.length)} cannot run yet`}</summary><div class="fold-body">
+        ${unable.length === 1 ? '1 is invalid' : `${format.number(unable.length)} are invalid`}</summary><div class="fold-body">
         <ul class="rows">${unable.map((one) => html`<li key=${one.name} class="row still"><span class="row-main"><span class="row-title">
         ${format.words(one.name)}</span><span class="small muted pre">
         ${one.problem.replace(/^workflow \S+ cannot run:\s*/, '').replace(/\n\s+/g, '\n')}</span></span></li>`)}</ul></div></details>`}`
       : html`<${Empty} icon="play" title="No workflows yet">
-        <p>Put a YAML file into <code>workflows/</code> or <code>agents/</code> of the home and it appears here.</p></${Empty}>`}</${Read}>`}</${Dialog}>`;
+        <p>Put a YAML file into <code>workflows/</code> or <code>agents/</code> of the home folder. It then appears here.</p></${Empty}>`}</${Read}>`}</${Dialog}>`;
 }
 
 /** @param {{ name: string, onBack: () => void }} props */
@@ -84,7 +84,7 @@ function Run({ name, onBack }) {
       setWrong(form.wrong);
       if (Object.keys(form.wrong).length) return;
       input = form.value;
-    } else if (/^\s*[[{]/.test(text)) { try { input = JSON.parse(text); } catch { setWrong({ '': 'This begins like JSON but is not valid JSON.' }); return; } }
+    } else if (/^\s*[[{]/.test(text)) { try { input = JSON.parse(text); } catch { setWrong({ '': 'This starts like JSON but is not valid JSON.' }); return; } }
     setBusy(true);
     try { const { value } = await postWhole(`/workflows/${part(name)}/runs`, { input }); go(`/tasks/${value.task_id}`); } catch (error) { sayProblem(error); setBusy(false); }
   };

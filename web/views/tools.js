@@ -16,11 +16,11 @@ export default function Tools({ route }) {
 }
 
 /** @type {Record<string, string>} */
-const APPROVAL = { never: '', always: 'asks first', when_untrusted: 'asks when untrusted', destructive: 'asks first' };
+const APPROVAL = { never: '', always: 'needs approval', when_untrusted: 'approval if untrusted', destructive: 'needs approval' };
 
 /** @param {{ tool: Tool }} props */
-const Tags = ({ tool }) => html`<span class="tags">${tool.off ? html`<span class="tag bad">off</span>` : null}
-  <span class="tag ${tool.read_only ? 'good' : 'off'}">${tool.read_only ? 'only reads' : 'may change'}</span>
+const Tags = ({ tool }) => html`<span class="tags">${tool.off ? html`<span class="tag bad">disabled</span>` : null}
+  <span class="tag ${tool.read_only ? 'good' : 'off'}">${tool.read_only ? 'read-only' : 'may modify'}</span>
   ${APPROVAL[tool.approval] ? html`<span class="tag warn">${APPROVAL[tool.approval]}</span>` : null}</span>`;
 
 function Catalogue() {
@@ -29,14 +29,14 @@ function Catalogue() {
   useEffect(() => { const timer = setTimeout(() => setAsked(search.trim()), 200); return () => clearTimeout(timer); }, [search]);
   const read = useRead(withQuery('/tools', { search: asked, limit: 200 }));
   const servers = useRead('/servers', { every: 15_000 });
-  return html`<${Head} title="Tools" text="What can be done here. Every call goes through one door: checked, allowed, written down." />
+  return html`<${Head} title="Tools" text="Every call is validated, authorized and recorded in the journal." />
     <${Servers} read=${servers} />
     <div class="search big"><${Icon} name="search" size=${17} /><label class="hidden" for="find-tool">Find a tool</label>
-      <input id="find-tool" type="search" placeholder="Find a tool in plain words, such as “what time is it in Tokyo”" value=${search} autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
+      <input id="find-tool" type="search" placeholder="Search in plain language, such as “what time is it in Tokyo”" value=${search} autocomplete="off" onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} /></div>
     <${Read} read=${read} lines=${6} kind="rows">
       ${(/** @type {any} */ value) => value.items.length ? asked ? html`<${ToolList} items=${value.items} />` : Object.entries(Object.groupBy(value.items, (/** @type {Tool} */ tool) => tool.domain || 'other')).map(([domain, items]) => html`<section class="block" key=${domain}>
       <h2>${format.words(domain)} <span class="muted small">${format.number(items?.length ?? 0)}</span></h2><${ToolList} items=${items} /></section>`)
-      : html`<${Empty} icon="tools" title=${asked ? 'No tool fits' : 'No tools yet'}><p>
+      : html`<${Empty} icon="tools" title=${asked ? 'No matching tool' : 'No tools yet'}><p>
         ${asked ? 'Try other words.' : html`Add a server with <code>steward mcp-servers add</code>.`}</p></${Empty}>`}</${Read}>`;
 }
 
@@ -68,14 +68,14 @@ function Detail({ name }) {
     ${tool && html`<${Tags} tool=${tool} />`}</${Head}>
     <${Read} read=${read} lines=${5}>${(/** @type {Tool} */ tool) => html`
       ${tool.off && html`<p class="note warn"><${Icon} name="warn" size=${16} />
-        <span>It is switched off${typeof tool.off === 'string' ? `: ${tool.off}` : '.'}</span></p>`}
+        <span>The tool is disabled${typeof tool.off === 'string' ? `: ${tool.off}` : '.'}</span></p>`}
       <dl class="facts"><div><dt>Domain</dt><dd>${format.words(tool.domain || '–')}</dd></div><div><dt>Server</dt><dd>
         ${tool.server ?? 'Built in'}</dd></div>
-        ${tool.usage && html`<div><dt>Calls</dt><dd>${format.number(tool.usage.calls)}</dd></div><div><dt>Went well</dt><dd>
+        ${tool.usage && html`<div><dt>Calls</dt><dd>${format.number(tool.usage.calls)}</dd></div><div><dt>Success rate</dt><dd>
           ${format.percent(tool.usage.success_rate)}</dd></div><div><dt>Mean</dt><dd>${format.duration(tool.usage.mean_ms)}</dd></div><div>
           <dt>p95</dt><dd>${format.duration(tool.usage.p95_ms)}</dd></div>`}</dl>
       <section class="block"><h2>Try it</h2><${Try} tool=${tool} /></section>
-      <details class="fold"><summary>Its schema</summary><${Json} value=${tool.input_schema} /></details>`}</${Read}>`;
+      <details class="fold"><summary>Schema</summary><${Json} value=${tool.input_schema} /></details>`}</${Read}>`;
 }
 
 /** @param {{ tool: Tool }} props */
@@ -101,15 +101,15 @@ function Try({ tool }) {
   return html`<form class="card padded" onSubmit=${submit} novalidate>
     <${SchemaForm} schema=${tool.input_schema} fields=${fields} wrong=${wrong} onChange=${setFields} />
       <div class="actions"><button class="button primary" type="submit" disabled=${busy || !!tool.off || !may('tools')}>
-        <${Icon} name="play" size=${15} />${busy ? 'Calling…' : 'Call it'}</button>
-        ${!tool.read_only && html`<span class="small muted">This may change something.</span>`}</div></form>
+        <${Icon} name="play" size=${15} />${busy ? 'Calling…' : 'Call'}</button>
+        ${!tool.read_only && html`<span class="small muted">This call may modify data.</span>`}</div></form>
     <div aria-live="polite">${problem && html`<${Trouble} problem=${problem} />`}${result && html`<${Result} result=${result} />`}</div>`;
 }
 
 /** @param {{ result: { status: number, value: any } }} props */
 function Result({ result: { status, value } }) {
   if (status === 202 || value?.waiting) return html`<p class="note warn"><${Icon} name="approvals" size=${16} />
-    <span>It waits for approval: ${value.reason} <a href="#/approvals">Decide in Approvals</a></span></p>`;
+    <span>The call waits for approval: ${value.reason} <a href="#/approvals">Decide in Approvals</a></span></p>`;
   const { content = [], structured } = value.output ?? {};
   const rows = Array.isArray(structured) ? structured : structured && Object.values(structured).find((one) => Array.isArray(one) && one.length && typeof one[0] === 'object');
   const columns = Array.isArray(rows) && rows.length && rows.every((row) => row && typeof row === 'object' && !Array.isArray(row)) ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : null;

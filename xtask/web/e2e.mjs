@@ -144,7 +144,7 @@ done('a workflow watched, approved and completed');
 // The audit: by the server, and in the browser.
 await page.goto(`${own}/#/audit`);
 await page.getByRole('button', { name: /verify/i }).first().click();
-await page.getByText(/nobody rewrote the journal/i).first().waitFor();
+await page.getByText(/the journal is valid/i).first().waitFor();
 await shot(page, 'audit');
 await accessible(page, 'audit');
 await page.goto(`${own}/#/audit/${started.task_id}`);
