@@ -18,7 +18,7 @@ export default function Approvals() {
   const read = useRead('/approvals', { every: 5000 });
   const items = /** @type {Approval[]} */ (/** @type {any} */ (read.value)?.items ?? []);
   useEffect(() => { if (read.value) waiting.set(items.length); }, [read.value]);
-  return html`<${Head} title="Approvals" text="Calls and runs that wait for a decision. An approval applies only to what is shown here." />
+  return html`<${Head} title="Approvals" text="Calls and runs that wait for a decision. It applies only to what is shown." />
     <${Read} read=${read} lines=${2} kind="cards">${() => items.length ? html`<ul class="approvals" aria-live="polite">
       ${items.map((one) => html`<li key=${one.task}><${Card} one=${one} onDecided=${read.reload} /></li>`)}</ul>`
       : html`<${Empty} icon="approvals" title="Nothing to decide"><p>Calls that need your approval appear here.</p></${Empty}>`}</${Read}>`;
