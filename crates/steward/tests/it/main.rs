@@ -10,6 +10,7 @@
 mod audit;
 mod backup;
 mod configuration;
+mod example_workflows;
 mod records;
 mod runs;
 mod tools;
