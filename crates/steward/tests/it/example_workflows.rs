@@ -1,7 +1,6 @@
 //! Every workflow of `examples/workflows` runs as it is, with the agents and the tools that come along.
 
-use super::Bench;
-use super::audit::json_of;
+use crate::{Bench, json_of};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");

@@ -28,6 +28,11 @@ use steward_store::conformance::samples::*;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Change, Commit, Scope, Store, StoreOptions};
 
+/// Reads a command's output as JSON.
+pub(crate) fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
 /// A home and the program in it.
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
