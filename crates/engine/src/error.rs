@@ -155,6 +155,8 @@ codes! {
     NoRoute = "NO_ROUTE",
     /// Too many branches failed.
     ParallelFailed = "PARALLEL_FAILED",
+    /// A subtask that this one needs failed.
+    NeedMissing = "NEED_MISSING",
     /// A sub-agent failed.
     SubFailed = "SUB_FAILED",
     /// Agents called agents too deep.

@@ -95,6 +95,8 @@ pub enum NodeStatus {
     Failed,
     /// Called off.
     Cancelled,
+    /// Not entered, because a subtask that it needs failed.
+    Skipped,
 }
 
 /// What is known of one node.

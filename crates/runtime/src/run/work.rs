@@ -1,6 +1,6 @@
 //! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
 
-use super::drive::{EffectHandler, EffectOutcome, Work};
+use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::{Child, Runner, Sub, Watch};
 use crate::caller::CurrentCaller;
 use crate::journal_writer::JournalWriter;
@@ -297,7 +297,7 @@ fn failed(error: &ToolError) -> ToolOutcome {
     }
 }
 
-fn class(class: ErrorClass) -> Class {
+pub(crate) fn class(class: ErrorClass) -> Class {
     match class {
         ErrorClass::User => Class::User,
         ErrorClass::Denied => Class::Denied,

@@ -4,6 +4,7 @@
 //! person at the command line may read more with `steward ask --data`; an agent that was talked into it may not.
 
 use crate::ask::{AppContext, Ask};
+use crate::progress::ProgressEvent;
 use async_trait::async_trait;
 use base64::Engine as _;
 use serde::Deserialize;
@@ -242,11 +243,15 @@ impl Tool for Analyst {
         };
         let report = context.progress.clone();
         let steps = Mutex::new(0.0);
-        let tell = move |progress: crate::ask::Progress| {
+        let tell = move |event: ProgressEvent| {
+            let what = match event {
+                ProgressEvent::Working { what } | ProgressEvent::Began { what, .. } => what,
+                _ => return,
+            };
             if let Some(report) = &report {
                 let mut done = steps.lock().unwrap_or_else(PoisonError::into_inner);
                 *done += 1.0;
-                report(Progress { done: *done, total: None, message: Some(progress.doing) });
+                report(Progress { done: *done, total: None, message: Some(what) });
             }
         };
         let answer = self.house.ask(&ask, &tell).await.map_err(|error| Error::Failed {
