@@ -165,6 +165,28 @@ codes! {
     Bug = "BUG",
 }
 
+impl Code {
+    /// Whether the sentence beside the code may hold words of a tool, a sub-agent or a model. Only what the engine or a person
+    /// says of itself does not.
+    #[must_use]
+    pub fn carries_data(self) -> bool {
+        !matches!(
+            self,
+            Self::BudgetIterations
+                | Self::BudgetTokens
+                | Self::BudgetMoney
+                | Self::BudgetTime
+                | Self::LoopNoProgress
+                | Self::ContextOverflow
+                | Self::ToolTimeout
+                | Self::OutcomeUnknown
+                | Self::Rejected
+                | Self::ApprovalExpired
+                | Self::TooDeep
+        )
+    }
+}
+
 /// What went wrong, in a word for programs and a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {

@@ -131,6 +131,19 @@ pub struct Found {
 }
 
 impl Found {
+    /// The files that will be read; none for a server.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = &Path>> {
+            match place {
+                SourceLocation::File { path, .. } | SourceLocation::Sqlite(path) => {
+                    Box::new(std::iter::once(path.as_path()))
+                }
+                SourceLocation::Partitions { files, .. } => Box::new(files.iter().map(PathBuf::as_path)),
+                SourceLocation::Server(_) => Box::new(std::iter::empty()),
+            }
+        })
+    }
+
     fn one(place: SourceLocation) -> Self {
         Self { places: vec![place], ..Self::default() }
     }

@@ -5,10 +5,10 @@ use crate::derive::Fnv;
 use crate::expression::as_text;
 use crate::program::{Node, NodeWork, ProgramIndex, Transition};
 use crate::state::{Call, DecisionSubject, Ended, Owner, Target, Thread};
-use crate::{Code, Failure, NodeStatus, OnFailure, Provenance};
+use crate::{Code, Failure, NodeStatus, OnFailure};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use steward_domain::JsonObject;
+use steward_domain::{JsonObject, Provenance};
 
 impl Step<'_> {
     pub(super) fn enter(&mut self, place: ProgramIndex, thread: u32, from: Option<ProgramIndex>) {
@@ -65,6 +65,8 @@ impl Step<'_> {
                         key,
                         arguments,
                         provenance,
+                        // The operator's definition leads here, whatever its conditions read.
+                        origin: Provenance::Operator,
                         approval: None,
                         resolved: None,
                         attempt: 1,
@@ -280,6 +282,8 @@ impl Step<'_> {
         run.status = NodeStatus::Failed;
         run.ended_at = Some(now);
         run.join = None;
+        // What a server said when it failed is read by the next nodes as `nodes.x.error`.
+        run.untrusted |= failure.code.carries_data();
         run.error = Some(failure.clone());
         let thread = run.thread;
         match node.on_error {
