@@ -170,7 +170,7 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
         encoder: Arc::new(Encoder::kept_in(context.home.path.join("cache/vectors"))),
         model,
         samples_to_model,
-        options: Options { memory: settings.analysis.memory_mb.max(64) << 20, ..Options::default() },
+        options: Options { memory: context.memory(), ..Options::default() },
     })
 }
 

@@ -181,6 +181,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// Bytes of memory for questions.
+    pub(crate) fn memory(&self) -> usize {
+        self.settings.analysis.memory_mb.max(64) << 20
+    }
+
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
         self.home.open(&self.settings).await
     }
