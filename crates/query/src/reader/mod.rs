@@ -7,7 +7,9 @@ mod form;
 mod interpret;
 mod lexicon;
 mod link;
+mod lists;
 pub(crate) mod lower;
+mod naming;
 
 pub use form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 pub use lexicon::DatePart;
@@ -117,6 +119,21 @@ pub fn propose(
             assumptions: read.assumptions,
             defaults: read.defaults,
             multiplies: lowered.multiplies,
+        });
+    }
+    for list in if earlier.is_some() { Vec::new() } else { lists::read(&marks, &schema) } {
+        let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
+        found.retain(|known| known.query != lowered.query);
+        found.push(Candidate {
+            words: describe::describe(&list.form, &schema),
+            columns: Vec::new(),
+            form: list.form,
+            query: lowered.query,
+            unexplained: unexplained(&marks, &list.used),
+            cost: list.cost - 0.3,
+            assumptions: Vec::new(),
+            defaults: 0,
+            multiplies: false,
         });
     }
     found.sort_by(|a, b| {
