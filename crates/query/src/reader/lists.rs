@@ -19,7 +19,7 @@ const SHARED: &str = "common shared share shares sharing same equally together t
 /// Words that say that things are told apart.
 const APART: &str = "corresponding respective respectively associated individual individually specific own";
 
-fn has_word(list: &str, text: &str) -> bool {
+pub(super) fn has_word(list: &str, text: &str) -> bool {
     text.to_lowercase().split(' ').any(|word| list.split(' ').any(|known| known == word))
 }
 
@@ -31,7 +31,7 @@ pub(super) fn table_of(schema: &Schema, mark: &Mark) -> Option<(usize, f32)> {
 }
 
 /// Whether a mark measures, counts, compares or ranks: then the question is no plain list.
-fn computes(mark: &Mark) -> bool {
+pub(super) fn computes(mark: &Mark) -> bool {
     let cue = has_word(SHARED, &mark.text) || has_word("at least once", &mark.text);
     !cue && mark.columns.is_empty()
         && matches!(
@@ -118,7 +118,8 @@ pub(super) fn targets(
             *cell = true;
         }
         // "names of the tools" lists the names alone; "tools and their prices" lists both.
-        let described = shown.iter().any(|(column, place)| place.table == table && *column < at);
+        let described =
+            shown.iter().any(|(column, place)| place.table == table && (*column < at || *column == at + 1));
         if !described {
             places.extend(schema.names(table));
         }
@@ -159,9 +160,11 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
         *cell |= has_word(SHARED, &mark.text) || has_word(APART, &mark.text);
     }
     let opens = marks.iter().take(at).all(Mark::is_glue);
+    let each = marks.get(at).is_some_and(|mark| mark.text.to_lowercase().ends_with("each"));
     let (pairs, division) = match (shared, apart || opens) {
         (true, false) => (0.5, 0.0),
         (false, true) => (0.0, 0.5),
+        _ if each => (0.0, 0.05),
         _ => (0.05, 0.0),
     };
     let mut readings = Vec::new();

@@ -1,6 +1,7 @@
 //! Reads a question into candidates: forms over one query algebra, each with the words that support it and the words that
 //! nothing explains. Which candidate is right is for the judge to say.
 
+mod coordination;
 mod describe;
 mod follow;
 mod form;
@@ -121,7 +122,12 @@ pub fn propose(
             multiplies: lowered.multiplies,
         });
     }
-    for list in if earlier.is_some() { Vec::new() } else { lists::read(&marks, &schema) } {
+    let mut lists = Vec::new();
+    if earlier.is_none() {
+        lists = lists::read(&marks, &schema);
+        lists.extend(coordination::read(&marks, &schema));
+    }
+    for list in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
         found.retain(|known| known.query != lowered.query);
         found.push(Candidate {
@@ -130,7 +136,7 @@ pub fn propose(
             form: list.form,
             query: lowered.query,
             unexplained: unexplained(&marks, &list.used),
-            cost: list.cost - 0.3,
+            cost: list.cost - 0.6,
             assumptions: Vec::new(),
             defaults: 0,
             multiplies: false,

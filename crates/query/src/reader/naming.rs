@@ -6,6 +6,11 @@ use crate::roles::Role;
 impl Schema<'_> {
     /// The columns that name the things of a table.
     pub(super) fn display(&self, table: usize) -> Option<Vec<Place>> {
+        self.display_without(table, &[])
+    }
+
+    /// The columns that name the things of a table, some columns aside.
+    pub(super) fn display_without(&self, table: usize, without: &[Place]) -> Option<Vec<Place>> {
         let known = self.table(table)?;
         let named = |words: &[&str]| {
             known.columns.iter().position(|column| {
@@ -37,6 +42,7 @@ impl Schema<'_> {
         };
         let columns = (0..known.columns.len()).map(|column| Place { table, column });
         columns
+            .filter(|place| !without.contains(place))
             .map(|place| (place, score(place)))
             .filter(|(_, score)| *score > 0.0)
             .max_by(|a, b| a.1.total_cmp(&b.1))
