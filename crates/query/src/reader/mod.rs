@@ -11,8 +11,10 @@ mod link;
 mod lists;
 pub(crate) mod lower;
 mod naming;
+mod positions;
+mod rows;
 
-pub use form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+pub use form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;
 pub use link::ColumnRef;
@@ -126,6 +128,8 @@ pub fn propose(
     if earlier.is_none() {
         lists = lists::read(&marks, &schema);
         lists.extend(coordination::read(&marks, &schema));
+        let rows = rows::read(&marks, &schema).into_iter();
+        lists.extend(rows.map(|list| lists::ListReading { cost: list.cost + 0.55, ..list }));
     }
     for list in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
