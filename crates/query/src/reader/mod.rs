@@ -1,6 +1,7 @@
 //! Reads a question into candidates: forms over one query algebra, each with the words that support it and the words that
 //! nothing explains. Which candidate is right is for the judge to say.
 
+mod cells;
 mod coordination;
 mod describe;
 mod follow;
