@@ -16,7 +16,12 @@ fn words(text: &str) -> Vec<String> {
     text.to_lowercase()
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
-        .map(str::to_owned)
+        .map(|word| {
+            // "20th" and "20" are the same day.
+            let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let ordinal = matches!(word.get(digits.len()..), Some("st" | "nd" | "rd" | "th"));
+            if ordinal && !digits.is_empty() { digits.to_owned() } else { word.to_owned() }
+        })
         .collect()
 }
 

@@ -6,6 +6,7 @@ use super::form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::lexicon::{Operator, adjective};
 use super::link::{ColumnRef, Mark, Schema};
 use super::lists::{ListReading, has_word};
+use crate::frame::Kind;
 use crate::query::{Aggregate, Compare};
 use crate::roles::Role;
 
@@ -201,7 +202,7 @@ impl Reader<'_> {
                 _ => Filter::Number(year, Compare::Equal, from),
             });
         }
-        let time = time?;
+        let Some(time) = time else { return self.year_in_text(period) };
         let far = |days: i64| period.from.checked_add_signed(chrono::Duration::days(days)).unwrap_or(period.from);
         Some(match before {
             Some(Operator::Compare(Compare::Less)) => Filter::Within(time, far(-400_000), period.from),
@@ -209,6 +210,28 @@ impl Reader<'_> {
             Some(Operator::Since) => Filter::Within(time, period.from, far(400_000)),
             _ => Filter::Within(time, period.from, period.to),
         })
+    }
+
+    /// A year that stands in a text: "1906-07", "9 May 1906".
+    fn year_in_text(&self, period: &steward_text::period::Period) -> Option<Filter> {
+        let year = chrono::Datelike::year(&period.from).to_string();
+        let mut found: Vec<(ColumnRef, Vec<String>)> = Vec::new();
+        for (place, _) in self.schema.places() {
+            let Some(column) = self.schema.column(place).filter(|column| column.kind == Kind::Text) else { continue };
+            let holds = |value: &str| value.split(|c: char| !c.is_ascii_digit()).any(|part| part == year);
+            let values: Vec<String> =
+                column.values.iter().filter(|(value, _)| holds(value)).map(|(value, _)| value.clone()).collect();
+            if !values.is_empty() {
+                found.push((place, values));
+            }
+        }
+        let named = |place: ColumnRef| {
+            let label = self.schema.column(place).map(|column| column.label.to_lowercase()).unwrap_or_default();
+            ["year", "season", "date"].iter().any(|word| label.contains(word))
+        };
+        let at = found.iter().position(|(place, _)| named(*place)).unwrap_or(0);
+        let (place, values) = found.into_iter().nth(at)?;
+        Some(Filter::Values { place, values, negated: false })
     }
 
     fn year_column(&self) -> Option<ColumnRef> {
@@ -280,6 +303,7 @@ impl Reader<'_> {
                 ) && self.marks.get(*next).is_none_or(|mark| mark.number.is_none())
                     && !has_word(FIRST, &self.text(*next))
                     && !has_word(LAST, &self.text(*next))
+                    && !(has_word(NEXT, &self.text(*next)) || has_word(PREVIOUS, &self.text(*next)))
                     && adjective(&self.text(*next), true).is_none()
             })
         });
@@ -564,7 +588,22 @@ impl Reader<'_> {
                 .or_else(|| adjective(&text, false))?;
             Some((at, found))
         });
-        if let Some(found) = self.measured() {
+        // The scale stands behind the superlative; what is asked for stands before it.
+        let cue = (0..self.marks.len()).find(|at| {
+            let text = self.text(*at);
+            matches!(self.operator(*at), Some(Operator::Superlative(_) | Operator::Top(_)))
+                || has_word(MORE, &text)
+                || has_word(LESS, &text)
+                || adjective(&text, true).is_some()
+        });
+        let behind = cue.and_then(|cue| {
+            (cue + 1..self.marks.len())
+                .filter(|at| !self.is_used(*at))
+                .filter_map(|at| Some((at, self.column_at(at)?)))
+                .find(|(_, (place, fit))| self.is_scale(*place) && *fit >= 0.5)
+                .map(|(at, (place, _))| (at, place))
+        });
+        if let Some(found) = behind.or_else(|| self.measured().filter(|_| about.is_none())) {
             return Some(found);
         }
         let (at, adjective) = about?;
