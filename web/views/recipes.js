@@ -17,11 +17,10 @@ export default function Recipes() {
   return html`<${Head} title="Recipes" text="Plans of earlier questions, reused for similar questions." />
     <${Read} read=${pages} lines=${5} kind="rows">${() => pages.items.length ? html`<ul class="rows">
       ${pages.items.map((one) => html`<li key=${one.id} class="row still"><span class="row-main"><span class="row-title">
-      ${one.question || one.name}</span><span class="small muted">
-      ${one.question && one.name ? `${one.name} · ` : ''}last used <${Time} at=${one.last_used_at} relative /></span></span>
-      <span class="row-side"><span class="small">${format.count(one.uses ?? 0, 'use')}</span><span class="small muted">
-        ${one.uses ? `${format.percent(Math.min(1, (one.successes ?? 0) / one.uses))} success rate` : ''}</span></span>
-      <button class="icon-button" type="button" aria-label=${`Delete the recipe ${one.question || one.name}`} onClick=${() => drop(one)}>
+      ${one.question}</span><span class="small muted">
+      last used <${Time} at=${one.last_used_at} relative /></span></span>
+      <span class="row-side"><span class="small">${format.count(one.uses ?? 0, 'use')}</span></span>
+      <button class="icon-button" type="button" aria-label=${`Delete the recipe ${one.question}`} onClick=${() => drop(one)}>
         <${Icon} name="trash" size=${16} /></button></li>`)}</ul><${More} pages=${pages} />`
       : html`<${Empty} icon="recipes" title="No recipes yet">
         <p>The plan of a successfully answered question about data appears here.</p></${Empty}>`}</${Read}>`;

@@ -1,6 +1,10 @@
 //! What can go wrong while data is read and computed on, each with its code.
 
 use crate::database::{Category, DatabaseError};
+mod reported;
+
+pub use reported::Reported;
+
 use std::path::PathBuf;
 use steward_domain::{Coded, ErrorCategory, ErrorClass};
 use steward_policy::Denied;
@@ -32,6 +36,14 @@ pub enum Error {
     Timeout { seconds: u32 },
     #[error("it needs more memory than {megabytes} MB. Narrow the question, or raise the limit")]
     Memory { megabytes: usize },
+    #[error("the result has more than {megabytes} MB. Ask for fewer rows, fewer columns, or a summary")]
+    Output { megabytes: usize },
+    #[error("{detail}. Nothing else was harmed; what was asked is not done")]
+    Apart { detail: String },
+    #[error("{at_once} questions are being worked on, and none ended in time. Try again in a moment")]
+    Crowded { at_once: usize },
+    #[error("{0}")]
+    Reported(Reported),
     #[error(transparent)]
     Denied(#[from] Denied),
     #[error("the chart cannot be drawn: {0}")]
@@ -51,6 +63,7 @@ impl Error {
     #[must_use]
     pub fn category(&self) -> ErrorCategory {
         match self {
+            Self::Reported(reported) => reported.category,
             Self::Database { category, .. } | Self::Query { category, .. } => *category,
             Self::Server(error) => match error.category() {
                 Category::Syntax => ErrorCategory::SqlSyntax,
@@ -59,13 +72,20 @@ impl Error {
                 Category::Resource => ErrorCategory::ResourceExhausted,
                 Category::Other => ErrorCategory::ToolFailure,
             },
-            Self::Timeout { .. } | Self::Memory { .. } => ErrorCategory::ResourceExhausted,
+            Self::Timeout { .. } | Self::Memory { .. } | Self::Output { .. } => {
+                ErrorCategory::ResourceExhausted
+            }
             Self::Denied(Denied::Column { .. } | Denied::Ambiguous { .. }) => ErrorCategory::MissingColumn,
             Self::Denied(Denied::Syntax { .. }) => ErrorCategory::SqlSyntax,
             Self::Denied(_) => ErrorCategory::Denied,
             Self::Arguments { .. } => ErrorCategory::InvalidArguments,
             _ => ErrorCategory::ToolFailure,
         }
+    }
+
+    /// A failure of the process that holds the data.
+    pub(crate) fn apart(detail: &str) -> Self {
+        Self::Apart { detail: detail.to_owned() }
     }
 
     /// The same failure of another file: what was unpacked is told by the name it was packed under.
@@ -122,6 +142,10 @@ impl Coded for Error {
             Self::Protected { .. } => "ANA011",
             Self::Unpacked { .. } => "ANA012",
             Self::Export { .. } => "ANA013",
+            Self::Output { .. } => "ANA014",
+            Self::Apart { .. } => "ANA015",
+            Self::Crowded { .. } => "ANA016",
+            Self::Reported(reported) => reported.code(),
         }
     }
 
@@ -129,7 +153,8 @@ impl Coded for Error {
         match self {
             Self::Server(error) => error.class(),
             Self::Denied(denied) => denied.class(),
-            Self::Database { .. } | Self::Timeout { .. } => ErrorClass::Transient,
+            Self::Database { .. } | Self::Timeout { .. } | Self::Crowded { .. } => ErrorClass::Transient,
+            Self::Reported(reported) => reported.class(),
             _ => ErrorClass::User,
         }
     }

@@ -12,6 +12,7 @@ mod engine;
 mod error;
 pub mod export;
 pub mod findings;
+pub mod isolation;
 pub mod model_planner;
 pub mod procedure;
 mod profile;
@@ -25,6 +26,6 @@ pub mod source;
 pub mod statistics;
 pub mod tools;
 
-pub use error::{Error, Result};
+pub use error::{Error, Reported, Result};
 pub use steward_query::{catalogue, frame, planner, propose, query, roles, sql};
 pub use steward_text::calendar;

@@ -119,16 +119,17 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
 }
 
 /// The blocked pattern that most of the values look like, whatever the column is called.
-fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
-    let (mut seen, mut emails, mut social, mut cards) = (0_u32, 0, 0, 0);
+pub(crate) fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
+    let (mut seen, mut emails, mut social, mut cards, mut phones) = (0_u32, 0, 0, 0, 0);
     for value in values {
         seen += 1;
         emails += u32::from(is_email(value));
         social += u32::from(is_social_security(value));
         cards += u32::from(is_card(value));
+        phones += u32::from(is_phone(value));
     }
     let most = |count: u32| count >= 1 && count * 10 >= seen * 8;
-    let found = [("email", emails), ("ssn", social), ("credit_card", cards)];
+    let found = [("email", emails), ("ssn", social), ("credit_card", cards), ("phone", phones)];
     found.into_iter().find(|(_, count)| most(*count)).map(|(name, _)| name.to_owned())
 }
 
@@ -144,6 +145,25 @@ fn is_social_security(value: &str) -> bool {
     let parts: Vec<&str> = value.split('-').collect();
     let digits = |part: &&str| part.chars().all(|c| c.is_ascii_digit());
     parts.iter().map(|part| part.len()).eq([3, 2, 4]) && parts.iter().all(digits)
+}
+
+/// A telephone number as people write one: with the country's code, with the area in parentheses, or in groups. Ten digits in
+/// a row may be anything, and are not taken for one.
+fn is_phone(value: &str) -> bool {
+    let value = value.trim();
+    let written = value.chars().all(|c| c.is_ascii_digit() || " -./()+".contains(c));
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let groups: Vec<usize> = value
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|group| !group.is_empty())
+        .map(str::len)
+        .collect();
+    let abroad = value.starts_with('+') && (8..=15).contains(&digits);
+    let area = value.contains('(') && value.contains(')') && (9..=15).contains(&digits);
+    let plain = !value.contains(['(', ')', '+', '/']);
+    let american = plain && matches!(groups.as_slice(), [3, 3, 4] | [1, 3, 3, 4]);
+    let trunk = plain && value.starts_with('0') && groups.len() >= 2 && (9..=11).contains(&digits);
+    written && (abroad || area || american || trunk)
 }
 
 /// Thirteen to nineteen digits that pass the card's own check sum.

@@ -6,12 +6,16 @@
 //! Invariant: where a statement runs, only the columns exist that policy admitted it to.
 
 mod open;
+mod statement;
+
+pub(crate) use statement::Statement;
 
 use crate::catalogue::{Catalogue, Table};
 use crate::database::{Bounds, Database};
 use crate::engine::{CsvScan, Engine};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use crate::isolation::{Description, Remote};
 use crate::query::Dialect;
 use crate::source::SourceLocation;
 use crate::source::sqlite::SqliteSource;
@@ -23,7 +27,7 @@ use steward_domain::ErrorCategory;
 use steward_policy::{Access, AdmittedSql};
 
 /// What a session may use.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Bytes of memory for queries; beyond, they spill to disk or fail.
     pub memory: usize,
@@ -56,6 +60,8 @@ enum TableLocation {
     Sqlite(Arc<SqliteSource>),
     /// A database, and where the table stands in it.
     Server(Arc<dyn Database>, Vec<String>),
+    /// Another process, where it is held by such an engine under such a path.
+    Apart(Dialect, Vec<String>),
 }
 
 impl TableLocation {
@@ -64,6 +70,7 @@ impl TableLocation {
             Self::Engine => Dialect::DataFusion,
             Self::Sqlite(_) => Dialect::Sqlite,
             Self::Server(server, _) => server.dialect(),
+            Self::Apart(dialect, _) => *dialect,
         }
     }
 }
@@ -85,7 +92,7 @@ pub struct Session {
     /// What may be known of it: see [`Session::restrict`].
     shown: Catalogue,
     /// Tables and columns whose values may not be looked at.
-    withheld: BTreeSet<(String, String)>,
+    withheld: Mutex<BTreeSet<(String, String)>>,
     rooms: Vec<TableLocation>,
     engine: Engine,
     options: Options,
@@ -97,6 +104,8 @@ pub struct Session {
     assumptions: Vec<String>,
     /// What was unpacked lies here while it is asked about.
     scratch: Arc<Scratch>,
+    /// The process that holds the data, when it is not this one.
+    remote: Option<Remote>,
 }
 
 impl Session {
@@ -116,12 +125,12 @@ impl Session {
     pub fn restrict(&mut self, access: &Access) {
         let schema = self.schema();
         self.shown = self.catalogue.clone();
-        self.withheld.clear();
+        let mut withheld = BTreeSet::new();
         for (table, known) in self.shown.tables.iter_mut().zip(&schema.tables) {
             let mut columns = std::mem::take(&mut table.columns);
             for (column, policy) in columns.iter_mut().zip(&known.columns) {
                 if !access.allows(known, policy) {
-                    self.withheld.insert((table.name.clone(), column.name.clone()));
+                    withheld.insert((table.name.clone(), column.name.clone()));
                     *column = crate::profile::name_only(column);
                 }
             }
@@ -130,6 +139,30 @@ impl Session {
             table.columns = columns;
         }
         keep_tables(&mut self.shown);
+        self.withhold(withheld);
+    }
+
+    /// Says which columns may not be looked at.
+    pub(crate) fn withhold(&self, columns: BTreeSet<(String, String)>) {
+        if let Some(remote) = &self.remote {
+            remote.withhold(columns.clone());
+        }
+        *self.withheld.lock().unwrap_or_else(PoisonError::into_inner) = columns;
+    }
+
+    /// What another process must know of it.
+    pub(crate) fn describe(&self) -> Description {
+        let paths = self.schema().tables.into_iter().map(|table| table.path);
+        Description {
+            places: self.places.clone(),
+            catalogue: self.catalogue.clone(),
+            tables: self.rooms.iter().map(TableLocation::dialect).zip(paths).collect(),
+            spelled: (self.spelled.iter())
+                .map(|((table, column), words)| (table.clone(), column.clone(), words.clone()))
+                .collect(),
+            warnings: self.warnings.clone(),
+            assumptions: self.assumptions.clone(),
+        }
     }
 
     /// Where it came from.
@@ -174,7 +207,7 @@ impl Session {
             path: match room {
                 TableLocation::Engine => vec![table.name.clone()],
                 TableLocation::Sqlite(_) => vec!["main".to_owned(), table.name.clone()],
-                TableLocation::Server(_, path) => path.clone(),
+                TableLocation::Server(_, path) | TableLocation::Apart(_, path) => path.clone(),
             },
             columns: table.columns.iter().map(column).collect(),
         };
@@ -225,8 +258,8 @@ impl Session {
                 None => found = Some((source, room.clone())),
                 Some((known, _)) if *known == source => {}
                 Some(_)
-                    if matches!(room, TableLocation::Engine)
-                        && matches!(found, Some((_, TableLocation::Engine))) => {}
+                    if room.dialect() == Dialect::DataFusion
+                        && found.as_ref().is_some_and(|(_, room)| room.dialect() == Dialect::DataFusion) => {}
                 Some(_) => return None,
             }
         }
@@ -235,17 +268,22 @@ impl Session {
 
     /// Runs an admitted statement where its dialect is spoken, within its limits.
     pub async fn run(&self, sql: &AdmittedSql) -> Result<Ran> {
-        let dialect = of_policy(sql.dialect());
-        let limits = sql.limits();
-        let (rows, seconds) = (limits.rows.get() as usize, limits.timeout.get());
-        let timeout = Duration::from_secs(u64::from(seconds));
+        let statement = Statement::from(sql);
+        match &self.remote {
+            Some(remote) => remote.run(statement).await.map(|(frame, cut)| Ran { frame, cut }),
+            None => self.run_statement(&statement).await,
+        }
+    }
+
+    pub(crate) async fn run_statement(&self, sql: &Statement) -> Result<Ran> {
+        let (dialect, rows, timeout) = (sql.dialect, sql.rows, sql.timeout());
         let work = async {
-            let (frame, cut) = match self.room(sql.tables()) {
+            let (frame, cut) = match self.room(&sql.tables) {
                 Some(TableLocation::Sqlite(database)) if dialect == Dialect::Sqlite => {
                     database.query(sql, rows).await?
                 }
                 Some(TableLocation::Server(server, _)) if dialect == server.dialect() => {
-                    server.query(sql.text(), Bounds { rows, timeout }).await?
+                    server.query(&sql.text, Bounds { rows, timeout }).await?
                 }
                 _ if dialect == Dialect::DataFusion => self.in_engine(sql, rows).await?,
                 _ => {
@@ -255,16 +293,16 @@ impl Session {
             };
             Ok(Ran { frame, cut })
         };
-        tokio::time::timeout(timeout, work).await.unwrap_or(Err(Error::Timeout { seconds }))
+        tokio::time::timeout(timeout, work).await.unwrap_or(Err(Error::Timeout { seconds: sql.seconds }))
     }
 
-    async fn in_engine(&self, sql: &AdmittedSql, rows: usize) -> Result<(Frame, bool)> {
-        for name in sql.tables() {
+    async fn in_engine(&self, sql: &Statement, rows: usize) -> Result<(Frame, bool)> {
+        for name in &sql.tables {
             self.bring(name).await?;
         }
         match self.engine.run(sql, rows).await {
             Err(Error::Query { category: ErrorCategory::TypeMismatch, .. })
-                if self.relax(sql.tables()).await? =>
+                if self.relax(&sql.tables).await? =>
             {
                 self.engine.run(sql, rows).await
             }
@@ -275,22 +313,29 @@ impl Session {
     /// Runs a statement and keeps its rows in the engine under a name, without copying them out. Gives back the columns, with
     /// no rows.
     pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
-        let seconds = sql.limits().timeout.get();
+        let statement = Statement::from(sql);
+        match &self.remote {
+            Some(remote) => remote.materialise(statement, name).await,
+            None => self.materialise_statement(&statement, name).await,
+        }
+    }
+
+    pub(crate) async fn materialise_statement(&self, sql: &Statement, name: &str) -> Result<Frame> {
         let work = async {
-            for table in sql.tables() {
+            for table in &sql.tables {
                 self.bring(table).await?;
             }
             match self.engine.materialise(sql, name).await {
                 Err(Error::Query { category: ErrorCategory::TypeMismatch, .. })
-                    if self.relax(sql.tables()).await? =>
+                    if self.relax(&sql.tables).await? =>
                 {
                     self.engine.materialise(sql, name).await
                 }
                 result => result,
             }
         };
-        let timeout = Duration::from_secs(u64::from(seconds));
-        tokio::time::timeout(timeout, work).await.unwrap_or(Err(Error::Timeout { seconds }))
+        let late = || Err(Error::Timeout { seconds: sql.seconds });
+        tokio::time::timeout(sql.timeout(), work).await.unwrap_or_else(|_| late())
     }
 
     /// Reads the scanned files among these leniently from now on. `false` when that changes nothing.
@@ -321,7 +366,7 @@ impl Session {
         let (Some(table), Some(room)) = (self.catalogue.tables.get(place), self.rooms.get(place)) else {
             return Ok(());
         };
-        if matches!(room, TableLocation::Engine) {
+        if matches!(room, TableLocation::Engine | TableLocation::Apart(..)) {
             return Ok(());
         }
         let limit = self.options.fetch_rows;
@@ -344,7 +389,7 @@ impl Session {
             format!("SELECT {columns} FROM {}", from.join("."))
         };
         let (mut frame, cut) = match room {
-            TableLocation::Engine => {
+            TableLocation::Engine | TableLocation::Apart(..) => {
                 let names: Vec<&str> = readable.iter().map(|column| column.name.as_str()).collect();
                 self.engine.head_of(&table.name, &names, limit).await?
             }
@@ -364,16 +409,25 @@ impl Session {
     }
 
     fn is_withheld(&self, table: &str, column: &str) -> bool {
-        self.withheld.contains(&(table.to_owned(), column.to_owned()))
+        self.withheld
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&(table.to_owned(), column.to_owned()))
     }
 
     /// Rows of a table that only this process made, for further steps: `df.transform` works on them.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
-        self.engine.add_frame(name, frame)
+        match &self.remote {
+            Some(remote) => remote.add_frame(name, frame),
+            None => self.engine.add_frame(name, frame),
+        }
     }
 
     /// The first rows of a table.
     pub async fn head(&self, table: &str, rows: usize) -> Result<(Frame, bool)> {
+        if let Some(remote) = &self.remote {
+            return remote.head(table, rows).await;
+        }
         let place = self.catalogue.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table));
         match place.and_then(|place| self.catalogue.tables.get(place).zip(self.rooms.get(place))) {
             Some((known, room)) => self.fetch(known, room, rows).await,

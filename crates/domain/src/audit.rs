@@ -126,6 +126,8 @@ events! {
     PayloadErased = "payload_erased",
     /// Retention purged something.
     RetentionApplied = "retention_applied",
+    /// A recipe was deleted.
+    RecipeDeleted = "recipe_deleted",
     /// A signing key came into use.
     KeyRotated = "key_rotated",
     /// Users, roles, grants or keys changed.

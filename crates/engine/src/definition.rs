@@ -83,6 +83,23 @@ pub enum OnUnknown {
     Fallback,
 }
 
+/// What becomes of a plan when one of its subtasks fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// The plan fails.
+    #[default]
+    Fail,
+    /// What needs it is skipped, and the rest is carried out. The plan fails when nothing was done.
+    Continue,
+}
+
+impl OnFailure {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// How failures, limits and waiting are handled; the same for the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -117,6 +134,9 @@ pub struct Settings {
     pub on_approval_timeout: TimeoutOutcome,
     /// What becomes of calls whose outcome is not known.
     pub on_unknown: OnUnknown,
+    /// What becomes of a plan when one of its subtasks fails.
+    #[serde(skip_serializing_if = "OnFailure::is_default")]
+    pub on_failure: OnFailure,
     /// Limits beside the definition's own, such as what is left of a parent's budget; the tighter one counts.
     pub limits: Limits,
 }
@@ -139,6 +159,7 @@ impl Default for Settings {
             approval_seconds: 86_400,
             on_approval_timeout: TimeoutOutcome::Fail,
             on_unknown: OnUnknown::Ask,
+            on_failure: OnFailure::Fail,
             limits: Limits::default(),
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use steward_domain::{
-    AgentName, CallId, Idempotency, JsonObject, Limits, NodeName, ServerName, Sha256Hex, TaskId, Timestamp,
+    AgentName, CallId, Idempotency, JsonObject, Limits, NodeName, Provenance, ServerName, Sha256Hex, TaskId, Timestamp,
     ToolName,
 };
 
@@ -18,19 +18,6 @@ impl fmt::Display for EffectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
-}
-
-/// Where a value came from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Provenance {
-    /// The operator wrote it: a workflow file.
-    Operator,
-    /// The person who asks wrote it.
-    #[default]
-    User,
-    /// It stems from a tool's result or from a model that has read one.
-    Untrusted,
 }
 
 /// That a person agreed to exactly one call.
@@ -99,6 +86,9 @@ pub enum Effect {
         node: NodeName,
         arguments: JsonObject,
         provenance: BTreeMap<String, Provenance>,
+        /// Who decided that it is made at all; this is all there is to judge of a call without arguments.
+        #[serde(default = "untrusted")]
+        origin: Provenance,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<Approval>,
         timeout_seconds: u32,
@@ -132,6 +122,11 @@ pub enum Effect {
     Fail { code: String, message: String },
     /// The task was called off.
     Cancelled { by: String },
+}
+
+/// An effect that does not say who decided on it is judged as if data had.
+pub(crate) fn untrusted() -> Provenance {
+    Provenance::Untrusted
 }
 
 impl Effect {

@@ -155,12 +155,36 @@ codes! {
     NoRoute = "NO_ROUTE",
     /// Too many branches failed.
     ParallelFailed = "PARALLEL_FAILED",
+    /// A subtask that this one needs failed.
+    NeedMissing = "NEED_MISSING",
     /// A sub-agent failed.
     SubFailed = "SUB_FAILED",
     /// Agents called agents too deep.
     TooDeep = "TOO_DEEP",
     /// The engine is wrong.
     Bug = "BUG",
+}
+
+impl Code {
+    /// Whether the sentence beside the code may hold words of a tool, a sub-agent or a model. Only what the engine or a person
+    /// says of itself does not.
+    #[must_use]
+    pub fn carries_data(self) -> bool {
+        !matches!(
+            self,
+            Self::BudgetIterations
+                | Self::BudgetTokens
+                | Self::BudgetMoney
+                | Self::BudgetTime
+                | Self::LoopNoProgress
+                | Self::ContextOverflow
+                | Self::ToolTimeout
+                | Self::OutcomeUnknown
+                | Self::Rejected
+                | Self::ApprovalExpired
+                | Self::TooDeep
+        )
+    }
 }
 
 /// What went wrong, in a word for programs and a sentence for people.

@@ -5,7 +5,7 @@
 //! - The result does not depend on the order of a hash map: `map` and `filter` stand only inside `size(…)`, objects are
 //!   sorted on the way out, and messages of failures are made here from parts that have an order.
 
-use crate::Provenance;
+use steward_domain::Provenance;
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::objects::{Key, Map};
 use cel::{Context, Env, ExecutionError, Value as Cel};

@@ -26,9 +26,9 @@ mod state;
 mod step;
 mod trace;
 
-pub use definition::{Definition, Lookup, OnUnknown, Root, Settings, ToolSpec};
+pub use definition::{Definition, Lookup, OnFailure, OnUnknown, Root, Settings, ToolSpec};
 pub use derive::{child_task, estimate_tokens};
-pub use effect::{Approval, Effect, EffectId, Provenance, Question, Subject};
+pub use effect::{Approval, Effect, EffectId, Question, Subject};
 pub use error::{Code, Error, Failure, Problems, Rejected};
 pub use event::{AskedCall, Class, Event, InFlight, Reply, ToolOutcome, Usage};
 pub use program::{Node, NodeWork, Program};

@@ -1,11 +1,11 @@
 //! The state of a running task. It holds each message once and nothing that can be computed from the rest.
 
 use crate::program::ProgramIndex;
-use crate::{Approval, AskedCall, EffectId, Failure, Program, Provenance};
+use crate::{Approval, AskedCall, EffectId, Failure, Program};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use steward_domain::{CallId, JsonObject, Role, Sha256Hex, TaskId, Timestamp, ToolName};
+use steward_domain::{CallId, JsonObject, Provenance, Role, Sha256Hex, Taint, TaskId, Timestamp, ToolName};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +95,8 @@ pub enum NodeStatus {
     Failed,
     /// Called off.
     Cancelled,
+    /// Not entered, because a subtask that it needs failed.
+    Skipped,
 }
 
 /// What is known of one node.
@@ -184,10 +186,8 @@ pub(crate) struct Session {
     /// Tokens of what is shown.
     pub(crate) tokens: u32,
     pub(crate) draft: Option<String>,
-    /// Whether data has entered it.
-    pub(crate) untrusted: bool,
-    /// Whether its task stems from data.
-    pub(crate) task_untrusted: bool,
+    /// What the person typed, and what else has entered it.
+    pub(crate) taint: Taint,
     pub(crate) over: bool,
 }
 
@@ -206,6 +206,9 @@ pub(crate) struct Call {
     pub(crate) key: CallId,
     pub(crate) arguments: JsonObject,
     pub(crate) provenance: BTreeMap<String, Provenance>,
+    /// Who decided that it is made at all.
+    #[serde(default = "crate::effect::untrusted")]
+    pub(crate) origin: Provenance,
     pub(crate) approval: Option<Approval>,
     /// The tool that policy resolved and asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

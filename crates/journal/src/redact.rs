@@ -25,6 +25,8 @@ const PATTERNS: &[(&str, &str)] = &[
     ("url_password", r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+@"),
     ("bearer", r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[a-z0-9._~+/=-]{8,}"),
     ("api_key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b"),
+    // Keys that `steward keys add` makes: whoever holds one is its user.
+    ("steward_key", r"\bstw_[A-Za-z0-9]+_[A-Za-z0-9_-]{16,}"),
     ("api_key", r"\bAIza[0-9A-Za-z_-]{30,}"),
     ("slack_token", r"\bxox[abeoprs]-[A-Za-z0-9-]{8,}"),
     ("github_token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
@@ -210,6 +212,7 @@ mod tests {
             ("call (415) 555-2671 now", "phone"),
             ("Authorization: Bearer abcdef0123456789", "bearer"),
             ("key sk-proj-abcdefghijklmnop1234", "api_key"),
+            ("use stw_k3f9a2_Zm9vYmFyYmF6cXV4MTIzNDU2Nzg for it", "steward_key"),
             ("xoxb-1234567890-abcdef", "slack_token"),
             ("AKIAIOSFODNN7EXAMPLE", "aws_key"),
             ("postgres://bob:hunter2@db/x", "url_password"),

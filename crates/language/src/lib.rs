@@ -6,6 +6,7 @@
 pub mod answer;
 mod encoder;
 pub mod model;
+mod pattern;
 pub mod route;
 pub mod skill;
 pub mod understand;

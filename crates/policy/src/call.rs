@@ -11,33 +11,9 @@ use crate::effect::{Effect, effect_of};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{
-    ApprovalMode, CallId, Gate, Idempotency, JsonObject, Label, OnBehalf, SemanticVersion, ServerName,
+    ApprovalMode, CallId, Gate, Idempotency, JsonObject, Label, OnBehalf, Provenance, SemanticVersion, ServerName,
     Sha256Hex, ToolDefinition, ToolName, UserId,
 };
-
-/// Where a value came from. What a tool gave back is untrusted, whatever it says of itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Provenance {
-    /// The operator wrote it: configuration, a workflow file.
-    Operator,
-    /// The person who asks wrote it.
-    #[default]
-    User,
-    /// It stems from a tool's result, a file, a page, a data cell.
-    Untrusted,
-}
-
-impl Provenance {
-    /// In the words of the journal.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Operator => "operator",
-            Self::User => "user",
-            Self::Untrusted => "untrusted",
-        }
-    }
-}
 
 /// Who asks, and what they hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,7 +157,7 @@ pub struct Proposal {
     pub arguments: JsonObject,
     /// Where each argument came from; what is not named came from `default_provenance`.
     pub provenance: BTreeMap<String, Provenance>,
-    /// Where arguments came from that are not named.
+    /// Where arguments came from that are not named, and the call itself: all that can be judged of one without arguments.
     pub default_provenance: Provenance,
     /// What a person agreed to before.
     pub approval: Option<Approval>,
@@ -353,9 +329,11 @@ impl Proposal {
             (ApprovalMode::WhenUntrusted, Effect::Change) => {
                 let untrusted = |name: &&String| self.origin_of(name) == Provenance::Untrusted;
                 let names: Vec<&str> = self.arguments.keys().filter(untrusted).map(String::as_str).collect();
-                (!names.is_empty()).then(|| {
-                    format!("{} of {} came from data, not from a person", names.join(", "), self.tool)
-                })
+                if !names.is_empty() {
+                    return Some(format!("{} of {} came from data, not from a person", names.join(", "), self.tool));
+                }
+                let unfounded = self.arguments.is_empty() && self.default_provenance == Provenance::Untrusted;
+                unfounded.then(|| format!("{} may be called because data says so, not a person", self.tool))
             }
         }
     }

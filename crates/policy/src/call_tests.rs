@@ -92,6 +92,17 @@ fn a_read_does_not_ask_and_what_destroys_does_whoever_wrote_the_arguments() {
             check(Never, effect, provenance, "allowed");
         }
     }
+    // A call without arguments is judged by who decided on it.
+    for (provenance, expected) in [(Provenance::User, "allowed"), (Provenance::Untrusted, "asks")] {
+        let bare = Proposal { effect: Effect::Change, default_provenance: provenance, ..proposal(json!({})) };
+        let rules = Rules { approval: WhenUntrusted, ..Rules::default() };
+        let found = match bare.decide(&Caller::owner("ada".parse().unwrap()), &rules) {
+            Decision::Allow(_) => "allowed",
+            Decision::Ask { .. } => "asks",
+            Decision::Deny(_) => "denied",
+        };
+        assert_eq!(found, expected, "{provenance:?}");
+    }
     check(WhenUntrusted, Effect::Change, Provenance::User, "allowed");
     check(WhenUntrusted, Effect::Change, Provenance::Untrusted, "asks");
 }

@@ -15,7 +15,8 @@ mod error;
 mod sql;
 
 pub use access::{Access, Column, Limits, Schema, Table};
-pub use call::{AdmittedCall, Approval, Caller, Decision, Proposal, Provenance, Refusal, Rules};
+pub use call::{AdmittedCall, Approval, Caller, Decision, Proposal, Refusal, Rules};
+pub use steward_domain::Provenance;
 pub use effect::{Effect, effect_of, worst_effect_of};
 pub use error::Denied;
 pub use sql::{AdmittedSql, Dialect, Draft, Literal, Parameters, admit, is_function_allowed};

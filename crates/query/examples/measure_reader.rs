@@ -354,7 +354,7 @@ fn main() {
             });
             writeln!(file, "{row}").unwrap();
         }
-        if flag("--wrong") && !unread && !first {
+        if !unread && (flag("--wrong") && !first || flag("--none") && !any && !old) {
             println!("{} {} | {}", case.set, case.source, case.question);
             println!("    {}", reader::explain(&case.question, &source.catalogue, today, &NoMeaning));
             lines.iter().for_each(|line| println!("{line}"));

@@ -153,7 +153,7 @@ impl Field {
 }
 
 /// Rows under named columns. Every row is as long as `fields`.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Frame {
     /// What it is called in the answer.
     pub name: String,

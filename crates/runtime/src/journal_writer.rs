@@ -1,19 +1,21 @@
-//! The pen of one chain: what a run and its calls write, gathered until it must be on disk.
+//! The one writer of the journal: what a task and its calls write, gathered until it must be on disk.
 //!
 //! Invariants
+//! - Nothing else in this crate commits to the store. [tidy: `one_journal_writer`]
 //! - Entries reach the journal in the order in which they were noted, in one transaction with what they change.
 //! - Nothing that changes something leaves the process before everything that was noted is on disk: whoever sends something out
 //!   flushes first. A read goes out at once, and its answer waits for a flush. Steps that nobody outside
 //!   can see share one sync.
-//! - A pen that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
+//! - A writer that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
 //!   what is on disk.
 
 use crate::crash::{self, CrashPoint};
+use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use steward_domain::{ChainId, Coded as _, ErrorClass, Label, TaskId, Timestamp, UserId};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use steward_domain::{ChainId, Coded as _, ErrorClass, EventType, Label, TaskId, Timestamp, UserId};
 use steward_journal::Draft;
-use steward_store::{Change, Commit, Durability, Error, Lease, Result, Scope, Store};
+use steward_store::{Change, Commit, Committed, Durability, Error, Lease, Result, Scope, Store};
 
 /// So many entries are gathered at most: what a crash may take along stays small.
 const GATHERED: usize = 256;
@@ -93,6 +95,28 @@ impl JournalWriter {
     /// Whether so much waits that it is time to write it.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).entries.len() >= GATHERED
+    }
+
+    /// Notes one entry, with particulars that enter by salted hash and can be erased.
+    pub(crate) fn entry(
+        &self,
+        event: EventType,
+        actor: &str,
+        data: Json,
+        personal: Map<String, Json>,
+    ) -> crate::Result<()> {
+        let Json::Object(data) = data else {
+            return Err(crate::Error::Stored("an entry is an object".to_owned()));
+        };
+        let mut draft = Draft::new(event, Label::new(actor)?, data);
+        draft.personal = personal;
+        self.note([draft], []);
+        Ok(())
+    }
+
+    /// Writes one commit by itself: for what belongs to no task that is being carried out here.
+    pub(crate) async fn write_once(store: &dyn Store, scope: &Scope, commit: Commit) -> Result<Committed> {
+        store.commit(scope, commit).await
     }
 
     /// Returns when everything noted is on disk.
@@ -200,7 +224,21 @@ pub struct LeaseHolder {
     pub lease: std::time::Duration,
 }
 
+/// A lease without a sign of life.
+pub(crate) const LEASE: std::time::Duration = std::time::Duration::from_secs(30);
+
 impl LeaseHolder {
+    /// The holder of the questions and turns that this process answers: one name for all of them.
+    pub(crate) fn this_process(context: &crate::ask::AppContext) -> crate::Result<&'static Self> {
+        static HOLDER: OnceLock<LeaseHolder> = OnceLock::new();
+        if let Some(holder) = HOLDER.get() {
+            return Ok(holder);
+        }
+        let chance = context.random.uuid_v7(context.clock.now())?.simple().to_string();
+        let holder = Self::of_this_process(&chance, LEASE)?;
+        Ok(HOLDER.get_or_init(|| holder))
+    }
+
     /// A name that no other process has: the machine, the process, and something by chance.
     pub(crate) fn of_this_process(chance: &str, lease: std::time::Duration) -> crate::Result<Self> {
         let short: String = chance.chars().rev().take(8).collect();

@@ -11,8 +11,12 @@ pub mod converse;
 pub mod crash;
 mod error;
 mod journal_writer;
+mod progress;
+mod recipes;
 pub mod run;
 pub mod toolbox;
 
 pub use caller::{Callers, CurrentCaller, Grants};
 pub use error::{Error, Result};
+pub use progress::ProgressEvent;
+pub use recipes::delete_recipe;

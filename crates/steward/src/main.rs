@@ -4,6 +4,7 @@ mod commands;
 mod config;
 mod error;
 mod home;
+mod isolation;
 mod output;
 mod toolbox;
 
@@ -11,7 +12,11 @@ use clap::{CommandFactory, Parser};
 use commands::Cli;
 use error::Failure;
 use std::process::ExitCode;
+use std::time::Duration;
 use steward_telemetry::Metrics;
+
+/// How long threads may take to end when everything else has.
+const STRAGGLERS: Duration = Duration::from_secs(2);
 
 /// Entries are made on one thread and written on another; this allocator does not mind.
 #[global_allocator]
@@ -23,6 +28,9 @@ fn main() -> ExitCode {
         let error = steward_tools::sandbox::confine_and_exec(std::env::args_os().skip(2));
         eprintln!("{error}");
         return ExitCode::from(126);
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == isolation::COMMAND) {
+        return isolation::run(std::env::args_os().nth(2).as_deref());
     }
     if let Ok(program) = std::env::current_exe() {
         steward_tools::sandbox::leash(program);
@@ -63,5 +71,8 @@ fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unexpected)?;
-    runtime.block_on(commands::run(cli, metrics))
+    let ended = runtime.block_on(commands::run(cli, metrics));
+    // A thread that still computes cannot be stopped. What is done is written; nobody waits for the rest.
+    runtime.shutdown_timeout(STRAGGLERS);
+    ended
 }

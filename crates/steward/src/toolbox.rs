@@ -30,10 +30,10 @@ async fn over(context: &Context, house: &AppContext, watch: bool) -> Result<Tool
         },
     };
     let mut roots: Vec<Root> =
-        settings.tools.roots.iter().map(|root| Root { path: root.path.clone(), write: root.write }).collect();
+        settings.tools.roots.iter().map(|root| Root { path: root.path.clone(), write: root.write, home: None }).collect();
     if roots.is_empty() {
         let here = std::env::current_dir().map_err(Failure::unexpected)?;
-        roots.push(Root { path: here, write: false });
+        roots.push(Root::read(here));
     }
     let options = Options {
         home: context.home.path.clone(),

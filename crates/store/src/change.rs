@@ -129,6 +129,11 @@ pub enum Change {
         /// When.
         at: Timestamp,
     },
+    /// Forgets a recipe.
+    DeleteRecipe {
+        /// Which.
+        id: RecipeId,
+    },
     /// Writes a task, new or known.
     PutTask(Valid<Task>),
     /// Makes a task of the owner ready for a worker at a time. One that waits already keeps its place; one that is held

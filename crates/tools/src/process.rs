@@ -2,11 +2,12 @@
 //!
 //! Invariants
 //! - When a [`Running`] is gone, so is every process that it started and that stayed in its group.
-//! - With [`crate::sandbox::leash`], a child dies with this process too, even when this process is killed.
+//! - With [`crate::sandbox::leash`], so is every other process below it, also one that left group and session, and a child
+//!   dies with this process too, even when this process is killed.
 //! - A child knows nothing of this process's environment but `PATH`, `HOME`, `LANG` and `TMPDIR`.
 
 use crate::error::{Error, Result};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -177,8 +178,13 @@ impl Running {
         let _ = tokio::time::timeout(KERNEL_WITHIN, self.child.wait()).await;
     }
 
-    /// Kills the group once. Its number is forgotten, because the kernel may hand it out anew.
+    /// Kills the group once, and before it everything below it. Its number is forgotten, because the kernel may hand it out
+    /// anew.
     fn end_group(&mut self) {
+        // While the keeper lives, all of the family is below it. Once it has been waited for, its number is not ours.
+        if let (Some(_), Some(id)) = (self.child.id(), self.group.and(self.id)) {
+            end_family(id);
+        }
         self.signal(Signal::KILL);
         self.group = None;
     }
@@ -194,6 +200,46 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end_group();
     }
+}
+
+/// How often the family is looked over: each time only what was started in the meantime is left.
+const LOOKS: usize = 50;
+
+/// Kills everything below a process, but not the process itself.
+pub(crate) fn end_family(ancestor: i32) {
+    for _ in 0..LOOKS {
+        let alive = descendants(ancestor);
+        if alive.is_empty() {
+            return;
+        }
+        for process in alive.into_iter().filter_map(Pid::from_raw) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The processes below one, except those that have ended and wait to be buried.
+fn descendants(ancestor: i32) -> Vec<i32> {
+    let mut children: BTreeMap<i32, Vec<(i32, bool)>> = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Ok(line) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name in parentheses may hold anything; what follows the last one does not.
+        let mut fields = line.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let (state, parent) = (fields.next(), fields.next().and_then(|parent| parent.parse().ok()));
+        if let Some(parent) = parent {
+            children.entry(parent).or_default().push((id, !matches!(state, Some("Z" | "X"))));
+        }
+    }
+    let (mut found, mut next) = (Vec::new(), vec![ancestor]);
+    while let Some(process) = next.pop() {
+        for (child, alive) in children.remove(&process).into_iter().flatten() {
+            next.push(child);
+            found.extend(alive.then_some(child));
+        }
+    }
+    found
 }
 
 #[cfg(test)]

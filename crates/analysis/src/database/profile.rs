@@ -55,6 +55,7 @@ pub(super) fn bare(name: &str, kind: Kind, unit: Unit) -> Column {
 pub(super) fn list(column: &mut Column, mut counts: Vec<(String, u64)>, all: bool) {
     let limit = if column.kind == Kind::Text { TEXT_VALUES } else { OTHER_VALUES };
     column.distinct = counts.len() as u64;
+    column.looks_like = crate::profile::looks_like(counts.iter().take(500).map(|(value, _)| value.as_str()));
     counts.retain(|(value, _)| value.chars().nth(LONGEST_VALUE).is_none());
     // Equally frequent ones by name, so that the same data gives the same profile.
     counts.sort_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));

@@ -95,10 +95,63 @@ pub(crate) fn empty(name: &str, schema: &SchemaRef) -> Frame {
     Frame { name: name.to_owned(), fields, rows: Vec::new() }
 }
 
-/// Appends a batch's rows, up to `limit` in all.
-pub(crate) fn append(frame: &mut Frame, batch: &RecordBatch, limit: usize) -> Result<(), ArrowError> {
+/// Rows that are taken over at once, when they are small.
+const AT_ONCE: usize = 1024;
+
+/// Appends a batch's rows, up to `limit` in all and as long as the cells fit into `bytes`, which is counted down. `false`
+/// when they do not. A column that names one long text in every row is small until its cells are written out, so the
+/// cells are weighed before.
+pub(crate) fn append(
+    frame: &mut Frame,
+    batch: &RecordBatch,
+    limit: usize,
+    bytes: &mut usize,
+) -> Result<bool, ArrowError> {
     let take = limit.saturating_sub(frame.rows.len()).min(batch.num_rows());
-    let batch = batch.slice(0, take);
+    let (mut from, mut size) = (0, AT_ONCE);
+    while from < take {
+        let part = batch.slice(from, size.min(take - from));
+        let weight = part.columns().iter().map(|column| weight(column)).fold(0, usize::saturating_add);
+        if weight > *bytes {
+            if part.num_rows() == 1 {
+                return Ok(false);
+            }
+            size = part.num_rows() / 2;
+            continue;
+        }
+        *bytes -= weight;
+        append_all(frame, &part)?;
+        from += part.num_rows();
+    }
+    Ok(true)
+}
+
+/// Bytes of the cells of a column when each is written out.
+fn weight(array: &ArrayRef) -> usize {
+    let own = match array.data_type() {
+        DataType::Utf8View => array.as_string_view().lengths().map(|length| length as usize).sum(),
+        DataType::BinaryView => array.as_binary_view().lengths().map(|length| length as usize * 2).sum(),
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let longest = longest(dictionary.values());
+            dictionary.keys().len().saturating_mul(longest)
+        }
+        // What holds others is written as text, which is longer.
+        other if other.is_nested() => array.get_array_memory_size().saturating_mul(4),
+        _ => array.to_data().get_slice_memory_size().unwrap_or(usize::MAX),
+    };
+    own.saturating_add(array.len() * size_of::<Value>())
+}
+
+/// The longest text in a column of texts.
+fn longest(array: &ArrayRef) -> usize {
+    let texts = cast(array, &DataType::Utf8View);
+    let texts = texts.as_ref().ok().map(|texts| texts.as_string_view().lengths().max().unwrap_or(0));
+    texts.map_or(64, |length| length as usize)
+}
+
+fn append_all(frame: &mut Frame, batch: &RecordBatch) -> Result<(), ArrowError> {
+    let take = batch.num_rows();
     let columns: Vec<Vec<Value>> = batch.columns().iter().map(cells).collect::<Result<_, _>>()?;
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
     frame.rows.extend(

@@ -1,6 +1,6 @@
 //! The engine in this process: DataFusion with a memory limit, over files and over frames.
 //!
-//! Invariant: it runs [`AdmittedSql`] and nothing else, with DDL, DML and statements switched off besides, in a context
+//! Invariant: it runs admitted statements and nothing else, with DDL, DML and statements switched off besides, in a context
 //! where only the columns exist that the statement was admitted to.
 
 pub(crate) mod convert;
@@ -17,9 +17,16 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use steward_policy::AdmittedSql;
+use crate::session::Statement;
 
 pub(crate) use scan::{CsvScan, ScanColumn};
+
+/// The most that a result may hold in cells.
+const RESULT_BYTES: usize = 64 << 20;
+/// The most that a sample may hold in cells.
+pub(crate) const SAMPLE_BYTES: usize = 64 << 20;
+/// So many times its memory a query may write to disk.
+const SPILL: u64 = 8;
 
 /// The engine and what it may use.
 pub(crate) struct Engine {
@@ -31,7 +38,10 @@ pub(crate) struct Engine {
 impl Engine {
     /// An engine that keeps to so many bytes of memory and spills to disk beyond.
     pub(crate) fn new(memory: usize) -> Result<Self> {
-        let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc();
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_limit(memory, 1.0)
+            .with_max_temp_directory_size((memory as u64).saturating_mul(SPILL))
+            .build_arc();
         let runtime = runtime.map_err(|error| Error::engine(&error, memory))?;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let mut config = SessionConfig::new()
@@ -69,19 +79,19 @@ impl Engine {
     }
 
     /// Runs a query and gives back at most `limit` rows, and whether there were more. Dropping the future stops it.
-    pub(crate) async fn run(&self, sql: &AdmittedSql, limit: usize) -> Result<(Frame, bool)> {
+    pub(crate) async fn run(&self, sql: &Statement, limit: usize) -> Result<(Frame, bool)> {
         let frame = self.plan(sql).await?;
         self.collect(frame, limit).await
     }
 
     /// A statement, planned where nothing exists but the columns that it was admitted to. Boxed, so that the engine's own
     /// types do not become part of every future that asks it.
-    fn plan<'a>(&'a self, sql: &'a AdmittedSql) -> BoxFuture<'a, Result<DataFrame>> {
+    fn plan<'a>(&'a self, sql: &'a Statement) -> BoxFuture<'a, Result<DataFrame>> {
         let work = async move {
-            let confined = self.confine(sql.reads()).await?;
+            let confined = self.confine(&sql.reads).await?;
             let options =
                 SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-            confined.sql_with_options(sql.text(), options).await.map_err(|error| self.failed(error))
+            confined.sql_with_options(&sql.text, options).await.map_err(|error| self.failed(error))
         };
         work.boxed()
     }
@@ -101,21 +111,36 @@ impl Engine {
     }
 
     async fn collect(&self, frame: DataFrame, limit: usize) -> Result<(Frame, bool)> {
+        match self.gather(frame, limit, RESULT_BYTES).await? {
+            (_, Gathered::Heavy) => Err(Error::Output { megabytes: RESULT_BYTES >> 20 }),
+            (frame, gathered) => Ok((frame, gathered == Gathered::More)),
+        }
+    }
+
+    async fn gather(
+        &self,
+        frame: DataFrame,
+        limit: usize,
+        mut bytes: usize,
+    ) -> Result<(Frame, Gathered)> {
         let mut stream = frame.execute_stream().await.map_err(|error| self.failed(error))?;
         let mut result = convert::empty("result", &stream.schema());
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(|error| self.failed(error))?;
             let more = result.rows.len() + batch.num_rows() > limit;
-            convert::append(&mut result, &batch, limit).map_err(|error| self.failed(error.into()))?;
+            let fits = convert::append(&mut result, &batch, limit, &mut bytes);
+            if !fits.map_err(|error| self.failed(error.into()))? {
+                return Ok((result, Gathered::Heavy));
+            }
             if more {
-                return Ok((result, true));
+                return Ok((result, Gathered::More));
             }
         }
-        Ok((result, false))
+        Ok((result, Gathered::All))
     }
 
     /// Runs a query and makes its result a table. Gives back the columns, with no rows.
-    pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
+    pub(crate) async fn materialise(&self, sql: &Statement, name: &str) -> Result<Frame> {
         let frame = self.plan(sql).await?;
         let schema = Arc::new(frame.schema().as_arrow().clone());
         let partitions = frame.collect_partitioned().await.map_err(|error| self.failed(error))?;
@@ -143,7 +168,11 @@ impl Engine {
         rows: usize,
     ) -> Result<(Frame, bool)> {
         let frame = frame.limit(0, Some(rows + 1)).map_err(|error| self.failed(error))?;
-        self.collect(frame, rows).await
+        let (frame, gathered) = self.gather(frame, rows, SAMPLE_BYTES).await?;
+        if gathered == Gathered::Heavy && frame.rows.is_empty() {
+            return Err(Error::Output { megabytes: SAMPLE_BYTES >> 20 });
+        }
+        Ok((frame, gathered != Gathered::All))
     }
 
     /// The first rows of a registered table, these columns of it.
@@ -163,6 +192,16 @@ impl Engine {
     pub(crate) fn failed(&self, error: datafusion::error::DataFusionError) -> Error {
         Error::engine(&error, self.memory)
     }
+}
+
+/// How far the rows of a result were gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gathered {
+    All,
+    /// There are more than the limit.
+    More,
+    /// Their cells do not fit.
+    Heavy,
 }
 
 /// These columns of a table; of a table whose rows are only counted, something that is none of them.

@@ -6,6 +6,7 @@ use crate::database::{self, Database};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::frame::Kind;
+use crate::isolation::{Description, Remote};
 use crate::profile;
 use crate::reader::wide;
 use crate::source::files::{self, Loaded, Rows};
@@ -14,7 +15,7 @@ use crate::source::unpack::Scratch;
 use crate::source::{Format, SourceLocation, partitions};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -41,7 +42,38 @@ struct Arrival {
 
 impl Session {
     /// Opens and looks over everything that was named.
+    ///
+    /// A server opens it in another process: see [`crate::isolation`].
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
+        let Some(pool) = crate::isolation::installed() else {
+            return Self::open_here(named, options).await;
+        };
+        let (remote, description) = pool.open(named, options).await?;
+        Self::over(remote, description, options)
+    }
+
+    /// A session whose data another process holds.
+    pub(crate) fn over(remote: Remote, described: Description, options: Options) -> Result<Self> {
+        let Description { places, catalogue, tables, spelled, warnings, assumptions } = described;
+        Ok(Self {
+            places,
+            shown: catalogue.clone(),
+            catalogue,
+            withheld: Mutex::default(),
+            rooms: tables.into_iter().map(|(dialect, path)| TableLocation::Apart(dialect, path)).collect(),
+            engine: Engine::new(options.memory)?,
+            options,
+            scans: Mutex::default(),
+            spelled: spelled.into_iter().map(|(table, column, words)| ((table, column), words)).collect(),
+            warnings,
+            assumptions,
+            scratch: Arc::new(Scratch::new(options.unpacked)),
+            remote: Some(remote),
+        })
+    }
+
+    /// Opens and looks over everything that was named, in this process.
+    pub(crate) async fn open_here(named: &[String], options: Options) -> Result<Self> {
         let (mut places, mut warnings): (Vec<(SourceLocation, bool)>, Vec<String>) = Default::default();
         for name in named {
             let found = crate::source::find(name)?;
@@ -56,7 +88,7 @@ impl Session {
             places: Vec::new(),
             catalogue: Catalogue::default(),
             shown: Catalogue::default(),
-            withheld: BTreeSet::new(),
+            withheld: Mutex::default(),
             rooms: Vec::new(),
             engine: Engine::new(options.memory)?,
             options,
@@ -65,6 +97,7 @@ impl Session {
             warnings,
             assumptions: Vec::new(),
             scratch: Arc::new(Scratch::new(options.unpacked)),
+            remote: None,
         };
         let opened = session.look_over(&places).await;
         session.add_all(places, opened).await?;
@@ -90,16 +123,18 @@ impl Session {
                 let opened = path.clone();
                 let looked = tokio::task::spawn_blocking(move || {
                     let database = SqliteSource::open(&opened)?;
-                    let (tables, joins) = database.discover()?;
-                    Ok((database, tables, joins))
+                    let found = database.discover()?;
+                    Ok((database, found))
                 });
-                let (database, tables, joins) = looked.await.unwrap_or_else(|error| {
+                let (database, (tables, joins, left_out)) = looked.await.unwrap_or_else(|error| {
                     Err(Error::Source { what: place.label(), detail: error.to_string() })
                 })?;
                 has_tables(place, &tables, "the database has no tables")?;
                 let room = TableLocation::Sqlite(Arc::new(database));
                 let tables = tables.into_iter().map(|table| (table, room.clone())).collect();
-                Ok(Opened::Database { tables, joins, warnings: Vec::new() })
+                let name = place.label();
+                let warnings = left_out.into_iter().map(|what| format!("{name}: {what}")).collect();
+                Ok(Opened::Database { tables, joins, warnings })
             }
             SourceLocation::Server(address) => {
                 let database: Arc<dyn Database> = database::connect(address).await?.into();

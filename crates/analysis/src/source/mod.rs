@@ -20,7 +20,7 @@ use steward_domain::{DataSource, SourceKind};
 pub(crate) const MAX_FILES: usize = 1_000;
 
 /// A source as it was named, told apart by kind. Nothing has been read yet but the first bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SourceLocation {
     /// A file of rows, with the name its table is to have.
     File {
@@ -49,7 +49,7 @@ pub enum SourceLocation {
 }
 
 /// File formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)]
 pub enum Format {
     Csv,
@@ -131,6 +131,19 @@ pub struct Found {
 }
 
 impl Found {
+    /// The files that will be read; none for a server.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = &Path>> {
+            match place {
+                SourceLocation::File { path, .. } | SourceLocation::Sqlite(path) => {
+                    Box::new(std::iter::once(path.as_path()))
+                }
+                SourceLocation::Partitions { files, .. } => Box::new(files.iter().map(PathBuf::as_path)),
+                SourceLocation::Server(_) => Box::new(std::iter::empty()),
+            }
+        })
+    }
+
     fn one(place: SourceLocation) -> Self {
         Self { places: vec![place], ..Self::default() }
     }
@@ -142,7 +155,8 @@ pub async fn try_confined(path: &Path, sql: &str, reads: &[(&str, &[&str])]) -> 
     let columns = |columns: &[&str]| columns.iter().map(|column| (*column).to_owned()).collect();
     let reads = reads.iter().map(|(table, names)| ((*table).to_owned(), columns(names))).collect();
     let source = sqlite::SqliteSource::open(path)?;
-    source.read_only(sql.to_owned(), reads, 100).await.map(|(frame, _)| frame)
+    let bounds = sqlite::Bounds { rows: 100, within: std::time::Duration::from_secs(10) };
+    source.read_only(sql.to_owned(), reads, bounds).await.map(|(frame, _)| frame)
 }
 
 /// Finds what was named: a file, a folder, a pattern, a database file or a server's address; `name=` before it names the

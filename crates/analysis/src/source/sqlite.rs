@@ -9,19 +9,42 @@ use crate::error::{Error, Result};
 use crate::frame::{Field, Frame, Kind, Unit, Value};
 use crate::profile;
 use crate::reader::guess_time;
+use crate::session::Statement;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::ValueRef;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use steward_domain::ErrorCategory;
-use steward_policy::AdmittedSql;
+use steward_journal::clock::{Clock as _, SystemClock};
 
 /// Rows of a table that are looked at before questions.
 const SAMPLE: usize = 20_000;
 /// How long to wait for a writer that holds the database.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(5);
+/// How long one look at a table or a view may take.
+const LOOK: Duration = Duration::from_secs(4);
+/// How long looking over all of them may take.
+const DISCOVERY: Duration = Duration::from_secs(20);
+/// How long the rows of a table may take that are joined with other sources.
+const FETCH: Duration = Duration::from_secs(180);
+/// After so many steps of its machine a statement is asked whether its time is over.
+const STEPS: i32 = 10_000;
+/// The most that the cells of a result may hold.
+const RESULT_BYTES: usize = 64 << 20;
+/// What the database itself holds statements and the views of a file to.
+const LIMITS: [(Limit, i32); 6] = [
+    // A text, and a row of a sorter or a group.
+    (Limit::SQLITE_LIMIT_LENGTH, 16 << 20),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 200),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 5_000),
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+];
 
 /// An open database.
 pub(crate) struct SqliteSource {
@@ -45,31 +68,51 @@ impl SqliteSource {
         let opened = Connection::open_with_flags(path, flags);
         let connection = opened.map_err(|error| file(error.to_string()))?;
         connection.busy_timeout(BUSY).map_err(|error| file(error.to_string()))?;
+        for (limit, value) in LIMITS {
+            connection.set_limit(limit, value).map_err(|error| file(error.to_string()))?;
+        }
         let interrupt = connection.get_interrupt_handle();
         let connection = Arc::new(Mutex::new(connection));
         let views = "SELECT lower(name) FROM sqlite_master WHERE type = 'view'";
-        let (views, _) = read(&connection, path, views, None, 10_000)?;
+        let (views, _) = read(&connection, path, views, None, Bounds { rows: 10_000, within: LOOK })?;
         let views = views.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
         Ok(Self { path: path.to_owned(), connection, interrupt, views: Arc::new(views) })
     }
 
-    /// Its tables, profiled, and the joins it declares.
-    pub(crate) fn discover(&self) -> Result<(Vec<Table>, Vec<Join>)> {
+    /// Its tables, profiled, the joins it declares, and what was left out.
+    pub(crate) fn discover(&self) -> Result<(Vec<Table>, Vec<Join>, Vec<String>)> {
+        let (clock, mut left_out, mut first) = (SystemClock::default(), Vec::new(), None);
+        let until = clock.monotonic() + DISCOVERY;
         let names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
         let names: Vec<String> =
             self.rows(names, 2_000)?.0.rows.iter().filter_map(|row| row.first().map(Value::plain)).collect();
         let mut tables = Vec::new();
         let mut joins = Vec::new();
         for name in names {
-            // A view over something that is gone should not hide the rest.
-            if let Ok(table) = self.table(&name) {
-                joins.extend(self.joins(&name)?);
-                tables.push(table);
+            if clock.monotonic() > until {
+                left_out.push(format!("{name} and what follows it were left out: looking them over takes too long"));
+                break;
             }
+            // A view over something that is gone, or one that does not end, should not hide the rest.
+            match self.table(&name) {
+                Ok(table) => {
+                    joins.extend(self.joins(&name)?);
+                    tables.push(table);
+                }
+                Err(error) => {
+                    left_out.push(format!("{name} was left out: {error}"));
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        if tables.is_empty()
+            && let Some(error) = first
+        {
+            return Err(error);
         }
         let known = |name: &str| tables.iter().any(|table: &Table| table.name.eq_ignore_ascii_case(name));
         joins.retain(|join| known(&join.to.0) && !join.to.1.is_empty());
-        Ok((tables, joins))
+        Ok((tables, joins, left_out))
     }
 
     fn table(&self, name: &str) -> Result<Table> {
@@ -130,8 +173,9 @@ impl SqliteSource {
     }
 
     /// Runs an admitted statement: the columns it was admitted to can be read, and no others.
-    pub(crate) async fn query(&self, sql: &AdmittedSql, limit: usize) -> Result<(Frame, bool)> {
-        self.read_only(sql.text().to_owned(), sql.reads().clone(), limit).await
+    pub(crate) async fn query(&self, sql: &Statement, limit: usize) -> Result<(Frame, bool)> {
+        let bounds = Bounds { rows: limit, within: sql.timeout() };
+        self.read_only(sql.text.clone(), sql.reads.clone(), bounds).await
     }
 
     /// Rows of a table, these columns of it.
@@ -140,7 +184,7 @@ impl SqliteSource {
         let list = if list.is_empty() { "1".to_owned() } else { list.join(", ") };
         let sql = format!("SELECT {list} FROM main.{} AS t", quote(table));
         let reads = BTreeMap::from([(table.to_owned(), columns.iter().cloned().collect())]);
-        self.read_only(sql, reads, limit).await
+        self.read_only(sql, reads, Bounds { rows: limit, within: FETCH }).await
     }
 
     /// Runs a statement that can read these columns and nothing else. Dropping the future interrupts it.
@@ -148,7 +192,7 @@ impl SqliteSource {
         &self,
         sql: String,
         columns: BTreeMap<String, BTreeSet<String>>,
-        limit: usize,
+        bounds: Bounds,
     ) -> Result<(Frame, bool)> {
         struct Stop<'a>(&'a InterruptHandle);
         impl Drop for Stop<'_> {
@@ -159,7 +203,7 @@ impl SqliteSource {
         let stop = Stop(&self.interrupt);
         let (connection, path) = (self.connection.clone(), self.path.clone());
         let reads = Some(Reads { views: self.views.clone(), columns });
-        let work = tokio::task::spawn_blocking(move || read(&connection, &path, &sql, reads, limit));
+        let work = tokio::task::spawn_blocking(move || read(&connection, &path, &sql, reads, bounds));
         let result = work.await.unwrap_or_else(|error| {
             Err(Error::Query { detail: error.to_string(), category: ErrorCategory::ToolFailure })
         });
@@ -168,8 +212,15 @@ impl SqliteSource {
     }
 
     pub(super) fn rows(&self, sql: &str, limit: usize) -> Result<(Frame, bool)> {
-        read(&self.connection, &self.path, sql, None, limit)
+        read(&self.connection, &self.path, sql, None, Bounds { rows: limit, within: LOOK })
     }
+}
+
+/// What a statement may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) rows: usize,
+    pub(super) within: Duration,
 }
 
 /// What a statement may read: columns by table. What a view reads is its own affair, if the view may be read.
@@ -232,27 +283,45 @@ fn read(
     path: &Path,
     sql: &str,
     reads: Option<Reads>,
-    limit: usize,
+    Bounds { rows: limit, within }: Bounds,
 ) -> Result<(Frame, bool)> {
-    let failed = |error: rusqlite::Error| failure(path, &error);
+    let failed = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::OperationInterrupted) => {
+            Error::Timeout { seconds: u32::try_from(within.as_secs()).unwrap_or(u32::MAX) }
+        }
+        _ => failure(path, &error),
+    };
     let connection = connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let is_sample = reads.is_none();
     match reads {
         Some(reads) => connection.authorizer(Some(move |context: AuthContext<'_>| reads.authorize(&context))),
         None => connection.authorizer(Some(authorize)),
     }
     .map_err(failed)?;
+    let clock = SystemClock::default();
+    let until = clock.monotonic() + within;
+    connection.progress_handler(STEPS, Some(move || clock.monotonic() > until)).map_err(failed)?;
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(failed)?;
     let mut frame = Frame { name: "result".to_owned(), ..Frame::default() };
-    let mut cut = false;
+    let (mut cut, mut bytes) = (false, 0);
     while let Some(row) = rows.next().map_err(failed)? {
         if frame.rows.len() == limit {
             cut = true;
             break;
         }
-        let cells = (0..names.len()).map(|index| row.get_ref(index).map_or(Value::Null, value));
-        frame.rows.push(cells.collect());
+        let cells: Vec<Value> =
+            (0..names.len()).map(|index| row.get_ref(index).map_or(Value::Null, value)).collect();
+        bytes += cells.iter().map(weight).sum::<usize>();
+        if bytes > RESULT_BYTES {
+            if is_sample && !frame.rows.is_empty() {
+                cut = true;
+                break;
+            }
+            return Err(Error::Output { megabytes: RESULT_BYTES >> 20 });
+        }
+        frame.rows.push(cells);
     }
     frame.fields = names.into_iter().map(|name| Field::new(name, Kind::Text)).collect();
     let kinds: Vec<Kind> = (0..frame.fields.len()).map(|index| seen_kind(&frame, index)).collect();
@@ -260,6 +329,11 @@ fn read(
         field.kind = kind;
     }
     Ok((frame, cut))
+}
+
+fn weight(cell: &Value) -> usize {
+    let text = if let Value::Text(text) = cell { text.len() } else { 0 };
+    size_of::<Value>() + text
 }
 
 fn value(cell: ValueRef<'_>) -> Value {

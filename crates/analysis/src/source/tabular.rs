@@ -1,7 +1,7 @@
 //! Files that hold typed columns: Parquet scanned where it lies, Arrow and Avro read into memory.
 
 use crate::catalogue::Table;
-use crate::engine::{Engine, convert};
+use crate::engine::{Engine, SAMPLE_BYTES, convert};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::profile;
@@ -109,10 +109,16 @@ fn collect(
 
 fn in_memory(path: &Path, stem: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<Loaded> {
     let mut sample = convert::empty("sample", &schema);
+    let mut bytes = SAMPLE_BYTES;
+    let mut whole = true;
     for batch in &batches {
-        convert::append(&mut sample, batch, SAMPLE_ROWS).map_err(|error| wrong(path, error))?;
+        whole &= convert::append(&mut sample, batch, SAMPLE_ROWS, &mut bytes)
+            .map_err(|error| wrong(path, error))?;
+        if !whole {
+            break;
+        }
     }
     let rows = batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     let table = MemTable::try_new(schema, vec![batches]).map_err(|error| wrong(path, error))?;
-    Ok(sampled(path, stem, rows as u64, (&sample, rows > SAMPLE_ROWS), Arc::new(table)))
+    Ok(sampled(path, stem, rows as u64, (&sample, !whole || rows > SAMPLE_ROWS), Arc::new(table)))
 }

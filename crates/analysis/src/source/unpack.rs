@@ -19,7 +19,7 @@ const MOST_RATIO: u64 = 250;
 const MOST_PART_BYTES: u64 = 1 << 30;
 
 /// How a file is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Packing {
     /// `.gz`
     Gzip,

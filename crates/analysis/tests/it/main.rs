@@ -10,6 +10,7 @@
 
 mod attack;
 mod bad_input;
+mod bombs;
 mod hostile;
 mod mysql;
 mod packed;

@@ -23,7 +23,7 @@ pub(super) fn draw(program: &Program, state: Option<&State>) -> String {
             Some(NodeStatus::Running) => ":::running",
             Some(NodeStatus::Asking) => ":::asking",
             Some(NodeStatus::Done) => ":::done",
-            Some(NodeStatus::Failed | NodeStatus::Cancelled) => ":::failed",
+            Some(NodeStatus::Failed | NodeStatus::Cancelled | NodeStatus::Skipped) => ":::failed",
         };
         let _ = writeln!(out, "  n{place}{open}\"{}\"{close}{class}", quote(&label));
     }

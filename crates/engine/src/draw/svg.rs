@@ -171,7 +171,7 @@ fn colours(status: Option<NodeStatus>) -> (&'static str, &'static str) {
         Some(NodeStatus::Asking) => ("#fef3c7", "#d97706"),
         Some(NodeStatus::Done) => ("#dcfce7", "#16a34a"),
         Some(NodeStatus::Failed) => ("#fee2e2", "#dc2626"),
-        Some(NodeStatus::Cancelled) => ("#f1f5f9", "#94a3b8"),
+        Some(NodeStatus::Cancelled | NodeStatus::Skipped) => ("#f1f5f9", "#94a3b8"),
     }
 }
 

@@ -3,16 +3,19 @@
 //! Invariants
 //! - A session holds its own messages only. A sub-agent is a task of its own, and nothing of it but its summary comes back.
 //! - Answers of calls are appended in the order in which the model asked for them, whatever order they came in.
+//! - What its model writes is judged by the session's [`Taint`], which begins with the person's words and only grows: by
+//!   descriptions of foreign tools, by results, by errors, by summaries of sub-agents.
 //! - Whatever a model says, the loop is bounded: by rounds, by repairs, by tools that do not exist, by calls that repeat.
 
 use super::Step;
 use crate::derive::{self, Fnv, estimate_tokens};
+use crate::expression::as_text;
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Call, Msg, Owner, Pending, Session, Slot, Stage, Target};
-use crate::{AskedCall, Class, Code, Failure, Provenance, Reply};
+use crate::{AskedCall, Class, Code, Failure, Reply};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use steward_domain::{JsonObject, Pattern, Role, Timestamp};
+use steward_domain::{CallOrigin, JsonObject, Pattern, Provenance, Role, Taint, Timestamp};
 
 const THINK: &str = "Think step by step about how to do this. Write down your reasoning; do not act yet.";
 const THINK_AND_ANSWER: &str =
@@ -39,6 +42,7 @@ impl Step<'_> {
         untrusted: bool,
     ) {
         let Some(spec) = self.program.agent(agent) else { return };
+        let taint = self.first_taint(spec, &text, untrusted);
         let name = spec.agent.name.as_str();
         if self.state.current_agent.as_deref() != Some(name) {
             self.state.current_agent = Some(name.to_owned());
@@ -59,13 +63,26 @@ impl Step<'_> {
             window: 1,
             tokens: 0,
             draft: None,
-            untrusted,
-            task_untrusted: untrusted,
+            taint,
             over: false,
         };
         session.push(said(Role::User, text, self.state.now));
         self.state.sessions.push(session);
         self.begin_phase(number);
+    }
+
+    /// What a session has read before its model says a word: the task, and what servers say of their tools.
+    fn first_taint(&self, spec: &AgentSpec, text: &str, untrusted: bool) -> Taint {
+        let input = || if self.state.input_untrusted { String::new() } else { as_text(&self.state.input) };
+        let mut taint = Taint::new(if untrusted { input() } else { text.to_owned() });
+        let foreign = |callable: &Callable| match callable {
+            Callable::Tool(tool) => self.program.tool(*tool).is_some_and(|tool| tool.server.is_some()),
+            Callable::Agent(_) => false,
+        };
+        if untrusted || spec.callable.values().any(foreign) {
+            taint.absorb(Provenance::Untrusted);
+        }
+        taint
     }
 
     /// The agent's session, unless it is over.
@@ -230,7 +247,7 @@ impl Step<'_> {
     fn session_done(&mut self, number: u32) {
         let Some((session, _, _)) = self.at_work(number) else { return };
         session.over = true;
-        let (node, untrusted) = (session.node, session.untrusted);
+        let (node, untrusted) = (session.node, session.taint.is_tainted());
         let answer = session.draft.take().unwrap_or_default();
         self.node_done(node, Some(Value::String(answer)), untrusted);
     }
@@ -283,7 +300,8 @@ impl Step<'_> {
                     Callable::Agent(agent) => {
                         let task = arguments.get("task").and_then(Value::as_str).map(str::to_owned);
                         let task = task.unwrap_or_else(|| call.arguments.to_string());
-                        Plan::Call(Target::Agent(agent, task, session.untrusted), JsonObject::new())
+                        let untrusted = session.taint.judge_text(&task) == Provenance::Untrusted;
+                        Plan::Call(Target::Agent(agent, task, untrusted), JsonObject::new())
                     }
                 }
             });
@@ -310,15 +328,22 @@ impl Step<'_> {
     }
 
     fn make_calls(&mut self, number: u32, asked: &[AskedCall], plans: Vec<Plan>) {
+        let servers: Vec<String> = plans
+            .iter()
+            .map(|plan| match plan {
+                Plan::Call(target, _) => self.server_of(target),
+                Plan::Answer(_) => String::new(),
+            })
+            .collect();
         let Some((session, _, _)) = self.at_work(number) else { return };
         session.slots.clear();
         let mut calls = Vec::with_capacity(plans.len());
-        for (slot, (plan, asked)) in plans.into_iter().zip(asked).enumerate() {
+        for (slot, ((plan, asked), server)) in plans.into_iter().zip(asked).zip(servers).enumerate() {
             let answer = match plan {
                 Plan::Answer(answer) => Some(answer),
                 Plan::Call(target, arguments) => {
-                    let provenance = label(session, &arguments);
-                    calls.push((slot as u32, target, arguments, provenance));
+                    let origin = session.taint.judge_call(&server, &arguments);
+                    calls.push((slot as u32, target, arguments, origin));
                     None
                 }
             };
@@ -329,7 +354,7 @@ impl Step<'_> {
             return self.answers(number);
         }
         let mut issued = Vec::with_capacity(calls.len());
-        for (slot, target, arguments, provenance) in calls {
+        for (slot, target, arguments, CallOrigin { call: origin, arguments: provenance }) in calls {
             let key = self.new_key();
             let primary = if let Target::Tool(tool) = target { tool } else { ProgramIndex::MAX };
             let owner = Owner::Slot(number, slot);
@@ -339,6 +364,7 @@ impl Step<'_> {
                 key,
                 arguments,
                 provenance,
+                origin,
                 approval: None,
                 resolved: None,
                 attempt: 1,
@@ -351,11 +377,11 @@ impl Step<'_> {
         }
     }
 
-    /// One of the calls has its answer. The model hears when all have.
-    pub(super) fn slot_done(&mut self, number: u32, slot: u32, answer: String, untrusted: bool) {
+    /// One of the calls has its answer. `read` says what the session has read with it. The model is asked when all have.
+    pub(super) fn slot_done(&mut self, number: u32, slot: u32, answer: String, read: impl FnOnce(&mut Taint)) {
         let most = self.program.settings().result_chars;
         let Some((session, _, _)) = self.at_work(number) else { return };
-        session.untrusted |= untrusted;
+        read(&mut session.taint);
         if let Some(slot) = session.slots.get_mut(slot as usize) {
             slot.answer = Some(cut(answer, most));
         }
@@ -402,28 +428,4 @@ fn weigh(value: &Value) -> u32 {
         _ => 4,
     };
     size.saturating_add(2)
-}
-
-/// Where each argument came from. Once data has entered a session, what its model writes may stem from data; only a value that
-/// stands word for word in what the person asked is still the person's.
-fn label(session: &Session, arguments: &JsonObject) -> BTreeMap<String, Provenance> {
-    let asked = session.messages.first().filter(|_| !session.task_untrusted).map(|task| task.text.as_str());
-    let of = |value: &Value| match value {
-        _ if !session.untrusted => Provenance::User,
-        Value::String(text) if asked.is_some_and(|asked| stands_in(text, asked)) => Provenance::User,
-        _ => Provenance::Untrusted,
-    };
-    arguments.iter().map(|(name, value)| (name.clone(), of(value))).collect()
-}
-
-/// Whether a text of some length stands in another with no letter or digit next to it.
-fn stands_in(needle: &str, text: &str) -> bool {
-    if needle.chars().count() < 3 {
-        return false;
-    }
-    text.match_indices(needle).any(|(start, found)| {
-        let before = text.get(..start).and_then(|before| before.chars().next_back());
-        let after = text.get(start + found.len()..).and_then(|after| after.chars().next());
-        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-    })
 }

@@ -9,7 +9,7 @@ use crate::program::ProgramIndex;
 use crate::state::{Call, DecisionSubject, Owner, Pending, Target};
 use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, derive};
 use serde_json::Value;
-use steward_domain::{Idempotency, Timestamp};
+use steward_domain::{Idempotency, Provenance, Timestamp};
 
 impl Step<'_> {
     pub(super) fn issue_call(&mut self, number: u32) {
@@ -37,6 +37,7 @@ impl Step<'_> {
                     node: owner.name.clone(),
                     arguments: call.arguments.clone(),
                     provenance: call.provenance.clone(),
+                    origin: call.origin,
                     approval: call.approval.clone(),
                     timeout_seconds: own.unwrap_or(tool.timeout_seconds),
                     safety: tool.safety,
@@ -166,8 +167,21 @@ impl Step<'_> {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
             Owner::Node(node) => self.node_done(node, Some(output), true),
-            Owner::Slot(session, slot) => self.slot_done(session, slot, as_text(&output), true),
+            Owner::Slot(session, slot) => {
+                let server = self.server_of(&call.target);
+                self.slot_done(session, slot, as_text(&output), |taint| {
+                    taint.absorb_result(&server, &output);
+                });
+            }
         }
+    }
+
+    /// Whose ids may go back where: a server's to the server, a built-in tool's to its group.
+    pub(super) fn server_of(&self, target: &Target) -> String {
+        let Target::Tool(place) = target else { return String::new() };
+        let Some(tool) = self.program.tool(*place) else { return String::new() };
+        let group = || tool.name.as_str().split('.').next().unwrap_or_default().to_owned();
+        tool.server.as_ref().map_or_else(group, |server| server.as_str().to_owned())
     }
 
     /// A call failed for good. An agent is told and may try something else; a tool node fails.
@@ -175,7 +189,13 @@ impl Step<'_> {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
             Owner::Node(node) => self.node_failed(node, failure),
-            Owner::Slot(session, slot) => self.slot_done(session, slot, format!("error {failure}"), false),
+            Owner::Slot(session, slot) => {
+                self.slot_done(session, slot, format!("error {failure}"), |taint| {
+                    if failure.code.carries_data() {
+                        taint.absorb(Provenance::Untrusted);
+                    }
+                });
+            }
         }
     }
 

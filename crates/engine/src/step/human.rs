@@ -7,11 +7,11 @@ use super::Step;
 use crate::event::Event;
 use crate::state::{DecisionSubject, Pending};
 use crate::{
-    Approval, Code, Effect, EffectId, Failure, NodeStatus, Provenance, Question, Rejected, State, Subject,
+    Approval, Code, Effect, EffectId, Failure, NodeStatus, Question, Rejected, State, Subject,
     derive,
 };
 use serde_json::{Value, json};
-use steward_domain::{HumanAction, JsonObject, Sha256Hex, TimeoutOutcome};
+use steward_domain::{HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome};
 
 impl State {
     /// Whether a decision is one that can be taken.
@@ -220,6 +220,7 @@ impl Step<'_> {
                 }
             }
         }
+        call.origin = Provenance::User;
         call.approval = None;
         call.resolved = None;
         call.key = key;

@@ -12,10 +12,10 @@ use crate::derive::{self, Fnv};
 use crate::expression::Expression;
 use crate::program::ProgramIndex;
 use crate::state::{Ended, Pending, Status, Thread};
-use crate::{Code, Effect, EffectId, Event, Failure, Program, Provenance, Rejected, State, Usage};
+use crate::{Code, Effect, EffectId, Event, Failure, Program, Rejected, State, Usage};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
-use steward_domain::{CallId, Limits, TaskId, Timestamp};
+use steward_domain::{CallId, Limits, Provenance, TaskId, Timestamp};
 
 /// A node that is to be entered.
 struct Enter {

@@ -5,10 +5,10 @@ use crate::derive::Fnv;
 use crate::expression::as_text;
 use crate::program::{Node, NodeWork, ProgramIndex, Transition};
 use crate::state::{Call, DecisionSubject, Ended, Owner, Target, Thread};
-use crate::{Code, Failure, NodeStatus, Provenance};
+use crate::{Code, Failure, NodeStatus, OnFailure};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use steward_domain::JsonObject;
+use steward_domain::{JsonObject, Provenance};
 
 impl Step<'_> {
     pub(super) fn enter(&mut self, place: ProgramIndex, thread: u32, from: Option<ProgramIndex>) {
@@ -65,6 +65,8 @@ impl Step<'_> {
                         key,
                         arguments,
                         provenance,
+                        // The operator's definition leads here, whatever its conditions read.
+                        origin: Provenance::Operator,
                         approval: None,
                         resolved: None,
                         attempt: 1,
@@ -213,18 +215,50 @@ impl Step<'_> {
                 self.todo.push_back(Enter { node: *next, thread, from: None });
             }
         }
-        if self.state.open_nodes == 0 {
-            let ends =
-                self.program.nodes.iter().zip(&self.state.nodes).filter(|(node, _)| node.feeds.is_empty());
-            let mut results: Vec<(String, Value)> = ends
-                .map(|(node, run)| (node.name.as_str().to_owned(), run.output.clone().unwrap_or_default()))
-                .collect();
-            let result = match (results.pop(), results.is_empty()) {
-                (Some((_, only)), true) => only,
-                (last, _) => Value::Object(results.into_iter().chain(last).collect()),
-            };
-            self.end(Ended::Completed(result));
+        self.end_plan_if_done();
+    }
+
+    /// A plan ends when no subtask is open.
+    fn end_plan_if_done(&mut self) {
+        if self.state.open_nodes > 0 {
+            return;
         }
+        if !self.state.nodes.iter().any(|run| run.status == NodeStatus::Done)
+            && let Some(failure) = self.state.nodes.iter().find_map(|run| run.error.clone())
+        {
+            return self.end(Ended::Failed(failure));
+        }
+        let ends =
+            self.program.nodes.iter().zip(&self.state.nodes).filter(|(node, _)| node.feeds.is_empty());
+        let mut results: Vec<(String, Value)> = ends
+            .map(|(node, run)| (node.name.as_str().to_owned(), run.output.clone().unwrap_or_default()))
+            .collect();
+        let result = match (results.pop(), results.is_empty()) {
+            (Some((_, only)), true) => only,
+            (last, _) => Value::Object(results.into_iter().chain(last).collect()),
+        };
+        self.end(Ended::Completed(result));
+    }
+
+    /// A subtask failed in a plan that goes on: what needs it is skipped.
+    fn skip_needing(&mut self, place: ProgramIndex) {
+        let (program, now) = (self.program, self.state.now);
+        let mut missing = vec![place];
+        while let Some(place) = missing.pop() {
+            self.state.open_nodes = self.state.open_nodes.saturating_sub(1);
+            let Some(node) = program.node(place) else { continue };
+            for next in &node.feeds {
+                let Some(run) = self.state.nodes.get_mut(*next as usize) else { continue };
+                if run.status == NodeStatus::Idle {
+                    run.status = NodeStatus::Skipped;
+                    run.ended_at = Some(now);
+                    let message = format!("{} is missing, which this step needs", node.name);
+                    run.error = Some(Failure::new(Code::NeedMissing, message));
+                    missing.push(*next);
+                }
+            }
+        }
+        self.end_plan_if_done();
     }
 
     /// A way came to its end: the task is done, or a branch joins.
@@ -248,6 +282,8 @@ impl Step<'_> {
         run.status = NodeStatus::Failed;
         run.ended_at = Some(now);
         run.join = None;
+        // What a server said when it failed is read by the next nodes as `nodes.x.error`.
+        run.untrusted |= failure.code.carries_data();
         run.error = Some(failure.clone());
         let thread = run.thread;
         match node.on_error {
@@ -264,6 +300,9 @@ impl Step<'_> {
         let name = self.program.node(place).map_or("?", |node| node.name.as_str());
         let joins = self.state.threads.remove(&number).and_then(|thread| thread.joins);
         match joins {
+            None if self.program.by_data && self.program.settings().on_failure == OnFailure::Continue => {
+                self.skip_needing(place);
+            }
             None => {
                 let message = format!("{name}: {}", failure.message);
                 self.fail(failure.code, message);

@@ -1,12 +1,12 @@
 //! What a definition must hold, each rule with the words a person reads; and how programs are drawn.
 
-use crate::kit::{AppContext, Run};
+use crate::kit::{Definitions, Run};
 use serde_json::{Value, json};
 use steward_domain::HumanAction;
 
 #[track_caller]
 fn refused(flow: Value, words: &[&str]) {
-    let problems = AppContext::new().workflow(flow).expect_err("must be refused").to_string();
+    let problems = Definitions::new().workflow(flow).expect_err("must be refused").to_string();
     for word in words {
         assert!(problems.contains(word), "{word:?} is not in: {problems}");
     }
@@ -83,7 +83,7 @@ fn wrong_plans_are_refused_with_reasons() {
         ),
         (json!([sub("a", json!({ "tool_name": "ghost" }))]), &["registered"]),
     ] {
-        let problems = AppContext::new().plan(plan).expect_err("must be refused").to_string();
+        let problems = Definitions::new().plan(plan).expect_err("must be refused").to_string();
         for word in words {
             assert!(problems.contains(word), "{word:?} is not in: {problems}");
         }
@@ -94,7 +94,7 @@ fn wrong_plans_are_refused_with_reasons() {
 fn a_definition_from_the_journal_compiles_to_the_same_program() {
     let flow =
         json!({ "nodes": { "a": { "type": "agent", "agent": "worker" } }, "edges": [], "entry_point": "a" });
-    let program = AppContext::new().workflow(flow).unwrap();
+    let program = Definitions::new().workflow(flow).unwrap();
     let text = serde_json::to_string(program.definition()).unwrap();
     let again = steward_engine::Program::from_definition(serde_json::from_str(&text).unwrap()).unwrap();
     assert_eq!(again.version(), program.version());
@@ -111,7 +111,7 @@ fn expressions_fail_clearly_at_run_time() {
         (json!({ "size": "x" }), "EXPRESSION", "size"),
         (json!({ "size": 0 }), "NO_ROUTE", ""),
     ] {
-        let run = Run::start(AppContext::new().workflow(flow.clone()).unwrap(), input);
+        let run = Run::start(Definitions::new().workflow(flow.clone()).unwrap(), input);
         let failure = run.failed();
         assert_eq!(failure.code.name(), code, "{failure}");
         assert!(failure.message.contains(word), "{failure}");
@@ -124,7 +124,7 @@ fn programs_are_drawn_with_their_state() {
         "nodes": { "look": { "type": "human" }, "go": { "type": "tool", "tool": "store" } },
         "edges": [{ "from": "look", "to": { "approve": "go", "reject": "__end__" } }], "entry_point": "look",
     });
-    let mut run = Run::start(AppContext::new().workflow(flow).unwrap(), json!("x"));
+    let mut run = Run::start(Definitions::new().workflow(flow).unwrap(), json!("x"));
     let plain = run.program.to_mermaid(None);
     assert!(
         plain.contains("n1 -->|\"approve\"| n0") && plain.contains("n1 -->|\"reject\"| finish"),

@@ -1,6 +1,6 @@
 //! The workflows that people copy from: each compiles, is drawn, and stays under 50 lines.
 
-use crate::kit::AppContext;
+use crate::kit::Definitions;
 use serde_json::json;
 use steward_domain::{Idempotency, ToolName, Workflow};
 use steward_engine::{Program, Root, Settings, ToolSpec};
@@ -8,24 +8,24 @@ use steward_engine::{Program, Root, Settings, ToolSpec};
 #[test]
 fn every_example_compiles() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workflows");
-    let mut house = AppContext::new();
+    let mut definitions = Definitions::new();
     for agent in ["assistant", "researcher", "writer", "critic", "classifier"] {
-        house = house.with_agent(json!({ "name": agent }));
+        definitions = definitions.with_agent(json!({ "name": agent }));
     }
-    house = house.with_agent(json!({ "name": "supervisor", "sub_agents": ["researcher", "writer"] }));
+    definitions =
+        definitions.with_agent(json!({ "name": "supervisor", "sub_agents": ["researcher", "writer"] }));
     for (name, fallback) in [
-        ("orders.find", None),
-        ("orders.refund", None),
-        ("mail.send", None),
-        ("weather.now", Some("weather.archive")),
-        ("weather.archive", None),
-        ("news.today", None),
-        ("files.write", None),
+        ("office.refund_order", None),
+        ("office.send_mail", None),
+        ("office.weather_now", Some("office.weather_usual")),
+        ("office.weather_usual", None),
+        ("office.news_today", None),
+        ("office.save_text", None),
     ] {
         let name = ToolName::new(name).unwrap();
         let fallback_tools = fallback.iter().map(|name| ToolName::new(*name).unwrap()).collect();
         let safety = Idempotency::None;
-        house.tools.insert(
+        definitions.tools.insert(
             name.clone(),
             ToolSpec { name, server: None, safety, timeout_seconds: 300, fallback_tools },
         );
@@ -42,7 +42,7 @@ fn every_example_compiles() {
         let workflow: Workflow =
             serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(workflow.name.as_str(), name);
-        let program = Program::compile(Root::Workflow(workflow), Settings::default(), &house);
+        let program = Program::compile(Root::Workflow(workflow), Settings::default(), &definitions);
         let program = program.unwrap_or_else(|problems| panic!("{problems}"));
         assert!(program.to_mermaid(None).contains("start") && program.to_svg(None).contains("</svg>"));
         seen += 1;

@@ -9,12 +9,12 @@ use steward_engine::{Question, State};
 pub(crate) const TASK: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 #[derive(Default, Clone)]
-pub(crate) struct AppContext {
+pub(crate) struct Definitions {
     pub(crate) agents: BTreeMap<AgentName, Agent>,
     pub(crate) tools: BTreeMap<ToolName, ToolSpec>,
 }
 
-impl Lookup for AppContext {
+impl Lookup for Definitions {
     fn agent(&self, name: &AgentName) -> Option<Agent> {
         self.agents.get(name).cloned()
     }
@@ -23,7 +23,7 @@ impl Lookup for AppContext {
     }
 }
 
-impl AppContext {
+impl Definitions {
     /// `search` and `clock` read, `store` is keyed, `pay` counts every time, `slow` falls back to `search`.
     pub(crate) fn new() -> Self {
         let mut house = Self::default();

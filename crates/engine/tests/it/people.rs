@@ -1,6 +1,6 @@
 //! Stories with people: pauses, digests, changes, silence.
 
-use crate::kit::{AppContext, Run};
+use crate::kit::{Definitions, Run};
 use serde_json::json;
 use steward_domain::*;
 use steward_engine::*;
@@ -15,7 +15,7 @@ fn ask(run: &mut Run, letter: &str) {
 }
 
 fn paying_agent() -> Run {
-    let program = AppContext::new().agent_program("worker", Settings::default());
+    let program = Definitions::new().agent_program("worker", Settings::default());
     let mut run = Run::start(program, json!("Pay 100 to bob"));
     run.calls(&[("pay", json!({ "to": "bob", "amount": 100 }))]);
     run
@@ -95,7 +95,7 @@ fn human(node: serde_json::Value, edges: serde_json::Value) -> Run {
         "nodes": { "look": node, "yes": { "type": "tool", "tool": "store" }, "no": { "type": "tool", "tool": "clock" } },
         "edges": edges, "entry_point": "look",
     });
-    Run::start(AppContext::new().workflow(flow).unwrap(), json!("Publish?"))
+    Run::start(Definitions::new().workflow(flow).unwrap(), json!("Publish?"))
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_checkpoint_pauses_before_its_node_and_survives_a_restart() {
         "nodes": { "send": { "type": "tool", "tool": "store", "arguments": { "text": "${state.text}" } } },
         "edges": [], "entry_point": "send", "checkpoints": ["send"],
     });
-    let mut run = Run::start(AppContext::new().workflow(flow).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().workflow(flow).unwrap(), json!({}));
     assert!(run.all.iter().any(|effect| matches!(effect, Effect::Checkpoint { awaiting_human: true, .. })));
     assert_eq!(run.question().2.subject, Subject::Checkpoint);
     // Days later, in another process: the state comes from the events, and the question is asked again as it was.

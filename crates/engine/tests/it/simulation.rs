@@ -1,7 +1,7 @@
 //! Random programs in a random world: failures, delays, duplicates, reorderings, crashes. `STEWARD_SEEDS` says how many
 //! (500 unless told), `STEWARD_SEED` runs a single one. The same seed gives the same bytes.
 
-use crate::kit::{AppContext, TASK};
+use crate::kit::{Definitions, TASK};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::*;
@@ -41,7 +41,7 @@ const TOOLS: [&str; 5] = ["search", "clock", "store", "pay", "slow"];
 fn program(dice: &mut Dice) -> Program {
     let patterns = [json!(["react"]), json!(["cot", "react"]), json!(["reflection"]), json!(["cot"])];
     let house =
-        AppContext::new().with_agent(json!({ "name": "helper", "tools": ["search"] })).with_agent(json!({
+        Definitions::new().with_agent(json!({ "name": "helper", "tools": ["search"] })).with_agent(json!({
             "name": "worker", "tools": ["search", "store", "pay", "slow"], "sub_agents": ["helper"],
             "patterns": patterns[dice.below(4)], "max_iterations": 2 + dice.below(8),
         }));

@@ -1,13 +1,13 @@
 //! The stories of S2 for agents, tools, plans and graphs.
 
-use crate::kit::{AppContext, Run, failed};
+use crate::kit::{Definitions, Run, failed};
 use serde_json::json;
 use steward_domain::*;
 use steward_engine::State;
 use steward_engine::*;
 
 fn agent() -> Run {
-    let program = AppContext::new().agent_program("worker", Settings::default());
+    let program = Definitions::new().agent_program("worker", Settings::default());
     Run::start(program, json!("Find the price of tea"))
 }
 
@@ -51,7 +51,7 @@ fn calls_of_one_reply_run_at_once_and_are_answered_in_order() {
 
 #[test]
 fn a_supervisor_delegates_and_sees_only_summaries() {
-    let house = AppContext::new()
+    let house = Definitions::new()
         .with_agent(json!({ "name": "researcher", "tools": ["search"] }))
         .with_agent(json!({ "name": "writer", "tools": ["store"] }))
         .with_agent(json!({ "name": "boss", "sub_agents": ["researcher", "writer"] }));
@@ -91,7 +91,7 @@ fn a_supervisor_delegates_and_sees_only_summaries() {
 
 #[test]
 fn agents_call_agents_only_so_deep() {
-    let house = AppContext::new()
+    let house = Definitions::new()
         .with_agent(json!({ "name": "low", "tools": [] }))
         .with_agent(json!({ "name": "boss", "sub_agents": ["low"] }));
     let settings = Settings { depth: 0, ..Settings::default() };
@@ -106,7 +106,7 @@ fn one_tool(tool: &str) -> Run {
         "nodes": { "a": { "type": "tool", "tool": tool, "arguments": { "q": "${input.q}" } } },
         "edges": [{ "from": "a", "to": "__end__" }], "entry_point": "a",
     });
-    Run::start(AppContext::new().workflow(flow).unwrap(), json!({ "q": "tea" }))
+    Run::start(Definitions::new().workflow(flow).unwrap(), json!({ "q": "tea" }))
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_and_b_run_at_once_then_c() {
         },
         "edges": [{ "from": "both", "to": "c" }, { "from": "c", "to": "__end__" }], "entry_point": "both",
     });
-    let mut run = Run::start(AppContext::new().workflow(flow).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().workflow(flow).unwrap(), json!({}));
     assert_eq!(run.tools_open(), ["search", "clock"]);
     run.tool_gives("clock", json!(2));
     assert_eq!(run.tools_open(), ["search"], "c waits for both");
@@ -235,7 +235,8 @@ fn joins_take_any_or_some_and_tell_of_failures() {
             "edges": [{ "from": "p", "to": "__end__" }], "entry_point": "p",
         })
     };
-    let run = |join, partial| Run::start(AppContext::new().workflow(flow(join, partial)).unwrap(), json!({}));
+    let run =
+        |join, partial| Run::start(Definitions::new().workflow(flow(join, partial)).unwrap(), json!({}));
     let mut any = run(json!("any"), false);
     any.tool_gives("search", json!(1));
     assert_eq!(any.completed(), json!({ "a": 1 }), "the other is called off");
@@ -258,7 +259,7 @@ fn a_plan_finds_its_order_from_inputs_and_outputs() {
         { "task_id": "load_sales", "description": "", "tool_name": "search", "outputs": ["sales"] },
         { "task_id": "load_stock", "description": "", "tool_name": "clock", "outputs": ["stock"] },
     ]);
-    let mut run = Run::start(AppContext::new().plan(plan).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().plan(plan).unwrap(), json!({}));
     assert_eq!(run.tools_open(), ["search", "clock"], "what needs nothing runs at once");
     run.tool_gives("search", json!({ "total": 5 }));
     run.tool_gives("clock", json!(9));
@@ -283,7 +284,7 @@ fn routes_and_conditions_choose_the_way() {
         ], "entry_point": "sort",
     });
     for (says, size, tool) in [("refund", 1, "pay"), ("other", 11, "search"), ("other", 3, "clock")] {
-        let mut run = Run::start(AppContext::new().workflow(flow.clone()).unwrap(), json!({ "size": size }));
+        let mut run = Run::start(Definitions::new().workflow(flow.clone()).unwrap(), json!({ "size": size }));
         run.says(says);
         run.tool_gives(tool, json!(tool));
         assert_eq!(run.completed(), json!(tool));
@@ -299,7 +300,7 @@ fn a_failed_node_can_be_rescued() {
         },
         "edges": [{ "from": "a", "to": "__end__" }], "entry_point": "a",
     });
-    let mut run = Run::start(AppContext::new().workflow(flow).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().workflow(flow).unwrap(), json!({}));
     run.tool_ends("search", failed(Class::User));
     let Effect::CallTool { arguments, .. } = &run.open[0] else { panic!() };
     assert!(arguments["why"].as_str().unwrap().contains("broken"));
@@ -315,13 +316,13 @@ fn budgets_end_a_run_clearly() {
         (Limits { cost_usd: Some(1.5), ..Limits::default() }, "BUDGET_MONEY"),
     ] {
         let settings = Settings { limits, ..Settings::default() };
-        let mut run = Run::start(AppContext::new().agent_program("worker", settings), json!("x"));
+        let mut run = Run::start(Definitions::new().agent_program("worker", settings), json!("x"));
         run.reply(Reply { text: "hm".into(), usage: used, ..Reply::default() });
         assert_eq!(run.failed().code.name(), code);
     }
     let limits = Limits { seconds: Some(60), ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    let mut run = Run::start(AppContext::new().agent_program("worker", settings), json!("x"));
+    let mut run = Run::start(Definitions::new().agent_program("worker", settings), json!("x"));
     run.wait();
     assert_eq!(run.failed().code.name(), "BUDGET_TIME");
     let mut run = agent();
@@ -398,7 +399,7 @@ fn a_model_that_cannot_be_reached_is_tried_again_with_the_servers_delay() {
 fn the_oldest_messages_go_first_and_calls_keep_their_answers() {
     let limits = Limits { context_tokens: Some(400), ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    let mut run = Run::start(AppContext::new().agent_program("worker", settings), json!("The task itself"));
+    let mut run = Run::start(Definitions::new().agent_program("worker", settings), json!("The task itself"));
     for number in 0..8 {
         run.calls(&[("search", json!({ "n": number }))]);
         run.tool_gives("search", json!("x".repeat(400)));
@@ -416,26 +417,26 @@ fn the_oldest_messages_go_first_and_calls_keep_their_answers() {
     assert!(shown.len() < 21_000 && shown.contains("100000000 bytes"), "a huge result is cut and says so");
     let limits = Limits { context_tokens: Some(50), ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    let run = Run::start(AppContext::new().agent_program("worker", settings), json!("long ".repeat(100)));
+    let run = Run::start(Definitions::new().agent_program("worker", settings), json!("long ".repeat(100)));
     assert_eq!(run.failed().code, Code::ContextOverflow);
 }
 
 #[test]
 fn patterns_compose() {
     let house =
-        AppContext::new().with_agent(json!({ "name": "poet", "patterns": ["cot", "react", "reflection"] }));
+        Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["cot", "react", "reflection"] }));
     let mut run = Run::start(house.agent_program("poet", Settings::default()), json!("A poem"));
     run.says("First rhyme, then metre.");
     run.says("Draft");
     run.says("The second line limps.");
     run.says("Better");
     assert_eq!(run.completed(), json!("Better"));
-    let house = AppContext::new().with_agent(json!({ "name": "poet", "patterns": ["reflection"] }));
+    let house = Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["reflection"] }));
     let mut run = Run::start(house.agent_program("poet", Settings::default()), json!("A poem"));
     run.says("Draft");
     run.says("OK.");
     assert_eq!(run.completed(), json!("Draft"));
-    let house = AppContext::new().with_agent(json!({ "name": "poet", "patterns": ["cot"] }));
+    let house = Definitions::new().with_agent(json!({ "name": "poet", "patterns": ["cot"] }));
     let mut run = Run::start(house.agent_program("poet", Settings::default()), json!("2+2"));
     run.says("2 and 2.\nAnswer: 4");
     assert_eq!(run.completed(), json!("4"));
@@ -451,12 +452,12 @@ fn a_cycle_that_changes_nothing_and_one_without_end_are_stopped() {
             ], "entry_point": "a", "allow_cycles": true, "max_iterations": most,
         })
     };
-    let mut run = Run::start(AppContext::new().workflow(flow("true", 50)).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().workflow(flow("true", 50)).unwrap(), json!({}));
     while !run.state.status().is_final() {
         run.tool_gives("search", json!("same"));
     }
     assert_eq!(run.failed().code, Code::LoopNoProgress);
-    let mut run = Run::start(AppContext::new().workflow(flow("true", 9)).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().workflow(flow("true", 9)).unwrap(), json!({}));
     for number in 0.. {
         if run.state.status().is_final() {
             break;
@@ -464,7 +465,7 @@ fn a_cycle_that_changes_nothing_and_one_without_end_are_stopped() {
         run.tool_gives("search", json!(number));
     }
     assert_eq!(run.failed().code, Code::BudgetIterations);
-    let mut run = Run::start(AppContext::new().workflow(flow("nodes.a.output < 2", 50)).unwrap(), json!({}));
+    let mut run = Run::start(Definitions::new().workflow(flow("nodes.a.output < 2", 50)).unwrap(), json!({}));
     for number in 0..3 {
         run.tool_gives("search", json!(number));
     }
@@ -546,8 +547,8 @@ fn a_state_is_shown_in_the_shape_of_s2() {
 /// A journal of deltas: what is stored for a step does not grow with the steps before it.
 #[test]
 fn events_and_effects_stay_as_small_at_the_end_as_at_the_start() {
-    let house =
-        AppContext::new().with_agent(json!({ "name": "long", "tools": ["search"], "max_iterations": 10000 }));
+    let house = Definitions::new()
+        .with_agent(json!({ "name": "long", "tools": ["search"], "max_iterations": 10000 }));
     let size = |steps: u32| {
         let mut state = State::new(&house.agent_program("long", Settings::default()));
         let program = house.agent_program("long", Settings::default());

@@ -65,7 +65,8 @@ fn answer(chat: &Chat) -> Result<Answer, ModelError> {
         return Ok(Answer { json: Some(json.clone()), ..said(json.to_string()) });
     }
     if !results.is_empty() {
-        return Ok(said(results.join("\n")));
+        let texts: Vec<String> = results.into_iter().map(readable).collect();
+        return Ok(said(texts.join("\n")));
     }
     let Some(tool) = choose(chat, question) else {
         let names: Vec<&str> = chat.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -85,6 +86,15 @@ fn answer(chat: &Chat) -> Result<Answer, ModelError> {
             let call = ToolCall { id, name: tool.name.clone(), arguments, signature: None };
             Ok(Answer { calls: vec![call], finish: Finish::ToolCalls, ..said(String::new()) })
         }
+    }
+}
+
+/// The text of a result. An object with a single text in it is that text.
+fn readable(result: &str) -> String {
+    let parsed: Option<Map<String, Value>> = serde_json::from_str(result).ok();
+    match parsed.as_ref().map(|fields| fields.values().collect::<Vec<_>>()).as_deref() {
+        Some([Value::String(text)]) => text.clone(),
+        _ => result.to_owned(),
     }
 }
 

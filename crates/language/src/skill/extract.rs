@@ -6,6 +6,7 @@
 //! - No clock is read: "tomorrow" becomes a day only when the caller says which day it is today.
 
 use super::sure;
+use crate::pattern::pattern;
 use crate::words::{name_words, stem, words};
 use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
 use regex::{Captures, Regex};
@@ -112,14 +113,14 @@ static PATTERNS: LazyLock<Vec<(EntityKind, f32, &str, Regex)>> = LazyLock::new(|
         (Id, 0.85, "it says that a number names the thing", r"(?i)\b(?:id|number|no\.|nr\.|ticket|order|task|invoice|case|issue|item|record)\s(?P<in>\d+)\b".into()),
         (Number, 0.95, "it is a number", r"(?:^|[\s(])(?P<whole>(?P<num>[-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?))(?:\s?(?P<times>k|thousand|million|billion)\b)?)".into()),
     ];
-    rows.into_iter()
-        .filter_map(|(kind, sure, why, row)| Some((kind, sure, why, Regex::new(&row).ok()?)))
-        .collect()
+    rows.into_iter().map(|(kind, sure, why, row)| (kind, sure, why, pattern(&row))).collect()
 });
 
 /// Words after "called", up to what ends a name.
-static CALLED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)\b(?:called|named|titled|entitled|labell?ed|with (?:the )?(?:title|name|subject))[:\s]+(?P<in>[^\s,.;:?!"“'][^,.;:?!"“\n]*)"#).ok()
+static CALLED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)\b(?:called|named|titled|entitled|labell?ed|with (?:the )?(?:title|name|subject))[:\s]+(?P<in>[^\s,.;:?!"“'][^,.;:?!"“\n]*)"#,
+    )
 });
 /// Words that end a name that began after "called".
 const ENDS: &[&str] = &[
@@ -325,7 +326,7 @@ fn number(captures: &Captures<'_>) -> Option<f64> {
 }
 
 fn called(text: &str, found: &mut Vec<Entity>) {
-    let Some(pattern) = CALLED.as_ref() else { return };
+    let pattern = &*CALLED;
     for captures in pattern.captures_iter(text) {
         let Some(rest) = captures.name("in") else { continue };
         let stop = words(rest.as_str()).into_iter().skip(1).find(|word| ENDS.contains(&word.lower.as_str()));
@@ -452,9 +453,8 @@ fn names(text: &str, found: &mut Vec<Entity>) {
 }
 
 fn weekday_or_month(word: &str) -> Option<()> {
-    static CALENDAR: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(&format!("^(?:{WEEKDAYS}|{MONTHS})$")).ok());
-    CALENDAR.as_ref().is_some_and(|calendar| calendar.is_match(word)).then_some(())
+    static CALENDAR: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^(?:{WEEKDAYS}|{MONTHS})$")));
+    CALENDAR.is_match(word).then_some(())
 }
 
 #[cfg(test)]

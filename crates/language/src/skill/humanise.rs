@@ -6,6 +6,7 @@
 //! - An error that is not understood is said to be one of the system, never one of the person.
 
 use super::sure;
+use crate::pattern::pattern;
 use crate::words::name_words;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -100,10 +101,8 @@ static PATTERNS: LazyLock<Vec<(ErrorKind, f32, Regex)>> = LazyLock::new(|| {
         (Garbled, 0.85, r"unexpected (?:token|end|eof|character)|invalid json|json parse|parse error|decode|deserializ|malformed response".to_owned()),
         (Broken, 0.8, r"\b500\b|internal (?:server )?error|panic|exception|traceback|segmentation|stack overflow".to_owned()),
     ];
-    let build = |(trouble, sure, row): (ErrorKind, f32, String)| {
-        Some((trouble, sure, Regex::new(&format!("(?i){row}")).ok()?))
-    };
-    rows.into_iter().filter_map(build).collect()
+    let build = |(kind, sure, row): (ErrorKind, f32, String)| (kind, sure, pattern(&format!("(?i){row}")));
+    rows.into_iter().map(build).collect()
 });
 
 /// What a raw error means. `doing` says what was tried, as "create the task"; without it the sentence is about "this".

@@ -14,33 +14,38 @@ use super::types::{
     Understood,
 };
 use super::values::choice_at;
-use super::wish::{Clause, clauses};
+use super::wish::{Clause, clauses, is};
+use crate::pattern::pattern;
 use crate::words::words;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-static DECLINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:no|nope|nah|never ?mind|forget (?:it|that|about it)|cancel(?: (?:it|that))?|stop|leave it|none(?: of (?:them|these|those))?|neither|nothing|don't|do not|skip it|abort|no thanks|no thank you)\b\W*(?:thanks|thank you|please|it|then)?\W*$").ok()
+static DECLINES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:no|nope|nah|never ?mind|forget (?:it|that|about it)|cancel(?: (?:it|that))?|stop|leave it|none(?: of (?:them|these|those))?|neither|nothing|don't|do not|skip it|abort|no thanks|no thank you)\b\W*(?:thanks|thank you|please|it|then)?\W*$",
+    )
 });
-static AGREES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:yes|yep|yeah|yup|sure|ok|okay|right|correct|exactly|do it|go ahead|please do|that one|that's (?:it|right)|this one|it)\b\W*(?:please|thanks)?\W*$").ok()
+static AGREES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:yes|yep|yeah|yup|sure|ok|okay|right|correct|exactly|do it|go ahead|please do|that one|that's (?:it|right)|this one|it)\b\W*(?:please|thanks)?\W*$",
+    )
 });
 
 /// "The second one, please": a place and nothing else. With a verb it is a request of its own.
-static ONLY_A_PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:(?:i mean|i meant|take|choose|pick|use|it's|it is|that's|make it|yes|ok|please|just) )*(?:the |that |number |no )?(?:very )?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|\d{1,2}(?:st|nd|rd|th)?)(?: \w+)?(?: please| thanks)?\W*$").ok()
+static ONLY_A_PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:(?:i mean|i meant|take|choose|pick|use|it's|it is|that's|make it|yes|ok|please|just) )*(?:the |that |number |no )?(?:very )?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|\d{1,2}(?:st|nd|rd|th)?)(?: \w+)?(?: please| thanks)?\W*$",
+    )
 });
 
 /// "Show me …", "how many …": what opens a request.
-static REQUESTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:please |can you |could you |now |instead |no,? |actually,? )*(?:show|list|display|give me|tell me|find|search|look up|get|read|open|what|which|who|where|when|why|how|is there|are there|do (?:i|we) have|delete|remove|create|add|update|rename|cancel|mark)\b").ok()
+static REQUESTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:please |can you |could you |now |instead |no,? |actually,? )*(?:show|list|display|give me|tell me|find|search|look up|get|read|open|what|which|who|where|when|why|how|is there|are there|do (?:i|we) have|delete|remove|create|add|update|rename|cancel|mark)\b",
+    )
 });
-
-fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
-}
 
 /// The old understanding, completed or turned down; nothing when this answers no question.
 pub(super) fn answer(

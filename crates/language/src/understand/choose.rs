@@ -14,6 +14,7 @@ use super::signal::{SIGNALS, Signals, weigh};
 use super::text::Token;
 use super::verbs::Class;
 use super::wish::{Clause, Cue};
+use crate::pattern::pattern;
 use crate::skill::Recent;
 use crate::{Encoder, cosine};
 use regex::Regex;
@@ -330,11 +331,13 @@ fn is_report(tokens: &[&Token]) -> bool {
 
 /// "The room is clean now": of something certain it is said what it is.
 fn is_state(plain: &str) -> bool {
-    static STATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^(?:(?:the|that|this|my|our) |it\b|they\b|them\b|both\b|all (?:of (?:them|these|those)|two|three|four|five)\b|[a-z]+s? #?\d|#?\d).*\b(?:is|are|was|were|has been|have been)\b").ok()
+    static STATE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"^(?:(?:the|that|this|my|our) |it\b|they\b|them\b|both\b|all (?:of (?:them|these|those)|two|three|four|five)\b|[a-z]+s? #?\d|#?\d).*\b(?:is|are|was|were|has been|have been)\b",
+        )
     });
     let clause = [" that ", " which ", " who "].iter().any(|word| plain.contains(word));
-    !clause && STATE.as_ref().is_some_and(|state| state.is_match(plain))
+    !clause && STATE.is_match(plain)
 }
 
 /// What something is said to be is to be noted, by a tool that sets one of a few states; it is no wish to see what is so.
@@ -424,22 +427,24 @@ fn target(tool: &Prepared, filled: &Filled, tokens: &[&Token], around: &ChoiceCo
     score
 }
 
-static SERVICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:write|make|call|book|order|play|sing|draw|cook|build|send|give|tell|compose|draft|generate|find|get|buy|bring) (?:me|us) (?:an?|some) (?P<noun>\w+)").ok()
+static SERVICE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:write|make|call|book|order|play|sing|draw|cook|build|send|give|tell|compose|draft|generate|find|get|buy|bring) (?:me|us) (?:an?|some) (?P<noun>\w+)",
+    )
 });
 
 /// "Call me a taxi": something that is done for a person, with a noun that nothing here knows.
 pub(super) fn service(catalogue: &Catalogue, plain: &str) -> bool {
-    static ART: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^(?:write|make|tell|sing|compose|draft|generate|draw|read|give)(?: me| us)? (?:an?|some|the) (?:\w+ )?(?:poem|song|story|joke|essay|haiku|limerick|riddle|picture|painting|fairy tale)\b").ok()
+    static ART: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"^(?:write|make|tell|sing|compose|draft|generate|draw|read|give)(?: me| us)? (?:an?|some|the) (?:\w+ )?(?:poem|song|story|joke|essay|haiku|limerick|riddle|picture|painting|fairy tale)\b",
+        )
     });
-    if ART.as_ref().is_some_and(|art| art.is_match(plain)) {
+    if ART.is_match(plain) {
         return true;
     }
-    let noun = SERVICE
-        .as_ref()
-        .and_then(|service| service.captures(plain))
-        .and_then(|found| found.name("noun").map(|noun| noun.as_str().to_owned()));
+    let noun =
+        SERVICE.captures(plain).and_then(|found| found.name("noun").map(|noun| noun.as_str().to_owned()));
     noun.is_some_and(|noun| {
         catalogue.types_of(&noun).is_empty()
             && !is_generic(&noun)

@@ -6,27 +6,26 @@ use super::catalogue::Catalogue;
 use super::text::{Text, Token};
 use super::verbs::{Class, PATTERNS, class_of, verb_groups};
 use super::wish::{ASKS, Clause, Cue, OPENS, is, strength};
+use crate::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
-static WHETHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"^(?:is|are|was|were|has|have|does|did) (?:it|that|this|they|she|he|the|my|any\w*|[\w ]+?) \w+",
-    )
-    .ok()
+static WHETHER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:is|are|was|were|has|have|does|did) (?:it|that|this|they|she|he|the|my|any\w*|[\w ]+?) \w+")
 });
 /// "When is it due back": a question about what is, whatever verb stands in it.
-static WONDERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+static WONDERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"^(?:(?:when|where|who|how (?:many|much|long|far|old)|what|which(?: \w+)?) (?:is|are|was|were|has|have|does|did|do|will)|who(?:'s|’s)|what(?:'s|’s)|when(?:'s|’s)|where(?:'s|’s))\b",
     )
-    .ok()
 });
-static PASSIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)").ok()
+static PASSIVE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:(?:should|can|could|must|may|needs? to|has to|have to|ought to) (?:[\w#]+ ){0,3}?be|to be|gets?) (?P<v>\w+)",
+    )
 });
-static WANTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\b(?:wants?|wishes|would like|['’]d like|asked|asks) to (?P<v>\w+)").ok());
+static WANTS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(?:wants?|wishes|would like|['’]d like|asked|asks) to (?P<v>\w+)"));
 
 /// A piece with its cues.
 pub(super) fn clause(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clause {
@@ -82,7 +81,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
     {
         push(&mut cues, "list", 4.5, &[(last.start, last.end)]);
     }
-    if let Some(found) = PASSIVE.as_ref().and_then(|passive| passive.captures(plain))
+    if let Some(found) = PASSIVE.captures(plain)
         && let (Some(whole), Some(verb)) = (found.get(0), found.name("v"))
     {
         let span = (start + whole.start(), start + whole.end());
@@ -92,7 +91,7 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         push(&mut cues, &super::lexicon::root(verb.as_str()), 5.0, &[span]);
     }
     // "He wants to reserve it": what somebody else wants is to be done.
-    if let Some(found) = WANTS.as_ref().and_then(|wants| wants.captures(plain))
+    if let Some(found) = WANTS.captures(plain)
         && let Some(verb) = found.name("v")
         && !["i ", "we "].iter().any(|own| plain.starts_with(own))
     {

@@ -8,19 +8,22 @@ use super::route;
 use super::text::Text;
 use super::types::{Kind, Step, Target, TurnContext, Understood};
 use super::wish::Clause;
+use crate::pattern::pattern;
 use crate::words::words;
 use regex::Regex;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-static FOLLOWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:and |but |ok |okay |so )*(?:what about|how about|(?:the )?same(?: thing)?(?: (?:for|with|in|but|by))?|and(?: what about)?|now)\b\s*(?P<rest>.+?)\W*$").ok()
+static FOLLOWS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:and |but |ok |okay |so )*(?:what about|how about|(?:the )?same(?: thing)?(?: (?:for|with|in|but|by))?|and(?: what about)?|now)\b\s*(?P<rest>.+?)\W*$",
+    )
 });
 
 /// The understanding of an utterance that only changes a part of the step before.
 pub(super) fn follow(reader: &Reader, text: &Text, given: &TurnContext<'_>) -> Option<Understood> {
-    let found = FOLLOWS.as_ref()?.captures(&text.plain)?;
+    let found = FOLLOWS.captures(&text.plain)?;
     let rest = found.name("rest")?;
     let span = (rest.start(), rest.end());
     let piece = text.slice(span.0, span.1);
@@ -112,7 +115,7 @@ fn changed(said: &str, part: &str) -> String {
             r"\b\d+\b",
         ]
         .iter()
-        .filter_map(|pattern| Regex::new(pattern).ok())
+        .map(|literal| pattern(literal))
         .collect()
     });
     let plain =

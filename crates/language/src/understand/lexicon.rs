@@ -3,6 +3,7 @@
 //!
 //! Invariant: general words only. What a particular application calls things is in its schemas, names and descriptions.
 
+use crate::pattern::pattern;
 use crate::words::stem;
 use regex::Regex;
 use std::collections::HashMap;
@@ -269,31 +270,43 @@ pub(super) fn plural(word: &str) -> bool {
 }
 
 /// What may stand before a wish and says nothing.
-pub(super) static FILLERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:[\s,.!:;–-]*\b(?:please|pls|plz|kindly|hey|hi|hello|ok|okay|so|well|and|also|then|now|first|firstly|next|finally|just|actually|oh|alright|right|go ahead and|after that|afterwards|can you|could you|would you|will you|can i|could i|can we|may i|let me|let us|let's|let’s|i want you to|i want to|i'd like you to|i'd like to|i’d like to|i would like to|i would like|i'd like|i want|i wanna|we want to|want to|i wish to|you should|you can|tell me|show me)\b)+[\s,.!:;–-]*").ok()
+pub(super) static FILLERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:[\s,.!:;–-]*\b(?:please|pls|plz|kindly|hey|hi|hello|ok|okay|so|well|and|also|then|now|first|firstly|next|finally|just|actually|oh|alright|right|go ahead and|after that|afterwards|can you|could you|would you|will you|can i|could i|can we|may i|let me|let us|let's|let’s|i want you to|i want to|i'd like you to|i'd like to|i’d like to|i would like to|i would like|i'd like|i want|i wanna|we want to|want to|i wish to|you should|you can|tell me|show me)\b)+[\s,.!:;–-]*",
+    )
 });
 
 /// Politeness at the end of a wish.
-pub(super) static TRAILERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:[\s,.!?;]*\b(?:please|pls|plz|thanks|thank you|thx|for me|to me|right now|now|at the moment|at present|these days|asap|would you|will you|could you|again|so far|from (?:before|earlier)|out loud)\b)*[\s,.!?;]*$").ok()
+pub(super) static TRAILERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:[\s,.!?;]*\b(?:please|pls|plz|thanks|thank you|thx|for me|to me|right now|now|at the moment|at present|these days|asap|would you|will you|could you|again|so far|from (?:before|earlier)|out loud)\b)*[\s,.!?;]*$",
+    )
 });
 
 /// Small talk: a message that is one of these and little else.
-pub(super) static CHAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|quick|fast|clever|smart|kind|sweet|funny|brilliant|helpful|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$").ok()
+pub(super) static CHAT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:\W*\b(?:hi|hiya|hello|hey|howdy|yo|there|good (?:morning|afternoon|evening|night|day)|morning|thanks?|thank you|thx|ty|cheers|mate|bye|goodbye|see you|later|ok|okay|k|fine|great|cool|nice|nice one|perfect|awesome|wonderful|excellent|well done|good job|good|haha+|hehe|lol|hm+|uh|um|oh|ah|wow|yes|no|yep|nope|yeah|sure|never ?mind|forget it|that's all|that is all|that’s all|that's it|so much|very much|a lot|you're|you are|youre|you’re|so|the best|amazing|welcome|quick|fast|clever|smart|kind|sweet|funny|brilliant|helpful|that (?:was|is) (?:quick|fast|great|good|nice|helpful|perfect)|you saved (?:my|the) (?:day|life)|you made my day|saved my day|you rock|appreciate it|much appreciated|how are you|what's up|sorry|all|friend|everyone|again|too|really|very|much|please)\b)+\W*$",
+    )
 });
 
 /// Thanks and good wishes, whatever else is said with them.
-pub(super) static POLITE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:hi|hello|hey|hiya|(?:morning|evening|afternoon) (?:all|everyone|everybody|folks)|oh dear|thanks|thank you|thx|cheers|brilliant|great|lovely|perfect|awesome|excellent|wonderful|fantastic|super|good (?:morning|evening|afternoon|night|job|work)|nice one|well done|bye|goodbye|have a (?:nice|good|great|lovely|quiet)|see you|phew|ugh|wow|happy \w+)\b").ok()
+pub(super) static POLITE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:hi|hello|hey|hiya|(?:morning|evening|afternoon) (?:all|everyone|everybody|folks)|oh dear|thanks|thank you|thx|cheers|brilliant|great|lovely|perfect|awesome|excellent|wonderful|fantastic|super|good (?:morning|evening|afternoon|night|job|work)|nice one|well done|bye|goodbye|have a (?:nice|good|great|lovely|quiet)|see you|phew|ugh|wow|happy \w+)\b",
+    )
 });
 
 /// Asking what can be done, after a word on why.
-pub(super) static ASKS_HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|to do|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for|what are my options)\W*$").ok()
+pub(super) static ASKS_HELP: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:how (?:do|does|can|should) (?:i|we|this|it|you) (?:use|work|work with|operate)(?: (?:this|it|you|that))?|what (?:can|do|could) (?:you|i|we) (?:do|ask|say|help)(?: (?:you|me|us|here|for me|to do|with this|with you|with|me with|us with))*|what (?:are you|is this) (?:good )?for|what are my options)\W*$",
+    )
 });
 
 /// Asking what can be done.
-pub(super) static HELP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|that|you) (?:work|function|help).*|how do i use (?:this|it).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$").ok()
+pub(super) static HELP: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:help|help me|help please|\?+|what can (?:you|i|we) (?:do|ask|say)(?: .*)?|what (?:are you able|do you know how) to do.*|what (?:kind|sort)s? of (?:things|questions|stuff) can .*|how (?:does|do) (?:this|it|that|you) (?:work|function|help).*|how do i use (?:this|it).*|what (?:do|can) you (?:do|offer|support).*|who are you|what are you|what is this|show (?:me )?(?:the )?help|commands|usage|how can you help(?: me)?|(?:i(?:'m|’m| am) new(?: here)?\W+)?how (?:do|can|should) (?:i|we) (?:use|operate|work with) (?:this|it|you).*)\W*$",
+    )
 });

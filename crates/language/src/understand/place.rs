@@ -1,5 +1,6 @@
 //! Places in a list, as they are said: "the second one", "the last two", "both".
 
+use crate::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -18,15 +19,21 @@ const ORDINALS: &[&str] =
     &["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 const COUNTS: &[&str] = &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
-static SEVERAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b").ok()
+static SEVERAL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:^|\bthe |\bmy )(?P<end>first|last|top|bottom) (?P<n>two|three|four|five|six|seven|eight|nine|ten|\d{1,2})\b",
+    )
 });
-static ALL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them|(?:these|those) (?:two|three|four|five|six|\d))\b").ok()
+static ALL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:all of (?:them|these|those|it)|them all|these all|all (?:two|three|four|five|six|\d)|every one of them|(?:these|those) (?:two|three|four|five|six|\d))\b",
+    )
 });
-static BOTH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bboth\b").ok());
-static NTH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|\bthe |\bthat |\bnumber |\bno )(?:very )?(?P<n>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}(?:st|nd|rd|th))(?P<one> one\b| \w+|\W|$)").ok()
+static BOTH: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bboth\b"));
+static NTH: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:^|\bthe |\bthat |\bnumber |\bno )(?:very )?(?P<n>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|latter|former|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}(?:st|nd|rd|th))(?P<one> one\b| \w+|\W|$)",
+    )
 });
 
 /// The place in a list that words name.
@@ -53,7 +60,7 @@ pub(super) fn placed(plain: &str) -> Option<(ListPosition, Option<String>)> {
             .or_else(|| COUNTS.iter().position(|known| *known == word));
         at.map(|at| at + 1).or_else(|| digits.parse().ok())
     };
-    if let Some(found) = SEVERAL.as_ref().and_then(|pattern| pattern.captures(plain)) {
+    if let Some(found) = SEVERAL.captures(plain) {
         let count = number(found.name("n")?.as_str())?;
         let end = found.name("end")?.as_str();
         let place = if ["last", "bottom"].contains(&end) {
@@ -63,13 +70,13 @@ pub(super) fn placed(plain: &str) -> Option<(ListPosition, Option<String>)> {
         };
         return Some((place, at(found.get(0))));
     }
-    if let Some(found) = ALL.as_ref().and_then(|pattern| pattern.find(plain)) {
+    if let Some(found) = ALL.find(plain) {
         return Some((ListPosition::All, at(Some(found))));
     }
-    if let Some(found) = BOTH.as_ref().and_then(|pattern| pattern.find(plain)) {
+    if let Some(found) = BOTH.find(plain) {
         return Some((ListPosition::Both, at(Some(found))));
     }
-    for found in NTH.as_ref()?.captures_iter(plain) {
+    for found in NTH.captures_iter(plain) {
         let (Some(word), Some(next), Some(whole)) = (found.name("n"), found.name("one"), found.get(0)) else {
             continue;
         };

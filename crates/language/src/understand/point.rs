@@ -11,6 +11,7 @@ use super::settle;
 use super::text::Text;
 use super::types::{Choice, Noticed, Pick, RecordRef, Settled, Step, Target, TurnContext};
 use super::wish::Clause;
+use crate::pattern::pattern;
 use crate::skill::{Found, Recent, resolve};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -357,10 +358,12 @@ pub(super) fn normal(plain: &str) -> String {
 
 /// Where the first word stands that points back.
 fn pronoun(plain: &str) -> Option<usize> {
-    static POINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|these|those|that|this)\b(?P<next>\W*\w*)").ok()
+    static POINTS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|these|those|that|this)\b(?P<next>\W*\w*)",
+        )
     });
-    for found in POINTS.as_ref()?.captures_iter(plain) {
+    for found in POINTS.captures_iter(plain) {
         let (Some(whole), Some(next)) = (found.get(0), found.name("next")) else { continue };
         let word = plain.get(whole.start()..next.start()).unwrap_or_default();
         let next = next.as_str().trim();
@@ -381,14 +384,12 @@ fn pronoun(plain: &str) -> Option<usize> {
 
 /// More ids behind the first: "note 6 and note 7".
 fn further(text: &Text, clause: &Clause, end: usize, tool: &Prepared) -> Vec<Value> {
-    static MORE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b").ok());
+    static MORE: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^\s*(?:,|and|&|, and)\s+(?:\w+ )?#?(?P<n>\d+)\b"));
     let whole = tool.field(Role::Id).is_some_and(|field| field.whole);
     let mut found = Vec::new();
     let mut at = end;
-    while let Some(next) =
-        MORE.as_ref().and_then(|more| more.captures(text.plain.get(at..clause.end).unwrap_or_default()))
-    {
+    while let Some(next) = MORE.captures(text.plain.get(at..clause.end).unwrap_or_default()) {
         let Some(digits) = next.name("n") else { break };
         at += next.get(0).map_or(usize::MAX / 2, |whole| whole.end());
         found.extend(

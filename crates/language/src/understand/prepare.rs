@@ -6,6 +6,7 @@ use super::lexicon::{root, singular};
 use super::types::Tool;
 use super::verbs::{Class, PARTICLES, class_of, hints, phrasal, verb_groups};
 use crate::Encoder;
+use crate::pattern::pattern;
 use crate::words::{is_stop, name_words, words};
 use regex::Regex;
 use serde_json::Value;
@@ -58,8 +59,8 @@ pub(super) fn types(tools: &[Tool]) -> Vec<Type> {
 
 /// "Lists companies (customers and prospects)": the words in brackets behind the type.
 pub(super) fn bracketed(description: &str, name: &str) -> Vec<String> {
-    static BRACKETS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w+) \(([^)]+)\)").ok());
-    let Some(pattern) = BRACKETS.as_ref() else { return Vec::new() };
+    static BRACKETS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\w+) \(([^)]+)\)"));
+    let pattern = &*BRACKETS;
     let behind = |noun: &str| singular(&noun.to_lowercase()) == name;
     pattern
         .captures_iter(description)
@@ -73,9 +74,9 @@ pub(super) fn bracketed(description: &str, name: &str) -> Vec<String> {
 
 /// Roots of what holds the things: "a task of the to-do list", "into the notebook", "from the sales pipeline".
 pub(super) fn held(description: &str) -> Vec<String> {
-    static HELD: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\b(?:of|in|into|on|from|to|the) the (?:[\w-]+ )?([\w-]+)\b").ok());
-    let Some(pattern) = HELD.as_ref() else { return Vec::new() };
+    static HELD: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"\b(?:of|in|into|on|from|to|the) the (?:[\w-]+ )?([\w-]+)\b"));
+    let pattern = &*HELD;
     pattern
         .captures_iter(description)
         .filter_map(|found| found.get(1))

@@ -15,6 +15,7 @@ use super::place::{ListPosition, placed};
 use super::record;
 use super::types::{Choice, RecordRef, ShownList, Step, TurnContext};
 use super::wish::points_back;
+use crate::pattern::pattern;
 use crate::skill::Recent;
 use regex::Regex;
 use std::collections::BTreeSet;
@@ -48,15 +49,14 @@ pub(super) fn shown_by(catalogue: &Catalogue, plain: &str, earlier: &[Step]) -> 
 
 /// A number with no word for what it counts: "delete number 2", "delete 2".
 pub(super) fn bare_number(catalogue: &Catalogue, plain: &str) -> Option<usize> {
-    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?:\b(?:number|no|nr)\.? |^\w+ #?)(?P<n>\d{1,3})(?:\W*$|\W+(?:please|as|to|is|now)\b)")
-            .ok()
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?:\b(?:number|no|nr)\.? |^\w+ #?)(?P<n>\d{1,3})(?:\W*$|\W+(?:please|as|to|is|now)\b)")
     });
     let typed = |word: &str| !catalogue.types_of(word).is_empty();
     if plain.split(|c: char| !c.is_alphanumeric()).any(typed) {
         return None;
     }
-    NUMBER.as_ref()?.captures(plain)?.name("n")?.as_str().parse().ok()
+    NUMBER.captures(plain)?.name("n")?.as_str().parse().ok()
 }
 
 /// A record of the list that was shown last, where a bare number is said: it is one of that type,

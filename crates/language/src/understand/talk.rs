@@ -4,23 +4,27 @@ use super::Reader;
 use super::lexicon::{CHAT, POLITE};
 use super::text::{Text, Token};
 use super::wish::{Clause, clauses, is};
+use crate::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
 /// "That's all for today".
-static LEAVES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:that(?:['’]?s| is| was| will be) (?:all|it)|see you|talk (?:soon|later|tomorrow))\b")
-        .ok()
+static LEAVES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\b(?:that(?:['’]?s| is| was| will be) (?:all|it)|see you|talk (?:soon|later|tomorrow))\b")
 });
 
 /// What somebody says of themselves, of who listens, or of the day: nothing is wanted.
-static REMARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:(?:i|i'm|i’m|i've|i’ve|we|we're|we’re|you|you're|you’re|it|it's|it’s|that|that's|that’s|this|there's|there’s|what an?|how|so|such|oh|ah|hm+|well|no|yes|not|nothing|never|another|one more|almost|finally|long|busy|same|just)\b|(?:\w+\W+){0,2}\w+\W*$)").ok()
+static REMARK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:(?:i|i'm|i’m|i've|i’ve|we|we're|we’re|you|you're|you’re|it|it's|it’s|that|that's|that’s|this|there's|there’s|what an?|how|so|such|oh|ah|hm+|well|no|yes|not|nothing|never|another|one more|almost|finally|long|busy|same|just)\b|(?:\w+\W+){0,2}\w+\W*$)",
+    )
 });
 
 /// "I'm so tired today": how somebody is. Who is ill or busy may want that noted.
-static FEELS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\W*(?:i|we)(?:['’]m|['’]re| am| are)(?: (?:so|very|really|quite|a bit|just|rather|feeling|pretty))* (?:tired|hungry|thirsty|bored|happy|sad|stressed|exhausted|excited|nervous|sleepy|worn out|fed up)(?: (?:today|now|tonight|again|already|at the moment|this \w+))?\W*$").ok()
+static FEELS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\W*(?:i|we)(?:['’]m|['’]re| am| are)(?: (?:so|very|really|quite|a bit|just|rather|feeling|pretty))* (?:tired|hungry|thirsty|bored|happy|sad|stressed|exhausted|excited|nervous|sleepy|worn out|fed up)(?: (?:today|now|tonight|again|already|at the moment|this \w+))?\W*$",
+    )
 });
 
 /// Whether nothing is wanted, as far as a first look tells.
@@ -29,8 +33,7 @@ pub(super) fn is_small(reader: &Reader, text: &Text) -> bool {
     if is(&CHAT, plain) || is(&FEELS, plain) {
         return true;
     }
-    let Some(rest) = POLITE.as_ref().and_then(|polite| polite.find(&text.plain)).map(|found| found.end())
-    else {
+    let Some(rest) = POLITE.find(&text.plain).map(|found| found.end()) else {
         return false;
     };
     if text.plain.get(rest..).is_some_and(|more| is(&LEAVES, more)) {

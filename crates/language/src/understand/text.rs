@@ -3,6 +3,7 @@
 //! Invariant: places in the text stay places in what was said, in bytes; whatever is hidden or mended keeps its length here.
 
 use super::lexicon::{FILLERS, TRAILERS, root};
+use crate::pattern::pattern;
 use crate::words::words;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -44,8 +45,10 @@ pub(super) struct Text {
     pub(super) cut: bool,
 }
 
-static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#""(?P<a>[^"\n]+)"|“(?P<b>[^”\n]+)”|«(?P<c>[^»\n]+)»|(?:^|[\s(,:])['‘](?P<d>[^'’\n]+(?:['’](?:s|t|m|re|ve|ll|d)\b[^'’\n]*)*)['’](?:$|[\s.,;:?!)])"#).ok()
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#""(?P<a>[^"\n]+)"|“(?P<b>[^”\n]+)”|«(?P<c>[^»\n]+)»|(?:^|[\s(,:])['‘](?P<d>[^'’\n]+(?:['’](?:s|t|m|re|ve|ll|d)\b[^'’\n]*)*)['’](?:$|[\s.,;:?!)])"#,
+    )
 });
 
 impl Text {
@@ -104,18 +107,15 @@ impl Text {
     /// Where the wish begins and ends between two places, without what is only said to be polite.
     pub(super) fn trimmed(&self, start: usize, end: usize) -> (usize, usize) {
         let piece = self.plain.get(start..end).unwrap_or_default();
-        let begin = FILLERS.as_ref().and_then(|fillers| fillers.find(piece)).map_or(0, |found| found.end());
+        let begin = FILLERS.find(piece).map_or(0, |found| found.end());
         let rest = piece.get(begin..).unwrap_or_default();
-        let stop = TRAILERS
-            .as_ref()
-            .and_then(|trailers| trailers.find(rest))
-            .map_or(rest.len(), |found| found.start());
+        let stop = TRAILERS.find(rest).map_or(rest.len(), |found| found.start());
         if stop == 0 { (start, end) } else { (start + begin, start + begin + stop) }
     }
 }
 
 fn quotes(raw: &str) -> Vec<Quote> {
-    let Some(pattern) = QUOTED.as_ref() else { return Vec::new() };
+    let pattern = &*QUOTED;
     let mut found: Vec<Quote> = Vec::new();
     for captures in pattern.captures_iter(raw) {
         let inner = ["a", "b", "c", "d"].iter().find_map(|name| captures.name(name));

@@ -9,12 +9,13 @@ use super::text::Text;
 use super::types::{Choice, Question, QuestionKind, Step, TurnContext};
 use super::verbs::Class;
 use super::wish::{Clause, is, points_back};
+use crate::pattern::pattern;
 use regex::Regex;
 use serde_json::json;
 use std::sync::LazyLock;
 
-static VAGUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:do (?:something|anything)|deal with|take care of|handle|sort out|see to) ").ok()
+static VAGUE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:do (?:something|anything)|deal with|take care of|handle|sort out|see to) ")
 });
 
 /// A few words with no wish in them: what is to be done is asked.

@@ -2,6 +2,7 @@
 
 use super::lexicon::{root, said_for};
 use super::text::{Text, Token};
+use crate::pattern::pattern;
 use crate::skill::{self, EntityKind};
 use crate::words::name_words;
 use chrono::{Datelike, Days, Months, NaiveDate};
@@ -18,18 +19,22 @@ pub(super) struct DateSpan {
     pub(super) to: Option<NaiveDate>,
 }
 
-static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?P<week>this week)\b|\b(?P<month>this month)\b|\b(?P<nextweek>next week)\b|\b(?P<endmonth>(?:the )?end of (?:the|this) month|month'?s end)\b|\b(?P<endweek>(?:the )?end of (?:the|this) week)\b|\bthe (?P<nth>\d{1,2})(?:st|nd|rd|th)\b|\b(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b").ok()
+static SPANS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(?P<week>this week)\b|\b(?P<month>this month)\b|\b(?P<nextweek>next week)\b|\b(?P<endmonth>(?:the )?end of (?:the|this) month|month'?s end)\b|\b(?P<endweek>(?:the )?end of (?:the|this) week)\b|\bthe (?P<nth>\d{1,2})(?:st|nd|rd|th)\b|\b(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b",
+    )
 });
 
 /// The times of day that are said between two places, each with where it stands, as hours and minutes.
 pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, String)> {
-    static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\b(?:(?P<h>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:[:.](?P<m>[0-5]\d))?(?: ?(?:o'clock|o’clock))?(?: ?(?P<half>a\.?m\b|p\.?m\b)\.?| (?:in the|at|this) (?P<part>morning|afternoon|evening|night))|(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)\b|(?P<word>noon|midday|midnight)\b)").ok()
+    static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\b(?:(?P<h>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:[:.](?P<m>[0-5]\d))?(?: ?(?:o'clock|o’clock))?(?: ?(?P<half>a\.?m\b|p\.?m\b)\.?| (?:in the|at|this) (?P<part>morning|afternoon|evening|night))|(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)\b|(?P<word>noon|midday|midnight)\b)",
+        )
     });
     const HOURS: [&str; 12] =
         ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    let (Some(pattern), Some(piece)) = (CLOCK.as_ref(), plain.get(from..to)) else { return Vec::new() };
+    let Some(piece) = plain.get(from..to) else { return Vec::new() };
     let read = |found: &regex::Captures<'_>| -> Option<(usize, usize, String)> {
         let whole = found.get(0)?;
         let number = |name: &str| {
@@ -50,53 +55,48 @@ pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, 
         };
         Some((from + whole.start(), from + whole.end(), format!("{hour:02}:{minute:02}")))
     };
-    pattern.captures_iter(piece).take(8).filter_map(|found| read(&found)).collect()
+    CLOCK.captures_iter(piece).take(8).filter_map(|found| read(&found)).collect()
 }
 
 /// The days that are said, in order. What is quoted is data.
 pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
     let mut found: Vec<DateSpan> = Vec::new();
     let quoted = |at: usize| text.quotes.iter().any(|quote| quote.start <= at && at < quote.end);
-    if let Some(pattern) = SPANS.as_ref() {
-        for captures in pattern.captures_iter(&text.plain) {
-            let Some(whole) = captures.get(0).filter(|whole| !quoted(whole.start())) else { continue };
-            let group = |name: &str| captures.name(name).is_some();
-            let monday = today.checked_sub_days(Days::new(u64::from(today.weekday().num_days_from_monday())));
-            let first = today.with_day(1);
-            let last = first
-                .and_then(|first| first.checked_add_months(Months::new(1)))
-                .and_then(|next| next.pred_opt());
-            let later =
-                |day: Option<NaiveDate>, days: u64| day.and_then(|day| day.checked_add_days(Days::new(days)));
-            let span = if group("week") {
-                monday.map(|_| (Some(today.max(monday.unwrap_or(today))), later(monday, 6)))
-            } else if group("month") {
-                Some((first, last))
-            } else if group("nextweek") {
-                Some((later(monday, 7), later(monday, 13)))
-            } else if group("endmonth") {
-                Some((last, None))
-            } else if group("endweek") {
-                Some((later(monday, 6), None))
-            } else if let Some(nth) = captures.name("nth").and_then(|nth| nth.as_str().parse::<u32>().ok()) {
-                let here = today.with_day(nth).filter(|day| *day >= today);
-                Some((
-                    here.or_else(|| {
-                        today.checked_add_months(Months::new(1)).and_then(|next| next.with_day(nth))
-                    }),
-                    None,
-                ))
-            } else {
-                // Weekdays with "next" and "last" are read by the skill; a bare one is the next that comes.
-                let before = text.plain.get(..whole.start()).unwrap_or_default().trim_end();
-                let turned = ["next", "last", "this", "on", "by", "until", "coming"]
-                    .iter()
-                    .any(|turn| before.ends_with(turn));
-                (!turned).then(|| (weekday(whole.as_str(), today), None))
-            };
-            if let Some((Some(from), to)) = span {
-                found.push(DateSpan { start: whole.start(), end: whole.end(), from, to });
-            }
+    for captures in SPANS.captures_iter(&text.plain) {
+        let Some(whole) = captures.get(0).filter(|whole| !quoted(whole.start())) else { continue };
+        let group = |name: &str| captures.name(name).is_some();
+        let monday = today.checked_sub_days(Days::new(u64::from(today.weekday().num_days_from_monday())));
+        let first = today.with_day(1);
+        let last =
+            first.and_then(|first| first.checked_add_months(Months::new(1))).and_then(|next| next.pred_opt());
+        let later =
+            |day: Option<NaiveDate>, days: u64| day.and_then(|day| day.checked_add_days(Days::new(days)));
+        let span = if group("week") {
+            monday.map(|_| (Some(today.max(monday.unwrap_or(today))), later(monday, 6)))
+        } else if group("month") {
+            Some((first, last))
+        } else if group("nextweek") {
+            Some((later(monday, 7), later(monday, 13)))
+        } else if group("endmonth") {
+            Some((last, None))
+        } else if group("endweek") {
+            Some((later(monday, 6), None))
+        } else if let Some(nth) = captures.name("nth").and_then(|nth| nth.as_str().parse::<u32>().ok()) {
+            let here = today.with_day(nth).filter(|day| *day >= today);
+            Some((
+                here.or_else(|| today.checked_add_months(Months::new(1)).and_then(|next| next.with_day(nth))),
+                None,
+            ))
+        } else {
+            // Weekdays with "next" and "last" are read by the skill; a bare one is the next that comes.
+            let before = text.plain.get(..whole.start()).unwrap_or_default().trim_end();
+            let turned = ["next", "last", "this", "on", "by", "until", "coming"]
+                .iter()
+                .any(|turn| before.ends_with(turn));
+            (!turned).then(|| (weekday(whole.as_str(), today), None))
+        };
+        if let Some((Some(from), to)) = span {
+            found.push(DateSpan { start: whole.start(), end: whole.end(), from, to });
         }
     }
     for entity in skill::extract(&text.raw, &[], Some(today)) {
@@ -129,14 +129,11 @@ fn weekday(name: &str, today: NaiveDate) -> Option<NaiveDate> {
 
 /// Numbers with their places; also those in words. Ids and days are not among them when `taken` says so.
 pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize, usize, f64)> {
-    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
-            r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?",
-        )
-        .ok()
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?")
     });
     let mut found = Vec::new();
-    let Some(pattern) = NUMBER.as_ref() else { return found };
+    let pattern = &*NUMBER;
     for captures in pattern.captures_iter(&text.plain) {
         let (Some(whole), Some(digits)) = (captures.get(0), captures.name("n")) else { continue };
         let before =
@@ -208,11 +205,10 @@ pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(u
 
 /// The pattern of an address of mail, or of a number of a telephone.
 pub(super) fn address(text: &str, phone: bool) -> Option<(usize, usize)> {
-    static EMAIL: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+").ok());
-    static PHONE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\+?\d[\d ()/-]{4,}\d").ok());
-    let pattern = if phone { PHONE.as_ref() } else { EMAIL.as_ref() };
-    pattern.and_then(|pattern| pattern.find(text)).map(|found| (found.start(), found.end()))
+    static EMAIL: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"));
+    static PHONE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\+?\d[\d ()/-]{4,}\d"));
+    let pattern = if phone { &*PHONE } else { &*EMAIL };
+    pattern.find(text).map(|found| (found.start(), found.end()))
 }
 
 #[cfg(test)]

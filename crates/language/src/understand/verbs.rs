@@ -1,6 +1,7 @@
 //! What people say when they want something done: verbs in groups, verbs of two words, phrases that stand for one.
 
 use super::lexicon::root;
+use crate::pattern::pattern;
 use regex::Regex;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -403,10 +404,7 @@ const PHRASES: &[(&str, f32, &str)] = &[
 
 /// The turns of phrase, ready to be looked for.
 pub(super) static PATTERNS: LazyLock<Vec<(&'static str, f32, Regex)>> = LazyLock::new(|| {
-    let read = |(group, weight, pattern): &(&'static str, f32, &str)| {
-        Some((*group, *weight, Regex::new(pattern).ok()?))
-    };
-    PHRASES.iter().filter_map(read).collect()
+    PHRASES.iter().map(|(group, weight, literal)| (*group, *weight, pattern(literal))).collect()
 });
 
 /// The class of a group.

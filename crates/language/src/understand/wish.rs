@@ -7,6 +7,7 @@ use super::catalogue::Catalogue;
 use super::cues::clause;
 use super::text::{Text, Token};
 use super::verbs::Class;
+use crate::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -52,26 +53,29 @@ enum Joint {
     Comma,
 }
 
-static JOINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?P<hard>[.!?;]+\s+)|(?P<then>\s*,?\s*\b(?:and\s+)?(?:then|after that|afterwards|after which|followed by)\b,?\s+)|(?P<and>\s*,?\s+(?:and|&|plus|but)\s+)|(?P<comma>,\s+)").ok()
+static JOINTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?P<hard>[.!?;]+\s+)|(?P<then>\s*,?\s*\b(?:and\s+)?(?:then|after that|afterwards|after which|followed by)\b,?\s+)|(?P<and>\s*,?\s+(?:and|&|plus|but)\s+)|(?P<comma>,\s+)",
+    )
 });
-static BEFORE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$").ok());
-pub(super) static ASKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we|you)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were|is|are|has)\b|\?\s*$").ok()
+static BEFORE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\W*before (?:you |we |i )?(?P<x>[^,]+), (?P<y>.+)$"));
+pub(super) static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:what|which|who|whom|whose|when|where|why|how|is there|are there|do (?:i|we|you)|did (?:i|we)|does|have (?:i|we)|any|anything|was|were|is|are|has)\b|\?\s*$",
+    )
 });
-static PRONOUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+static PRONOUN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"\b(?:it|its|them|him|her|his|she|he|they|their|that one|this one|that|this|those|these|there)\b",
     )
-    .ok()
 });
 /// "the dentist is called", "the milk is bought": a whole sentence.
-static STATES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^(?:the|my|our) .+ (?:is|are|was|were|has been|have been) \w+$").ok());
+static STATES: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:the|my|our) .+ (?:is|are|was|were|has been|have been) \w+$"));
 
-pub(super) fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+pub(super) fn is(pattern: &LazyLock<Regex>, text: &str) -> bool {
+    pattern.is_match(text)
 }
 
 /// Whether words point back to something.
@@ -81,7 +85,7 @@ pub(super) fn points_back(text: &str) -> bool {
 
 /// The clauses of an utterance, in the order in which they are said.
 pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
-    if let Some(found) = BEFORE.as_ref().and_then(|before| before.captures(&text.plain))
+    if let Some(found) = BEFORE.captures(&text.plain)
         && let (Some(x), Some(y)) = (found.name("x"), found.name("y"))
     {
         let mut first = clause(text, catalogue, x.start(), x.end());
@@ -221,10 +225,9 @@ fn is_why(text: &Text, start: usize, end: usize) -> bool {
 
 /// "I won't make it this week": something of who speaks, and no wish of theirs.
 pub(super) fn is_remark(text: &Text, start: usize, end: usize) -> bool {
-    static OWN: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^\W*(?:i|we)(?:['’](?:m|re|ve|ll|d))? \w").ok());
-    static WISH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^\W*(?:i|we)(?:['’]d)? (?:need|want|would|like|have to|must|should|wish)\b").ok()
+    static OWN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\W*(?:i|we)(?:['’](?:m|re|ve|ll|d))? \w"));
+    static WISH: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"^\W*(?:i|we)(?:['’]d)? (?:need|want|would|like|have to|must|should|wish)\b")
     });
     let plain = text.plain.get(start..end).unwrap_or_default();
     is(&OWN, plain) && !is(&WISH, plain)
@@ -244,11 +247,10 @@ fn empty(text: &Text, clause: &Clause) -> bool {
     inside.filter(|token| !token.stop && !used(token)).count() == 0
 }
 
-static GOES_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+static GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"^\W*(?:(?:has|have|is|are|was|were|can|will|wants|needs|should|would like) (?:now |just |already )?|(?:won|lost|sold|sent|met|bought|paid|left|got|\w{3,}ed) (?:the |an? |my |our )?)\w",
     )
-    .ok()
 });
 
 /// "Dana Brook paid 1150": somebody or something that is named, and what it did or is.
@@ -278,8 +280,10 @@ fn tells(text: &Text, start: usize, end: usize) -> bool {
 
 /// Whether words are a whole sentence: something is said of something.
 fn says(plain: &str) -> bool {
-    static SAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\b(?:is|are|was|were|am|has|have|had|does|do|did|can|could|will|would|should|must|may|wants?|needs?)\b|['’](?:s|re|ve|ll|d|m) |n['’]t\b").ok()
+    static SAYS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\b(?:is|are|was|were|am|has|have|had|does|do|did|can|could|will|would|should|must|may|wants?|needs?)\b|['’](?:s|re|ve|ll|d|m) |n['’]t\b",
+        )
     });
     is(&SAYS, plain) || plain.split_whitespace().count() < 2
 }
@@ -297,8 +301,8 @@ fn pairs(text: &Text, start: usize, end: usize) -> bool {
 
 /// Whether a value stands before what it is for: "7 km for the scooter".
 fn counts(plain: &str) -> bool {
-    static COUNTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^(?:\w+ )?[\d.,]+(?: [a-z]+)? (?:for|to|on|from) (?:the |my |our )?[a-z]\w+").ok()
+    static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"^(?:\w+ )?[\d.,]+(?: [a-z]+)? (?:for|to|on|from) (?:the |my |our )?[a-z]\w+")
     });
     is(&COUNTS, plain.trim())
 }
@@ -311,7 +315,7 @@ pub(super) fn heads(text: &Text) -> Vec<usize> {
 fn pieces(text: &Text) -> Vec<(usize, usize, Joint)> {
     let mut found = Vec::new();
     let (mut start, mut joint) = (0, Joint::Hard);
-    let Some(pattern) = JOINTS.as_ref() else { return vec![(0, text.plain.len(), joint)] };
+    let pattern = &*JOINTS;
     for captures in pattern.captures_iter(&text.plain).take(40) {
         let Some(whole) = captures.get(0) else { continue };
         let piece = text.plain.get(start..whole.start()).unwrap_or_default();

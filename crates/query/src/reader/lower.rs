@@ -7,7 +7,7 @@ use super::lexicon::DatePart;
 use super::link::{ColumnRef, Schema};
 use crate::frame::Kind;
 use crate::planner::joins;
-use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query};
+use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query, SetOperation};
 use crate::roles::Role;
 use std::collections::BTreeSet;
 
@@ -21,21 +21,26 @@ pub(super) struct Lowered {
 
 /// Turns a form into a query. Nothing when its tables cannot be joined.
 pub(super) fn lower(form: &Form, schema: &Schema) -> Option<Lowered> {
-    let writer = Writer { form, schema };
-    writer.query()
+    let mut lowered = Writer { form, schema }.query()?;
+    if let Some(also) = &form.also {
+        let other = lower(also, schema)?;
+        lowered.multiplies |= other.multiplies;
+        lowered.query.set = Some((SetOperation::Union, Box::new(other.query)));
+    }
+    Some(lowered)
 }
 
-struct Writer<'a> {
-    form: &'a Form,
-    schema: &'a Schema<'a>,
+pub(super) struct Writer<'a> {
+    pub(super) form: &'a Form,
+    pub(super) schema: &'a Schema<'a>,
 }
 
 impl Writer<'_> {
-    fn table_name(&self, table: usize) -> Option<String> {
+    pub(super) fn table_name(&self, table: usize) -> Option<String> {
         Some(self.schema.table(table)?.name.clone())
     }
 
-    fn column(&self, place: ColumnRef) -> Expr {
+    pub(super) fn column(&self, place: ColumnRef) -> Expr {
         let table = self.table_name(place.table).unwrap_or_default();
         Expr::Column(table, self.schema.column(place).map(|column| column.name.clone()).unwrap_or_default())
     }
@@ -49,7 +54,7 @@ impl Writer<'_> {
     fn places(&self) -> Vec<ColumnRef> {
         let form = self.form;
         let mut places: Vec<ColumnRef> = form.show.clone();
-        places.extend(form.filters.iter().map(Filter::place));
+        places.extend(form.filters.iter().flat_map(Filter::places));
         places.extend(form.groups.iter().map(|group| match group {
             Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => *place,
         }));
@@ -66,6 +71,7 @@ impl Writer<'_> {
         if tables.is_empty() || form.measures.contains(&Measure::Rows) {
             tables.insert(form.table);
         }
+        tables.extend(form.every);
         let mut measured = Vec::new();
         form.measures.iter().for_each(|measure| measure_places(measure, &mut measured));
         let first = measured.first().map(|place| place.table);
@@ -94,8 +100,12 @@ impl Writer<'_> {
             ..Query::default()
         };
         query.filter = all(form.filters.iter().map(|filter| self.condition(filter)).collect());
+        self.place_rows(&mut query, head);
         if form.measures.is_empty() {
             self.list(&mut query, head);
+            if let Some(every) = form.every {
+                self.relate_to_every(&mut query, head, every)?;
+            }
             return Some(Lowered { query, multiplies });
         }
         if form.pivot
@@ -116,6 +126,27 @@ impl Writer<'_> {
         Some(ColumnRef { table, column })
     }
 
+    /// Keeps the things of `head` that are related to as many things of `every` as there are.
+    fn relate_to_every(&self, query: &mut Query, head: usize, every: usize) -> Option<()> {
+        let column = |table: usize| Some(self.column(self.key(table).unwrap_or(ColumnRef { table, column: 0 })));
+        let (thing, other) = (column(head)?, column(every)?);
+        query.group = query.items.iter().map(|item| item.expr.clone()).collect();
+        if !query.group.contains(&thing) {
+            query.group.insert(0, thing);
+        }
+        let name = self.table_name(every)?;
+        let count = Expr::Aggregate(Aggregate::Count, vec![Expr::Star]);
+        let whole = Query {
+            items: vec![Item { expr: count, name: "count".to_owned() }],
+            table: name.clone(),
+            alias: name,
+            ..Query::default()
+        };
+        let met = Expr::Aggregate(Aggregate::CountDistinct, vec![other]);
+        query.having = Some(Condition::Compare(met, Compare::Equal, Expr::Scalar(Box::new(whole))));
+        Some(())
+    }
+
     fn list(&self, query: &mut Query, head: usize) {
         let form = self.form;
         let mut items: Vec<Item> = Vec::new();
@@ -130,13 +161,16 @@ impl Writer<'_> {
         unique(&mut items);
         query.items = items;
         if let Some((OrderKey::Column(place), down)) = form.order {
-            let key = self.column(place);
+            let key = self.number(place);
             // Empty cells are no extremes.
             let there = Condition::Not(Box::new(Condition::IsNull(key.clone())));
             if form.limit.is_some() {
                 query.filter = all(query.filter.take().into_iter().chain([there]).collect());
             }
             query.order = vec![(key, down)];
+        }
+        if let Some((OrderKey::Position, down)) = form.order {
+            query.order = vec![(self.position(head), down)];
         }
         query.limit = form.limit;
     }
@@ -196,7 +230,7 @@ impl Writer<'_> {
                 measures.get(at).map(|measure| (measure.clone(), down)).into_iter().collect()
             }
             Some((OrderKey::Column(place), down)) => vec![(self.column(place), down)],
-            None => self.natural_order(&groups, &measures, timed),
+            Some((OrderKey::Position, _)) | None => self.natural_order(&groups, &measures, timed),
         };
     }
 
@@ -344,6 +378,9 @@ impl Writer<'_> {
                 Box::new(Expr::Literal(Literal::Int(0))),
             );
         }
+        if self.schema.has_numbers(place) {
+            return Expr::NumberIn(Box::new(self.column(place)));
+        }
         self.column(place)
     }
 
@@ -364,6 +401,9 @@ impl Writer<'_> {
                 Expr::Aggregate(Aggregate::Average, vec![self.one_where(filter, 100.0)])
             }
             Measure::RowsWhere(filter) => Expr::Aggregate(Aggregate::Sum, vec![self.one_where(filter, 1.0)]),
+            Measure::Less(left, right) => {
+                Expr::Arithmetic('-', Box::new(self.measure(left)), Box::new(self.measure(right)))
+            }
             Measure::Correlation(left, right) => {
                 Expr::Aggregate(Aggregate::Correlation, vec![self.column(*left), self.column(*right)])
             }
@@ -420,6 +460,7 @@ impl Writer<'_> {
             }
             Measure::ShareWhere(filter) => format!("% with {}", self.filter_words(filter)),
             Measure::RowsWhere(filter) => format!("count of {}", self.filter_words(filter)),
+            Measure::Less(..) => "difference".to_owned(),
             Measure::Correlation(left, right) => {
                 format!("correlation of {} and {}", self.label(*left), self.label(*right))
             }
@@ -433,7 +474,7 @@ impl Writer<'_> {
         }
     }
 
-    fn condition(&self, filter: &Filter) -> Condition {
+    pub(super) fn condition(&self, filter: &Filter) -> Condition {
         let not = |negated: bool, condition: Condition| {
             if negated { Condition::Not(Box::new(condition)) } else { condition }
         };
@@ -451,15 +492,15 @@ impl Writer<'_> {
                 }
             }
             Filter::Number(place, compare, number) => {
-                Condition::Compare(self.column(*place), *compare, Expr::Literal(literal(*number)))
+                Condition::Compare(self.number(*place), *compare, Expr::Literal(literal(*number)))
             }
             Filter::Between(place, low, high) => Condition::All(vec![
                 Condition::Compare(
-                    self.column(*place),
+                    self.number(*place),
                     Compare::GreaterOrEqual,
                     Expr::Literal(literal(*low)),
                 ),
-                Condition::Compare(self.column(*place), Compare::LessOrEqual, Expr::Literal(literal(*high))),
+                Condition::Compare(self.number(*place), Compare::LessOrEqual, Expr::Literal(literal(*high))),
             ]),
             Filter::Within(place, from, to) => {
                 Condition::Within(self.column(*place), Literal::Date(*from), Literal::Date(*to))
@@ -473,6 +514,12 @@ impl Writer<'_> {
             ),
             Filter::Flag(place, set) => self.flag(*place, *set),
             Filter::Missing(place, missing) => not(!missing, Condition::IsNull(self.column(*place))),
+            Filter::SameAs(place, of) => self.same_as(*place, of),
+            Filter::Any(sets) => Condition::Any(
+                (sets.iter())
+                    .filter_map(|set| all(set.iter().map(|filter| self.condition(filter)).collect()))
+                    .collect(),
+            ),
         }
     }
 
@@ -511,7 +558,9 @@ fn is_safe(measure: &Measure) -> bool {
         Measure::Of(aggregate, _) => {
             matches!(aggregate, Aggregate::CountDistinct | Aggregate::Min | Aggregate::Max)
         }
-        Measure::Ratio(left, right) | Measure::Percent(left, right) => is_safe(left) && is_safe(right),
+        Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
+            is_safe(left) && is_safe(right)
+        }
         Measure::Rows | Measure::ShareWhere(_) | Measure::RowsWhere(_) | Measure::Correlation(..) => false,
     }
 }
@@ -529,11 +578,11 @@ pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
         ) => {
             places.extend([*a, *b]);
         }
-        Measure::Ratio(left, right) | Measure::Percent(left, right) => {
+        Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
             measure_places(left, places);
             measure_places(right, places);
         }
-        Measure::ShareWhere(filter) | Measure::RowsWhere(filter) => places.push(filter.place()),
+        Measure::ShareWhere(filter) | Measure::RowsWhere(filter) => places.extend(filter.places()),
         Measure::Correlation(left, right) => places.extend([*left, *right]),
     }
 }
@@ -561,7 +610,7 @@ pub(super) fn literal(number: f64) -> Literal {
     }
 }
 
-fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
+pub(super) fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
     match conditions.len() {
         0 => None,
         1 => conditions.pop(),

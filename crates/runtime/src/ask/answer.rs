@@ -274,7 +274,7 @@ fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
         .collect()
 }
 
-pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Record<'_>) -> Answer {
+pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Record) -> Answer {
     let mut answer = Answer::bare(record.task, String::new(), bench);
     answer.planner = work.planner;
     answer.score = work.confidence;
@@ -285,7 +285,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     answer.response.plan_ref = Some(done.plan);
     let metrics = &mut answer.response.metrics;
     metrics.tool_calls = done.steps.iter().map(|ended| u32::from(ended.attempts)).sum();
-    metrics.retries = done.steps.iter().map(|ended| u32::from(ended.attempts - 1)).sum();
+    metrics.retries = done.steps.iter().map(|ended| u32::from(ended.attempts.saturating_sub(1))).sum();
     metrics.recipe_used = work.recipe.is_some();
     metrics.execution_time_ms = u64::try_from(done.elapsed.as_millis()).unwrap_or(u64::MAX);
     let mut warnings: Vec<String> = bench.session.warnings().to_vec();

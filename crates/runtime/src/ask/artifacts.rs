@@ -22,7 +22,7 @@ pub(super) fn write(
     ask: &Ask,
     answer: &mut Answer,
     bench: &Workbench,
-    record: &mut Record<'_>,
+    record: &mut Record,
 ) -> Result<()> {
     let named = |what: Deliverable| ask.deliver.contains(&what);
     let wants = |what: Deliverable| ask.deliver.is_empty() || named(what);
@@ -160,7 +160,7 @@ pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
 /// Keeps one more file of a task, named and hashed in its journal.
 pub(crate) fn keep(
     house: &AppContext,
-    record: &mut Record<'_>,
+    record: &mut Record,
     kind: ArtifactKind,
     name: &str,
     content: &[u8],
@@ -174,7 +174,7 @@ pub(crate) fn keep(
 }
 
 fn artifact(
-    record: &mut Record<'_>,
+    record: &mut Record,
     kind: ArtifactKind,
     path: &Path,
     content: &[u8],
@@ -239,7 +239,7 @@ fn report_input<'a>(
     ask: &Ask,
     answer: &'a Answer,
     bench: &Workbench,
-    record: &Record<'_>,
+    record: &Record,
     pictures: &[PathBuf],
     reports: &Path,
 ) -> ReportInput<'a> {

@@ -3,9 +3,11 @@
 mod answer;
 mod artifacts;
 mod carry;
+mod effects;
 mod plan;
 mod recipe;
 mod record;
+mod resume;
 mod suggest;
 mod talk;
 mod words;
@@ -13,9 +15,12 @@ mod words;
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 
 use crate::error::{Error, Result};
+use crate::progress::ProgressEvent;
 pub(crate) use artifacts::keep as keep_artifact;
 pub use artifacts::placed;
-pub(crate) use record::Record;
+pub(crate) use record::{Opening, Record};
+pub(crate) use resume::StoredQuestion;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -25,7 +30,7 @@ use steward_analysis::session::{Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
     AnalysisRequest, Constraints, ConversationId, Deliverable, EventType, Question, RequestPolicy,
-    RequestStatus, UserId,
+    RequestStatus, TaskId, UserId,
 };
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
@@ -56,7 +61,8 @@ pub struct AppContext {
 }
 
 /// Who plans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Planner {
     /// Only what worked before.
     Recipe,
@@ -67,7 +73,7 @@ pub enum Planner {
 }
 
 /// A question.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ask {
     /// In plain language, or one SELECT statement.
     pub question: String,
@@ -91,78 +97,104 @@ pub struct Ask {
     pub constraints: Constraints,
 }
 
-/// What is happening, for whoever waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    /// In a few words.
-    pub doing: String,
-}
+/// Is told of the progress of a question.
+pub(crate) type Watch<'a> = &'a (dyn Fn(ProgressEvent) + Sync);
 
 impl AppContext {
     /// Answers a question. Whatever fails on the way is an answer with the status `failed`; an error means that the
     /// question could not be taken or the answer not be kept.
-    pub async fn ask(&self, ask: &Ask, progress: &(dyn Fn(Progress) + Sync)) -> Result<Answer> {
+    pub async fn ask(&self, ask: &Ask, watch: &(dyn Fn(ProgressEvent) + Sync)) -> Result<Answer> {
         let talk = talk::Talk::open(self, ask).await?;
         let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
-        let (mut answer, record) = self.answer(ask, &talk, &data, progress).await?;
-        answer.conversation_id = Some(talk.id);
-        talk.close(self, ask, &data, &answer, &record).await?;
-        Ok(answer)
+        self.answer(ask, &talk, &data, None, watch).await
     }
 
-    /// Answers a question inside of a conversation that somebody else keeps.
+    /// Answers a question that is a step of a chat turn: the turn keeps the conversation.
     pub(crate) async fn answer_within(
         &self,
         ask: &Ask,
         earlier: Option<Reading>,
         conversation: ConversationId,
+        turn: TaskId,
     ) -> Result<Answer> {
         let talk = talk::Talk::within(conversation, earlier);
-        let (mut answer, _) = self.answer(ask, &talk, &ask.data, &|_| {}).await?;
-        answer.conversation_id = Some(conversation);
-        Ok(answer)
+        self.answer(ask, &talk, &ask.data, Some(turn), &|_| {}).await
     }
 
-    async fn answer<'a>(
-        &'a self,
+    async fn answer(
+        &self,
         ask: &Ask,
         talk: &talk::Talk,
         data: &[String],
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<(Answer, Record<'a>)> {
+        parent: Option<TaskId>,
+        watch: Watch<'_>,
+    ) -> Result<Answer> {
         let began = self.clock.monotonic();
-        let tell = |doing: &str| progress(Progress { doing: doing.to_owned() });
-        let intent = Question::new(ask.question.trim())?;
+        let question = carry::Question { context: self, ask, talk, data, watch, began };
+        let mut record = question.open(parent).await?;
+        watch(ProgressEvent::Started(record.task));
+        question.answer(&mut record).await
+    }
+}
+
+impl carry::Question<'_> {
+    /// Opens the task, with what another process needs to take it up.
+    async fn open(&self, parent: Option<TaskId>) -> Result<Record> {
+        let intent = Question::new(self.ask.question.trim())?;
         // Passwords are not kept, so an address that needs one has to be named again.
-        if data.is_empty() || (ask.data.is_empty() && data.iter().any(|named| named.contains(":***@"))) {
+        if self.data.is_empty()
+            || (self.ask.data.is_empty() && self.data.iter().any(|named| named.contains(":***@")))
+        {
             return Err(Error::NoData);
         }
+        let stored = StoredQuestion::new(self.ask, self.talk, self.data);
+        let data = json!({
+            "data_sources": stored.ask.data, "constraints": self.ask.constraints, "policy": self.ask.policy,
+            "deliverables": self.ask.deliver,
+        });
+        let opening = record::Opening {
+            user: self.ask.user.clone(),
+            parent,
+            said: intent.as_str(),
+            agent: "analyst",
+            subject: json!({ "question": stored }),
+            data,
+        };
+        Record::open(self.context, opening).await
+    }
+
+    /// Answers the question under its task, which ends with the answer or with the reason.
+    async fn answer(&self, record: &mut Record) -> Result<Answer> {
+        let answered = self.plan_and_carry_out(record).await;
+        if let Err(error) = &answered {
+            record.end(Err(error.to_string())).await?;
+        }
+        answered
+    }
+
+    async fn plan_and_carry_out(&self, record: &mut Record) -> Result<Answer> {
+        let Self { context, ask, talk, data, watch, .. } = self;
+        let tell = |what: &str| watch(ProgressEvent::Working { what: what.to_owned() });
         tell("Reading the data");
-        let session = Session::open(data, self.options).await?;
-        let mut record = Record::new(self, ask.user.clone())?;
-        let request = AnalysisRequest {
+        let session = Session::open(data, context.options).await?;
+        record.submit(AnalysisRequest {
             request_id: record.task,
             user_id: ask.user.clone(),
-            intent,
-            data_sources: session
-                .places()
-                .iter()
-                .map(steward_analysis::source::SourceLocation::describe)
-                .collect(),
+            intent: Question::new(ask.question.trim())?,
+            data_sources: session.places().iter().map(steward_analysis::source::SourceLocation::describe).collect(),
             constraints: ask.constraints,
             deliverables: ask.deliver.clone(),
             policy: ask.policy.clone(),
-            timestamp: self.clock.now(),
+            timestamp: context.clock.now(),
             status: RequestStatus::Planning,
-        };
-        record.submit(request)?;
+        })?;
         let access = Access {
             allowed_columns: ask.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: ask.policy.blocked_patterns.clone(),
             tables: ask.tables.clone(),
         };
         let limits = Limits { rows: ask.constraints.row_limit, timeout: ask.constraints.timeout_seconds };
-        let bench = Workbench::new(session, access, limits);
+        let bench = Arc::new(Workbench::new(session, access, limits));
         let fingerprint = bench.session.catalogue().fingerprint();
         let tables: Vec<&str> =
             bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
@@ -173,9 +205,9 @@ impl AppContext {
         )?;
         tell("Planning");
         let mut warming = tokio::task::JoinSet::new();
-        let planned = plan::choose(self, ask, talk, &bench, &fingerprint, &mut warming).await;
-        let answer = carry::carry_out(self, ask, &bench, planned, &mut record, &tell, began).await?;
+        let planned = plan::choose(context, ask, talk, &bench, &fingerprint, &mut warming).await;
+        let answer = self.carry_out(&bench, planned, record).await?;
         while warming.join_next().await.is_some() {}
-        Ok((answer, record))
+        Ok(answer)
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: a recipe is used only when the new question says the same thing in the same words but for its particulars,
 //! and every particular was found in the data. Near in meaning is not enough: "total" and "average" are near.
 
+use super::carry::{needs, node_names};
 use super::plan::Work;
 use super::record::Record;
 use super::{Answer, AppContext, Ask};
@@ -14,7 +15,7 @@ use steward_analysis::model_planner::ModelPlan;
 use steward_analysis::planner::{Parameter, Reading, particulars};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
-    Check as _, NodeName, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName,
+    Check as _, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName,
     Valid,
 };
 use steward_store::{Change, Page, Scope};
@@ -78,7 +79,7 @@ pub(super) fn learn(
     work: &Work,
     bench: &Workbench,
     answer: &Answer,
-    record: &mut Record<'_>,
+    record: &mut Record,
 ) -> Result<()> {
     if let Some(id) = work.recipe {
         record.change(Change::UseRecipe { id, at: record.now() });
@@ -114,12 +115,13 @@ pub(super) fn learn(
     let Some(embedding) = house.encoder.embed(&ask.question) else { return Ok(()) };
     let now = record.now();
     let Json::Object(arguments) = json!(kept) else { return Ok(()) };
-    let subtasks = work.steps.iter().map(|step| {
+    let names = node_names(&work.steps)?;
+    let subtasks = work.steps.iter().zip(&names).map(|(step, name)| {
         Ok(SubtaskTemplate {
-            task_id: NodeName::new(&step.name)?,
+            task_id: name.clone(),
             tool_name: ToolName::new(step.tool)?,
             arg_template: step.arguments.to_string(),
-            dependencies: step.after.iter().map(NodeName::new).collect::<std::result::Result<_, _>>()?,
+            dependencies: needs(step, &work.steps, &names),
         })
     });
     let recipe = Recipe {

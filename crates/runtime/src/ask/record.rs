@@ -1,111 +1,134 @@
-//! What a question leaves behind: its task, its journal, its messages. Entries are gathered and written in few commits:
-//! before anything can be seen from outside, and at the end.
+//! What a question or a chat turn leaves behind: its task, its journal, its messages.
+//!
+//! Invariants
+//! - The task is written, and held by this process, before any data is read for it. So a task that
+//!   was cut off is found and taken up, or ended with the reason.
+//! - Entries are gathered by the task's [`JournalWriter`] and written in few commits: before anything
+//!   can be seen from outside, and at the end.
 
 use crate::error::Result;
+use crate::journal_writer::{JournalWriter, LeaseHolder};
+use crate::run::Log;
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 use steward_domain::{
-    AnalysisRequest, CallId, ChainId, Check as _, Content, ConversationId, EventType, Label, MessageId,
-    RequestStatus, Role, Task, TaskId, TaskStatus, ToolCall, UserId, Valid,
+    AgentName, AnalysisRequest, CallId, ChainId, Check as _, Content, ConversationId, Description, EventType,
+    Label, MessageId, RequestStatus, Role, States as _, Task, TaskId, ToolCall, UserId, Valid,
 };
 use steward_journal::Draft;
-use steward_journal::clock::Clock;
-use steward_journal::random::Random;
-use steward_store::{Change, Commit, NewMessage, Scope, Store};
+use steward_store::{Change, Commit, NewMessage, Scope};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
-/// The pen of one request.
-pub(crate) struct Record<'a> {
-    store: &'a dyn Store,
-    clock: &'a dyn Clock,
-    random: &'a dyn Random,
-    user: UserId,
-    pub(crate) task: TaskId,
-    waiting: Commit,
-    /// The request as it stands, once it was submitted.
-    request: Option<Valid<AnalysisRequest>>,
+/// What a task is opened with.
+pub(crate) struct Opening<'a> {
+    pub(crate) user: UserId,
+    /// The task that it is a part of.
+    pub(crate) parent: Option<TaskId>,
+    /// The person's words.
+    pub(crate) said: &'a str,
+    pub(crate) agent: &'a str,
+    /// What the next process needs to take it up, under the name of its kind.
+    pub(crate) subject: Json,
+    /// What the first entry says.
+    pub(crate) data: Json,
 }
 
-impl<'a> Record<'a> {
-    pub(crate) fn new(house: &'a super::AppContext, user: UserId) -> Result<Self> {
-        let task = TaskId(house.random.uuid_v7(house.clock.now())?);
-        let (store, clock, random) = (&*house.store, &*house.clock, &*house.random);
-        Ok(Self { store, clock, random, waiting: Commit::new(user.clone(), task), user, task, request: None })
+/// The record of one question or turn.
+pub(crate) struct Record {
+    context: super::AppContext,
+    pub(crate) user: UserId,
+    pub(crate) task: TaskId,
+    pub(crate) log: Log,
+    /// The request as it stands, once it was submitted.
+    request: Option<Valid<AnalysisRequest>>,
+    /// Keeps the lease while the record is there.
+    heartbeat: JoinSet<()>,
+}
+
+impl Record {
+    /// Opens the task. It is written when this returns: it outlives this process.
+    pub(crate) async fn open(context: &super::AppContext, opening: Opening<'_>) -> Result<Self> {
+        let now = context.clock.now();
+        let id = TaskId(context.random.uuid_v7(now)?);
+        let words: String = opening.said.chars().take(1000).collect();
+        let agent = AgentName::new(opening.agent)?;
+        let task = Task {
+            parent_task_id: opening.parent,
+            ..Task::running(id, opening.user.clone(), Description::new(words)?, agent.clone(), now)
+        };
+        let writer = JournalWriter::new(context.store.clone(), opening.user.clone(), id.into(), None);
+        let holder = LeaseHolder::this_process(context)?;
+        let mut log =
+            Log { house: context.clone(), pen: Arc::new(writer), task: task.validate()?, sequence: 0, agent };
+        let mut personal = Map::new();
+        personal.insert("intent".to_owned(), opening.said.into());
+        log.open(opening.subject, opening.data, personal, holder)?;
+        log.pen.write().await?;
+        Ok(Self::over(context, log, holder.clone()))
+    }
+
+    /// The record of a task that is taken up again: its lease is in the log's writer.
+    pub(crate) fn over(context: &super::AppContext, log: Log, holder: LeaseHolder) -> Self {
+        let (user, task) = (log.task.user_id.clone(), log.task.id);
+        let mut heartbeat = JoinSet::new();
+        let (writer, clock) = (log.pen.clone(), context.clock.clone());
+        heartbeat.spawn(async move {
+            loop {
+                tokio::time::sleep(holder.lease / 3).await;
+                // A lease that was lost shows at the next write; a store that is away may come back.
+                let _seen_at_the_next_write = writer.renew(holder.until(clock.now())).await;
+            }
+        });
+        Self { context: context.clone(), user, task, log, request: None, heartbeat }
+    }
+
+    /// What its calls write with.
+    pub(crate) fn writer(&self) -> &Arc<JournalWriter> {
+        &self.log.pen
     }
 
     pub(crate) fn id(&self) -> Result<Uuid> {
-        Ok(self.random.uuid_v7(self.clock.now())?)
+        Ok(self.context.random.uuid_v7(self.now())?)
     }
 
     /// Notes what happened; it is written with the next [`Record::flush`].
-    pub(crate) fn note(&mut self, event: EventType, actor: &str, data: Json) -> Result<()> {
+    pub(crate) fn note(&self, event: EventType, actor: &str, data: Json) -> Result<()> {
         self.note_personal(event, actor, data, Map::new())
     }
 
     /// Notes what happened, with particulars that enter by salted hash and can be erased.
     pub(crate) fn note_personal(
-        &mut self,
+        &self,
         event: EventType,
         actor: &str,
         data: Json,
         personal: Map<String, Json>,
     ) -> Result<()> {
-        let Json::Object(data) = data else { return Ok(()) };
-        let mut draft = Draft::new(event, Label::new(actor)?, data);
-        draft.personal = personal;
-        self.waiting.entries.push(draft);
-        Ok(())
+        self.log.pen.entry(event, actor, data, personal)
     }
 
     /// Adds a change of state to the next commit.
-    pub(crate) fn change(&mut self, change: Change) {
-        self.waiting.changes.push(change);
+    pub(crate) fn change(&self, change: Change) {
+        self.log.pen.note([], [change]);
     }
 
     /// Writes everything that waits, in one transaction.
-    pub(crate) async fn flush(&mut self) -> Result<()> {
-        if self.waiting.entries.is_empty() && self.waiting.changes.is_empty() {
-            return Ok(());
-        }
-        let next = Commit::new(self.user.clone(), self.task);
-        let commit = std::mem::replace(&mut self.waiting, next);
-        self.store.commit(&Scope::User(self.user.clone()), commit).await?;
-        Ok(())
+    pub(crate) async fn flush(&self) -> Result<()> {
+        Ok(self.log.pen.flush().await?)
     }
 
-    /// Takes the request: it is a task from now on, and running.
+    /// Takes the request of a question.
     pub(crate) fn submit(&mut self, request: AnalysisRequest) -> Result<()> {
-        let now = self.clock.now();
         let request = request.validate()?;
-        let description = steward_domain::Description::new(request.intent.as_str())?;
-        let agent = steward_domain::AgentName::new("analyst")?;
-        let task = Task::running(self.task, self.user.clone(), description, agent, now);
-        let mut personal = Map::new();
-        personal.insert("intent".to_owned(), request.intent.as_str().into());
-        let sources: Vec<Json> = request.data_sources.iter().map(|source| json!(source)).collect();
-        let data = json!({ "data_sources": sources, "constraints": request.constraints, "policy": request.policy, "deliverables": request.deliverables });
-        self.note_personal(EventType::RequestSubmitted, "runtime", data, personal)?;
-        self.change(Change::PutTask(task.validate()?));
         self.change(Change::PutRequest(request.clone()));
         self.request = Some(request);
         Ok(())
     }
 
-    /// Takes what was said: it is a task from now on, and running.
-    pub(crate) fn begin(&mut self, said: &str, agent: &str) -> Result<()> {
-        let words: String = said.chars().take(1000).collect();
-        let agent = steward_domain::AgentName::new(agent)?;
-        let description = steward_domain::Description::new(words)?;
-        let task = Task::running(self.task, self.user.clone(), description, agent, self.clock.now());
-        let mut personal = Map::new();
-        personal.insert("intent".to_owned(), said.into());
-        self.note_personal(
-            EventType::RequestSubmitted,
-            "runtime",
-            json!({ "from": "conversation" }),
-            personal,
-        )?;
-        self.change(Change::PutTask(task.validate()?));
-        Ok(())
+    /// Goes on with the request of a task that is taken up again.
+    pub(crate) fn take_request(&mut self, request: Option<Valid<AnalysisRequest>>) {
+        self.request = request;
     }
 
     /// Moves the request along its life.
@@ -130,28 +153,8 @@ impl<'a> Record<'a> {
 
     /// Ends the task and writes everything.
     pub(crate) async fn end(&mut self, outcome: std::result::Result<String, String>) -> Result<()> {
-        let now = self.clock.now();
-        let scope = Scope::User(self.user.clone());
-        let known = match self.store.task(&scope, self.task).await? {
-            Some(task) => Some(task),
-            // Nothing was flushed yet: the task still waits in this commit.
-            None => self.waiting.changes.iter().find_map(|change| match change {
-                Change::PutTask(task) => Some(task.clone()),
-                _ => None,
-            }),
-        };
-        if let Some(task) = known {
-            let task = task.with(|task| {
-                task.completed_at = Some(now);
-                match outcome {
-                    Ok(result) => (task.status, task.result) = (TaskStatus::Completed, Some(result)),
-                    Err(error) => (task.status, task.error) = (TaskStatus::Failed, Some(error)),
-                }
-            })?;
-            let name = if task.status == TaskStatus::Completed { "completed" } else { "failed" };
-            self.note(EventType::TaskChanged, "runtime", json!({ "status": name }))?;
-            self.change(Change::PutTask(task));
-        }
+        self.log.close(outcome)?;
+        self.heartbeat.abort_all();
         self.flush().await
     }
 
@@ -200,7 +203,7 @@ impl<'a> Record<'a> {
     ) -> Result<()> {
         let mut commit = Commit::new(self.user.clone(), ChainId::from(conversation));
         (commit.entries, commit.changes) = (entries, changes);
-        self.store.commit(&Scope::User(self.user.clone()), commit).await?;
+        JournalWriter::write_once(&*self.context.store, &Scope::User(self.user.clone()), commit).await?;
         Ok(())
     }
 
@@ -209,10 +212,27 @@ impl<'a> Record<'a> {
     }
 
     pub(crate) fn now(&self) -> steward_domain::Timestamp {
-        self.clock.now()
+        self.context.clock.now()
     }
 
     pub(crate) fn elapsed(&self) -> std::time::Duration {
-        self.clock.monotonic()
+        self.context.clock.monotonic()
+    }
+}
+
+/// A record that is let go before its end: whoever waited is gone, and the work with them.
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.heartbeat.abort_all();
+        if self.log.task.status.is_final() || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        if self.log.close(Err("it was called off before its end".to_owned())).is_ok() {
+            let writer = self.log.pen.clone();
+            self.heartbeat.spawn(async move {
+                let _or_the_lease_runs_out = writer.flush().await;
+            });
+            self.heartbeat.detach_all();
+        }
     }
 }

@@ -15,6 +15,8 @@ const WINDOW: u32 = 10;
 pub(super) struct Talk {
     pub(super) id: ConversationId,
     known: bool,
+    /// Whether a chat turn keeps the conversation.
+    pub(super) is_of_a_turn: bool,
     /// The sources asked before.
     pub(super) data: Vec<String>,
     /// How the last question was read.
@@ -22,16 +24,33 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// A conversation that somebody else keeps.
+    /// A conversation that a chat turn keeps.
     pub(super) fn within(id: ConversationId, earlier: Option<Reading>) -> Self {
-        Self { id, known: true, data: Vec::new(), earlier }
+        Self { id, known: true, is_of_a_turn: true, data: Vec::new(), earlier }
     }
 
     pub(super) async fn open(house: &AppContext, ask: &Ask) -> Result<Self> {
         let Some(id) = ask.conversation else {
             let id = ConversationId(house.random.uuid_v7(house.clock.now())?);
-            return Ok(Self { id, known: false, data: Vec::new(), earlier: None });
+            return Ok(Self::new(id));
         };
+        Self::read(house, ask, id).await
+    }
+
+    /// The conversation of a question that is taken up again.
+    pub(super) async fn again(house: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
+        let scope = Scope::User(ask.user.clone());
+        match (ask.conversation, house.store.conversation(&scope, id).await?) {
+            (None, None) => Ok(Self::new(id)),
+            _ => Self::read(house, ask, id).await,
+        }
+    }
+
+    fn new(id: ConversationId) -> Self {
+        Self { id, known: false, is_of_a_turn: false, data: Vec::new(), earlier: None }
+    }
+
+    async fn read(house: &AppContext, ask: &Ask, id: ConversationId) -> Result<Self> {
         let scope = Scope::User(ask.user.clone());
         let found = house.store.conversation(&scope, id).await?;
         let open = found.is_some_and(|conversation| conversation.status == ConversationStatus::Active);
@@ -47,18 +66,21 @@ impl Talk {
             .iter()
             .find_map(|message| message.metadata.get("reading").filter(|reading| !reading.is_null()));
         let earlier = earlier.and_then(|reading| serde_json::from_value(reading.clone()).ok());
-        Ok(Self { id, known: true, data, earlier })
+        Ok(Self { id, known: true, is_of_a_turn: false, data, earlier })
     }
 
-    /// Appends the question and the answer.
+    /// Appends the question and the answer, unless the turn does.
     pub(super) async fn close(
         &self,
         house: &AppContext,
         ask: &Ask,
         data: &[String],
         answer: &Answer,
-        record: &Record<'_>,
+        record: &Record,
     ) -> Result<()> {
+        if self.is_of_a_turn {
+            return Ok(());
+        }
         let now = house.clock.now();
         let mut changes = Vec::new();
         if !self.known {

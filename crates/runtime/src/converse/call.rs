@@ -188,9 +188,9 @@ fn provenance(
     arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()
 }
 
-/// Whether somebody said this value.
+/// Whether the person typed this value, as whole words.
 fn spoken(said: &str, value: &Json) -> bool {
-    said.to_lowercase().contains(&steward_language::answer::plain(value).to_lowercase())
+    steward_domain::is_typed(&steward_language::answer::plain(value), said)
 }
 
 /// The server that a tool belongs to.

@@ -162,7 +162,7 @@ impl Work<'_> {
     }
 
     /// Makes the calls that were agreed to, one after the other; the first that fails ends it.
-    pub(super) async fn confirmed(&self, confirming: &Confirming, record: &mut Record<'_>) -> Result<Done> {
+    pub(super) async fn confirmed(&self, confirming: &Confirming, record: &mut Record) -> Result<Done> {
         let by = Label::new(self.turn.caller.user.as_str())?;
         self.note(
             record,
@@ -218,7 +218,7 @@ impl Work<'_> {
     }
 
     /// Writes down that what was shown will not be done: it was rejected, or something else was said instead.
-    pub(super) fn not_agreed(&self, record: &mut Record<'_>, decision: &str) -> Result<()> {
+    pub(super) fn not_agreed(&self, record: &mut Record, decision: &str) -> Result<()> {
         let Some(confirming) = &self.memory.confirming else { return Ok(()) };
         let by = Label::new(self.turn.caller.user.as_str())?;
         self.note(
@@ -229,7 +229,7 @@ impl Work<'_> {
         )
     }
 
-    fn note(&self, record: &mut Record<'_>, event: EventType, calls: &[Exact], more: Json) -> Result<()> {
+    fn note(&self, record: &mut Record, event: EventType, calls: &[Exact], more: Json) -> Result<()> {
         let shown: Vec<Json> =
             calls.iter().map(|call| json!({ "tool_name": call.tool, "digest": call.digest })).collect();
         let mut data = json!({ "calls": shown, "from": "conversation", "conversation_id": self.memory.id });
@@ -243,7 +243,7 @@ impl Work<'_> {
     }
 
     /// Gathers what needs a decision. Who may decide is asked; for others it waits for somebody who may.
-    pub(super) async fn ask_for_decisions(&self, done: &mut Done, record: &mut Record<'_>) -> Result<()> {
+    pub(super) async fn ask_for_decisions(&self, done: &mut Done, record: &mut Record) -> Result<()> {
         let mut calls: Vec<Exact> = Vec::new();
         for ended in &done.ended {
             if let StepOutcome::Confirm(exact) = &ended.came {

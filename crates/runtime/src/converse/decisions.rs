@@ -7,6 +7,7 @@
 
 use super::ChatService;
 use crate::error::Result;
+use crate::journal_writer::JournalWriter;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use steward_domain::{
@@ -79,7 +80,7 @@ impl ChatService {
         let draft = Draft::new(EventType::MessageAppended, Label::new("runtime")?, data);
         let commit =
             Commit::new(user.clone(), ChainId::from(id)).entry(draft).change(Change::AppendMessage(message));
-        house.store.commit(&Scope::User(user.clone()), commit).await?;
+        JournalWriter::write_once(&*house.store, &Scope::User(user.clone()), commit).await?;
         Ok(())
     }
 }

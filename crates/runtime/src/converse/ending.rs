@@ -5,6 +5,7 @@
 
 use crate::ask::placed;
 use crate::error::Result;
+use crate::journal_writer::JournalWriter;
 use serde_json::{Map, json};
 use std::path::Path;
 use steward_domain::{ConversationId, ConversationStatus, EventType, Label, TaskId, Timestamp, UserId};
@@ -69,7 +70,8 @@ pub async fn end(
     let entry = Draft::new(EventType::ConversationChanged, Label::new(by.door)?, object(data));
     let commit = Commit::new(found.user_id.clone(), id).entry(entry);
     let at = by.at;
-    store.commit(&own, commit.change(Change::SetConversationStatus { id, status, at })).await?;
+    let commit = commit.change(Change::SetConversationStatus { id, status, at });
+    JournalWriter::write_once(store, &own, commit).await?;
     // What goes with the words: the answers with their rows, and what the journal holds of them.
     for task in tasks {
         for kept in store.artifacts(&own, task).await? {
@@ -99,15 +101,21 @@ async fn tasks(store: &dyn Store, own: &Scope, id: ConversationId) -> Result<Vec
 async fn erase(store: &dyn Store, own: &Scope, user: &UserId, task: TaskId, by: EndedBy<'_>) -> Result<()> {
     let kept = store.payloads(own, task.into()).await?;
     let kept: Vec<_> = kept.into_iter().filter(|one| one.erased_at.is_none()).collect();
-    if kept.is_empty() {
+    // The events of the task hold what was said, too.
+    let rows = store.checkpoints(own, task).await?;
+    if kept.is_empty() && rows.is_empty() {
         return Ok(());
     }
     let data = json!({ "erased": kept.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), "why": "its conversation was deleted" });
     let entry = Draft::new(EventType::PayloadErased, Label::new(by.door)?, object(data));
     let (commit, at) = (Commit::new(user.clone(), task).entry(entry), by.at);
-    let commit =
+    let mut commit =
         kept.into_iter().fold(commit, |commit, one| commit.change(Change::ErasePayload { id: one.id, at }));
-    store.commit(own, commit).await?;
+    for row in rows {
+        let emptied = row.with(|row| row.state.metadata.clear())?;
+        commit = commit.change(Change::PutCheckpoint(emptied));
+    }
+    JournalWriter::write_once(store, own, commit).await?;
     Ok(())
 }
 

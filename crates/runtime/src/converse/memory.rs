@@ -154,7 +154,7 @@ impl Memory {
         understood: &Understood,
         done: &Done,
         reply: &Reply,
-        record: &Record<'_>,
+        record: &Record,
     ) -> Result<()> {
         let Opened { turn, world, .. } = opened;
         let now = house.clock.now();
@@ -242,7 +242,7 @@ impl Memory {
     }
 
     /// What an application calls its records need not fit our fields; what does not is not remembered.
-    fn mention(&self, record: &Record<'_>, spoken: &Spoken<'_>, at: Timestamp) -> Result<Option<Mention>> {
+    fn mention(&self, record: &Record, spoken: &Spoken<'_>, at: Timestamp) -> Result<Option<Mention>> {
         let Spoken { noticed, removed, domain, server } = spoken;
         let id = noticed.id_text();
         // Records of two applications may have the same type and id. Each is remembered under a key of its own.

@@ -23,11 +23,13 @@ mod memory;
 mod readers;
 mod reply;
 
+pub use crate::progress::ProgressEvent;
 pub use ending::{EndedBy, Ending, end};
 pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
-use crate::ask::{AppContext, Record, keep_artifact};
+use crate::ask::{AppContext, Opening, Record, keep_artifact};
 use crate::error::{Error, Result};
+use crate::run::turn_subject;
 use crate::toolbox::Toolbox;
 use agents::Agents;
 use call::Call;
@@ -80,37 +82,6 @@ pub struct OptionChoice {
     pub question: Option<TaskId>,
     /// Its place among the options, from 0.
     pub option: usize,
-}
-
-/// What happens while somebody waits.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ProgressEvent {
-    /// Servers are still being started; the answer waits for them.
-    Waiting {
-        /// Their names.
-        servers: Vec<String>,
-    },
-    /// It was understood to be these steps.
-    Understood {
-        /// Each in a few words.
-        steps: Vec<String>,
-    },
-    /// A step began.
-    Began {
-        /// Its place from 0.
-        step: usize,
-        /// In a few words.
-        what: String,
-    },
-    /// A step ended.
-    Ended {
-        /// Its place from 0.
-        step: usize,
-        /// Whether it gave what it should.
-        well: bool,
-        /// How long it took.
-        took: Duration,
-    },
 }
 
 /// Whoever watches a turn.
@@ -202,9 +173,8 @@ impl ChatService {
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
         let mut opened = self.open(turn, &|_| {}).await?;
         let mut understood = understand(&opened, self.house()).await?;
-        let mut record = Record::new(self.house(), turn.caller.user.clone())?;
-        record.begin(&opened.turn.said, "validation")?;
-        record.flush().await?;
+        let subject = json!({ "check": true });
+        let mut record = self.open_record(&opened, "validation", subject).await?;
         let near = look::domains(&opened, &understood);
         if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
             understood = understand(&opened, self.house()).await?;
@@ -263,6 +233,26 @@ impl ChatService {
         Ok(Opened { turn, memory, data, reader, world: Arc::default(), looked: Vec::new(), absent, began })
     }
 
+    /// Opens the task of a message. Its calls write with the same writer.
+    async fn open_record(
+        &self,
+        opened: &Opened,
+        agent: &str,
+        subject: serde_json::Value,
+    ) -> Result<Record> {
+        let opening = Opening {
+            user: opened.turn.caller.user.clone(),
+            parent: None,
+            said: &opened.turn.said,
+            agent,
+            subject,
+            data: json!({ "from": "conversation" }),
+        };
+        let record = Record::open(self.house(), opening).await?;
+        self.toolbox.pens().put(record.writer());
+        Ok(record)
+    }
+
     fn work<'a>(
         &'a self,
         opened: &'a Opened,
@@ -293,8 +283,9 @@ impl ChatService {
     async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {
         let house = self.house();
         let mut opened = self.open(turn, watch).await?;
-        let mut record = Record::new(house, opened.turn.caller.user.clone())?;
-        record.begin(&opened.turn.said, "orchestrator")?;
+        let subject = turn_subject(&opened.turn.said, opened.memory.id);
+        let mut record = self.open_record(&opened, "orchestrator", subject).await?;
+        watch(ProgressEvent::Started(record.task));
         let told = Box::pin(self.tell(&mut opened, &mut record, watch, stop)).await;
         let (reply, understood, done) = match told {
             Ok(told) => told,
@@ -308,8 +299,10 @@ impl ChatService {
             Outcome::Failed => Err(reply.response.answer.clone()),
             _ => Ok(reply.response.answer.clone()),
         };
-        record.end(outcome).await?;
+        // First the answer, then the end of the task: a process that dies between the two leaves a
+        // turn that was answered, and the next process ends its task.
         opened.memory.close(house, &opened, &understood, &done, &reply, &record).await?;
+        record.end(outcome).await?;
         Ok(reply)
     }
 
@@ -317,7 +310,7 @@ impl ChatService {
     async fn read(
         &self,
         opened: &mut Opened,
-        record: &mut Record<'_>,
+        record: &mut Record,
         stop: &CancellationToken,
     ) -> Result<(Understood, bool)> {
         let mut first = self.first(opened).await?;
@@ -348,7 +341,7 @@ impl ChatService {
     async fn tell(
         &self,
         opened: &mut Opened,
-        record: &mut Record<'_>,
+        record: &mut Record,
         watch: Watch<'_>,
         stop: &CancellationToken,
     ) -> Result<(Reply, Understood, carry::Done)> {
@@ -425,7 +418,7 @@ fn clean(said: &str) -> Result<String> {
 async fn act(
     work: &carry::Work<'_>,
     understood: &Understood,
-    record: &mut Record<'_>,
+    record: &mut Record,
 ) -> Result<carry::Done> {
     let decided = confirm::decided(work.memory, work.turn, understood, record.now());
     let mut done = match decided {
@@ -477,7 +470,7 @@ async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))
 }
 
-fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood, reworded: bool) -> Result<()> {
+fn note(record: &mut Record, turn: &Turn, understood: &Understood, reworded: bool) -> Result<()> {
     let mut personal = serde_json::Map::new();
     personal.insert("said".into(), turn.said.clone().into());
     personal.insert("understood".into(), json!(understood));

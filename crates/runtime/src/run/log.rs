@@ -19,14 +19,19 @@ use steward_engine::{Definition, Effect, Ended, Event, Program};
 use steward_journal::Draft;
 use steward_store::{Change, Scope, Store};
 
-/// The record of one run: what is noted with its pen, and the task as it stands.
-pub(super) struct Log {
-    pub(super) house: AppContext,
-    pub(super) pen: Arc<JournalWriter>,
-    pub(super) task: Valid<Task>,
+/// Where the first row of a task stands.
+const START: &str = "start";
+/// Where a row stands that says that another process has taken the task up.
+pub(super) const TAKEN_UP: &str = "taken_up";
+
+/// The record of one task: what is noted with its pen, and the task as it stands.
+pub(crate) struct Log {
+    pub(crate) house: AppContext,
+    pub(crate) pen: Arc<JournalWriter>,
+    pub(crate) task: Valid<Task>,
     /// The next place.
-    pub(super) sequence: u64,
-    pub(super) agent: AgentName,
+    pub(crate) sequence: u64,
+    pub(crate) agent: AgentName,
 }
 
 /// What was stored of a run.
@@ -50,9 +55,7 @@ impl Log {
         child: Child,
         holder: Option<&LeaseHolder>,
     ) -> Result<()> {
-        let definition = serde_json::to_value(program.definition()).map_err(broken)?;
-        let row =
-            self.row(json!({ "definition": definition, "input": input, "child": child }), "start", false)?;
+        let row = self.definition(program, input, child, START)?;
         let mut personal = Map::new();
         personal.insert("input".into(), input.clone());
         let data = json!({ "definition": program.definition().root.title(), "version": program.version() });
@@ -63,6 +66,71 @@ impl Log {
         };
         let changes = [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued];
         self.note(EventType::RequestSubmitted, data, personal, changes)
+    }
+
+    /// Opens the task of a question or a turn, before there is a program. What the next process needs
+    /// to take it up is kept with it.
+    pub(crate) fn open(
+        &mut self,
+        subject: Json,
+        data: Json,
+        personal: Map<String, Json>,
+        holder: &LeaseHolder,
+    ) -> Result<()> {
+        let row = self.row(subject, START, false)?;
+        let held = holder.hold(self.task.id, self.now(), LeaseConflict::Anyhow);
+        self.pen.entry(EventType::RequestSubmitted, "runtime", data, personal)?;
+        self.pen.note([], [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), held]);
+        Ok(())
+    }
+
+    /// Keeps the program that was made for an open task. One that is taken up again begins a new one.
+    pub(crate) fn define(&mut self, program: &Program, input: &Json) -> Result<()> {
+        let row = self.definition(program, input, Child::default(), "plan")?;
+        self.pen.note([], [Change::PutCheckpoint(row)]);
+        Ok(())
+    }
+
+    fn definition(
+        &mut self,
+        program: &Program,
+        input: &Json,
+        child: Child,
+        position: &str,
+    ) -> Result<Valid<Checkpoint>> {
+        let definition = serde_json::to_value(program.definition()).map_err(broken)?;
+        self.row(json!({ "definition": definition, "input": input, "child": child }), position, false)
+    }
+
+    /// Ends the task of a question or a turn.
+    pub(crate) fn close(&mut self, outcome: std::result::Result<String, String>) -> Result<()> {
+        let (task, now) = (self.task.clone(), self.now());
+        self.task = match outcome {
+            Ok(result) => task.complete(result, now)?,
+            Err(error) => task.fail(error, now)?,
+        };
+        self.closed(json!({ "status": self.task.status_name() }))
+    }
+
+    /// Ends the task of a question or a turn that was called off.
+    pub(crate) fn call_off(&mut self, by: &str) -> Result<()> {
+        self.task = self.task.clone().cancel(self.now())?;
+        self.closed(json!({ "status": self.task.status_name(), "by": by }))
+    }
+
+    fn closed(&mut self, data: Json) -> Result<()> {
+        self.pen.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
+        self.pen.note([], [Change::PutTask(self.task.clone()), Change::Dequeue { task: self.task.id }]);
+        Ok(())
+    }
+
+    /// Notes that another process has taken the task up.
+    pub(super) fn take_up(&mut self, holder: &LeaseHolder) -> Result<()> {
+        let row = self.row(json!({ "holder": holder.name }), TAKEN_UP, false)?;
+        let data = json!({ "status": "running", "taken_up_by": holder.name });
+        self.pen.entry(EventType::TaskChanged, "runtime", data, Map::new())?;
+        self.pen.note([], [Change::PutCheckpoint(row)]);
+        Ok(())
     }
 
     /// Notes one event. Nothing that follows from it leaves the process before it is on disk.
@@ -211,13 +279,20 @@ pub(super) fn digest(row: &Checkpoint) -> Option<String> {
 /// Reads a run back.
 pub(super) async fn load(store: &dyn Store, scope: &Scope, id: TaskId) -> Result<Stored> {
     let task = store.task(scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?;
-    let rows = store.checkpoints(scope, id).await?;
+    read(task, store.checkpoints(scope, id).await?)
+}
+
+/// Reads a run out of its rows.
+pub(super) fn read(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> Result<Stored> {
+    let id = task.id;
     let sequence = rows.last().map_or(0, |row| row.sequence + 1);
     let (mut program, mut input, mut child) = (None, Json::Null, Child::default());
     let mut events = Vec::new();
     for row in rows {
         let mut metadata = row.into_inner().state.metadata;
         if let Some(definition) = metadata.remove("definition") {
+            // A question that was taken up again was planned anew.
+            events.clear();
             let definition: Definition = serde_json::from_value(definition).map_err(broken)?;
             program = Some(
                 Program::from_definition(definition)

@@ -8,8 +8,9 @@
 //! - A run keeps the definitions that it was started with. It keeps no grants: each call is made with what its owner holds
 //!   then.
 
+mod cut_off;
 mod definitions;
-mod drive;
+mod executor;
 mod log;
 mod replay;
 mod service;
@@ -18,17 +19,22 @@ mod traced;
 mod work;
 
 pub use crate::journal_writer::LeaseHolder;
-pub use drive::{EffectHandler, EffectOutcome, Work};
+pub use crate::progress::ProgressEvent;
+pub use cut_off::end_cut_off;
+pub(crate) use cut_off::turn_subject;
+pub(crate) use executor::carry_out_plan;
+pub use executor::{EffectHandler, EffectOutcome, Work};
+pub(crate) use log::Log;
 pub use replay::{Divergence, Replayed, RunSnapshot, at};
 pub use service::{Service, ServiceOptions, TaskObserver};
 
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
-use crate::journal_writer::JournalWriter;
+use crate::journal_writer::{JournalWriter, LEASE};
 use crate::toolbox::Toolbox;
 use definitions::Definitions;
-use drive::Run;
-use log::{Log, Stored};
+use executor::Executor;
+use log::Stored;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::future::Future;
@@ -40,13 +46,14 @@ use steward_domain::{
     AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Sha256Hex, Task, TaskId,
     TaskStatus, Timestamp, UserId, Valid,
 };
-use steward_engine::{Effect, EffectId, Ended, Event, Program, State};
+use steward_engine::{EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
 use steward_language::model::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
 use steward_store::{Lease, Scope, Store};
 use take_over::ResumeRequest;
 use tokio_util::sync::CancellationToken;
 use work::TaskEffectHandler;
+pub(crate) use work::class;
 
 /// What runs are carried out with.
 #[derive(Clone)]
@@ -86,19 +93,8 @@ pub struct Ran {
     pub parent: Option<TaskId>,
 }
 
-/// What somebody who watches hears.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RunEvent {
-    /// The run began.
-    Started(TaskId),
-    /// Something is about to be done.
-    Doing(Effect),
-    /// Something happened.
-    Happened(Event),
-}
-
-/// Hears what happens.
-pub type Watch = Arc<dyn Fn(RunEvent) + Send + Sync>;
+/// Is told of the progress of a run.
+pub type Watch = Arc<dyn Fn(ProgressEvent) + Send + Sync>;
 
 /// What a person decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,9 +112,6 @@ pub struct Decided {
     /// The digest of what they were shown. A decision over anything else is refused.
     pub shown: Sha256Hex,
 }
-
-/// A lease without a sign of life.
-const LEASE: Duration = Duration::from_secs(30);
 
 impl Runner {
     /// Over a toolbox, with models by name and the definitions of a home.
@@ -277,10 +270,10 @@ impl Runner {
         hands: &'a TaskEffectHandler,
         program: Arc<Program>,
         task: TaskId,
-        watch: Option<Watch>,
-    ) -> Run<'a> {
-        let mut run = Run::new(hands, self.house().clock.clone(), program, task);
-        run.watch = watch;
+        watch: Option<&'a Watch>,
+    ) -> Executor<'a> {
+        let mut run = Executor::new(hands, self.house().clock.clone(), program, task);
+        run.watch = watch.map(|watch| &**watch as _);
         run.held_by(self.holder.clone());
         run.stop = self.stop.clone();
         run
@@ -299,14 +292,14 @@ impl Runner {
             let running = self.running(task, &user, &program, child.parent)?;
             let pen = self.pen(user.clone(), task, None);
             let hands = self.hands(user, task, &pen, watch.clone());
-            let mut run = self.new_run(&hands, program, task, watch.clone());
-            let mut log = self.log(pen, running, 0, &run.program)?;
-            log.begin(&run.program, &input, child, Some(&self.holder))?;
-            if let Some(watch) = watch {
+            let mut log = self.log(pen, running, 0, &program)?;
+            log.begin(&program, &input, child, Some(&self.holder))?;
+            if let Some(watch) = &watch {
                 log.pen.flush().await?;
-                watch(RunEvent::Started(task));
+                watch(ProgressEvent::Started(task));
             }
-            run.log = Some(log);
+            let mut run = self.new_run(&hands, program, task, watch.as_ref());
+            run.log = Some(&mut log);
             run.carry_on([child.started(task, input, self.now())]).await
         })
     }
@@ -359,7 +352,7 @@ pub async fn unkept(
     task: TaskId,
 ) -> Result<Ran> {
     let at = clock.now();
-    let mut run = Run::new(hands, clock, program, task);
+    let mut run = Executor::new(hands, clock, program, task);
     run.carry_on([Child::default().started(task, input, at)]).await
 }
 

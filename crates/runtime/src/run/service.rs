@@ -5,9 +5,10 @@
 //! - At most so many tasks run at once, in all and for one user. The rest wait in the store, not in memory.
 //! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and hands the rest over.
 
-use super::{Ran, RunStatus, Runner, log};
+use super::{Ran, RunStatus, Runner, cut_off};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
+use crate::journal_writer::JournalWriter;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +71,7 @@ impl Service {
     pub async fn run(&self, stop: CancellationToken, tell: TaskObserver) -> Result<()> {
         // What an earlier process of this name still held is free again.
         self.store().release_all(self.worker(), self.runner.now()).await?;
+        cut_off::free_cut_off(self.runner.house()).await?;
         let handing_over = CancellationToken::new();
         let runner = self.runner.clone().stopped_by(handing_over.clone());
         let mut runs = JoinSet::new();
@@ -146,8 +148,8 @@ impl Runner {
         if task.status.is_final() {
             let mut commit = Commit::new(lease.user.clone(), lease.task).fenced(lease.fence());
             commit.changes.push(Change::Dequeue { task: lease.task });
-            self.house().store.commit(&scope, commit).await?;
-            return Ok(Ran::of(&log::load(&*self.house().store, &scope, lease.task).await?));
+            JournalWriter::write_once(&*self.house().store, &scope, commit).await?;
+            return self.ended(&scope, task).await;
         }
         self.go_on(Some(lease.clone()), &task, None, None, true).await
     }
@@ -168,7 +170,7 @@ impl Runner {
                 commit.entries.push(Draft::new(EventType::TaskChanged, Label::new("worker")?, data));
             }
         }
-        self.house().store.commit(&scope, commit).await?;
+        JournalWriter::write_once(&*self.house().store, &scope, commit).await?;
         Ok(())
     }
 }

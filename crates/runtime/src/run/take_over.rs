@@ -6,9 +6,10 @@
 //! - A person's decision is written in the transaction that takes the lease, with the use of its gate. Of many decisions one
 //!   counts; the others do not take the run from the process that goes on with it.
 
-use super::drive::EffectHandler as _;
+use super::cut_off;
+use super::executor::EffectHandler as _;
 use super::log::{self, Stored};
-use super::{Decided, Ran, RunEvent, Runner, Watch};
+use super::{Decided, Ran, ProgressEvent, Runner, Watch};
 use crate::error::{Error, Result};
 use crate::journal_writer::{JournalWriter, LeaseConflict, LeaseHolder};
 use serde_json::Value as Json;
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steward_domain::{
     CallId, EventType, Gate, HumanAction, Idempotency, Label, States as _, Task, TaskId, TaskStatus,
-    Timestamp,
+    Timestamp, Valid,
 };
 use steward_engine::{Effect, EffectId, Event, InFlight, Program, State};
 use steward_journal::Draft;
@@ -130,13 +131,17 @@ impl Runner {
         let decision = GateDecision { gate, digest, verdict, by: decided.by, at, call: None };
         let (entry, row) = log.sealed(&event)?;
         if let Some(watch) = watch {
-            watch(RunEvent::Happened(event));
+            watch(ProgressEvent::Happened(event));
         }
         Ok(Written { entry, changes: vec![Change::Decide(decision), row] })
     }
 
     /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
+        let rows = self.house().store.checkpoints(scope, task).await?;
+        if let Some(subject) = cut_off::subject(&rows) {
+            return self.ask_anew(task, subject).await;
+        }
         let stored = log::load(&*self.house().store, scope, task).await?;
         let known = stored.events.len();
         // The first event is the start: without it there is no run.
@@ -150,13 +155,14 @@ impl Runner {
         let running = self.running(new, &user, &stored.program, None)?;
         let pen = self.pen(user.clone(), new, None);
         let hands = self.hands(user, new, &pen, watch.clone());
-        let mut run = self.new_run(&hands, stored.program.into(), new, watch);
-        let mut log = self.log(pen, running, 0, &run.program)?;
-        log.begin(&run.program, &stored.input, stored.child, Some(&self.holder))?;
+        let program = Arc::new(stored.program);
+        let mut log = self.log(pen, running, 0, &program)?;
+        log.begin(&program, &stored.input, stored.child, Some(&self.holder))?;
         for event in &events {
             log.event(event)?;
         }
-        run.log = Some(log);
+        let mut run = self.new_run(&hands, program, new, watch.as_ref());
+        run.log = Some(&mut log);
         run.state = steward_engine::fold(&run.program, &events);
         run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }]).await
     }
@@ -194,7 +200,7 @@ impl Runner {
             return Err(Error::NotWaiting(task.to_string()));
         }
         if known.status.is_final() {
-            return Ok(Ran::of(&log::load(&**store, scope, task).await?));
+            return self.ended(scope, known).await;
         }
         let user = Scope::User(known.user_id.clone());
         let gone = store.lease(task).await?.is_some_and(|lease| LeaseHolder::is_gone(&lease.worker));
@@ -205,7 +211,7 @@ impl Runner {
             commit.changes.extend(changes);
         }
         commit.changes.push(self.holder.hold(task, self.now(), taking));
-        let lease = match store.commit(&user, commit).await {
+        let lease = match JournalWriter::write_once(&**store, &user, commit).await {
             Ok(committed) => committed.lease,
             Err(steward_store::Error::LeaseLost) => {
                 let worker =
@@ -223,6 +229,15 @@ impl Runner {
         ran
     }
 
+    /// How a task stands that has ended.
+    pub(super) async fn ended(&self, scope: &Scope, task: Valid<Task>) -> Result<Ran> {
+        let rows = self.house().store.checkpoints(scope, task.id).await?;
+        match cut_off::subject(&rows) {
+            Some(_) => Ok(Ran::of_task(&task)),
+            None => Ok(Ran::of(&log::read(task, rows)?)),
+        }
+    }
+
     /// Goes on with a task that is held.
     pub(super) async fn go_on(
         &self,
@@ -234,22 +249,29 @@ impl Runner {
     ) -> Result<Ran> {
         let (user, id) = (known.user_id.clone(), known.id);
         let scope = Scope::User(user.clone());
-        let stored = log::load(&*self.house().store, &scope, id).await?;
-        let Stored { task, program, input, child, events, sequence } = stored;
+        let store = &self.house().store;
+        let task = store.task(&scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?;
+        let rows = store.checkpoints(&scope, id).await?;
+        if let Some(subject) = cut_off::subject(&rows) {
+            return self.take_up(lease, task, rows, subject, cancelled).await;
+        }
+        let Stored { task, program, input, child, events, sequence } = log::read(task, rows)?;
         let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
         let pen = self.pen(user.clone(), id, lease);
         let hands = self.hands(user, id, &pen, watch.clone());
-        let mut run = self.new_run(&hands, program.into(), id, watch);
-        run.wake = task.parent_task_id.filter(|_| wakes);
-        let mut log = self.log(pen, task, sequence, &run.program)?;
-        run.state = state;
+        let program = Arc::new(program);
+        let wake = task.parent_task_id.filter(|_| wakes);
+        let mut log = self.log(pen, task, sequence, &program)?;
         let at = self.now();
         let mut refused = None;
-        if !run.state.status().is_final() {
+        if !state.status().is_final() {
             log.resume()?;
             refused = hands.refusal().map(|reason| Event::Refused { reason, at });
         }
-        run.log = Some(log);
+        let mut run = self.new_run(&hands, program, id, watch.as_ref());
+        run.wake = wake;
+        run.state = state;
+        run.log = Some(&mut log);
         let first = match events.is_empty() {
             true => child.started(id, input, at),
             false => Event::Recovered { in_flight: begun, at },

@@ -1,6 +1,6 @@
 //! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
 
-use super::drive::{EffectHandler, EffectOutcome, Work};
+use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::{Child, Runner, Sub, Watch};
 use crate::caller::CurrentCaller;
 use crate::journal_writer::JournalWriter;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded as _, ErrorClass, Role, TaskId, UserId};
 use steward_engine::{
-    AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Provenance, Reply, State, ToolOutcome, Usage,
+    AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Reply, State, ToolOutcome, Usage,
 };
 use steward_language::model::{Arguments, Chat, OfferedTool, ToolCall, Turn};
 use steward_tools::call::Receipt;
@@ -92,7 +92,7 @@ impl Runner {
     /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
     async fn call_tool(&self, task: TaskId, caller: CurrentCaller, effect: Effect) -> Option<Event> {
         let Effect::CallTool {
-            id, key, tool, server, arguments, provenance, approval, timeout_seconds, ..
+            id, key, tool, server, arguments, provenance, origin, approval, timeout_seconds, ..
         } = effect
         else {
             return None;
@@ -101,8 +101,8 @@ impl Runner {
         request.server = server.filter(|server| !tool.as_str().starts_with(server.as_str()));
         request.chain = Some(task.into());
         request.key = Some(key);
-        request.default_provenance = steward_policy::Provenance::Untrusted;
-        request.provenance = provenance.into_iter().map(|(name, from)| (name, translated(from))).collect();
+        request.default_provenance = origin;
+        request.provenance = provenance;
         request.approval = approval.and_then(|approval| {
             let by = steward_domain::Label::new(approval.by).ok()?;
             let gate = Some(steward_domain::Gate { task, number: approval.gate.0 });
@@ -248,14 +248,6 @@ fn turn(message: &steward_engine::Msg, names: &Names) -> Turn {
     }
 }
 
-fn translated(from: Provenance) -> steward_policy::Provenance {
-    match from {
-        Provenance::Operator => steward_policy::Provenance::Operator,
-        Provenance::User => steward_policy::Provenance::User,
-        Provenance::Untrusted => steward_policy::Provenance::Untrusted,
-    }
-}
-
 fn succeeded(receipt: Receipt) -> ToolOutcome {
     let artifact = receipt.output.content.iter().find_map(|part| match part {
         Content::Link { uri, .. } if uri.starts_with("artifact://") => Some(uri.clone()),
@@ -297,7 +289,7 @@ fn failed(error: &ToolError) -> ToolOutcome {
     }
 }
 
-fn class(class: ErrorClass) -> Class {
+pub(crate) fn class(class: ErrorClass) -> Class {
     match class {
         ErrorClass::User => Class::User,
         ErrorClass::Denied => Class::Denied,

@@ -1,9 +1,11 @@
 //! The tools of analysis as tools of the registry, and the analyst as a sub-agent: whoever calls them names the data.
 //!
-//! Invariant: a tool reads only what the operator granted: files inside the granted folders, databases named by a domain. The
+//! Invariant: a tool reads only what the operator granted: files inside the granted folders, databases named by a domain. What
+//! counts is where a file really is: a symlink in a granted folder grants nothing, and Steward's own home is never data. The
 //! person at the command line may read more with `steward ask --data`; an agent that was talked into it may not.
 
 use crate::ask::{AppContext, Ask};
+use crate::progress::ProgressEvent;
 use async_trait::async_trait;
 use base64::Engine as _;
 use serde::Deserialize;
@@ -15,6 +17,7 @@ use steward_analysis::session::Session;
 use steward_analysis::tools::{self as analysis, Workbench};
 use steward_domain::{Coded as _, Constraints, Deliverable, ErrorClass, JsonObject, RequestPolicy};
 use steward_policy::{Access, AdmittedCall, Limits};
+use steward_tools::builtin::file::beneath::is_own;
 use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
 
 /// What tools may read as data.
@@ -24,14 +27,16 @@ pub struct Grounds {
     folders: Vec<PathBuf>,
     /// Addresses and files that a domain names.
     listed: Mutex<Vec<String>>,
+    /// Steward's own home.
+    home: Option<PathBuf>,
 }
 
 impl Grounds {
-    /// Files inside these folders.
+    /// Files inside these folders, but none of this home.
     #[must_use]
-    pub fn new(folders: &[PathBuf]) -> Self {
+    pub fn new(folders: &[PathBuf], home: &Path) -> Self {
         let folders = folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
-        Self { folders, listed: Mutex::default() }
+        Self { folders, listed: Mutex::default(), home: home.canonicalize().ok() }
     }
 
     /// Takes on what the domains name now.
@@ -57,16 +62,28 @@ impl Grounds {
         let plain =
             if plain == path { Path::new(path) } else { Path::new(plain).parent().unwrap_or(Path::new(".")) };
         let plain = if plain.as_os_str().is_empty() { Path::new(".") } else { plain };
-        let granted =
-            plain.canonicalize().is_ok_and(|real| self.folders.iter().any(|folder| real.starts_with(folder)));
-        if granted {
-            return Ok(());
+        if self.is_granted(plain) {
+            // Each file of a folder or a pattern counts by where it really is.
+            let found = steward_analysis::source::find(source).map_err(|error| failed("sql.run", &error))?;
+            return match found.files().find(|file| !self.is_granted(file)) {
+                None => Ok(()),
+                Some(file) => refuse(format!("{} leads out of what is granted", file.display())),
+            };
         }
         let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
         refuse(format!(
             "granted: {}",
             if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") }
         ))
+    }
+}
+
+impl Grounds {
+    /// Whether a path really lies in a folder that was granted, and is none of Steward's own.
+    fn is_granted(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else { return false };
+        let own = |root: &Path| self.home.as_ref().is_some_and(|home| is_own(home, root, &real));
+        self.folders.iter().any(|folder| real.starts_with(folder) && !own(folder))
     }
 }
 
@@ -242,11 +259,15 @@ impl Tool for Analyst {
         };
         let report = context.progress.clone();
         let steps = Mutex::new(0.0);
-        let tell = move |progress: crate::ask::Progress| {
+        let tell = move |event: ProgressEvent| {
+            let what = match event {
+                ProgressEvent::Working { what } | ProgressEvent::Began { what, .. } => what,
+                _ => return,
+            };
             if let Some(report) = &report {
                 let mut done = steps.lock().unwrap_or_else(PoisonError::into_inner);
                 *done += 1.0;
-                report(Progress { done: *done, total: None, message: Some(progress.doing) });
+                report(Progress { done: *done, total: None, message: Some(what) });
             }
         };
         let answer = self.house.ask(&ask, &tell).await.map_err(|error| Error::Failed {

@@ -11,6 +11,7 @@
 use super::ledger::{ReleaseLedger, StoreLedger};
 use crate::caller::Callers;
 use crate::error::{Error, Result};
+use crate::journal_writer::JournalWriter;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -143,7 +144,7 @@ impl Approvals {
             .entry(entry(EventType::ApprovalRequested, data, personal)?)
             .change(Change::PutTask(record.validate()?))
             .change(Change::PutCheckpoint(checkpoint.validate()?));
-        self.store.commit(&Scope::User(user), commit).await?;
+        JournalWriter::write_once(&*self.store, &Scope::User(user), commit).await?;
         Ok(waiting)
     }
 
@@ -302,7 +303,7 @@ impl Approvals {
             if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
         let task = self.paused(waiting).await?.fail(reason, self.clock.now())?;
         commit = commit.change(Change::PutTask(task));
-        match self.store.commit(&scope, commit).await {
+        match JournalWriter::write_once(&*self.store, &scope, commit).await {
             Err(steward_store::Error::Decided { task }) => Err(Error::NotWaiting(task)),
             other => other.map(drop).map_err(Error::from),
         }
@@ -339,7 +340,7 @@ impl Approvals {
         let commit = Commit::new(waiting.user.clone(), waiting.task)
             .entry(entry(EventType::TaskChanged, data, Map::new())?)
             .change(Change::PutTask(task));
-        self.store.commit(&scope, commit).await?;
+        JournalWriter::write_once(&*self.store, &scope, commit).await?;
         Ok(())
     }
 }

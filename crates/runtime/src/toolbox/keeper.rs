@@ -1,6 +1,7 @@
 //! Keeps what is too large to hand over as an artifact: a file under the home, its hash in the journal, an address to read
 //! it by.
 
+use crate::journal_writer::JournalWriter;
 use async_trait::async_trait;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -49,7 +50,8 @@ impl ArtifactSink for StoreArtifactSink {
             data,
         ));
         let scope = Scope::User(intent.user.clone());
-        self.store.commit(&scope, commit).await.map_err(|error| broken(error.to_string()))?;
+        let written = JournalWriter::write_once(&*self.store, &scope, commit).await;
+        written.map_err(|error| broken(error.to_string()))?;
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let uri = format!("artifact://results/{}/{file}", intent.call);
         Ok(Content::Link { uri, name: name.to_owned(), mime_type: Some(mime_type.to_owned()) })

@@ -7,7 +7,7 @@
 //!   written, and the call is not made.
 
 use crate::crash::{self, CrashPoint};
-use crate::journal_writer::JournalWriters;
+use crate::journal_writer::{JournalWriter, JournalWriters};
 use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashSet;
@@ -45,7 +45,7 @@ impl StoreLedger {
         if known.is_none_or(|known| known.id != definition.id || !says_the_same(&known, definition)) {
             let commit = Commit::new(house().map_err(broken)?, ChainId::SYSTEM)
                 .change(Change::PutTool(definition.clone()));
-            self.store.commit(&Scope::System, commit).await.map_err(broken)?;
+            JournalWriter::write_once(&*self.store, &Scope::System, commit).await.map_err(broken)?;
         }
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(definition.id);
         Ok(())
@@ -69,7 +69,8 @@ impl StoreLedger {
         }
         let mut commit = Commit::new(intent.user.clone(), intent.chain);
         (commit.entries, commit.changes, commit.durability) = (entries, changes, durability);
-        let committed = self.store.commit(&Scope::User(intent.user.clone()), commit).await;
+        let scope = Scope::User(intent.user.clone());
+        let committed = JournalWriter::write_once(&*self.store, &scope, commit).await;
         committed.map_err(|error| unwritten(intent, error))?;
         Ok(())
     }

@@ -79,9 +79,12 @@ const LOOK: Duration = Duration::from_secs(20);
 
 impl Toolbox {
     /// Puts everything together.
-    pub async fn open(house: &AppContext, options: Options) -> Result<Self> {
+    pub async fn open(house: &AppContext, mut options: Options) -> Result<Self> {
+        for root in &mut options.roots {
+            root.home = Some(options.home.clone());
+        }
         let folders: Vec<PathBuf> = options.roots.iter().map(|root| root.path.clone()).collect();
-        let grounds = Arc::new(Grounds::new(&folders));
+        let grounds = Arc::new(Grounds::new(&folders, &options.home));
         let registry = Registry::new(Vec::new());
         registry.set_agents("own", own::agents(house, &options, &grounds)?);
         registry.set_builtin(own::builtins(house, &options, &grounds, &Configuration::default())?);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{EventType, HumanAction, Label, TaskId, TaskStatus};
 use steward_language::model::Models;
-use steward_runtime::run::{Decided, LeaseHolder, RunEvent, RunStatus, Runner, Watch};
+use steward_runtime::run::{Decided, LeaseHolder, ProgressEvent, RunStatus, Runner, Watch};
 use steward_store::Scope;
 
 impl Shop {
@@ -41,7 +41,7 @@ impl Shop {
 pub(crate) fn hears_of_tasks() -> (Watch, tokio::sync::mpsc::UnboundedReceiver<TaskId>) {
     let (sender, began) = tokio::sync::mpsc::unbounded_channel();
     let watch: Watch = Arc::new(move |seen| {
-        if let RunEvent::Started(task) = seen {
+        if let ProgressEvent::Started(task) = seen {
             let _ = sender.send(task);
         }
     });

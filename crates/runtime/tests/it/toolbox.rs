@@ -41,7 +41,7 @@ impl Shop {
         let options = Options {
             home: fixture.folder.path().to_owned(),
             environment: steward_domain::Environment::Production,
-            roots: vec![Root { path: fixture.folder.path().to_owned(), write: false }],
+            roots: vec![Root::read(fixture.folder.path())],
             rules: AnalysisRules::default(),
             launcher: None,
             watch: false,
@@ -267,4 +267,35 @@ async fn a_hundred_callers_share_one_server() {
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(shop.ledger().len(), 100);
     shop.toolbox.close().await;
+}
+
+#[tokio::test]
+async fn a_symlink_leads_no_tool_to_the_store() {
+    let shop = Shop::open("{}").await;
+    let home = shop.fixture.folder.path();
+    let data = home.join("data");
+    std::fs::create_dir_all(&data).unwrap();
+    std::fs::write(data.join("sales.csv"), "month,amount\nMay,5\nJune,6\n").unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("other.csv"), "a,b\n1,2\n3,4\n").unwrap();
+    let run = async |data: String| {
+        shop.call("sql.run", json!({ "data": [data], "sql": "SELECT 1 AS one" })).await
+    };
+    assert!(run(data.display().to_string()).await.is_ok(), "a plain folder is read");
+    // The store itself, the folder with it, and links to it and to a file elsewhere, each by folder, pattern and name.
+    for (name, target) in [("mine.db", home.join("state.db")), ("far.csv", outside.path().join("other.csv"))] {
+        let link = data.join(name);
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let pattern = data.join("*").display().to_string();
+        for source in [data.display().to_string(), pattern, link.display().to_string(), format!("sqlite:{}", link.display())] {
+            let refused = run(source.clone()).await;
+            assert!(matches!(refused, Err(Error::Path { .. })), "{source}: {refused:?}");
+        }
+        std::fs::remove_file(link).unwrap();
+    }
+    for source in ["state.db", "sqlite:state.db"] {
+        let source = source.replace("state.db", &home.join("state.db").display().to_string());
+        let refused = run(source.clone()).await;
+        assert!(matches!(refused, Err(Error::Path { .. })), "{source}: {refused:?}");
+    }
 }

@@ -6,10 +6,11 @@ use super::problem::Problem;
 use super::{Listed, Paging, Shared, scope};
 use axum::Json;
 use axum::extract::State;
-use axum::routing::get;
+use axum::http::StatusCode;
+use axum::routing::{delete, get};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use steward_domain::{AgentExecution, ConversationId, ExecutionId, Recipe, Timestamp, Valid};
+use steward_domain::{AgentExecution, ConversationId, ExecutionId, Recipe, RecipeId, Timestamp, Valid};
 use steward_store::{ExecutionFilter, InvocationFilter, Page};
 
 #[derive(Deserialize)]
@@ -29,6 +30,9 @@ pub(super) fn routes(api: &mut Api) {
         .paged()
         .gives_object(200, "`items`, `next`.")
         .to(get(recipes));
+    api.delete("/api/v1/recipes/{id}", "Delete a recipe: the next question like it is planned anew")
+        .gives_nothing("It is gone.")
+        .to(delete(delete_recipe));
     api.get("/api/v1/executions", "What the agents decided, newest first")
         .paged()
         .query("conversation_id", json!({ "type": "string", "format": "uuid" }), "Only in this conversation.")
@@ -50,9 +54,10 @@ pub(super) fn routes(api: &mut Api) {
 /// A recipe without the numbers that it is found by.
 fn shown(recipe: &Recipe) -> Value {
     json!({
-        "id": recipe.recipe_id, "name": recipe.intent_template, "question": recipe.intent_template,
+        "id": recipe.recipe_id, "question": recipe.intent_template,
         "schema_fingerprint": recipe.schema_fingerprint, "plan": recipe.plan_structure, "arguments": recipe.tool_argument_templates,
-        "uses": recipe.success_count, "successes": recipe.success_count, "created_at": recipe.created_at, "last_used_at": recipe.last_used_at,
+        "uses": recipe.success_count, "created_at": recipe.created_at,
+        "last_used_at": recipe.last_used_at,
     })
 }
 
@@ -64,6 +69,15 @@ async fn recipes(
     let page = paging.page()?;
     let found = site.store().recipes(&scope(&identity), page).await?;
     Ok(Json(Paging::listed(page, found.iter().map(|recipe| shown(recipe)).collect())))
+}
+
+async fn delete_recipe(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<RecipeId>,
+) -> Result<StatusCode, Problem> {
+    steward_runtime::delete_recipe(&**site.store(), &scope(&identity), id, "api").await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn executions(

@@ -232,6 +232,7 @@ pub(super) fn drawn(program: &Program, state: Option<&RunState>) -> Value {
                 Some(NodeStatus::Running) => "running",
                 Some(NodeStatus::Asking) => "waiting",
                 Some(NodeStatus::Failed | NodeStatus::Cancelled) => "failed",
+                Some(NodeStatus::Skipped) => "skipped",
                 _ => "idle",
             };
         json!({ "name": node.name, "kind": kind, "status": status })

@@ -298,6 +298,10 @@ impl AppState {
                 "ended",
                 &json!({ "step": step, "well": well, "milliseconds": took.as_millis() as u64 }),
             ),
+            ProgressEvent::Started(_)
+            | ProgressEvent::Working { .. }
+            | ProgressEvent::Doing(_)
+            | ProgressEvent::Happened(_) => {}
         };
         let said = self.talker.say_until(turn, &heard, &live.stop).await;
         match said {

@@ -218,6 +218,10 @@ impl Progress {
                     *ended = Some((well, took.as_secs_f64()));
                 }
             }
+            ProgressEvent::Started(_)
+            | ProgressEvent::Working { .. }
+            | ProgressEvent::Doing(_)
+            | ProgressEvent::Happened(_) => {}
         }
     }
 

@@ -210,7 +210,9 @@ async fn say(
     let (tell, mut heard) = mpsc::unbounded_channel::<ProgressEvent>();
     let done = CancellationToken::new();
     let watch = move |step: ProgressEvent| {
-        let _nobody_listens_after_the_end = tell.send(step);
+        if step.is_in_words() {
+            let _nobody_listens_after_the_end = tell.send(step);
+        }
     };
     let said: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(talker.say(turn, &watch));
     let turn = async {

@@ -16,7 +16,8 @@ use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
 use steward_language::model::{Model, OpenAi, Options as ModelOptions, Secret};
-use steward_runtime::ask::{Answer, AppContext, Ask, Planner, Progress};
+use steward_runtime::ProgressEvent;
+use steward_runtime::ask::{Answer, AppContext, Ask, Planner};
 use steward_runtime::converse::ChatService;
 use steward_store::{ConversationFilter, Page};
 
@@ -169,7 +170,7 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
         encoder: Arc::new(Encoder::kept_in(context.home.path.join("cache/vectors"))),
         model,
         samples_to_model,
-        options: Options { memory: settings.analysis.memory_mb.max(64) << 20, ..Options::default() },
+        options: Options { memory: context.memory(), ..Options::default() },
     })
 }
 
@@ -197,9 +198,9 @@ pub(super) async fn conversation(
 
 async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
-    let tell = move |progress: Progress| {
-        if terminal {
-            eprint!("\r\u{1b}[2K{} …", progress.doing);
+    let tell = move |event: ProgressEvent| {
+        if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event) {
+            eprint!("\r\u{1b}[2K{what} …");
             let _shown = std::io::stderr().flush();
         }
     };

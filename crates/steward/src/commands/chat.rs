@@ -95,11 +95,15 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Reply, 
         }
         let line = match heard {
             ProgressEvent::Waiting { servers } => format!("· wait for {} to start …", servers.join(", ")),
-            ProgressEvent::Understood { .. } => return,
+            ProgressEvent::Working { what } => format!("· {what} …"),
             ProgressEvent::Began { what, .. } => format!("· {what} …"),
             ProgressEvent::Ended { well, took, .. } => {
                 format!("{} {} ms\n", if well { "✓" } else { "✗" }, took.as_millis())
             }
+            ProgressEvent::Understood { .. }
+            | ProgressEvent::Started(_)
+            | ProgressEvent::Doing(_)
+            | ProgressEvent::Happened(_) => return,
         };
         eprint!("\r\u{1b}[2K\u{1b}[90m{line}\u{1b}[0m");
         let _shown = std::io::stderr().flush();

@@ -14,6 +14,7 @@ mod init;
 mod mcp;
 mod mcp_servers;
 mod profile;
+mod recipes;
 mod retention;
 mod run;
 mod serve;
@@ -120,6 +121,9 @@ pub(crate) enum Command {
     /// Look at skills: folders with a SKILL.md.
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
+    /// Plans that worked before and are used again.
+    #[command(subcommand)]
+    Recipes(recipes::Recipes),
     /// Serve everything over HTTP: the page, the API, MCP, the protocols of others.
     Serve(serve::Serve),
     /// Set up who may use it over the network.
@@ -177,6 +181,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// Bytes of memory for questions.
+    pub(crate) fn memory(&self) -> usize {
+        self.settings.analysis.memory_mb.max(64) << 20
+    }
+
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
         self.home.open(&self.settings).await
     }
@@ -214,6 +223,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         Command::Approvals(approvals) => approvals::run(&context, approvals).await,
         Command::Skill(skill) => skill::run(&context, skill).await,
         Command::Skills(skills) => skills::run(&context, &skills),
+        Command::Recipes(recipes) => recipes::run(&context, recipes).await,
         Command::Serve(serve) => serve::run(&context, serve).await,
         Command::Users(users) => access::users(&context, users).await,
         Command::Keys(keys) => access::keys(&context, keys).await,

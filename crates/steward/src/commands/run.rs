@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steward_engine::{Effect, Event, ToolOutcome};
-use steward_runtime::run::{Ran, RunEvent, RunStatus, Runner, Watch};
+use steward_runtime::run::{Ran, ProgressEvent, RunStatus, Runner, Watch};
 use steward_runtime::toolbox::Toolbox;
 
 #[derive(Args)]
@@ -161,31 +161,31 @@ pub(super) fn watch() -> Watch {
 }
 
 /// What somebody who watches reads of it, in one line.
-pub(super) fn line(seen: RunEvent) -> Option<String> {
+pub(super) fn line(seen: ProgressEvent) -> Option<String> {
     Some(match seen {
-        RunEvent::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
-        RunEvent::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
+        ProgressEvent::Started(task) => format!("{} {task}", paint(Tone::Strong, "run")),
+        ProgressEvent::Doing(Effect::CallTool { tool, arguments, attempt, .. }) => {
             let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
             format!("→ {tool} {}{again}", short(&Json::Object(arguments).to_string(), 80))
         }
-        RunEvent::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
-        RunEvent::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
-        RunEvent::Doing(Effect::AskHuman { question, .. }) => {
+        ProgressEvent::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
+        ProgressEvent::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
+        ProgressEvent::Doing(Effect::AskHuman { question, .. }) => {
             paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))
         }
-        RunEvent::Doing(Effect::Checkpoint { position, .. }) => {
+        ProgressEvent::Doing(Effect::Checkpoint { position, .. }) => {
             paint(Tone::Quiet, &format!("  at {position}"))
         }
-        RunEvent::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
+        ProgressEvent::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
             ToolOutcome::Success { output, .. } => {
                 paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
             }
             other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),
         },
-        RunEvent::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
+        ProgressEvent::Happened(Event::ModelReplied { reply, .. }) if !reply.text.is_empty() => {
             format!("← {}", short(&reply.text, 90))
         }
-        RunEvent::Happened(Event::ModelFailed { message, .. }) => {
+        ProgressEvent::Happened(Event::ModelFailed { message, .. }) => {
             paint(Tone::Bad, &format!("← {}", short(&message, 90)))
         }
         _ => return None,

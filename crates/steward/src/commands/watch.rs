@@ -9,7 +9,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 use steward_domain::{States as _, TaskId, TaskStatus, Timestamp};
 use steward_engine::{NodeStatus, Program, State};
-use steward_runtime::run::{RunEvent, history};
+use steward_runtime::run::{ProgressEvent, history};
 
 /// How often the store is looked at.
 const LOOK: Duration = Duration::from_millis(150);
@@ -27,8 +27,8 @@ pub(super) async fn watch(context: &Context, id: TaskId, follow: bool) -> Result
             let mut at = state.take().unwrap_or_else(|| State::new(&program));
             for event in events.iter().skip(seen) {
                 let effects = at.apply(&program, event).unwrap_or_default();
-                tell(event.at(), RunEvent::Happened(event.clone()));
-                effects.into_iter().for_each(|effect| tell(event.at(), RunEvent::Doing(effect)));
+                tell(event.at(), ProgressEvent::Happened(event.clone()));
+                effects.into_iter().for_each(|effect| tell(event.at(), ProgressEvent::Doing(effect)));
             }
             seen = events.len();
             status(&program, &at, seen);
@@ -43,7 +43,7 @@ pub(super) async fn watch(context: &Context, id: TaskId, follow: bool) -> Result
     }
 }
 
-fn tell(at: Timestamp, seen: RunEvent) {
+fn tell(at: Timestamp, seen: ProgressEvent) {
     if let Some(line) = line(seen) {
         clear();
         let time: String = at.to_string().chars().skip(11).take(12).collect();

@@ -10,6 +10,7 @@
 mod audit;
 mod backup;
 mod configuration;
+mod example_workflows;
 mod records;
 mod runs;
 mod tools;
@@ -26,6 +27,11 @@ use steward_journal::redact::Redactor;
 use steward_store::conformance::samples::*;
 use steward_store::sqlite::SqliteStore;
 use steward_store::{Change, Commit, Scope, Store, StoreOptions};
+
+/// Reads a command's output as JSON.
+pub(crate) fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
 
 /// A home and the program in it.
 pub(crate) struct Bench {

@@ -1,11 +1,6 @@
 //! `steward run`, `workflow`, and what follows a run: approvals and tasks.
 
-use crate::Bench;
-use serde_json::Value;
-
-fn json_of(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
+use crate::{Bench, json_of};
 
 const PAUSE: &str = "name: pause
 patterns: [react]

@@ -1,15 +1,11 @@
 //! `steward tools`, `mcp-servers`, `approvals`, `skills` and `mcp`, as people and scripts use them.
 
-use crate::Bench;
+use crate::{Bench, json_of};
 use serde_json::{Value, json};
 
 /// The shop's server of runtime's tests.
 fn shop() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/tests/it/fixtures/shop_server.py").to_owned()
-}
-
-fn json_of(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 #[test]

@@ -218,6 +218,7 @@ pub(super) async fn writes_into_another_users_rows_are_refused(store: Arc<dyn St
         Change::PutTask(parse(&forged(task)).unwrap()),
         Change::PutRecipe(parse(&forged(recipe)).unwrap()),
         Change::UseRecipe { id: theirs.recipe, at: at(9) },
+        Change::DeleteRecipe { id: theirs.recipe },
         Change::PutPlan(store.plans(&their_scope, theirs.task).await.unwrap().remove(0)),
         Change::PutCheckpoint(store.checkpoints(&their_scope, theirs.task).await.unwrap().remove(0)),
         Change::PutSession(store.sessions(&their_scope, theirs.task).await.unwrap().remove(0)),

@@ -33,4 +33,8 @@ pub(super) async fn using_a_recipe_counts(store: Arc<dyn Store>) {
     let known = store.recipe(&scope(&user), recipe.recipe_id).await.unwrap().unwrap();
     assert_eq!((known.success_count, known.last_used_at), (3, at(5)));
     assert_eq!(store.recipes(&scope(&user), Page::first(5)).await.unwrap(), [known]);
+    let gone = || commit(&user).change(Change::DeleteRecipe { id: recipe.recipe_id });
+    store.commit(&scope(&user), gone()).await.unwrap();
+    assert_eq!(store.recipe(&scope(&user), recipe.recipe_id).await.unwrap(), None);
+    assert!(store.commit(&scope(&user), gone()).await.is_err(), "it is deleted once");
 }

@@ -65,6 +65,7 @@ async fn apply_one(
         Change::RetireTool { id, at } => tools::retire(tx, id, at).await,
         Change::PutRecipe(recipe) => recipes::put(tx, owner, &recipe).await,
         Change::UseRecipe { id, at } => recipes::used(tx, owner, id, at).await,
+        Change::DeleteRecipe { id } => recipes::delete(tx, owner, id).await,
         Change::PutTask(task) => documents::put_task(tx, owner, &task).await,
         Change::Enqueue { task, ready_at } => queue::enqueue(tx, owner, task, ready_at).await,
         Change::Hold { task, worker, until, unless_held } => {

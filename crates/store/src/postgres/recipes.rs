@@ -57,6 +57,19 @@ pub(super) async fn used(tx: &mut Tx, owner: &UserId, id: RecipeId, at: Timestam
     }
 }
 
+pub(super) async fn delete(tx: &mut Tx, owner: &UserId, id: RecipeId) -> Result<()> {
+    let done = sqlx::query("DELETE FROM recipe WHERE recipe_id = $1 AND user_id = $2")
+        .bind(id.0)
+        .bind(owner.as_str())
+        .execute(&mut **tx)
+        .await?;
+    if done.rows_affected() == 1 {
+        Ok(())
+    } else {
+        Err(Error::NotFound { what: "recipe", id: id.to_string() })
+    }
+}
+
 macro_rules! select_recipe {
     ($more:literal, $rest:literal) => {
         concat!(

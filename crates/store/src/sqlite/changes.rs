@@ -57,6 +57,7 @@ fn apply_one(
         Change::RetireTool { id, at } => tools::retire(db, *id, *at),
         Change::PutRecipe(recipe) => recipes::put(db, owner, recipe),
         Change::UseRecipe { id, at } => recipes::used(db, owner, *id, *at),
+        Change::DeleteRecipe { id } => recipes::delete(db, owner, *id),
         Change::PutTask(task) => documents::put_task(db, owner, task),
         Change::Enqueue { task, ready_at } => queue::enqueue(db, owner, *task, *ready_at),
         Change::Hold { task, worker, until, unless_held } => {

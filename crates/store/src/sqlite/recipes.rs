@@ -48,6 +48,13 @@ pub(super) fn used(db: &Connection, owner: &UserId, id: RecipeId, at: Timestamp)
     if rows == 1 { Ok(()) } else { Err(Error::NotFound { what: "recipe", id: id.to_string() }) }
 }
 
+pub(super) fn delete(db: &Connection, owner: &UserId, id: RecipeId) -> Result<()> {
+    let rows = db
+        .prepare_cached("DELETE FROM recipe WHERE recipe_id = ?1 AND user_id = ?2")?
+        .execute(params![id.0, owner.as_str()])?;
+    if rows == 1 { Ok(()) } else { Err(Error::NotFound { what: "recipe", id: id.to_string() }) }
+}
+
 const RECIPE: &str = "recipe_id, user_id, schema_fingerprint, intent_template, intent_embedding, plan_structure, tool_argument_templates,
     success_count, created_at, last_used_at";
 

@@ -3,7 +3,7 @@
 //! Invariant: the order matters and is kept here. The leash comes first, so that nothing outlives its parent from the first
 //! moment on; files come before system calls, because the filter forbids what Landlock needs none of; the program comes last.
 
-use super::{Confinement, Order, files, seccomp};
+use super::{Confinement, Order, Part, files, keeper, seccomp};
 use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setrlimit};
 use std::ffi::OsString;
@@ -28,7 +28,10 @@ fn confined(mut args: impl Iterator<Item = OsString>) -> Result<std::convert::In
     }
     let order = order.and_then(|text| text.into_string().ok()).ok_or_else(broken)?;
     let order: Order = serde_json::from_str(&order).map_err(|_| broken())?;
-    put_on_leash(order.parent)?;
+    if order.part == Part::Keep {
+        std::process::exit(keeper::keep(order, &program, args)?);
+    }
+    put_on_leash(order.parent, Signal::KILL)?;
     if let Some(confinement) = &order.confinement {
         shut_in(confinement, Path::new(&program))?;
     }
@@ -37,13 +40,17 @@ fn confined(mut args: impl Iterator<Item = OsString>) -> Result<std::convert::In
     Err(Error::Process { program: program.to_string_lossy().into_owned(), detail: error.to_string() })
 }
 
-/// From here on this process dies with its parent.
-fn put_on_leash(parent: u32) -> Result<()> {
+/// From here on this process gets the signal when its parent dies.
+pub(super) fn put_on_leash(parent: u32, signal: Signal) -> Result<()> {
     let failed = |detail: String| Error::Sandbox { detail };
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed(error.to_string()))?;
+    set_parent_process_death_signal(Some(signal)).map_err(|error| failed(error.to_string()))?;
     // A parent that died before the line above sends no signal any more.
-    let now = getppid().and_then(|id| u32::try_from(id.as_raw_nonzero().get()).ok());
-    if now == Some(parent) { Ok(()) } else { Err(failed("who started it is gone".into())) }
+    if is_parent(parent) { Ok(()) } else { Err(failed("the process that started it is gone".into())) }
+}
+
+/// Whether this process still has this parent.
+pub(super) fn is_parent(parent: u32) -> bool {
+    getppid().and_then(|id| u32::try_from(id.as_raw_nonzero().get()).ok()) == Some(parent)
 }
 
 /// Gives up every right that was not granted.

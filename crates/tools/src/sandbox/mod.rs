@@ -6,12 +6,14 @@
 //!   process that restricts itself and is replaced by the program, so the program and all that it starts inherit everything.
 //! - What is not granted is not there: the child sees the system's programs and libraries, and the folders it was given.
 //! - `required` fails closed: a kernel that cannot enforce files and system calls starts nothing.
-//! - A child on the leash dies with the process that started it, even by SIGKILL.
+//! - A child on the leash dies with the process that started it, even by SIGKILL, and so does everything that it started,
+//!   in whatever session or group: a keeper stands between, to which the kernel hands every orphan of the family.
 //!
 //! What it deliberately does not do: hide that other processes exist, or limit processor and memory.
 
 mod confine;
 mod files;
+mod keeper;
 mod seccomp;
 
 pub use confine::confine_and_exec;
@@ -56,8 +58,22 @@ pub struct Confinement {
 struct Order {
     /// How the child is shut in; nothing means that it is held on the leash only.
     confinement: Option<Confinement>,
-    /// Who starts it. When somebody else has become the parent, that one is gone already.
+    /// Who starts it. When another process has become the parent, that one is gone already.
     parent: u32,
+    /// What the launcher does.
+    #[serde(default)]
+    part: Part,
+}
+
+/// The two parts that the launcher plays, each in a process of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Part {
+    /// Starts the program below itself, and ends all of its family with it.
+    #[default]
+    Keep,
+    /// Shuts itself in and becomes the program.
+    Become,
 }
 
 static LEASH: OnceLock<PathBuf> = OnceLock::new();
@@ -85,7 +101,7 @@ fn launched(
         (None, None) => return Ok(None),
         (None, Some(_)) => return Err(Error::Sandbox { detail: "no launcher was named".into() }),
     };
-    let order = Order { confinement: spec.sandbox.clone(), parent: std::process::id() };
+    let order = Order { confinement: spec.sandbox.clone(), parent: std::process::id(), part: Part::Keep };
     let order = serde_json::to_string(&order)
         .map_err(|error| Error::Sandbox { detail: format!("its folders cannot be handed over: {error}") })?;
     let mut args: Vec<OsString> = vec![COMMAND.into(), "--spec".into(), order.into(), "--".into()];
@@ -112,7 +128,7 @@ mod tests {
         let free = Spec { args: vec!["--spec".into(), "x y".into()], ..Spec::default() };
         assert_eq!(words(&free, None), Ok(None));
         let leashed = words(&free, Some(&"/steward".into())).unwrap().unwrap();
-        let order = format!("{{\"confinement\":null,\"parent\":{id}}}");
+        let order = format!("{{\"confinement\":null,\"parent\":{id},\"part\":\"keep\"}}");
         assert_eq!(leashed, ["/steward", "__confine", "--spec", &order, "--", "/bin/tool", "--spec", "x y"]);
         let bare = Spec { sandbox: Some(Confinement::default()), ..free.clone() };
         assert!(matches!(words(&bare, None), Err(Error::Sandbox { .. })), "nobody can shut it in");

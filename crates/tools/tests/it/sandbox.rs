@@ -368,6 +368,61 @@ subprocess.Popen([sys.argv[1], '__confine', '--spec', order, '--', '/bin/sh', '-
     tokio::time::timeout(PATIENCE, out.read_to_string(&mut rest)).await.expect("the child is gone").unwrap();
 }
 
+/// A program that starts a daemon (its own session, its own group, no parent left) and says its number.
+const DAEMON: &str = r#"
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        os.close(0); os.close(1); os.close(2)
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+sys.stdin.read()
+"#;
+
+/// Whether a process is there and has not ended.
+fn is_alive(id: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim().starts_with(['Z', 'X']))
+}
+
+async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
+    // Free of files and network, so that only the keeper is tried.
+    let own = Confinement { launcher: launcher(), read: vec!["/".into()], write: vec!["/".into()], network: true, required: false };
+    let args = vec!["-I".into(), "-c".into(), DAEMON.into()];
+    let sandbox = kept.then_some(own);
+    let spec = Spec { program: "/usr/bin/python3".into(), args, sandbox, ..Spec::default() };
+    let mut running = start(&spec).unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(running.stdout.take().unwrap());
+    tokio::time::timeout(PATIENCE, out.read_line(&mut line)).await.expect("it starts").unwrap();
+    let daemon = line.trim().parse().unwrap();
+    assert!(is_alive(daemon));
+    (running, daemon)
+}
+
+#[tokio::test]
+async fn a_daemon_ends_with_the_program_that_started_it() {
+    // Without a keeper it gets away: what is tried here can be done.
+    let (running, free) = started_daemon(false).await;
+    drop(running);
+    assert!(is_alive(free), "this attempt does not work on this system");
+    rustix::process::kill_process(rustix::process::Pid::from_raw(free).unwrap(), rustix::process::Signal::KILL).unwrap();
+    // Stopped, dropped, and when the program ends by itself.
+    let (running, daemon) = started_daemon(true).await;
+    running.stop(Duration::from_millis(200)).await;
+    assert!(!is_alive(daemon), "it outlives a stop");
+    let (running, daemon) = started_daemon(true).await;
+    drop(running);
+    assert!(!is_alive(daemon), "it outlives a drop");
+    let (mut running, daemon) = started_daemon(true).await;
+    drop(running.stdin.take());
+    tokio::time::timeout(PATIENCE, running.wait()).await.expect("the program ends");
+    assert!(!is_alive(daemon), "it outlives its program");
+}
+
 #[test]
 fn a_child_outlives_the_thread_that_asked_for_it() {
     // The kernel ties the leash to a thread: one that ends with its runtime must not take the child along.

@@ -1,6 +1,7 @@
-//! A grammar of statements that try to read what they may not: quoting, case, shadowing, correlation, functional notation,
+//! A grammar of statements that try to read what they may not, beside the admissible ones of [`super::scoped`]: quoting, case, shadowing, correlation, functional notation,
 //! comments, escapes, and the peculiarities of each engine. The same seed gives the same statements.
 
+use super::scoped::Scoped;
 use steward_analysis::query::Dialect;
 
 const TABLES: &[&str] = &["customers", "orders", "payroll", "sqlite_master", "pg_authid", "c", "o", "x"];
@@ -36,33 +37,65 @@ const FUNCTIONS: &[&str] = &[
     "json_object",
 ];
 
+/// Numbers by chance; the same seed gives the same.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % below.max(1)
+    }
+
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+/// A statement, and whether it is meant to be admitted.
+pub(crate) struct Generated {
+    pub(crate) sql: String,
+    pub(crate) admissible: bool,
+}
+
 pub(crate) struct Grammar {
-    state: u64,
+    random: Random,
     dialect: Dialect,
     depth: usize,
 }
 
 impl Grammar {
     pub(crate) fn new(seed: u64, dialect: Dialect) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, dialect, depth: 0 }
+        Self { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), dialect, depth: 0 }
     }
 
     fn next(&mut self, below: usize) -> usize {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        (self.state >> 11) as usize % below.max(1)
+        self.random.below(below)
     }
 
     fn chance(&mut self, percent: usize) -> bool {
-        self.next(100) < percent
+        self.random.chance(percent)
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.next(from.len())]
+        self.random.pick(from)
     }
 
-    pub(crate) fn statement(&mut self) -> String {
+    /// Four statements in five are admissible and odd, the others reach for what they may not have.
+    pub(crate) fn statement(&mut self) -> Generated {
+        if self.chance(80) {
+            let sql = Scoped::new(&mut self.random, self.dialect).statement();
+            return Generated { sql, admissible: true };
+        }
+        Generated { sql: self.hostile(), admissible: false }
+    }
+
+    fn hostile(&mut self) -> String {
         self.depth = 0;
         let body = match self.next(10) {
             0 => self.trick(),

@@ -110,7 +110,7 @@ async fn talker(folder: &Path, apps: bool) -> ChatService {
     let options = toolbox::Options {
         home: folder.to_owned(),
         environment: steward_domain::Environment::Production,
-        roots: vec![Root { path: folder.to_owned(), write: false }],
+        roots: vec![Root::read(folder)],
         rules: AnalysisRules::default(),
         launcher: None,
         watch: false,

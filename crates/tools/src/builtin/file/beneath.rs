@@ -9,6 +9,8 @@
 //! Where `/proc` is not there (another system) the steps go through the folder's own path, and the comparison alone
 //! protects; a folder above that is swapped at the right moment is then noticed only if it has another inode.
 //!
+//! The home of this Steward (its journal, keys and settings) is no part of any root that holds it: see [`is_own`].
+//!
 //! A hard link inside a root to a file outside cannot be told from the file itself: who may make one may read it anyway.
 
 use super::trouble;
@@ -28,18 +30,35 @@ pub struct Root {
     pub path: PathBuf,
     /// Whether things may be changed in it.
     pub write: bool,
+    /// The home of this Steward, which is no part of it.
+    pub home: Option<PathBuf>,
 }
 
 impl Root {
     /// May be read.
     pub fn read(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), write: false }
+        Self { path: path.into(), write: false, home: None }
     }
 
     /// May be read and written.
     pub fn write(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), write: true }
+        Self { path: path.into(), write: true, home: None }
     }
+}
+
+/// Folders of a home that are never data, whatever was granted.
+const OWN_FOLDERS: [&str; 3] = ["config", "keys", "logs"];
+/// How the files of the store in a home begin.
+const STORE: &str = "state.db";
+
+/// Whether a real path belongs to the home of a Steward, for a caller who was granted `root`. A root above the home does not
+/// hold it. A root that is the home or lies inside it was meant, and holds everything but the store, keys, settings and logs.
+#[must_use]
+pub fn is_own(home: &Path, root: &Path, path: &Path) -> bool {
+    let Ok(within) = path.strip_prefix(home) else { return false };
+    let own_folder = OWN_FOLDERS.iter().any(|folder| within.starts_with(folder));
+    let top = within.to_str().is_some_and(|name| name.starts_with(STORE) && !name.contains('/'));
+    own_folder || top || !root.starts_with(home)
 }
 
 /// How many symlinks one path may go through.
@@ -203,6 +222,9 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> 
     let out = |how: &str| Error::Path { path: asked.to_owned(), rule: format!("{how}; {}", granted(roots)) };
     // The root itself may be reached through symlinks: the operator named it.
     let real = root.path.canonicalize().map_err(failed)?;
+    let home = root.home.as_ref().and_then(|home| home.canonicalize().ok());
+    let own = |path: &Path| home.as_ref().is_some_and(|home| is_own(home, &real, path));
+    let mine = || out("it belongs to Steward itself");
     let mut way = vec![Folder::open(real.clone(), &real).map_err(failed)?];
     let mut steps: VecDeque<OsString> = parts(rest);
     let (mut hops, mut taken) = (0, 0);
@@ -222,6 +244,9 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> 
         let seen = match folder.at(&step).symlink_metadata() {
             Ok(seen) => seen,
             Err(error) if error.kind() == io::ErrorKind::NotFound && steps.is_empty() => {
+                if own(&folder.path().join(&step)) {
+                    return Err(mine());
+                }
                 return way
                     .pop()
                     .map(|folder| Found::Nothing(folder, step))
@@ -247,8 +272,14 @@ fn walk(root: &Root, rest: &Path, asked: &str, roots: &[Root]) -> Result<Found> 
             steps = next;
         } else if kind.is_dir() {
             let inner = folder.enter(&step, &seen).map_err(failed)?;
+            if own(inner.path()) {
+                return Err(mine());
+            }
             way.push(inner);
         } else if kind.is_file() && steps.is_empty() {
+            if own(&folder.path().join(&step)) {
+                return Err(mine());
+            }
             return way.pop().map(|folder| Found::File(folder, step, seen)).ok_or_else(|| out("it is empty"));
         } else if kind.is_file() {
             let detail = format!("{} is a file, not a folder", step.display());

@@ -1,6 +1,6 @@
 //! Reading, writing and listing in granted folders, and what is refused.
 
-use super::Root;
+use super::{Root, beneath};
 use super::list::Pattern;
 use crate::builtin::tests::{run, tool};
 use crate::builtin::{Options, sha256};
@@ -214,5 +214,31 @@ fn patterns() {
     ] {
         let name = Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
         assert_eq!(Pattern::new(glob).unwrap().fits(path, &name), fits, "{glob} {path}");
+    }
+}
+
+#[test]
+fn the_home_of_steward_is_no_part_of_what_is_granted() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    for name in ["keys", "uploads"] {
+        std::fs::create_dir_all(home.join(name)).unwrap();
+        std::fs::write(home.join(name).join("x.txt"), "x").unwrap();
+    }
+    std::fs::write(home.join("state.db"), "x").unwrap();
+    std::fs::write(folder.path().join("plain.txt"), "x").unwrap();
+    std::os::unix::fs::symlink(home.join("state.db"), folder.path().join("link.db")).unwrap();
+    let check = |root: &std::path::Path, path: &str, granted: bool| {
+        let root = Root { home: Some(home.clone()), ..Root::read(root) };
+        let found = beneath::find(&[root], path, false);
+        assert_eq!(found.is_ok(), granted, "{path}: {found:?}");
+    };
+    for (path, granted) in
+        [("plain.txt", true), ("home/state.db", false), ("link.db", false), ("home/uploads/x.txt", false), ("home", false)]
+    {
+        check(folder.path(), path, granted);
+    }
+    for (path, granted) in [("uploads/x.txt", true), ("state.db", false), ("keys/x.txt", false), ("state.db-wal", false)] {
+        check(&home, path, granted);
     }
 }

@@ -1,24 +1,29 @@
-//! One run while it is carried out: the engine says what happens next, the hands do it, the log keeps it.
+//! The one executor: the engine says what happens next, the effect handler does it, the log keeps it.
+//! Questions, chat turns, workflows and agents are all carried out here.
 //!
 //! Invariants
+//! - Nothing else in this crate decides which step of a task is next. [tidy: `one_executor`]
 //! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it ends.
 //! - What is ready at once is taken at once, without a task of its own; the rest runs side by side.
 //! - A run whose owner is not let in any more stops: at its next effect, and at its next sign of life while it waits.
-//! - Whenever the run waits for anything, everything that happened so far is on disk.
+//! - Whenever the run waits for anything, everything that happened so far is written. It is on disk,
+//!   too, unless all that waits is a question's or a turn's own: the calls of a turn see to the disk
+//!   themselves before they change anything.
 
 use super::log::Log;
-use super::{Ran, RunEvent, RunStatus, Watch, traced};
+use super::{ProgressEvent, Ran, RunStatus, traced};
 use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use crate::journal_writer::LeaseHolder;
 use futures_util::FutureExt as _;
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{TaskId, Timestamp};
-use steward_engine::{Effect, EffectId, Event, Program, State, Status};
+use steward_engine::{Effect, EffectId, Event, Program, Root, State, Status, ToolOutcome};
 use steward_journal::clock::Clock;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -53,18 +58,50 @@ pub trait EffectHandler: Send + Sync {
     }
 }
 
+/// Who ends the task of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TaskEnding {
+    /// The executor, with what the program came to.
+    Here,
+    /// Whoever opened the task: it ends with an answer that is made from what the steps gave.
+    Elsewhere,
+}
+
+/// Carries out the plan of a question or a turn, whose task is open and is ended by the caller.
+pub(crate) async fn carry_out_plan(
+    effects: &dyn EffectHandler,
+    log: &mut Log,
+    program: Arc<Program>,
+    input: Json,
+    watch: &(dyn Fn(ProgressEvent) + Sync),
+) -> Result<()> {
+    log.define(&program, &input)?;
+    let (clock, task) = (log.house.clock.clone(), log.task.id);
+    let started = Event::Started { task, input, depth: 0, untrusted: false, at: clock.now() };
+    let mut executor = Executor::new(effects, clock, program, task);
+    executor.log = Some(log);
+    executor.watch = Some(watch);
+    executor.ending = TaskEnding::Elsewhere;
+    executor.carry_on([started]).await?;
+    Ok(())
+}
+
 /// So many steps are taken before others get a turn.
 const STRIDE: u32 = 64;
 
-pub(super) struct Run<'a> {
+pub(super) struct Executor<'a> {
     pub(super) hands: &'a dyn EffectHandler,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) program: Arc<Program>,
     pub(super) state: State,
     /// Nothing is kept of a run that has none.
-    pub(super) log: Option<Log>,
+    pub(super) log: Option<&'a mut Log>,
     pub(super) task: TaskId,
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<&'a (dyn Fn(ProgressEvent) + Sync)>,
+    /// Who ends the task, and how much of the disk is waited for on the way.
+    pub(super) ending: TaskEnding,
+    /// When the steps began that are under way.
+    began: HashMap<EffectId, (usize, Duration)>,
     /// Who holds it, and how often they say so.
     held: Option<(LeaseHolder, Interval)>,
     /// When this is called, nothing new is begun: what runs comes to its end, and others take the task.
@@ -79,7 +116,7 @@ pub(super) struct Run<'a> {
     strides: u32,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Executor<'a> {
     pub(super) fn new(
         hands: &'a dyn EffectHandler,
         clock: Arc<dyn Clock>,
@@ -94,6 +131,8 @@ impl<'a> Run<'a> {
             log: None,
             task,
             watch: None,
+            ending: TaskEnding::Here,
+            began: HashMap::new(),
             held: None,
             stop: CancellationToken::new(),
             wake: None,
@@ -115,10 +154,30 @@ impl<'a> Run<'a> {
         self.held = Some((holder, beat));
     }
 
-    fn tell(&self, seen: RunEvent) {
-        if let Some(watch) = &self.watch {
+    fn tell(&self, seen: ProgressEvent) {
+        if let Some(watch) = self.watch {
             watch(seen);
         }
+    }
+
+    /// Tells that a step of a plan begins.
+    fn tell_begin(&mut self, effect: &Effect) {
+        let Effect::CallTool { id, node, .. } = effect else { return };
+        let Root::Plan(plan) = &self.program.definition().root else { return };
+        let Some(step) = plan.subtasks.iter().position(|task| task.task_id == *node) else { return };
+        let what = plan.subtasks.get(step).map(|task| task.description.clone()).unwrap_or_default();
+        if self.began.insert(*id, (step, self.clock.monotonic())).is_none() {
+            self.tell(ProgressEvent::Began { step, what });
+        }
+    }
+
+    /// Tells that a step of a plan has ended.
+    fn tell_end(&mut self, event: &Event) {
+        let Event::ToolEnded { effect, outcome, .. } = event else { return };
+        let Some((step, began)) = self.began.remove(effect) else { return };
+        let well = matches!(outcome, ToolOutcome::Success { .. });
+        let took = self.clock.monotonic().saturating_sub(began);
+        self.tell(ProgressEvent::Ended { step, well, took });
     }
 
     pub(super) fn ran(&self) -> Ran {
@@ -150,11 +209,12 @@ impl<'a> Run<'a> {
             log.event(&event)?;
             // Who watches stands outside: they see what is on disk.
             if self.watch.is_some() || log.pen.is_full() {
-                log.pen.flush().await?;
+                self.save().await?;
             }
         }
         if self.watch.is_some() {
-            self.tell(RunEvent::Happened(event));
+            self.tell_end(&event);
+            self.tell(ProgressEvent::Happened(event));
         }
         for effect in effects {
             self.carry_out(effect).await;
@@ -164,7 +224,8 @@ impl<'a> Run<'a> {
 
     async fn carry_out(&mut self, effect: Effect) {
         if self.watch.is_some() {
-            self.tell(RunEvent::Doing(effect.clone()));
+            self.tell_begin(&effect);
+            self.tell(ProgressEvent::Doing(effect.clone()));
         }
         if self.stop.is_cancelled() {
             // What is not begun now is begun by whoever takes the task up.
@@ -223,19 +284,19 @@ impl<'a> Run<'a> {
             }
             if let Some(ended) = self.state.ended() {
                 crash::here(CrashPoint::BeforeEnd);
-                if let Some(log) = &mut self.log {
+                if let (Some(log), TaskEnding::Here) = (&mut self.log, self.ending) {
                     log.end(ended, self.wake)?;
                 }
                 self.work.abort_all();
-                self.flush().await?;
+                self.save().await?;
                 return Ok(self.ran());
             }
             if self.only_timers() && (self.asleep.is_some() || self.waits_for_people()) {
                 self.lay_aside()?;
-                self.flush().await?;
+                self.save().await?;
                 return Ok(self.ran());
             }
-            self.flush().await?;
+            self.save().await?;
             if self.stop.is_cancelled() && self.only_timers() {
                 return Ok(self.ran());
             }
@@ -321,10 +382,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn flush(&self) -> Result<()> {
-        match &self.log {
-            Some(log) => Ok(log.pen.flush().await?),
-            None => Ok(()),
+    /// Writes everything that was noted.
+    async fn save(&self) -> Result<()> {
+        match (&self.log, self.ending) {
+            (Some(log), TaskEnding::Here) => Ok(log.pen.flush().await?),
+            (Some(log), TaskEnding::Elsewhere) => Ok(log.pen.write().await?),
+            (None, _) => Ok(()),
         }
     }
 

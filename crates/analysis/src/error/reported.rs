@@ -1,0 +1,87 @@
+//! An error that another process reports: its code, its class and its words.
+
+use super::Error;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use steward_domain::{Coded as _, ErrorCategory, ErrorClass};
+
+/// The codes that a process that holds data may report.
+#[rustfmt::skip]
+const CODES: &[&str] = &[
+    "ANA001", "ANA002", "ANA003", "ANA004", "ANA005", "ANA006", "ANA007", "ANA008", "ANA009", "ANA010", "ANA011",
+    "ANA012", "ANA013", "ANA014", "ANA015", "ANA016", "DBS001", "DBS002", "DBS003", "DBS004", "DBS005", "DBS006",
+    "DBS007", "DBS008", "DBS009", "DBS010", "DBS011", "SQL001", "SQL002", "SQL003", "SQL004", "SQL005", "SQL006",
+    "SQL007", "SQL008", "SQL009", "SQL010", "SQL011", "SQL012",
+];
+
+/// What another process says went wrong.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Reported {
+    code: String,
+    class: Class,
+    pub(super) category: ErrorCategory,
+    text: String,
+    /// Seconds of a timeout, megabytes of a limit.
+    amount: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Class {
+    User,
+    Denied,
+    Transient,
+    Bug,
+}
+
+impl Reported {
+    pub(crate) fn of(error: &Error) -> Self {
+        let class = match error.class() {
+            ErrorClass::User => Class::User,
+            ErrorClass::Denied => Class::Denied,
+            ErrorClass::Transient => Class::Transient,
+            ErrorClass::Bug => Class::Bug,
+        };
+        let amount = match error {
+            Error::Timeout { seconds } => Some(u64::from(*seconds)),
+            Error::Memory { megabytes } | Error::Output { megabytes } => Some(*megabytes as u64),
+            _ => None,
+        };
+        let (code, text) = (error.code().to_owned(), error.to_string());
+        Self { code, class, category: error.category(), text, amount }
+    }
+
+    pub(super) fn code(&self) -> &'static str {
+        CODES.iter().find(|known| **known == self.code).copied().unwrap_or("ANA015")
+    }
+
+    pub(super) fn class(&self) -> ErrorClass {
+        match self.class {
+            Class::User => ErrorClass::User,
+            Class::Denied => ErrorClass::Denied,
+            Class::Transient => ErrorClass::Transient,
+            Class::Bug => ErrorClass::Bug,
+        }
+    }
+}
+
+impl fmt::Display for Reported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Reported> for Error {
+    fn from(reported: Reported) -> Self {
+        let megabytes = || usize::try_from(reported.amount.unwrap_or_default()).unwrap_or(usize::MAX);
+        match reported.code() {
+            "ANA006" => {
+                let seconds = u32::try_from(reported.amount.unwrap_or_default()).unwrap_or(u32::MAX);
+                Self::Timeout { seconds }
+            }
+            "ANA007" => Self::Memory { megabytes: megabytes() },
+            "ANA014" => Self::Output { megabytes: megabytes() },
+            _ => Self::Reported(reported),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Data is read and asked in processes of its own, so that what one person brings along cannot stop the server.
+//!
+//! A thread that computes cannot be stopped, a stack that overflows ends its process, and memory that a library allocates is
+//! counted by nobody. So a server opens its sessions in child processes: one session at a time in each, with less priority,
+//! watched for memory, and killed when it is late. A child that ended takes its session with it and nothing else.
+//!
+//! Invariants
+//! - The children together stay within the memory of the settings: the largest is ended when they do not.
+//! - A call that is not answered in time ends its child, whatever the child is doing.
+//! - A child that was late, cancelled or large is not used again.
+//!
+//! A command line that a person waits for opens its sessions in its own process: [`install`] is what a server calls.
+
+mod child;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use child::{confine, serve};
+pub(crate) use pool::Remote;
+pub(crate) use wire::Description;
+
+use pool::Pool;
+use std::sync::{Arc, OnceLock};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Starts a child. The binary knows how; this crate starts no programs.
+pub trait Launcher: Send + Sync {
+    /// Starts one. It must be called within a tokio runtime.
+    fn launch(&self) -> std::io::Result<Launched>;
+}
+
+/// A child that was started.
+pub struct Launched {
+    /// Its standard input.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Its standard output.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+    /// Its number, by which its memory is watched.
+    pub pid: Option<i32>,
+    /// The process: it is killed when this is dropped.
+    pub process: Box<dyn Send>,
+}
+
+static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
+
+/// From now on sessions of this process are opened in children, which together keep to so many bytes of memory. The first
+/// word counts.
+pub fn install(launcher: Arc<dyn Launcher>, memory: usize) {
+    let _ = POOL.set(Arc::new(Pool::new(launcher, memory)));
+}
+
+pub(crate) fn installed() -> Option<&'static Arc<Pool>> {
+    POOL.get()
+}

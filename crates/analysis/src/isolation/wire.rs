@@ -1,0 +1,126 @@
+//! What the two processes say to each other: a length in four bytes, then one JSON document.
+//!
+//! Invariant: a message is bounded. What is longer than [`LONGEST`] is an error of the sender, not an allocation of the
+//! reader.
+
+use crate::catalogue::Catalogue;
+use crate::error::{Error, Reported, Result};
+use crate::frame::{Frame, Value};
+use crate::query::Dialect;
+use crate::session::{Options, Statement};
+use crate::source::SourceLocation;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+/// The longest message. A result that does not fit is refused before it is sent.
+pub(super) const LONGEST: usize = 64 << 20;
+/// The most that a result may hold in cells, so that it fits into a message.
+pub(super) const RESULT_BYTES: usize = 24 << 20;
+
+/// One request to the child.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) id: u64,
+    pub(super) call: Call,
+}
+
+/// What is asked of the child.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Call {
+    /// Opens the session that all later calls are about.
+    Open { named: Vec<String>, options: Options },
+    /// Columns whose values may not be looked at, from now on. It has no reply.
+    Withhold { columns: BTreeSet<(String, String)> },
+    Run { statement: Statement },
+    Materialise { statement: Statement, name: String },
+    Head { table: String, rows: usize },
+    AddFrame { name: String, frame: Frame },
+    /// Nobody waits for this call any more. It has no reply of its own.
+    Cancel { of: u64 },
+    /// Drops the session; what is left is answered first.
+    Close,
+}
+
+/// One reply of the child.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Reply {
+    pub(super) id: u64,
+    pub(super) result: std::result::Result<Answer, Reported>,
+}
+
+/// What a call gave.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    Opened(Box<Description>),
+    Rows { frame: Frame, cut: bool },
+    Done,
+}
+
+/// Everything about an open session that can be known without asking its data.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) places: Vec<SourceLocation>,
+    pub(crate) catalogue: Catalogue,
+    /// For each table: the SQL of the engine that holds it, and its path there.
+    pub(crate) tables: Vec<(Dialect, Vec<String>)>,
+    pub(crate) spelled: Vec<(String, String, BTreeMap<String, String>)>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) assumptions: Vec<String>,
+}
+
+/// Checks that a result fits into a message, and takes out what JSON cannot say.
+pub(super) fn fit(mut frame: Frame) -> Result<Frame> {
+    let mut bytes = 0;
+    for cell in frame.rows.iter_mut().flatten() {
+        match cell {
+            Value::Float(number) if !number.is_finite() => *cell = Value::Null,
+            Value::Text(text) => bytes += text.len(),
+            _ => {}
+        }
+        bytes += 8;
+        if bytes > RESULT_BYTES {
+            return Err(Error::Output { megabytes: RESULT_BYTES >> 20 });
+        }
+    }
+    Ok(frame)
+}
+
+/// A message as it is sent.
+pub(super) fn pack(message: &impl Serialize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message)?;
+    let length = bytes.len() - 4;
+    if length > LONGEST {
+        return Err(std::io::Error::other("the message is too long"));
+    }
+    let head = u32::try_from(length).map_err(std::io::Error::other)?.to_le_bytes();
+    bytes.iter_mut().zip(head).for_each(|(byte, length)| *byte = length);
+    Ok(bytes)
+}
+
+pub(super) async fn send(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> std::io::Result<()> {
+    to.write_all(bytes).await?;
+    to.flush().await
+}
+
+/// The next message; nothing at the end.
+pub(super) async fn receive<T: DeserializeOwned>(
+    from: &mut (impl AsyncRead + Unpin),
+) -> std::io::Result<Option<T>> {
+    let mut head = [0; 4];
+    if let Err(error) = from.read_exact(&mut head).await {
+        let end = error.kind() == std::io::ErrorKind::UnexpectedEof;
+        return if end { Ok(None) } else { Err(error) };
+    }
+    let length = u32::from_le_bytes(head) as usize;
+    if length > LONGEST {
+        return Err(std::io::Error::other("the message is too long"));
+    }
+    let mut bytes = vec![0; length];
+    from.read_exact(&mut bytes).await?;
+    Ok(Some(serde_json::from_slice(&bytes)?))
+}

@@ -1,0 +1,227 @@
+//! Where a value came from, and what proves that it is the person's.
+//!
+//! Invariants
+//! - A [`Taint`] only grows. No method lowers it: once something untrusted has entered a session, the session stays tainted
+//!   to its end, through errors, summaries, sub-agents and other servers.
+//! - In a tainted session a value is the person's only with a proof: whole words that they typed, a number or a moment that
+//!   they typed, or an id that the same server gave. Everything else that a model writes is untrusted.
+//! - A call in which nothing is the person's is untrusted as a whole, also when it has no arguments.
+//!
+//! What it deliberately does not do: decide what may be called. Policy decides over what is found here.
+
+mod moment;
+mod words;
+
+use crate::JsonObject;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use words::is_typed;
+
+/// Where a value came from, from the most trusted to the least.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provenance {
+    /// The operator wrote it: configuration, a workflow file.
+    Operator,
+    /// The person who asks wrote it.
+    #[default]
+    User,
+    /// It stems from a tool's result, a tool's description, a file, a page, a data cell, or a model that has read one.
+    Untrusted,
+}
+
+impl Provenance {
+    /// In the words of the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::User => "user",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+/// Ids that are remembered of one server; more than that are not proof any more.
+const MAX_IDS: usize = 20_000;
+/// No id is longer.
+const MAX_ID: usize = 128;
+
+/// What has entered a session so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taint {
+    /// What the person typed. Empty where the task stems from data: then nothing is proved by words.
+    words: String,
+    /// The least trusted of all that was read.
+    level: Provenance,
+    /// Ids that each server gave.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ids: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Where a call and each of its arguments came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallOrigin {
+    /// The decision to make this call at all.
+    pub call: Provenance,
+    /// Each argument.
+    pub arguments: BTreeMap<String, Provenance>,
+}
+
+impl Taint {
+    /// A session that has read what a person typed and nothing else.
+    #[must_use]
+    pub fn new(words: impl Into<String>) -> Self {
+        Self { words: words.into(), level: Provenance::User, ids: BTreeMap::new() }
+    }
+
+    /// Something of this provenance was read.
+    pub fn absorb(&mut self, from: Provenance) {
+        self.level = self.level.max(from);
+    }
+
+    /// A server answered. What it said is untrusted; ids among it may go back to the same server.
+    pub fn absorb_result(&mut self, server: &str, result: &Value) {
+        self.absorb(Provenance::Untrusted);
+        let known = self.ids.entry(server.to_owned()).or_default();
+        match result {
+            Value::String(text) => match serde_json::from_str(text) {
+                Ok(parsed @ (Value::Object(_) | Value::Array(_))) => collect_ids(&parsed, known),
+                _ => {}
+            },
+            other => collect_ids(other, known),
+        }
+    }
+
+    /// The least trusted of all that was read.
+    #[must_use]
+    pub fn level(&self) -> Provenance {
+        self.level
+    }
+
+    /// Whether anything untrusted was read.
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        self.level == Provenance::Untrusted
+    }
+
+    /// Where a text came from that a model of this session wrote.
+    #[must_use]
+    pub fn judge_text(&self, text: &str) -> Provenance {
+        let proven = !self.is_tainted() || is_typed(text, &self.words);
+        if proven { Provenance::User } else { Provenance::Untrusted }
+    }
+
+    /// Where a call of a tool of this server came from that a model of this session asks for.
+    #[must_use]
+    pub fn judge_call(&self, server: &str, arguments: &JsonObject) -> CallOrigin {
+        if !self.is_tainted() {
+            let all = arguments.keys().map(|name| (name.clone(), Provenance::User)).collect();
+            return CallOrigin { call: Provenance::User, arguments: all };
+        }
+        let proof = Proof { words: words::Typed::new(&self.words), ids: self.ids.get(server) };
+        let found: Vec<(&String, Found)> =
+            arguments.iter().map(|(name, value)| (name, proof.find(name, value))).collect();
+        let anchored = found.iter().any(|(_, found)| *found == Found::Proven);
+        let label = |found: Found| match found {
+            Found::Proven => Provenance::User,
+            Found::Empty if anchored => Provenance::User,
+            Found::Empty | Found::Unproven => Provenance::Untrusted,
+        };
+        let arguments: BTreeMap<String, Provenance> =
+            found.into_iter().map(|(name, found)| (name.clone(), label(found))).collect();
+        let theirs = anchored && arguments.values().all(|origin| *origin == Provenance::User);
+        let call = if theirs { Provenance::User } else { Provenance::Untrusted };
+        CallOrigin { call, arguments }
+    }
+}
+
+/// What proves a value.
+struct Proof<'a> {
+    words: words::Typed,
+    ids: Option<&'a BTreeSet<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Proven,
+    Unproven,
+    /// It says nothing: null, an empty text, an empty list.
+    Empty,
+}
+
+impl Proof<'_> {
+    fn find(&self, name: &str, value: &Value) -> Found {
+        let all = |found: &mut dyn Iterator<Item = Found>| {
+            found.fold(Found::Empty, |sum, next| match (sum, next) {
+                (Found::Unproven, _) | (_, Found::Unproven) => Found::Unproven,
+                (Found::Empty, Found::Empty) => Found::Empty,
+                _ => Found::Proven,
+            })
+        };
+        let proven = match value {
+            Value::Null => return Found::Empty,
+            Value::Array(values) => return all(&mut values.iter().map(|value| self.find(name, value))),
+            Value::Object(map) => return all(&mut map.iter().map(|(name, value)| self.find(name, value))),
+            Value::String(text) if text.trim().is_empty() => return Found::Empty,
+            Value::String(text) => self.words.has(text) || self.is_id(name, text),
+            Value::Number(number) => {
+                number.as_f64().is_some_and(|number| self.words.has_number(number))
+                    || self.is_id(name, &number.to_string())
+            }
+            // A switch is one bit, and the bit may be the one that matters.
+            Value::Bool(_) => false,
+        };
+        if proven { Found::Proven } else { Found::Unproven }
+    }
+
+    fn is_id(&self, name: &str, text: &str) -> bool {
+        names_id(name) && self.ids.is_some_and(|ids| ids.contains(text))
+    }
+}
+
+fn collect_ids(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| collect_ids(value, into)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                let id = match value {
+                    Value::String(text) if names_id(name) => Some(text.clone()),
+                    Value::Number(number) if names_id(name) => Some(number.to_string()),
+                    nested => {
+                        collect_ids(nested, into);
+                        None
+                    }
+                };
+                let plain = |id: &String| {
+                    (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_whitespace)
+                };
+                if let Some(id) = id.filter(plain)
+                    && into.len() < MAX_IDS
+                {
+                    into.insert(id);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a member of this name holds what a server calls a thing by: `id`, `file_id`, `eventIds`, `uuid`.
+fn names_id(name: &str) -> bool {
+    let name = name.trim_end_matches('_');
+    let lower = name.to_ascii_lowercase();
+    ["id", "ids", "uuid", "guid"].contains(&lower.as_str())
+        || [" ", "_", "-", "."].iter().any(|mark| {
+            ["id", "ids", "uuid"].iter().any(|word| lower.ends_with(&format!("{mark}{word}")))
+        })
+        || name.ends_with("Id")
+        || name.ends_with("Ids")
+        || name.ends_with("ID")
+}
+
+#[cfg(test)]
+#[path = "provenance_tests.rs"]
+mod tests;

@@ -1,0 +1,74 @@
+//! Whether a person typed a value: as whole words in a row, as a number, or as a moment.
+
+use super::moment::Moments;
+
+/// Marks that may stand before a word without being part of it.
+const BEFORE: &str = "\"'`([{<$€£#“‘«:=*_-–—";
+/// Marks that may stand after a word without being part of it.
+const AFTER: &str = "\"'`)]}>.,;:!?%€”’»*_-–—";
+
+/// What a person typed, prepared for looking values up in it.
+pub(super) struct Typed {
+    /// In lower case, with one space between words and at both ends.
+    text: String,
+    numbers: Vec<f64>,
+    moments: Moments,
+}
+
+impl Typed {
+    pub(super) fn new(text: &str) -> Self {
+        let text = normal(text);
+        let numbers = text.split(' ').filter_map(number).collect();
+        let moments = Moments::find(&text);
+        Self { text, numbers, moments }
+    }
+
+    /// Whether they typed this text as whole words in a row, or the moment that it names.
+    pub(super) fn has(&self, value: &str) -> bool {
+        let wanted = normal(value);
+        let wanted = wanted.trim();
+        !wanted.is_empty() && (stands_in(wanted, &self.text) || self.moments.has(wanted))
+    }
+
+    pub(super) fn has_number(&self, value: f64) -> bool {
+        self.numbers.iter().any(|typed| (typed - value).abs() <= f64::EPSILON * value.abs().max(1.0))
+    }
+}
+
+/// Whether `value` stands in `text` as whole words in a row, without regard to case and spacing. `bob@x.example` does not stand
+/// in `eve.bob@x.example`.
+#[must_use]
+pub fn is_typed(value: &str, text: &str) -> bool {
+    let value = normal(value);
+    let value = value.trim();
+    !value.is_empty() && stands_in(value, &normal(text))
+}
+
+fn stands_in(wanted: &str, text: &str) -> bool {
+    text.match_indices(wanted).any(|(start, found)| {
+        let before = text.get(..start).unwrap_or_default();
+        let after = text.get(start + found.len()..).unwrap_or_default();
+        let before = before.rsplit(' ').next().unwrap_or_default();
+        let after = after.split(' ').next().unwrap_or_default();
+        let after = after.strip_prefix("'s").or_else(|| after.strip_prefix("’s")).unwrap_or(after);
+        before.chars().all(|mark| BEFORE.contains(mark)) && after.chars().all(|mark| AFTER.contains(mark))
+    })
+}
+
+/// In lower case, with one space between words.
+fn normal(text: &str) -> String {
+    text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
+/// The number that a word is: `1,200`, `$50`, `12.50`.
+fn number(word: &str) -> Option<f64> {
+    let word = word.trim_matches(|mark| BEFORE.contains(mark) && mark != '-' || AFTER.contains(mark) && mark != '-');
+    let word = word.trim_end_matches(['-']);
+    let plain = word.trim_start_matches(['$', '€', '£']);
+    let grouped = plain.split(',').skip(1).all(|part| part.split('.').next().is_some_and(|part| part.len() == 3));
+    let digits = plain.replace(',', "");
+    (grouped && digits.starts_with(|first: char| first.is_ascii_digit() || first == '-'))
+        .then(|| digits.parse().ok())
+        .flatten()
+        .filter(|number: &f64| number.is_finite())
+}

@@ -1,0 +1,290 @@
+//! Questions and chat turns that were cut off with their process: another process answers them, or
+//! ends them with the reason.
+//!
+//! Invariants
+//! - First the lease, then the reading: whoever still works on the task writes nothing more.
+//! - A question only reads, so it is answered again. A turn may have changed something, so it is
+//!   ended, and the conversation says what was done and what is not known.
+
+use super::log::{self, Log};
+use super::{Ran, RunStatus, Runner};
+use crate::ask::{AppContext, Record, StoredQuestion};
+use crate::error::{Error, Result};
+use crate::journal_writer::{JournalWriter, LeaseConflict, LeaseHolder};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+use steward_domain::{
+    Check as _, Checkpoint, Conversation, ConversationId, ConversationStatus, DomainName, Task, TaskId,
+    TaskStatus, Valid,
+};
+use steward_engine::{NodeStatus, Root};
+use steward_store::{Change, Commit, Lease, Page, Scope, TaskFilter};
+
+/// A turn as it is kept while it is worked on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredTurn {
+    pub(crate) said: String,
+    pub(crate) conversation: ConversationId,
+}
+
+/// What a task is about that is no run.
+pub(super) enum Subject {
+    Question(Box<StoredQuestion>),
+    Turn(StoredTurn),
+    /// A check of a message that changes nothing and answers nothing.
+    Check,
+}
+
+/// What the first row of a task says that it is about; nothing for a run or a single call.
+pub(super) fn subject(rows: &[Valid<Checkpoint>]) -> Option<Subject> {
+    let metadata = &rows.first()?.state.metadata;
+    let read = |name: &str| metadata.get(name).cloned();
+    if let Some(question) = read("question") {
+        return serde_json::from_value(question).ok().map(|stored| Subject::Question(Box::new(stored)));
+    }
+    if let Some(turn) = read("turn") {
+        return serde_json::from_value(turn).ok().map(Subject::Turn);
+    }
+    read("check").map(|_| Subject::Check)
+}
+
+/// How a task is taken up.
+pub(super) enum TakeUp {
+    /// A question is answered; a turn is ended.
+    Answer,
+    /// It is ended, for this reason.
+    End(String),
+    /// It was called off, by somebody.
+    CalledOff(String),
+}
+
+/// Why a task ends that is not taken up.
+const CUT_OFF: &str = "it was cut off: the process that worked on it ended";
+
+impl Ran {
+    /// How a question or a turn stands by its task.
+    pub(super) fn of_task(task: &Task) -> Self {
+        let standing = match task.status {
+            TaskStatus::Completed => RunStatus::Completed(task.result.clone().into()),
+            TaskStatus::Failed => RunStatus::Failed(task.error.clone().unwrap_or_default()),
+            TaskStatus::Cancelled => RunStatus::Cancelled(String::new()),
+            TaskStatus::Pending | TaskStatus::Running | TaskStatus::Paused => RunStatus::Waiting,
+        };
+        Self { task: task.id, standing, steps: 0, parent: None }
+    }
+}
+
+impl Runner {
+    /// Takes up a question or a turn whose lease is held.
+    pub(super) async fn take_up(
+        &self,
+        lease: Option<Lease>,
+        task: Valid<Task>,
+        rows: Vec<Valid<Checkpoint>>,
+        subject: Subject,
+        cancelled: Option<String>,
+    ) -> Result<Ran> {
+        let how = match (cancelled, self.toolbox.callers().now(&task.user_id)) {
+            (Some(by), _) => TakeUp::CalledOff(by),
+            (None, Err(error)) => TakeUp::End(error.to_string()),
+            (None, Ok(_)) => TakeUp::Answer,
+        };
+        let taken = Taken { context: self.house(), holder: self.holder.clone(), lease, task, rows };
+        taken.go_on(subject, how).await
+    }
+}
+
+impl Runner {
+    /// A question forks at its beginning: the rows of its steps are not kept, so it is asked anew, in
+    /// its conversation. A turn is not repeated by anybody but the person.
+    pub(super) async fn ask_anew(&self, task: TaskId, subject: Subject) -> Result<Ran> {
+        let Subject::Question(stored) = subject else { return Err(Error::NotARun(task.to_string())) };
+        self.toolbox.callers().now(&stored.ask.user)?;
+        let answer = self.house().ask(&stored.ask, &|_| {}).await?;
+        let standing = match answer.response.error {
+            Some(why) => RunStatus::Failed(why),
+            None => RunStatus::Completed(answer.answer.into()),
+        };
+        Ok(Ran { task: answer.response.request_id, standing, steps: 0, parent: None })
+    }
+}
+
+/// A cut-off task that this process holds.
+struct Taken<'a> {
+    context: &'a AppContext,
+    holder: LeaseHolder,
+    lease: Option<Lease>,
+    task: Valid<Task>,
+    rows: Vec<Valid<Checkpoint>>,
+}
+
+impl Taken<'_> {
+    async fn go_on(self, subject: Subject, how: TakeUp) -> Result<Ran> {
+        let Self { context, holder, lease, task, rows } = self;
+        let id = task.id;
+        let takeovers = rows.iter().filter(|row| row.position.as_str() == log::TAKEN_UP).count();
+        let writer = JournalWriter::new(context.store.clone(), task.user_id.clone(), id.into(), lease);
+        let sequence = rows.last().map_or(0, |row| row.sequence + 1);
+        let agent = task.assigned_agent.clone();
+        let mut log =
+            Log { house: context.clone(), pen: Arc::new(writer), task: task.clone(), sequence, agent };
+        log.take_up(&holder)?;
+        log.pen.write().await?;
+        let mut record = Record::over(context, log, holder);
+        let standing = match (subject, how) {
+            (_, TakeUp::CalledOff(by)) => {
+                record.log.call_off(&by)?;
+                record.flush().await?;
+                RunStatus::Cancelled(by)
+            }
+            (Subject::Question(stored), how) => {
+                let obstacle = match how {
+                    TakeUp::End(why) => Some(why),
+                    _ => stored.obstacle(takeovers).map(|why| format!("{CUT_OFF}; {why}. Ask it again")),
+                };
+                match obstacle {
+                    Some(why) => {
+                        context.give_up_question(record, &why).await?;
+                        RunStatus::Failed(why)
+                    }
+                    None => match context.answer_again(&stored, record).await? {
+                        Ok(answer) => RunStatus::Completed(answer.into()),
+                        Err(why) => RunStatus::Failed(why),
+                    },
+                }
+            }
+            (Subject::Turn(turn), how) => {
+                let why = match how {
+                    TakeUp::End(why) => why,
+                    _ => CUT_OFF.to_owned(),
+                };
+                end_turn(context, &mut record, &turn, progress(task, rows), why).await?
+            }
+            (Subject::Check, _) => {
+                record.end(Err(CUT_OFF.to_owned())).await?;
+                RunStatus::Failed(CUT_OFF.to_owned())
+            }
+        };
+        Ok(Ran { task: id, standing, steps: 0, parent: None })
+    }
+}
+
+/// What the steps of a turn had come to: what was done, and what had begun and has no result.
+fn progress(task: Valid<Task>, rows: Vec<Valid<Checkpoint>>) -> (Vec<String>, Vec<String>) {
+    let (mut done, mut open) = (Vec::new(), Vec::new());
+    let Ok(stored) = log::read(task, rows) else { return (done, open) };
+    let state = steward_engine::fold(&stored.program, &stored.events);
+    let Root::Plan(plan) = &stored.program.definition().root else { return (done, open) };
+    for step in &plan.subtasks {
+        match state.node(&stored.program, step.task_id.as_str()).map(|node| node.status) {
+            Some(NodeStatus::Done) => done.push(step.description.clone()),
+            Some(NodeStatus::Running | NodeStatus::Asking) => open.push(step.description.clone()),
+            _ => {}
+        }
+    }
+    (done, open)
+}
+
+/// Ends a turn: the conversation says what was done, and what is not known.
+async fn end_turn(
+    context: &AppContext,
+    record: &mut Record,
+    turn: &StoredTurn,
+    (done, open): (Vec<String>, Vec<String>),
+    why: String,
+) -> Result<RunStatus> {
+    if let Some(answer) = context.answered(record, turn.conversation).await? {
+        record.end(Ok(answer.clone())).await?;
+        return Ok(RunStatus::Completed(answer.into()));
+    }
+    let mut text = format!("I could not finish this: {why}.");
+    if !done.is_empty() {
+        text.push_str(&format!(" Done before that: {}.", done.join(", ")));
+    }
+    if !open.is_empty() {
+        let open = open.join(", ");
+        text.push_str(&format!(" It is not known what came of: {open}. Look before you ask for it again."));
+    }
+    if done.is_empty() && open.is_empty() {
+        text.push_str(" Nothing was changed. Say it again if you still want it.");
+    }
+    let mut metadata = Map::new();
+    metadata.insert("request_id".into(), json!(record.task));
+    metadata.insert("outcome".into(), json!("failed"));
+    let answer = (text, metadata, Vec::new());
+    let (entries, messages) = record.exchange(turn.conversation, "orchestrator", turn.said.clone(), answer)?;
+    let mut changes = Vec::new();
+    let scope = Scope::User(record.user.clone());
+    if context.store.conversation(&scope, turn.conversation).await?.is_none() {
+        let now = context.clock.now();
+        let conversation = Conversation {
+            id: turn.conversation,
+            user_id: record.user.clone(),
+            application_domain: DomainName::new("generic")?,
+            created_at: now,
+            updated_at: now,
+            status: ConversationStatus::Active,
+            metadata: Map::new(),
+        };
+        changes.push(Change::PutConversation(conversation.validate()?));
+    }
+    changes.extend(messages);
+    record.converse(turn.conversation, entries, changes).await?;
+    record.end(Err(why.clone())).await?;
+    Ok(RunStatus::Failed(why))
+}
+
+/// Tasks that are looked through for those that were cut off.
+const MOST: u32 = 1000;
+
+/// The running tasks in this scope whose process on this machine has ended, with their leases.
+async fn cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<(Valid<Task>, Lease)>> {
+    let filter = TaskFilter { status: Some(TaskStatus::Running) };
+    let mut found = Vec::new();
+    for task in context.store.tasks(scope, filter, Page::first(MOST)).await? {
+        if let Some(lease) = context.store.lease(task.id).await?
+            && LeaseHolder::is_gone(&lease.worker)
+        {
+            found.push((task, lease));
+        }
+    }
+    Ok(found)
+}
+
+/// Ends the questions and turns that a process of this machine left behind, with the reason. Says
+/// which. Runs are left to a worker.
+pub async fn end_cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<TaskId>> {
+    let mut ended = Vec::new();
+    for (task, _) in cut_off(context, scope).await? {
+        let user = Scope::User(task.user_id.clone());
+        let rows = context.store.checkpoints(&user, task.id).await?;
+        let Some(subject) = subject(&rows) else { continue };
+        let holder = LeaseHolder::this_process(context)?.clone();
+        let held = holder.hold(task.id, context.clock.now(), LeaseConflict::Anyhow);
+        let commit = Commit::new(task.user_id.clone(), task.id).change(held);
+        let lease = JournalWriter::write_once(&*context.store, &user, commit).await?.lease;
+        let id = task.id;
+        let taken = Taken { context, holder, lease, task, rows };
+        taken.go_on(subject, TakeUp::End(format!("{CUT_OFF}. Ask it again"))).await?;
+        ended.push(id);
+    }
+    Ok(ended)
+}
+
+/// Makes the tasks free that a process of this machine left behind: a worker takes them at once.
+pub(super) async fn free_cut_off(context: &AppContext) -> Result<()> {
+    for (_, lease) in cut_off(context, &Scope::System).await? {
+        match context.store.release(&lease, context.clock.now()).await {
+            // Another was quicker.
+            Ok(()) | Err(steward_store::Error::LeaseLost) => {}
+            Err(error) => return Err(Error::from(error)),
+        }
+    }
+    Ok(())
+}
+
+/// A turn as its first row keeps it.
+pub(crate) fn turn_subject(said: &str, conversation: ConversationId) -> Json {
+    json!({ "turn": StoredTurn { said: said.to_owned(), conversation } })
+}

@@ -1,0 +1,58 @@
+//! The keeper of a child: a process between Steward and the program that it starts.
+//!
+//! Invariant: when the keeper ends, no process below it is left. The kernel makes it the parent of every orphan of the
+//! program's family (a subreaper), so a daemon that left its session, its group and its parent is still found below it.
+//!
+//! It ends when the program does, and when Steward is gone. A signal to the group is for the program; the keeper stays.
+
+use super::confine::{is_parent, put_on_leash};
+use super::{COMMAND, Order, Part};
+use crate::error::{Error, Result};
+use crate::process::end_family;
+use rustix::process::{Pid, Signal, getpid, set_child_subreaper};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How a program that could not be waited for is said to have ended.
+const UNKNOWN: i32 = 126;
+
+/// Runs the program below this process to its end. Gives back how it ended, as shells count it.
+pub(super) fn keep(order: Order, program: &OsStr, args: impl Iterator<Item = OsString>) -> Result<i32> {
+    let failed = |error: std::io::Error| Error::Sandbox { detail: format!("the keeper: {error}") };
+    put_on_leash(order.parent, Signal::TERM)?;
+    let own = getpid();
+    set_child_subreaper(Some(own)).map_err(|error| failed(error.into()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let launcher = std::env::current_exe().map_err(failed)?;
+    let parent = order.parent;
+    let inner = Order { parent: raw(own).unsigned_abs(), part: Part::Become, ..order };
+    let inner = serde_json::to_string(&inner).map_err(|error| failed(error.into()))?;
+    runtime.block_on(async move {
+        // Whoever signals the group means the program.
+        let mut asked_to_end = signal(SignalKind::terminate()).map_err(failed)?;
+        let _interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
+        let _hung_up = signal(SignalKind::hangup()).map_err(failed)?;
+        #[allow(clippy::disallowed_methods, reason = "this is the door: the launcher starts its second part")]
+        let mut command = std::process::Command::new(launcher);
+        command.args([COMMAND, "--spec", &inner, "--"]).arg(program).args(args);
+        let mut child = tokio::process::Command::from(command).spawn().map_err(failed)?;
+        let code = loop {
+            tokio::select! {
+                ended = child.wait() => break ended.map_or(UNKNOWN, code),
+                _ = asked_to_end.recv() => if !is_parent(parent) { break UNKNOWN },
+            }
+        };
+        end_family(raw(own));
+        Ok(code)
+    })
+}
+
+fn raw(process: Pid) -> i32 {
+    process.as_raw_nonzero().get()
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
