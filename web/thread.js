@@ -191,7 +191,7 @@ export class Thread {
     if (!id || this.id === id) return;
     this.id = id;
     threads.set(id, this);
-    // Only while it is the one being looked at: somebody may have begun anew meanwhile.
+    // Only while it is the one being looked at: the user may have started a new conversation meanwhile.
     if (fresh !== this) return;
     fresh = new Thread(null);
     this.onNamed?.(id);

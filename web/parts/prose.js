@@ -1,5 +1,5 @@
 // Turns the words of an answer into paragraphs, lists, emphasis and code, and makes numbers with evidence clickable. Everything stays
-// text: there are no links and no HTML in an answer, because part of it may have come out of somebody's data.
+// text: there are no links and no HTML in an answer, because part of it may come from untrusted data.
 import { html } from '../html.js';
 
 /** @typedef {{ kind: 'p' | 'h' | 'ul' | 'ol' | 'pre', lines: string[] }} Block */
