@@ -1,6 +1,6 @@
 //! Folders and patterns: which of their files are data, which folders are partitions, and what is left out and why.
 
-use super::{Found, MAX_FILES, SourceLocation, detect, unpack};
+use super::{Found, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ const DEEPEST: usize = 12;
 const MAX_PARTITIONS: usize = 20_000;
 
 /// The files that a pattern names.
-pub(super) fn find_pattern(named: &str) -> Result<Found> {
+pub(super) fn find_pattern(named: &str, guard: Guard<'_>) -> Result<Found> {
     let wrong = |detail: String| Error::Source { what: named.to_owned(), detail };
     let paths = glob::glob(named).map_err(|error| wrong(error.to_string()))?;
     let mut paths: Vec<PathBuf> =
         paths.filter_map(std::result::Result::ok).filter(|path| path.is_file()).take(MAX_FILES + 1).collect();
     paths.sort();
-    several(named, &paths, Vec::new(), Vec::new())
+    several(named, &paths, Found::default(), guard)
 }
 
 /// The data of a folder: its files, and its partitioned subfolders as one table.
-pub(super) fn find_folder(path: &Path) -> Result<Found> {
+pub(super) fn find_folder(path: &Path, guard: Guard<'_>) -> Result<Found> {
     let failed = |error: std::io::Error| Error::File { path: path.to_owned(), detail: error.to_string() };
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(path).map_err(failed)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -44,9 +44,12 @@ pub(super) fn find_folder(path: &Path) -> Result<Found> {
             files.push(entry);
         }
     }
-    let partitions =
-        if partitioned { find_partitions(path, &mut left_out)?.into_iter().collect() } else { Vec::new() };
-    several(&path.display().to_string(), &files, partitions, left_out)
+    let places = if partitioned {
+        find_partitions(path, &mut left_out, guard)?.into_iter().collect()
+    } else {
+        Vec::new()
+    };
+    several(&path.display().to_string(), &files, Found { places, left_out, by_folder: true }, guard)
 }
 
 fn file_name(path: &Path) -> String {
@@ -58,12 +61,9 @@ pub(crate) fn partition(name: &str) -> Option<(&str, &str)> {
     name.split_once('=').filter(|(key, value)| super::is_name(key) && !value.is_empty())
 }
 
-fn several(
-    named: &str,
-    paths: &[PathBuf],
-    mut places: Vec<SourceLocation>,
-    left_out: Vec<String>,
-) -> Result<Found> {
+/// Adds the files of these paths to what was found. A file that the guard refuses refuses them all.
+fn several(named: &str, paths: &[PathBuf], found: Found, guard: Guard<'_>) -> Result<Found> {
+    let Found { mut places, mut left_out, .. } = found;
     let nothing = |detail: String| Error::Source { what: named.to_owned(), detail };
     if paths.is_empty() && places.is_empty() {
         let kinds = "there is no CSV, JSON, NDJSON, Parquet, Arrow, Avro, workbook or SQLite file in it";
@@ -77,7 +77,8 @@ fn several(
             "there are more than {MAX_FILES} files in it. Name fewer with a pattern"
         )));
     }
-    let (mut left_out, mut first) = (left_out, None);
+    paths.iter().try_for_each(|path| guard(Opening::File(path)))?;
+    let mut first = None;
     for path in paths {
         match detect::detect_file(path) {
             Ok(place) => places.push(place),
@@ -94,7 +95,11 @@ fn several(
 }
 
 /// All files below a folder whose subfolders are named by values. The files of most of them decide the format.
-fn find_partitions(root: &Path, left_out: &mut Vec<String>) -> Result<Option<SourceLocation>> {
+fn find_partitions(
+    root: &Path,
+    left_out: &mut Vec<String>,
+    guard: Guard<'_>,
+) -> Result<Option<SourceLocation>> {
     let mut files: Vec<(Vec<String>, PathBuf)> = Vec::new();
     walk(root, &mut Vec::new(), &mut files, left_out)?;
     let mut kinds: BTreeMap<(Vec<String>, String), usize> = BTreeMap::new();
@@ -115,6 +120,7 @@ fn find_partitions(root: &Path, left_out: &mut Vec<String>) -> Result<Option<Sou
     }
     let files: Vec<PathBuf> = same.into_iter().map(|(_, path)| path).collect();
     let Some(first) = files.first() else { return Ok(None) };
+    files.iter().try_for_each(|path| guard(Opening::File(path)))?;
     let SourceLocation::File { format, .. } = detect::detect_file(first)? else { return Ok(None) };
     Ok(Some(SourceLocation::Partitions { path: root.to_owned(), files, format, keys: usual.0 }))
 }

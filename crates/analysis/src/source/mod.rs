@@ -131,19 +131,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// The files that will be read; none for a server.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = &Path>> {
-            match place {
-                SourceLocation::File { path, .. } | SourceLocation::Sqlite(path) => {
-                    Box::new(std::iter::once(path.as_path()))
-                }
-                SourceLocation::Partitions { files, .. } => Box::new(files.iter().map(PathBuf::as_path)),
-                SourceLocation::Server(_) => Box::new(std::iter::empty()),
-            }
-        })
-    }
-
     fn one(place: SourceLocation) -> Self {
         Self { places: vec![place], ..Self::default() }
     }
@@ -159,9 +146,27 @@ pub async fn try_confined(path: &Path, sql: &str, reads: &[(&str, &[&str])]) -> 
     source.read_only(sql.to_owned(), reads, bounds).await.map(|(frame, _)| frame)
 }
 
+/// A source that is about to be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening<'a> {
+    /// A file, by its path as it was found.
+    File(&'a Path),
+    /// A database server, by its address.
+    Server(&'a str),
+}
+
+/// Decides on everything that a name leads to, before any of it is opened.
+pub type Guard<'a> = &'a dyn Fn(Opening<'_>) -> Result<()>;
+
 /// Finds what was named: a file, a folder, a pattern, a database file or a server's address; `name=` before it names the
 /// table.
 pub fn find(named: &str) -> Result<Found> {
+    find_guarded(named, &|_| Ok(()))
+}
+
+/// The same for a caller who may not open everything. The guard sees what will be opened, never the text that was
+/// given: a check that reads the text by another grammar than this function can be led past it.
+pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
     let named = named.trim();
     let nothing = |detail: &str| Error::Source { what: named.to_owned(), detail: detail.to_owned() };
     if named.is_empty() {
@@ -170,13 +175,15 @@ pub fn find(named: &str) -> Result<Found> {
     if let Some((scheme, _)) = named.split_once("://") {
         return match scheme {
             "postgres" | "postgresql" | "mysql" | "mariadb" => {
+                guard(Opening::Server(named))?;
                 Ok(Found::one(SourceLocation::Server(named.to_owned())))
             }
-            "sqlite" | "file" => find(named.split_once("://").map_or("", |(_, path)| path)),
+            "sqlite" | "file" => find_guarded(named.split_once("://").map_or("", |(_, path)| path), guard),
             _ => Err(nothing("addresses may begin with postgres://, mysql://, mariadb:// or sqlite://")),
         };
     }
     if let Some(path) = named.strip_prefix("sqlite:") {
+        guard(Opening::File(Path::new(path)))?;
         return Ok(Found::one(SourceLocation::Sqlite(path.into())));
     }
     let path = Path::new(named);
@@ -185,7 +192,7 @@ pub fn find(named: &str) -> Result<Found> {
             && is_name(name)
             && Path::new(rest).is_file()
         {
-            let mut found = find(rest)?;
+            let mut found = find_guarded(rest, guard)?;
             for place in &mut found.places {
                 if let SourceLocation::File { name: given, .. } = place {
                     *given = Some(name.to_owned());
@@ -194,12 +201,16 @@ pub fn find(named: &str) -> Result<Found> {
             return Ok(found);
         }
         if named.contains(['*', '?', '[']) {
-            return folder::find_pattern(named);
+            return folder::find_pattern(named, guard);
         }
     }
     let metadata = std::fs::metadata(path)
         .map_err(|error| Error::File { path: path.to_owned(), detail: error.to_string() })?;
-    if metadata.is_dir() { folder::find_folder(path) } else { detect::detect_file(path).map(Found::one) }
+    if metadata.is_dir() {
+        return folder::find_folder(path, guard);
+    }
+    guard(Opening::File(path))?;
+    detect::detect_file(path).map(Found::one)
 }
 
 fn is_name(name: &str) -> bool {

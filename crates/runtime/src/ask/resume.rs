@@ -74,7 +74,11 @@ impl AppContext {
     }
 
     /// The answer to this task that the conversation holds.
-    pub(crate) async fn answered(&self, record: &Record, conversation: ConversationId) -> Result<Option<String>> {
+    pub(crate) async fn answered(
+        &self,
+        record: &Record,
+        conversation: ConversationId,
+    ) -> Result<Option<String>> {
         let scope = Scope::User(record.user.clone());
         let task = json!(record.task);
         let window = self.store.window(&scope, conversation, 10).await?;

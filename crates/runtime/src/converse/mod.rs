@@ -234,12 +234,7 @@ impl ChatService {
     }
 
     /// Opens the task of a message. Its calls write with the same writer.
-    async fn open_record(
-        &self,
-        opened: &Opened,
-        agent: &str,
-        subject: serde_json::Value,
-    ) -> Result<Record> {
+    async fn open_record(&self, opened: &Opened, agent: &str, subject: serde_json::Value) -> Result<Record> {
         let opening = Opening {
             user: opened.turn.caller.user.clone(),
             parent: None,
@@ -415,11 +410,7 @@ fn clean(said: &str) -> Result<String> {
 }
 
 /// Does what was asked for, what was agreed to, or nothing.
-async fn act(
-    work: &carry::Work<'_>,
-    understood: &Understood,
-    record: &mut Record,
-) -> Result<carry::Done> {
+async fn act(work: &carry::Work<'_>, understood: &Understood, record: &mut Record) -> Result<carry::Done> {
     let decided = confirm::decided(work.memory, work.turn, understood, record.now());
     let mut done = match decided {
         Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, record).await?,

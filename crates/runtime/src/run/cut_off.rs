@@ -213,7 +213,8 @@ async fn end_turn(
     metadata.insert("request_id".into(), json!(record.task));
     metadata.insert("outcome".into(), json!("failed"));
     let answer = (text, metadata, Vec::new());
-    let (entries, messages) = record.exchange(turn.conversation, "orchestrator", turn.said.clone(), answer)?;
+    let (entries, messages) =
+        record.exchange(turn.conversation, "orchestrator", turn.said.clone(), answer)?;
     let mut changes = Vec::new();
     let scope = Scope::User(record.user.clone());
     if context.store.conversation(&scope, turn.conversation).await?.is_none() {

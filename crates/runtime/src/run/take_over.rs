@@ -9,7 +9,7 @@
 use super::cut_off;
 use super::executor::EffectHandler as _;
 use super::log::{self, Stored};
-use super::{Decided, Ran, ProgressEvent, Runner, Watch};
+use super::{Decided, ProgressEvent, Ran, Runner, Watch};
 use crate::error::{Error, Result};
 use crate::journal_writer::{JournalWriter, LeaseConflict, LeaseHolder};
 use serde_json::Value as Json;

@@ -10,13 +10,15 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_analysis::frame::Frame;
 use steward_analysis::session::Session;
+use steward_analysis::source::Opening;
 use steward_analysis::tools::{self as analysis, Workbench};
 use steward_domain::{Coded as _, Constraints, Deliverable, ErrorClass, JsonObject, RequestPolicy};
-use steward_policy::{Access, AdmittedCall, Limits};
+use steward_policy::{Access, AdmittedCall, Caller, Limits};
 use steward_tools::builtin::file::beneath::is_own;
 use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
 
@@ -25,10 +27,19 @@ use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
 pub struct Grounds {
     /// Folders in which any file may be read.
     folders: Vec<PathBuf>,
-    /// Addresses and files that a domain names.
-    listed: Mutex<Vec<String>>,
+    /// Addresses and files that a domain names, with the domain.
+    listed: Mutex<Vec<DomainSource>>,
     /// Steward's own home.
     home: Option<PathBuf>,
+}
+
+/// A source of a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainSource {
+    /// The domain.
+    pub domain: String,
+    /// The source as the domain names it.
+    pub source: String,
 }
 
 impl Grounds {
@@ -40,50 +51,61 @@ impl Grounds {
     }
 
     /// Takes on what the domains name now.
-    pub fn list(&self, sources: Vec<String>) {
+    pub fn list(&self, sources: Vec<DomainSource>) {
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = sources;
     }
 
-    /// The source, if it may be read.
-    fn admit(&self, source: &str) -> Result<()> {
-        if self.listed.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == source) {
+    /// Checks that a caller may read a source: one of a domain that they may ask about, or files inside the granted
+    /// folders. What counts is what will be opened, not how it is written.
+    fn admit(&self, caller: &Caller, source: &str) -> Result<()> {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (asked, withheld): (Vec<_>, Vec<_>) =
+            listed.into_iter().partition(|known| caller.asks(&known.domain));
+        if asked.iter().any(|known| known.source == source) {
             return Ok(());
         }
-        let named = source.split_once('=').map_or(source, |(_, path)| path);
-        let path = named.strip_prefix("sqlite:").unwrap_or(named);
-        let refuse = |rule: String| Err(Error::Path { path: source.to_owned(), rule });
-        if path.contains("://") {
-            return refuse(
-                "a database is read by tools only when a domain in config/domains.yaml names it".into(),
-            );
+        let refuse = |rule: String| Error::Path { path: source.to_owned(), rule };
+        // Grants of single tables say what may be read of the domains' data. Other files would have no such limit.
+        if !caller.tables.is_empty() {
+            return Err(refuse("your grants name tables: only data of your domains can be read".into()));
         }
-        // A pattern is as wide as the folder before its first star.
-        let plain = path.split(['*', '?', '[']).next().unwrap_or_default();
-        let plain =
-            if plain == path { Path::new(path) } else { Path::new(plain).parent().unwrap_or(Path::new(".")) };
-        let plain = if plain.as_os_str().is_empty() { Path::new(".") } else { plain };
-        if self.is_granted(plain) {
-            // Each file of a folder or a pattern counts by where it really is.
-            let found = steward_analysis::source::find(source).map_err(|error| failed("sql.run", &error))?;
-            return match found.files().find(|file| !self.is_granted(file)) {
-                None => Ok(()),
-                Some(file) => refuse(format!("{} leads out of what is granted", file.display())),
+        let real = |known: &DomainSource| Path::new(&known.source).canonicalize().ok();
+        let asked: Vec<PathBuf> = asked.iter().filter_map(real).collect();
+        let withheld: Vec<PathBuf> = withheld.iter().filter_map(real).collect();
+        let refused = Cell::new(None);
+        let guard = |opening: Opening<'_>| {
+            let reason = match opening {
+                Opening::Server(_) => Some(
+                    "a database is read by tools only when a domain in config/domains.yaml names it"
+                        .to_owned(),
+                ),
+                Opening::File(path) => self.refusal(path, &asked, &withheld),
             };
+            let Some(reason) = reason else { return Ok(()) };
+            refused.set(Some(reason));
+            Err(steward_analysis::Error::Source { what: source.to_owned(), detail: "refused".to_owned() })
+        };
+        match steward_analysis::source::find_guarded(source, &guard) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(refused.take().map_or_else(|| failed("sql.run", &error), refuse)),
         }
-        let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
-        refuse(format!(
-            "granted: {}",
-            if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") }
-        ))
     }
-}
 
-impl Grounds {
-    /// Whether a path really lies in a folder that was granted, and is none of Steward's own.
-    fn is_granted(&self, path: &Path) -> bool {
-        let Ok(real) = path.canonicalize() else { return false };
+    /// Why a file may not be read; nothing when it may.
+    fn refusal(&self, path: &Path, asked: &[PathBuf], withheld: &[PathBuf]) -> Option<String> {
+        let Ok(real) = path.canonicalize() else { return Some("there is no such file".to_owned()) };
+        let within = |roots: &[PathBuf]| roots.iter().any(|root| real.starts_with(root));
         let own = |root: &Path| self.home.as_ref().is_some_and(|home| is_own(home, root, &real));
-        self.folders.iter().any(|folder| real.starts_with(folder) && !own(folder))
+        if within(asked) {
+            return None;
+        }
+        if within(withheld) || !self.folders.iter().any(|folder| real.starts_with(folder) && !own(folder)) {
+            let folders: Vec<String> =
+                self.folders.iter().map(|folder| folder.display().to_string()).collect();
+            let granted = if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") };
+            return Some(format!("granted: {granted}"));
+        }
+        None
     }
 }
 
@@ -123,12 +145,13 @@ impl Tool for AnalysisTool {
     async fn call(&self, call: &AdmittedCall, _: &Context) -> Result<Output> {
         let mut arguments = call.arguments().clone();
         let data: Vec<String> = sources(self.name, arguments.remove("data"))?;
-        data.iter().try_for_each(|source| self.grounds.admit(source))?;
+        data.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let failed = |error: steward_analysis::Error| failed(self.name, &error);
         let session = Session::open(&data, self.house.options).await.map_err(failed)?;
         let access = Access {
             allowed_columns: self.rules.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: self.rules.policy.blocked_patterns.clone(),
+            tables: call.caller().tables.clone(),
             ..Access::default()
         };
         let constraints = &self.rules.constraints;
@@ -239,9 +262,9 @@ impl Tool for Analyst {
         let name = call.tool().to_string();
         let arguments: AnalystArguments = serde_json::from_value(Json::Object(call.arguments().clone()))
             .map_err(|error| Error::Arguments { tool: name.clone(), problems: vec![error.to_string()] })?;
-        arguments.data.iter().try_for_each(|source| self.grounds.admit(source))?;
+        arguments.data.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let ask = Ask {
-            tables: Default::default(),
+            tables: call.caller().tables.clone(),
             question: arguments.question,
             data: arguments.data,
             conversation: arguments.conversation,
@@ -310,3 +333,7 @@ fn spoken(answer: &crate::ask::Answer) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "analysis_tests.rs"]
+mod tests;

@@ -13,7 +13,7 @@ mod own;
 mod search;
 mod servers;
 
-pub use analysis::{AnalysisRules, Grounds};
+pub use analysis::{AnalysisRules, DomainSource, Grounds};
 pub use approval::{Approvals, Shown, Waiting};
 pub use keeper::StoreArtifactSink;
 pub use ledger::StoreLedger;
@@ -185,8 +185,13 @@ impl Toolbox {
         // Permissions first: what was taken away is gone before anything else happens.
         self.registry().apply(configuration.clone());
         self.registry().set_builtin(own::builtins(&self.house, &self.options, &self.grounds, configuration)?);
-        let sources = configuration.domains.values().filter(|domain| domain.enabled);
-        self.grounds.list(sources.flat_map(|domain| &domain.data_sources).map(ToString::to_string).collect());
+        let enabled = configuration.domains.iter().filter(|(_, domain)| domain.enabled);
+        let sources = enabled.flat_map(|(name, domain)| {
+            let of =
+                |source: &_| DomainSource { domain: name.to_string(), source: ToString::to_string(source) };
+            domain.data_sources.iter().map(of).collect::<Vec<_>>()
+        });
+        self.grounds.list(sources.collect());
         let wanted: Vec<_> =
             configuration.servers.values().filter(|server| server.enabled).cloned().collect();
         self.servers.reload(wanted.clone()).await;

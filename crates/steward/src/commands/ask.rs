@@ -199,7 +199,8 @@ pub(super) async fn conversation(
 async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let tell = move |event: ProgressEvent| {
-        if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event) {
+        if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event)
+        {
             eprint!("\r\u{1b}[2K{what} …");
             let _shown = std::io::stderr().flush();
         }

@@ -390,7 +390,13 @@ fn is_alive(id: i32) -> bool {
 
 async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
     // Free of files and network, so that only the keeper is tried.
-    let own = Confinement { launcher: launcher(), read: vec!["/".into()], write: vec!["/".into()], network: true, required: false };
+    let own = Confinement {
+        launcher: launcher(),
+        read: vec!["/".into()],
+        write: vec!["/".into()],
+        network: true,
+        required: false,
+    };
     let args = vec!["-I".into(), "-c".into(), DAEMON.into()];
     let sandbox = kept.then_some(own);
     let spec = Spec { program: "/usr/bin/python3".into(), args, sandbox, ..Spec::default() };
@@ -409,7 +415,11 @@ async fn a_daemon_ends_with_the_program_that_started_it() {
     let (running, free) = started_daemon(false).await;
     drop(running);
     assert!(is_alive(free), "this attempt does not work on this system");
-    rustix::process::kill_process(rustix::process::Pid::from_raw(free).unwrap(), rustix::process::Signal::KILL).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(free).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
     // Stopped, dropped, and when the program ends by itself.
     let (running, daemon) = started_daemon(true).await;
     running.stop(Duration::from_millis(200)).await;
