@@ -1,6 +1,7 @@
 //! Kills a writing process at random moments and checks what it left: every acknowledged commit is there, every chain
 //! and the log verify, and what was not acknowledged is there as a whole or not at all.
 
+mod questions;
 mod runs;
 
 use crate::postgres::Postgres;
@@ -113,7 +114,26 @@ pub(crate) fn run(crash: &Crash) -> Result<()> {
             report.1.as_secs_f64()
         );
     }
-    run_tasks(crash, folder.path(), &postgres)
+    run_tasks(crash, folder.path(), &postgres)?;
+    run_questions(crash, folder.path(), &postgres)
+}
+
+/// The same with questions.
+fn run_questions(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
+    let program = runs::program(crash.built.as_deref())?;
+    let (home, state) = (folder.join("questions"), folder.join("questions/state.db"));
+    let stores = [
+        ("sqlite", home, format!("sqlite:{}", state.display())),
+        ("postgres", folder.join("questions_postgres"), postgres.database("crash_questions")?),
+    ];
+    for (name, home, store) in stores {
+        let report = questions::killed(&program, &home, store, crash.kills)?;
+        println!(
+            "crash questions on {name}: {} kills, {} questions taken, none lost or answered twice; {} answered, {} ended with the reason",
+            report.kills, report.questions, report.answered, report.ended
+        );
+    }
+    Ok(())
 }
 
 /// The same with whole tasks.

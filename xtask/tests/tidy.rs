@@ -241,3 +241,71 @@ fn the_example_data_is_made_by_its_script() {
         );
     }
 }
+
+/// The source files of `runtime`, tests aside, with their text.
+fn runtime_sources() -> Vec<(String, String)> {
+    let of_runtime = |path: &PathBuf| shown(path).starts_with("crates/runtime/src/") && !is_test(path);
+    let sources = files(".rs").into_iter().filter(of_runtime);
+    sources.map(|path| (shown(&path), std::fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// Entries and the state they change are written by one writer, which keeps their order, the lease
+/// of the task and what was not on disk when it failed. A second one would lose all three.
+#[test]
+fn one_journal_writer() {
+    for (name, text) in runtime_sources() {
+        let writes = text.contains(".commit(") || text.contains("Commit {");
+        assert!(
+            !writes || name == "crates/runtime/src/journal_writer.rs",
+            "{name} commits to the store: write with JournalWriter, so that order, lease and sync stay in one place"
+        );
+    }
+}
+
+/// Which step of a task is next is decided by the engine and carried out by one executor. A second
+/// scheduler would run steps that no journal can resume, replay or inspect.
+#[test]
+fn one_executor() {
+    // What may run things side by side, and why it schedules no steps.
+    let allowed = BTreeMap::from([
+        ("run/executor.rs", "the executor"),
+        ("run/service.rs", "whole tasks of a worker"),
+        ("ask/mod.rs", "the encoder is warmed beside the question"),
+        ("ask/plan.rs", "the encoder is warmed beside the question"),
+        ("ask/record.rs", "the lease of a task is renewed"),
+        ("toolbox/mod.rs", "servers are looked at and listened to"),
+        ("converse/look.rs", "lists are read before a message is understood; there are no steps yet"),
+    ]);
+    let means = ["JoinSet", "FuturesUnordered", "FuturesOrdered", "join_all", "select_all", "buffer_unordered"];
+    let mut found = BTreeSet::new();
+    for (name, text) in runtime_sources() {
+        let name = name.trim_start_matches("crates/runtime/src/").to_owned();
+        if means.iter().any(|means| text.contains(means)) {
+            assert!(
+                allowed.contains_key(name.as_str()),
+                "{name} runs things side by side: make them steps of an engine plan, which run/executor.rs carries out"
+            );
+            found.insert(name.clone());
+        }
+        let drives =
+            text.contains("steward_engine") && (text.contains(".apply(") || text.contains(".apply_into("));
+        let reads = ["run/executor.rs", "run/take_over.rs", "run/replay.rs"];
+        assert!(
+            !drives || reads.contains(&name.as_str()),
+            "{name} applies events to an engine state: only the executor does, and what reads a stored run back"
+        );
+    }
+    let stale: Vec<_> = allowed.keys().filter(|name| !found.contains(**name)).collect();
+    assert!(stale.is_empty(), "these files need no exception any more: {stale:?}");
+}
+
+/// One type tells how a task goes, from the engine to the page.
+#[test]
+fn one_progress_event() {
+    for (name, text) in runtime_sources() {
+        for line in text.lines().filter(|line| line.contains("pub enum ") || line.contains("pub struct ")) {
+            let tells = ["Progress", "RunEvent", "Heard", "Seen "].iter().any(|word| line.contains(word));
+            assert!(!tells || name == "crates/runtime/src/progress.rs", "{name}: {line}: use ProgressEvent");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The process that `cargo xtask crash` kills: a worker, whoever hands it tasks, and whoever looks at what is left.
 //!
 //! `crash_runs points` lists the places where it can be let die. `crash_runs submit HOME STORE FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`,
+//! `crash_runs ask HOME STORE [--end-cut-off]` (one question after the other), `crash_runs check_questions HOME STORE`,
 //! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it failed), `crash_runs check HOME STORE LEDGER`.
 #![allow(
     clippy::expect_used,
@@ -19,13 +20,17 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steward_domain::{EventType, HumanAction, JsonObject, Label, TaskStatus, UserId};
+use steward_domain::{
+    Constraints, Deliverable, EventType, HumanAction, JsonObject, Label, RequestPolicy, TaskStatus, UserId,
+};
 use steward_language::model::Models;
+use steward_runtime::ProgressEvent;
+use steward_runtime::ask::{Ask, Planner};
 use steward_runtime::crash::CrashPoint;
-use steward_runtime::run::{Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions};
+use steward_runtime::run::{Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions, end_cut_off};
 use steward_store::postgres::PostgresStore;
 use steward_store::sqlite::SqliteStore;
-use steward_store::{Page, Scope, Store, TaskFilter};
+use steward_store::{ConversationFilter, Page, Scope, Store, TaskFilter};
 use tokio_util::sync::CancellationToken;
 
 async fn store(home: &Path, address: &str) -> Arc<dyn Store> {
@@ -159,6 +164,79 @@ async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
     json!({ "tasks": all.len(), "by_status": by_status, "effects": lines.len() })
 }
 
+/// Asks one question after the other, and says which task each of them is. With a sweep it first ends
+/// what an earlier process left behind.
+async fn ask(home: &Path, address: &str, sweep: bool) {
+    let toolbox = toolbox(home, store(home, address).await).await;
+    let house = toolbox.house();
+    if sweep {
+        end_cut_off(house, &Scope::System).await.expect("a sweep");
+    }
+    let told = |event: ProgressEvent| {
+        if let ProgressEvent::Started(task) = event {
+            // One write of one line: it reaches the pipe whole or not at all.
+            let _nobody_reads = std::io::stdout().write_all(format!("{task}\n").as_bytes());
+        }
+    };
+    for n in 0.. {
+        let question = Ask {
+            question: ["total amount by state", "average amount by month; chart"][n % 2].to_owned(),
+            data: vec![home.join("sales.csv").display().to_string()],
+            conversation: None,
+            user: user(n),
+            deliver: vec![Deliverable::Summary],
+            out: None,
+            planner: Some(Planner::Local),
+            policy: RequestPolicy::default(),
+            tables: BTreeMap::new(),
+            constraints: Constraints::default(),
+        };
+        house.ask(&question, &told).await.expect("an answer");
+    }
+}
+
+/// Every question has ended, with one answer in its journal and in its conversation, or with a reason.
+async fn check_questions(home: &Path, address: &str) -> serde_json::Value {
+    let store = store(home, address).await;
+    let all = tasks(&*store).await;
+    let mut messages: BTreeMap<String, usize> = BTreeMap::new();
+    for n in 0..3 {
+        let scope = Scope::User(user(n));
+        let mut page = Page::first(200);
+        loop {
+            let found = store.conversations(&scope, ConversationFilter::default(), page).await.expect("all");
+            for conversation in &found {
+                let said = store.history(&scope, conversation.id, Page::first(50)).await.expect("messages");
+                let of = said.iter().filter_map(|message| message.metadata.get("request_id"));
+                of.for_each(|task| *messages.entry(task.as_str().unwrap_or("").to_owned()).or_default() += 1);
+            }
+            if found.len() < 200 {
+                break;
+            }
+            page.offset += 200;
+        }
+    }
+    let (mut open, mut answered, mut ended, mut twice, mut unexplained) = (0, 0, 0, 0, 0);
+    for task in &all {
+        let said = messages.get(&task.id.to_string()).copied().unwrap_or_default();
+        twice += usize::from(said > 1);
+        match task.status {
+            TaskStatus::Completed if said == 1 => answered += 1,
+            TaskStatus::Failed if task.error.as_deref().is_some_and(|why| !why.is_empty()) => ended += 1,
+            TaskStatus::Completed | TaskStatus::Failed => unexplained += 1,
+            _ => open += 1,
+        }
+    }
+    steward_store::audit::verify(&*store, store_options(home).signer.verifier(), None)
+        .await
+        .expect("the log verifies");
+    let ids: Vec<String> = all.iter().map(|task| task.id.to_string()).collect();
+    json!({
+        "tasks": ids, "open": open, "answered": answered, "ended": ended, "twice": twice,
+        "unexplained": unexplained,
+    })
+}
+
 #[tokio::main]
 async fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -166,8 +244,14 @@ async fn main() {
         CrashPoint::ALL.iter().for_each(|point| println!("{}", point.name()));
         return;
     }
+    if args[0] == "question_points" {
+        CrashPoint::OF_QUESTIONS.iter().for_each(|point| println!("{}", point.name()));
+        return;
+    }
     let (home, address) = (Path::new(&args[1]), args[2].as_str());
     match args[0].as_str() {
+        "ask" => ask(home, address, args.iter().any(|arg| arg == "--end-cut-off")).await,
+        "check_questions" => println!("{}", check_questions(home, address).await),
         "submit" => {
             let (first, count): (usize, usize) =
                 (args[3].parse().expect("a number"), args[4].parse().expect("a number"));

@@ -17,10 +17,16 @@ pub enum CrashPoint {
     AfterReceiptBeforeEvent,
     /// The last event happened, the end is not on disk.
     BeforeEnd,
+    /// The answer is in the conversation, the task of its question has not ended.
+    AfterAnswerBeforeEnd,
 }
 
 impl CrashPoint {
-    /// All of them.
+    /// Those that a question passes.
+    pub const OF_QUESTIONS: [Self; 4] =
+        [Self::BeforeFlush, Self::AfterFlush, Self::BeforeEnd, Self::AfterAnswerBeforeEnd];
+
+    /// Those that a run passes.
     pub const ALL: [Self; 7] = [
         Self::AfterClaim,
         Self::BeforeFlush,

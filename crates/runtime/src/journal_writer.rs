@@ -142,22 +142,49 @@ impl JournalWriter {
         {
             return Ok(());
         }
-        let fence = held.lease.as_ref().map(Lease::fence);
-        let commit =
-            Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence, durability };
-        crash::here(CrashPoint::BeforeFlush);
-        match self.store.commit(&Scope::User(self.user.clone()), commit).await {
-            Ok(committed) => {
-                crash::here(CrashPoint::AfterFlush);
-                held.lease = committed.lease.or_else(|| held.lease.take());
-                held.is_on_disk = durability == Durability::Synced;
-                Ok(())
-            }
+        match self.commit(&mut held, Noted { entries, changes }, durability).await {
             Err(error) => {
                 held.broken = Some(Broken::by(&error));
                 Err(error)
             }
+            ok => ok,
         }
+    }
+
+    /// Writes this apart from what was noted, which goes first. A decision that was made already refuses it, and leaves the
+    /// writer as it is: the call that it would have released is not made.
+    pub(crate) async fn write_apart(
+        &self,
+        entries: impl IntoIterator<Item = Draft>,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<()> {
+        self.flush().await?;
+        let mut held = self.turn.lock().await;
+        if let Some(broken) = &held.broken {
+            return Err(broken.error());
+        }
+        let noted =
+            Noted { entries: entries.into_iter().collect(), changes: changes.into_iter().collect() };
+        match self.commit(&mut held, noted, Durability::Synced).await {
+            Err(error) if !matches!(error, Error::Decided { .. }) => {
+                held.broken = Some(Broken::by(&error));
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    async fn commit(&self, held: &mut Held, noted: Noted, durability: Durability) -> Result<()> {
+        let Noted { entries, changes } = noted;
+        let fence = held.lease.as_ref().map(Lease::fence);
+        let commit =
+            Commit { owner: self.user.clone(), chain: self.chain, entries, changes, fence, durability };
+        crash::here(CrashPoint::BeforeFlush);
+        let committed = self.store.commit(&Scope::User(self.user.clone()), commit).await?;
+        crash::here(CrashPoint::AfterFlush);
+        held.lease = committed.lease.or_else(|| held.lease.take());
+        held.is_on_disk = durability == Durability::Synced;
+        Ok(())
     }
 
     /// Keeps the lease for longer. One that is lost ends the pen.

@@ -182,7 +182,7 @@ fn reader(pipe: std::process::ChildStdout, tell: mpsc::Sender<String>) -> std::t
     })
 }
 
-fn chance(most: u64) -> Result<u64> {
+pub(super) fn chance(most: u64) -> Result<u64> {
     let random = SystemRandom.bytes()?;
     Ok(u64::from(u32::from_le_bytes([random[0], random[1], random[2], random[3]])) % most.max(1))
 }
@@ -219,7 +219,7 @@ pub(super) fn one_worker(program: &Path, home: &Path, store: String, kills: u32)
     field.finish(killed)
 }
 
-fn wait(child: &mut Child) -> Result<std::process::ExitStatus> {
+pub(super) fn wait(child: &mut Child) -> Result<std::process::ExitStatus> {
     for _ in 0..6000 {
         if let Some(status) = child.try_wait()? {
             return Ok(status);

@@ -1,6 +1,6 @@
 //! The stories of S2 for agents, tools, plans and graphs.
 
-use crate::kit::{Definitions, Run, failed};
+use crate::kit::{Definitions, Run, TASK, failed};
 use serde_json::json;
 use steward_domain::*;
 use steward_engine::State;
@@ -267,6 +267,41 @@ fn a_plan_finds_its_order_from_inputs_and_outputs() {
     assert_eq!(arguments["text"], json!("5 of 9"));
     run.tool_gives("store", json!("written"));
     assert_eq!(run.completed(), json!("written"));
+}
+
+#[test]
+fn a_plan_that_goes_on_skips_only_what_needs_the_failed_step() {
+    let plan: Plan = serde_json::from_value(json!({
+        "plan_id": TASK, "request_id": TASK, "total_estimated_seconds": 0.0,
+        "created_at": "2026-01-01T00:00:00Z",
+        "subtasks": [
+            { "task_id": "a", "description": "", "tool_name": "search" },
+            { "task_id": "b", "description": "", "tool_name": "store", "dependencies": ["a"] },
+            { "task_id": "c", "description": "", "tool_name": "pay", "dependencies": ["b", "d"] },
+            { "task_id": "d", "description": "", "tool_name": "clock" },
+        ],
+    }))
+    .unwrap();
+    let settings = Settings { retries: 0, on_failure: OnFailure::Continue, ..Settings::default() };
+    let program = |plan: &Plan| {
+        Program::compile(Root::Plan(plan.clone()), settings.clone(), &Definitions::new()).unwrap()
+    };
+    let mut run = Run::start(program(&plan), json!({}));
+    run.tool_ends("search", failed(Class::User));
+    assert_eq!(run.tools_open(), ["clock"], "what needs nothing of it goes on");
+    run.tool_gives("clock", json!(9));
+    assert_eq!(run.completed(), json!(null), "the end of the plan has no output");
+    let status = |name: &str| run.state.node(&run.program, name).unwrap().status;
+    let all = ["a", "b", "c", "d"].map(status);
+    use NodeStatus::{Done, Failed, Skipped};
+    assert_eq!(all, [Failed, Skipped, Skipped, Done]);
+    let why = run.state.node(&run.program, "b").unwrap().error.clone().unwrap();
+    assert_eq!(why.code, Code::NeedMissing, "{why}");
+    // Nothing done at all is a failure of the plan.
+    let mut run = Run::start(program(&plan), json!({}));
+    run.tool_ends("search", failed(Class::User));
+    run.tool_ends("clock", failed(Class::User));
+    assert_eq!(run.failed().code, Code::ToolFailed);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::plan::{Planned, Step, Work};
 use super::record::Record;
 use super::talk::Talk;
 use super::{AppContext, Ask, Watch, artifacts, recipe};
+use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use crate::progress::ProgressEvent;
 use crate::run;
@@ -164,6 +165,7 @@ impl Question<'_> {
             _ => Ok(answer.answer.clone()),
         };
         self.talk.close(self.context, self.ask, self.data, &answer, record).await?;
+        crash::here(CrashPoint::AfterAnswerBeforeEnd);
         record.finish(status, outcome).await?;
         Ok(answer)
     }

@@ -24,7 +24,7 @@ pub(super) struct Call {
     pub(super) result: std::result::Result<Receipt, Error>,
 }
 
-impl Work<'_> {
+impl Work {
     /// Words that stand for what an earlier step found are said in full, and a talk that the tool keeps goes on.
     pub(super) fn carry_over(
         &self,
@@ -51,7 +51,7 @@ impl Work<'_> {
             registered.settings.poll.is_some() && fields.is_some_and(|fields| fields.get(THREAD).is_some());
         if let (Some(thread), true) = (self.memory.threads.get(tool), takes) {
             // Whoever keeps the talk knows best what "their" means: it hears the person's own words.
-            if let (Some(words), [_]) = (free_text(arguments), self.steps) {
+            if let (Some(words), [_]) = (free_text(arguments), self.steps.as_slice()) {
                 *words = self.turn.said.clone().into();
             }
             arguments.entry(THREAD).or_insert_with(|| thread.clone().into());
@@ -144,7 +144,7 @@ pub(super) fn threads(ended: &[Ended]) -> BTreeMap<String, String> {
 /// Where each argument comes from. What a person named and its own server looked up goes back to where it came from: that is the
 /// person's word. What one server said and another is told is that server's, and nobody's wish.
 fn provenance(
-    work: &Work<'_>,
+    work: &Work,
     tool: &str,
     step: &Step,
     targets: &[Noticed],

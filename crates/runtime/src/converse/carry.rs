@@ -1,14 +1,16 @@
-//! Carries out the steps of a turn: those that do not depend on each other at the same time, all of them before the deadline.
+//! The steps of a turn: what each of them does, from its target to its result, and what all of them came to. Which is next is
+//! the engine's to say: [`super::effects`] makes a plan of them.
 
 use super::call::{Call, GRACE, threads, value_of};
 use super::confirm::{Confirming, Exact};
+use super::effects::{TurnEffects, TurnStep};
 use super::find::Checked;
 use super::memory::Memory;
 use super::{ChatService, ProgressEvent, Turn, Watch};
-use crate::ask::{Answer, Ask, Reading};
+use crate::ask::{Answer, Ask, Reading, Record};
 use crate::error::Result;
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
+use crate::run::carry_out_plan;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,26 +30,25 @@ pub(super) const MOST: usize = 50;
 const GENERIC: &str = "generic";
 
 /// A turn that is being carried out.
-pub(super) struct Work<'a> {
-    pub(super) talker: &'a ChatService,
-    pub(super) reader: &'a Reader,
-    pub(super) turn: &'a Turn,
-    pub(super) memory: &'a Memory,
+pub(super) struct Work {
+    pub(super) talker: ChatService,
+    pub(super) reader: Arc<Reader>,
+    pub(super) turn: Turn,
+    pub(super) memory: Memory,
     /// What tools have shown to be there before it was read.
-    pub(super) world: &'a [SeenRecord],
+    pub(super) world: Arc<Vec<SeenRecord>>,
     /// The calls that have shown it.
-    pub(super) looked: &'a [Arc<Call>],
+    pub(super) looked: Vec<Arc<Call>>,
     /// Servers that are set up and did not come.
-    pub(super) absent: &'a [String],
-    pub(super) data: &'a [String],
+    pub(super) absent: Vec<String>,
+    pub(super) data: Vec<String>,
     /// Everything that is to be done in this turn.
-    pub(super) steps: &'a [Step],
+    pub(super) steps: Vec<Step>,
     /// Whether a model put the message into other words.
     pub(super) reworded: bool,
     pub(super) task: TaskId,
     /// When it began, on the monotonic clock.
     pub(super) began: Duration,
-    pub(super) watch: Watch<'a>,
 }
 
 /// How a step ended.
@@ -93,7 +94,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn of(ended: &Ended) -> Self {
+    pub(super) fn of(ended: &Ended) -> Self {
         let tables = ended.told.iter().filter_map(|told| told.table.as_ref());
         // What is counted in is what is shown; records inside of a row are no rows.
         let rows: Vec<Noticed> = ended.lists.iter().flatten().flatten().cloned().collect();
@@ -129,64 +130,55 @@ impl Done {
     }
 }
 
-impl Work<'_> {
+impl Work {
     /// How long the turn may still take.
     pub(super) fn left(&self) -> Duration {
         let spent = self.talker.house().clock.monotonic().saturating_sub(self.began);
         self.talker.limits.answer.saturating_sub(spent)
     }
 
-    /// All steps, each as soon as what it builds on is there.
-    pub(super) async fn carry(&self, steps: &[Step]) -> Result<Done> {
-        (self.watch)(ProgressEvent::Understood { steps: steps.iter().map(what).collect() });
-        let mut ended: BTreeMap<usize, Ended> = BTreeMap::new();
-        let mut waiting: BTreeSet<usize> = (0..steps.len()).collect();
-        let mut running = FuturesUnordered::new();
-        loop {
-            // Those that come later in the list may build on what is skipped here, so one pass is enough for them.
-            for (place, step) in steps.iter().enumerate() {
-                let ready = step.after.iter().all(|before| ended.contains_key(before));
-                if !ready || !waiting.remove(&place) {
-                    continue;
-                }
-                let well = |before: &&usize| {
-                    ended.get(before).is_some_and(|ended| matches!(ended.came, StepOutcome::Done))
-                };
-                if let Some(broken) = step.after.iter().find(|before| !well(before)) {
-                    let skipped = bare(step, StepOutcome::Skipped(*broken));
-                    ended.insert(place, skipped);
-                    continue;
-                }
-                let given: BTreeMap<usize, Found> =
-                    ended.iter().map(|(at, ended)| (*at, Found::of(ended))).collect();
-                (self.watch)(ProgressEvent::Began { step: place, what: what(step) });
-                running.push(async move { (place, self.one(step, &given).await) });
-            }
-            match tokio::time::timeout(self.left(), running.next()).await {
-                Ok(Some((place, done))) => {
-                    (self.watch)(ProgressEvent::Ended {
-                        step: place,
-                        well: matches!(done.came, StepOutcome::Done),
-                        took: done.took,
-                    });
-                    ended.insert(place, done);
-                }
-                // Nothing runs and nothing can begin; or the time is up.
-                Ok(None) | Err(_) => break,
-            }
+    /// All steps, as a plan of the engine: each as soon as what it builds on is there.
+    pub(super) async fn carry(
+        self: &Arc<Self>,
+        steps: Vec<TurnStep>,
+        record: &mut Record,
+        watch: Watch<'_>,
+    ) -> Result<Done> {
+        watch(ProgressEvent::Understood { steps: steps.iter().map(|one| what(one.step())).collect() });
+        if steps.is_empty() {
+            return Ok(Done::default());
         }
-        drop(running);
+        let effects = TurnEffects::new(self, steps);
+        let program = Arc::new(effects.program()?);
+        let input = json!({ "said": self.turn.said });
+        carry_out_plan(&effects, &mut record.log, program, input, watch).await?;
+        let mut came = effects.take_ended();
         let mut done = Done::default();
-        for (place, step) in steps.iter().enumerate() {
-            done.ended.push(ended.remove(&place).unwrap_or_else(|| Ended {
-                took: self.talker.limits.answer,
-                ..bare(step, StepOutcome::Late)
-            }));
+        for (place, one) in effects.steps().iter().enumerate() {
+            match (came.remove(&place), one) {
+                (Some(ended), _) => done.ended.push(ended),
+                // What was agreed to behind one that failed, and what was to follow, is not begun.
+                (None, _) if matches!(effects.steps().first(), Some(TurnStep::Agreed(..))) => {}
+                (None, one) => done.ended.push(self.skipped(one.step(), &done.ended)),
+            }
         }
         done.threads = threads(&done.ended);
         done.reading = done.ended.iter().find_map(|ended| ended.analysis.as_ref()?.reading.clone());
         done.question = self.first_question(&done.ended);
         Ok(done)
+    }
+
+    /// A step that was not begun: what it builds on did not work, or not in time.
+    fn skipped(&self, step: &Step, before: &[Ended]) -> Ended {
+        let outcome = |place: &usize| before.get(*place).map(|ended| &ended.came);
+        let broken =
+            step.after.iter().find(|place| !matches!(outcome(place), Some(StepOutcome::Done))).copied();
+        match broken.and_then(|place| outcome(&place)) {
+            Some(StepOutcome::Late) | None => {
+                Ended { took: self.talker.limits.answer, ..bare(step, StepOutcome::Late) }
+            }
+            Some(_) => bare(step, StepOutcome::Skipped(broken.unwrap_or_default())),
+        }
     }
 
     /// The first question that came up, with what is still to be done once it is answered: its step, and what builds on that alone.
@@ -216,7 +208,7 @@ impl Work<'_> {
     }
 
     /// One step from its target to its result.
-    async fn one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
+    pub(super) async fn one(&self, step: &Step, given: &BTreeMap<usize, Found>) -> Ended {
         let began = self.talker.house().clock.monotonic();
         let mut ended = self.try_one(step, given).await;
         // The same question to the other domains that answered before, until one of them knows.

@@ -19,7 +19,7 @@ const SURE: f64 = 0.75;
 /// The most that an answer says, in characters.
 const LONGEST: usize = 20_000;
 
-pub(super) fn reply(work: &Work<'_>, understood: &Understood, done: &Done) -> Reply {
+pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply {
     let outcome = outcome(understood, done);
     let missing: Vec<Missing> =
         done.ended.iter().filter_map(|ended| lacking(ended, &done.ended, work)).collect();
@@ -106,7 +106,7 @@ fn outcome(understood: &Understood, done: &Done) -> Outcome {
 }
 
 /// The sentences, in the order of the steps.
-fn words(work: &Work<'_>, understood: &Understood, done: &Done, outcome: Outcome) -> Vec<String> {
+fn words(work: &Work, understood: &Understood, done: &Done, outcome: Outcome) -> Vec<String> {
     match outcome {
         Outcome::Declined => return vec!["All right, I leave it as it is.".to_owned()],
         Outcome::Chat => return vec![chat(work, &work.turn.said)],
@@ -216,7 +216,7 @@ fn asked(understood: &Understood, done: &Done) -> Option<Asked> {
     Some(Asked { text: question.text.clone(), options: question.options.iter().map(offer).collect() })
 }
 
-fn chat(work: &Work<'_>, said: &str) -> String {
+fn chat(work: &Work, said: &str) -> String {
     let said = format!(" {} ", words_of(said).join(" "));
     let has = |cues: &[&str]| cues.iter().any(|cue| said.contains(&format!(" {cue} ")));
     match () {
@@ -235,13 +235,13 @@ fn words_of(said: &str) -> Vec<String> {
     steward_language::words::words(said).into_iter().map(|word| word.lower).collect()
 }
 
-fn outside(work: &Work<'_>) -> String {
+fn outside(work: &Work) -> String {
     format!("This is outside of what I can do here. {}", able(work))
 }
 
-fn able(work: &Work<'_>) -> String {
+fn able(work: &Work) -> String {
     let known = able_now(work);
-    match work.absent {
+    match work.absent.as_slice() {
         [] => known,
         [only] => format!("{known} {only} is set up but has not started yet. Ask again in a moment.")
             .trim()
@@ -255,7 +255,7 @@ fn able(work: &Work<'_>) -> String {
     }
 }
 
-fn able_now(work: &Work<'_>) -> String {
+fn able_now(work: &Work) -> String {
     let titles: Vec<String> = fields(work).iter().map(|domain| domain.display_name.to_string()).collect();
     match titles.split_last() {
         // What is set up and did not come is not nothing.
@@ -269,7 +269,7 @@ fn able_now(work: &Work<'_>) -> String {
     }
 }
 
-fn help(work: &Work<'_>) -> Vec<String> {
+fn help(work: &Work) -> Vec<String> {
     let mut lines = vec![able(work)];
     for domain in fields(work) {
         let can: Vec<&str> = domain.capabilities.iter().map(Label::as_str).collect();
@@ -281,7 +281,7 @@ fn help(work: &Work<'_>) -> Vec<String> {
 }
 
 /// The domains that this caller may ask.
-fn fields(work: &Work<'_>) -> Vec<Domain> {
+fn fields(work: &Work) -> Vec<Domain> {
     let snapshot = work.talker.toolbox.registry().snapshot();
     let known: std::collections::BTreeSet<DomainName> =
         work.reader.domains().map(|topic| topic.name.clone()).collect();
@@ -308,7 +308,7 @@ fn fields(work: &Work<'_>) -> Vec<Domain> {
     found
 }
 
-fn suggestions(work: &Work<'_>, done: &Done) -> Vec<String> {
+fn suggestions(work: &Work, done: &Done) -> Vec<String> {
     let own =
         done.ended.iter().filter_map(|ended| ended.analysis.as_ref()).flat_map(|answer| &answer.suggestions);
     let domains: Vec<DomainName> = done.ended.iter().filter_map(|ended| ended.step.domain.clone()).collect();
@@ -325,7 +325,7 @@ fn suggestions(work: &Work<'_>, done: &Done) -> Vec<String> {
 }
 
 /// Who asks for something that is not here is shown what is.
-fn help_suggestions(work: &Work<'_>, outcome: Outcome) -> Vec<String> {
+fn help_suggestions(work: &Work, outcome: Outcome) -> Vec<String> {
     if !matches!(outcome, Outcome::OutOfScope | Outcome::Help) {
         return Vec::new();
     }
@@ -337,13 +337,13 @@ fn help_suggestions(work: &Work<'_>, outcome: Outcome) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn title(work: &Work<'_>, domain: &DomainName) -> String {
+pub(super) fn title(work: &Work, domain: &DomainName) -> String {
     let known = work.reader.domains().find(|topic| topic.name == *domain);
     known.map_or_else(|| domain.to_string(), |topic| topic.title.clone())
 }
 
 /// What is missing of the answer, and why.
-fn lacking(ended: &Ended, all: &[Ended], work: &Work<'_>) -> Option<Missing> {
+fn lacking(ended: &Ended, all: &[Ended], work: &Work) -> Option<Missing> {
     let part = match &ended.step.domain {
         Some(domain) => format!("{}: {}", title(work, domain), what(&ended.step)),
         None => what(&ended.step),
@@ -375,7 +375,7 @@ fn lacking(ended: &Ended, all: &[Ended], work: &Work<'_>) -> Option<Missing> {
     }
 }
 
-fn tables(work: &Work<'_>, done: &Done) -> Vec<Shown> {
+fn tables(work: &Work, done: &Done) -> Vec<Shown> {
     let mut shown = Vec::new();
     for ended in &done.ended {
         let source = ended.step.domain.as_ref().map(|domain| title(work, domain)).unwrap_or_default();
@@ -393,7 +393,7 @@ fn tables(work: &Work<'_>, done: &Done) -> Vec<Shown> {
     shown
 }
 
-fn sources(work: &Work<'_>, done: &Done) -> Vec<Label> {
+fn sources(work: &Work, done: &Done) -> Vec<Label> {
     let mut found: Vec<Label> = Vec::new();
     let mut add = |name: String| {
         if let Ok(label) = Label::new(name)
@@ -450,7 +450,7 @@ fn certainty(outcome: Outcome, understood: &Understood, done: &Done) -> Certaint
 }
 
 /// S0's decision.
-fn routing(work: &Work<'_>, understood: &Understood) -> Option<DomainRoutingDecision> {
+fn routing(work: &Work, understood: &Understood) -> Option<DomainRoutingDecision> {
     let asked =
         understood.question.as_ref().is_some_and(|question| question.why == understand::QuestionKind::Domain);
     let mut identified: Vec<DomainName> = Vec::new();

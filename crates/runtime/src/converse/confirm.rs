@@ -5,7 +5,8 @@
 //!   since, it is asked anew.
 //! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
 
-use super::Turn;
+use super::effects::TurnStep;
+use super::{Turn, Watch};
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, bare};
 use super::memory::Memory;
@@ -13,6 +14,7 @@ use crate::ask::Record;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{ApprovalMode, CallId, EventType, Gate, Label, Sha256Hex, TaskId, Timestamp};
 use steward_language::answer::plain;
@@ -125,7 +127,7 @@ fn same(one: &Json, other: &Json) -> bool {
     one == other || plain(one) == plain(other)
 }
 
-impl Work<'_> {
+impl Work {
     /// The calls of a step that a person must see first.
     pub(super) fn exact(
         &self,
@@ -161,8 +163,13 @@ impl Work<'_> {
         Some(Proposal::new(CallId(uuid::Uuid::nil()), definition, arguments.clone()).digest())
     }
 
-    /// Makes the calls that were agreed to, one after the other; the first that fails ends it.
-    pub(super) async fn confirmed(&self, confirming: &Confirming, record: &mut Record) -> Result<Done> {
+    /// Makes the calls that were agreed to, one after the other, and then what was to follow them; the first that fails ends it.
+    pub(super) async fn confirmed(
+        self: &Arc<Self>,
+        confirming: &Confirming,
+        record: &mut Record,
+        watch: Watch<'_>,
+    ) -> Result<Done> {
         let by = Label::new(self.turn.caller.user.as_str())?;
         self.note(
             record,
@@ -171,50 +178,32 @@ impl Work<'_> {
             json!({ "decision": "approved", "by": by }),
         )?;
         record.flush().await?;
-        let mut done = Done::default();
-        for (number, exact) in (0..).zip(&confirming.calls) {
-            let mut ended = bare(&exact.step, StepOutcome::Done);
-            ended.targets.clone_from(&exact.targets);
-            ended.targets.retain(|target| exact.arguments.values().any(|value| same(value, &target.id)));
-            let shown =
-                self.digest(&exact.tool, &exact.arguments).filter(|digest| digest.as_str() == exact.digest);
-            let Some(digest) = shown else {
-                ended.came = StepOutcome::Confirm(self.exact(
-                    &exact.step,
-                    &exact.tool,
-                    vec![exact.arguments.clone()],
-                    &exact.targets,
-                ));
-                done.ended.push(ended);
-                break;
-            };
-            let began = self.talker.house().clock.monotonic();
-            let gate = Some(Gate { task: confirming.task, number });
-            let approval = Approval { digest, by: by.clone(), gate };
-            let call = self
-                .call(
-                    &exact.tool,
-                    exact.arguments.clone(),
-                    Some((&exact.step, &exact.targets)),
-                    Some(approval),
-                )
-                .await;
-            let came = self.learn(&exact.step, call, &mut ended);
-            let well = matches!(came, StepOutcome::Done);
-            ended.came = came;
-            ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
-            done.ended.push(ended);
-            if !well {
-                return Ok(done);
-            }
-        }
-        let all = done.ended.iter().all(|ended| matches!(ended.came, StepOutcome::Done));
-        if all && !confirming.rest.is_empty() {
-            let rest = self.carry(&confirming.rest).await?;
-            done.ended.extend(rest.ended);
-            (done.question, done.reading, done.threads) = (rest.question, rest.reading, rest.threads);
-        }
-        Ok(done)
+        let agreed = (0..).zip(&confirming.calls).map(|(number, exact)| TurnStep::Agreed(number, exact.clone()));
+        let rest = confirming.rest.iter().cloned().map(TurnStep::Understood);
+        self.carry(agreed.chain(rest).collect(), record, watch).await
+    }
+
+    /// Makes one call that was agreed to. When the tool has changed since, it is asked anew.
+    pub(super) async fn agreed(&self, number: u64, exact: &Exact) -> Ended {
+        let mut ended = bare(&exact.step, StepOutcome::Done);
+        ended.targets.clone_from(&exact.targets);
+        ended.targets.retain(|target| exact.arguments.values().any(|value| same(value, &target.id)));
+        let shown =
+            self.digest(&exact.tool, &exact.arguments).filter(|digest| digest.as_str() == exact.digest);
+        let by = Label::new(self.turn.caller.user.as_str()).ok();
+        let (Some(digest), Some(by), Some(confirming)) = (shown, by, &self.memory.confirming) else {
+            let calls = vec![exact.arguments.clone()];
+            ended.came = StepOutcome::Confirm(self.exact(&exact.step, &exact.tool, calls, &exact.targets));
+            return ended;
+        };
+        let began = self.talker.house().clock.monotonic();
+        let gate = Some(Gate { task: confirming.task, number });
+        let approval = Some(Approval { digest, by, gate });
+        let of = Some((&exact.step, exact.targets.as_slice()));
+        let call = self.call(&exact.tool, exact.arguments.clone(), of, approval).await;
+        ended.came = self.learn(&exact.step, call, &mut ended);
+        ended.took = self.talker.house().clock.monotonic().saturating_sub(began);
+        ended
     }
 
     /// Writes down that what was shown will not be done: it was rejected, or something else was said instead.

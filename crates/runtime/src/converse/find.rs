@@ -31,7 +31,7 @@ pub(super) struct Checked {
     pub(super) well: bool,
 }
 
-impl Work<'_> {
+impl Work {
     /// The things that a step acts on, or why they are not known.
     pub(super) async fn settle(
         &self,

@@ -16,6 +16,7 @@ mod compose;
 mod confirm;
 mod consult;
 mod decisions;
+mod effects;
 mod ending;
 mod find;
 mod look;
@@ -33,6 +34,7 @@ use crate::run::turn_subject;
 use crate::toolbox::Toolbox;
 use agents::Agents;
 use call::Call;
+use effects::TurnStep;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -104,13 +106,14 @@ struct Opened {
     began: Duration,
 }
 
-/// Holds conversations. One for each process.
+/// Holds conversations. One for each process; its copies are the same one.
+#[derive(Clone)]
 pub struct ChatService {
     toolbox: Arc<Toolbox>,
     limits: Limits,
-    readers: readers::Readers,
+    readers: Arc<readers::Readers>,
     /// The turn that each conversation is at: whoever holds the lock speaks.
-    turns: Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>,
+    turns: Arc<Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
 /// How long servers may take to start before whoever waits is told.
@@ -122,7 +125,7 @@ impl ChatService {
     /// Over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
-        Self { toolbox, limits, readers: readers::Readers::default(), turns: Mutex::default() }
+        Self { toolbox, limits, readers: Arc::default(), turns: Arc::default() }
     }
 
     /// What it works with.
@@ -179,7 +182,7 @@ impl ChatService {
         if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
             understood = understand(&opened, self.house()).await?;
         }
-        let work = self.work(&opened, &understood, false, record.task, &|_| {});
+        let work = self.work(&opened, &understood, false, record.task);
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
             let mut ended = carry::bare(step, carry::StepOutcome::Done);
@@ -248,18 +251,11 @@ impl ChatService {
         Ok(record)
     }
 
-    fn work<'a>(
-        &'a self,
-        opened: &'a Opened,
-        understood: &'a Understood,
-        reworded: bool,
-        task: TaskId,
-        watch: Watch<'a>,
-    ) -> carry::Work<'a> {
-        let Opened { turn, memory, data, reader, world, looked, absent, began } = opened;
-        let (steps, began) = (&understood.steps, *began);
+    fn work(&self, opened: &Opened, understood: &Understood, reworded: bool, task: TaskId) -> carry::Work {
+        let Opened { turn, memory, data, reader, world, looked, absent, began } = opened.clone();
+        let (talker, steps) = (self.clone(), understood.steps.clone());
         carry::Work {
-            talker: self,
+            talker,
             reader,
             turn,
             memory,
@@ -271,7 +267,6 @@ impl ChatService {
             reworded,
             task,
             began,
-            watch,
         }
     }
 
@@ -351,8 +346,8 @@ impl ChatService {
         }
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
-        let work = self.work(opened, &understood, reworded, record.task, watch);
-        let acted = stop.run_until_cancelled(act(&work, &understood, record)).await;
+        let work = Arc::new(self.work(opened, &understood, reworded, record.task));
+        let acted = stop.run_until_cancelled(act(&work, &understood, record, watch)).await;
         let done = acted.unwrap_or(Err(Error::CalledOff))?;
         agents.carried(&done)?;
         let reply = compose::reply(&work, &understood, &done);
@@ -410,10 +405,15 @@ fn clean(said: &str) -> Result<String> {
 }
 
 /// Does what was asked for, what was agreed to, or nothing.
-async fn act(work: &carry::Work<'_>, understood: &Understood, record: &mut Record) -> Result<carry::Done> {
-    let decided = confirm::decided(work.memory, work.turn, understood, record.now());
+async fn act(
+    work: &Arc<carry::Work>,
+    understood: &Understood,
+    record: &mut Record,
+    watch: Watch<'_>,
+) -> Result<carry::Done> {
+    let decided = confirm::decided(&work.memory, &work.turn, understood, record.now());
     let mut done = match decided {
-        Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, record).await?,
+        Some(confirm::Decided::Yes(confirming)) => work.confirmed(confirming, record, watch).await?,
         Some(confirm::Decided::No) => {
             work.not_agreed(record, "rejected")?;
             carry::Done::declined()
@@ -423,7 +423,10 @@ async fn act(work: &carry::Work<'_>, understood: &Understood, record: &mut Recor
             match () {
                 () if understood.answered == Answered::Declined => carry::Done::declined(),
                 () if understood.question.is_some() || understood.kind != Kind::Act => carry::Done::default(),
-                () => work.carry(&understood.steps).await?,
+                () => {
+                    let steps = understood.steps.iter().cloned().map(TurnStep::Understood);
+                    work.carry(steps.collect(), record, watch).await?
+                }
             }
         }
     };

@@ -60,10 +60,14 @@ impl StoreLedger {
         durability: Durability,
     ) -> Result<()> {
         if let Some(pen) = self.pens.of(intent.chain) {
+            // What uses up an approval may be refused, and nothing that was noted before with it.
+            if gate(intent).is_some() {
+                return pen.write_apart(entries, changes).await.map_err(|error| unwritten(intent, error));
+            }
             pen.note(entries, changes);
-            return match (intent.leaves_process || gate(intent).is_some(), durability) {
+            return match (intent.leaves_process, durability) {
                 (false, _) => Ok(()),
-                (true, Durability::Synced) => pen.flush().await.map_err(|error| unwritten(intent, error)),
+                (true, Durability::Synced) => pen.flush().await.map_err(broken),
                 (true, Durability::WithNext) => pen.write().await.map_err(broken),
             };
         }

@@ -13,6 +13,7 @@ mod approvals;
 mod callers;
 mod chat_servers;
 mod conversations;
+mod cut_off;
 mod decisions;
 mod edges;
 mod live_model;

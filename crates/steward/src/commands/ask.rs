@@ -76,6 +76,7 @@ enum PlannerChoice {
 pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Failure> {
     let opened = context.open().await?;
     let house = house(context, command.model.as_deref(), &opened)?;
+    end_cut_off(&house, &context.scope).await;
     let mut ask = Ask {
         tables: std::collections::BTreeMap::new(),
         question: command.question.clone().unwrap_or_default(),
@@ -130,6 +131,16 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
     }
     talker.toolbox().close().await;
     Ok(None)
+}
+
+/// Ends the questions and turns that an earlier process left behind. That it cannot be done is no reason not to answer.
+pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope) {
+    if let Ok(ended) = steward_runtime::run::end_cut_off(house, scope).await {
+        for task in ended {
+            let told = format!("{task} was cut off with its process and is ended. `steward task show {task}` shows it");
+            eprintln!("{}", paint(Tone::Quiet, &told));
+        }
+    }
 }
 
 /// Everything a question is answered with.

@@ -40,6 +40,7 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
     let opened = context.open().await?;
     let conversation = ask::conversation(context, &opened, command.conversation.as_deref()).await?;
     let talker = talker(context).await?;
+    ask::end_cut_off(talker.toolbox().house(), &context.scope).await;
     let turn = Turn {
         said: command.message.clone().unwrap_or_default(),
         conversation,
