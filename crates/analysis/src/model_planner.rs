@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 use std::time::Duration;
-use steward_language::model::{Message, Model, ModelError, Request, Role};
+use steward_models::{Message, Model, ModelError, Request, Role};
 
 /// Tables and columns that are described; a larger schema would not fit the model's window.
 const MAX_TABLES: usize = 40;

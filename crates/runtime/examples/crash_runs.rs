@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steward_domain::{EventType, HumanAction, JsonObject, Label, TaskStatus, UserId};
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_runtime::crash::CrashPoint;
 use steward_runtime::run::{Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions};
 use steward_store::postgres::PostgresStore;

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     /// A language model, for questions that the built-in planner is not sure of.
     pub(crate) model: Option<ModelSettings>,
     /// Models for agents, by name.
-    pub(crate) models: std::collections::BTreeMap<String, steward_language::model::ModelSettings>,
+    pub(crate) models: std::collections::BTreeMap<String, steward_models::ModelSettings>,
     /// What questions may read and take.
     pub(crate) analysis: AnalysisSettings,
     /// How long a conversation waits.

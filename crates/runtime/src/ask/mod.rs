@@ -30,7 +30,7 @@ use steward_domain::{
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
 use steward_language::Encoder;
-use steward_language::model::Model;
+use steward_models::Model;
 use steward_policy::{Access, Limits};
 use steward_store::Store;
 

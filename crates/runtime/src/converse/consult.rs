@@ -12,7 +12,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::time::Duration;
 use steward_domain::DomainName;
-use steward_language::model::{Message, Request, Role};
+use steward_models::{Message, Request, Role};
 use steward_language::skill::agrees;
 use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
 

@@ -42,7 +42,7 @@ use steward_domain::{
 };
 use steward_engine::{Effect, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
-use steward_language::model::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
+use steward_models::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
 use steward_store::{Lease, Scope, Store};
 use take_over::ResumeRequest;
 use tokio_util::sync::CancellationToken;
@@ -168,7 +168,7 @@ impl Runner {
     fn model(
         &self,
         llm: &LlmConfig,
-    ) -> std::result::Result<Arc<dyn Model>, steward_language::model::ModelError> {
+    ) -> std::result::Result<Arc<dyn Model>, steward_models::ModelError> {
         if let Some(model) = self.models.get(llm.model.as_str()) {
             return Ok(model);
         }

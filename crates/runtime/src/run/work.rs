@@ -13,7 +13,7 @@ use steward_domain::{Coded as _, ErrorClass, Role, TaskId, UserId};
 use steward_engine::{
     AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Provenance, Reply, State, ToolOutcome, Usage,
 };
-use steward_language::model::{Arguments, Chat, OfferedTool, ToolCall, Turn};
+use steward_models::{Arguments, Chat, OfferedTool, ToolCall, Turn};
 use steward_tools::call::Receipt;
 use steward_tools::{Content, Error as ToolError, Output};
 

@@ -35,7 +35,7 @@ use steward_journal::keys;
 use steward_journal::random::{Random as _, SystemRandom};
 use steward_journal::redact::Redactor;
 use steward_language::Encoder;
-use steward_language::model::{Model, ModelError, Reply, Request};
+use steward_models::{Model, ModelError, Reply, Request};
 use steward_policy::Caller;
 use steward_runtime::Grants;
 use steward_runtime::ask::{Answer, AppContext, Ask, Planner};

@@ -15,7 +15,7 @@ use steward_domain::{
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
-use steward_language::model::{Model, OpenAi, Options as ModelOptions, Secret};
+use steward_models::{Model, OpenAi, Options as ModelOptions, Secret};
 use steward_runtime::ask::{Answer, AppContext, Ask, Planner, Progress};
 use steward_runtime::converse::ChatService;
 use steward_store::{ConversationFilter, Page};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use steward_language::model::{
+use steward_models::{
     Answer, Anthropic, Arguments, Chat, Event, Finish, Gemini, Model, ModelError, OfferedTool, Ollama,
     OpenAi, Options, Price, ReplySchema, Responses, Secret, ToolCall, ToolChoice, Turn, Usage,
 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use steward_domain::Coded;
-use steward_language::model::{
+use steward_models::{
     Arguments, Chat, Event, Finish, Launched, Launcher, LlamaOptions, LlamaServer, Local, Model, ModelError,
     ModelServices, ModelSettings, OfferedTool, Recorder, Replayer, Turn, build,
 };
@@ -371,10 +371,10 @@ impl Model for Parrot {
 
     async fn complete(
         &self,
-        request: &steward_language::model::Request,
-    ) -> Result<steward_language::model::Reply, ModelError> {
+        request: &steward_models::Request,
+    ) -> Result<steward_models::Reply, ModelError> {
         let text = request.messages.last().map(|message| message.content.clone()).unwrap_or_default();
-        Ok(steward_language::model::Reply {
+        Ok(steward_models::Reply {
             text,
             json: None,
             input_tokens: 1,
