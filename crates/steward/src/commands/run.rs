@@ -56,10 +56,7 @@ pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), 
 
 /// The same over a toolbox that is open.
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
-    let servers = steward_tools::ModelServers::new(&context.home.path.join("logs"));
-    let doors = steward_models::ModelServices { launcher: Some(Arc::new(servers)) };
-    let models = steward_models::build(&context.settings.models, &doors)?;
-    Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone())?)
+    Ok(Runner::new(toolbox.clone(), context.models()?, context.home.path.clone())?)
 }
 
 pub(super) async fn run(context: &Context, command: Run) -> Result<(), Failure> {
