@@ -61,9 +61,17 @@ impl Step<'_> {
             draft: None,
             untrusted,
             task_untrusted: untrusted,
+            earlier: 0,
+            found: BTreeMap::new(),
             over: false,
         };
         session.push(said(Role::User, text, self.state.now));
+        for message in std::mem::take(&mut self.state.earlier) {
+            // What an agent said before may stem from data, so its words are not the person's.
+            session.untrusted |= message.role != Role::User;
+            session.push(said(message.role, message.text, self.state.now));
+            session.earlier += 1;
+        }
         self.state.sessions.push(session);
         self.begin_phase(number);
     }
@@ -249,9 +257,11 @@ impl Step<'_> {
                 plans.push(Plan::Answer(told.to_owned()));
                 continue;
             };
-            let Some(callable) = spec.resolve(&call.tool) else {
+            let found = || session.found.get(&call.tool).map(|place| Callable::Tool(*place));
+            let Some(callable) = spec.resolve(&call.tool).or_else(found) else {
                 session.strange += 1;
-                let known: Vec<&str> = spec.callable.keys().map(String::as_str).collect();
+                let known: Vec<&str> =
+                    spec.callable.keys().chain(session.found.keys()).map(String::as_str).collect();
                 plans.push(Plan::Answer(format!(
                     "error: there is no tool {:?}. You may call: {}",
                     call.tool,

@@ -7,9 +7,12 @@ use super::Step;
 use crate::expression::as_text;
 use crate::program::ProgramIndex;
 use crate::state::{Call, DecisionSubject, Owner, Pending, Target};
-use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, derive};
+use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, ToolSpec, derive};
 use serde_json::Value;
 use steward_domain::{Idempotency, Timestamp};
+
+/// The most tools that a session may find.
+const FOUND: usize = 100;
 
 impl Step<'_> {
     pub(super) fn issue_call(&mut self, number: u32) {
@@ -26,7 +29,7 @@ impl Step<'_> {
         let owner = self.program.node(self.owner_node(call.owner)?)?;
         Some(match &call.target {
             Target::Tool(place) => {
-                let tool = self.program.tool(*place)?;
+                let tool = self.state.tool(self.program, *place)?;
                 // The node's own time is for the tool that it names.
                 let own = owner.timeout_seconds.filter(|_| matches!(call.owner, Owner::Node(_)));
                 Effect::CallTool {
@@ -75,6 +78,7 @@ impl Step<'_> {
                 };
                 self.call_done(number, output);
             }
+            ToolOutcome::Found { output, tools } => self.tools_found(number, output, tools),
             ToolOutcome::Failed { class, message, sent } => {
                 let again = *class == Class::Transient && (safety != Idempotency::None || !sent);
                 let code = if *class == Class::Denied { Code::Denied } else { Code::ToolFailed };
@@ -98,10 +102,32 @@ impl Step<'_> {
         }
     }
 
+    /// The session that asked may call what was found, up to a bound. A node of a workflow has no session.
+    fn tools_found(&mut self, number: u32, output: &Value, tools: &[ToolSpec]) {
+        if let Some(Owner::Slot(session, _)) = self.state.calls.get(&number).map(|call| call.owner) {
+            for tool in tools {
+                let known = self.state.session(session).map_or(0, |session| session.found.len());
+                let Some(place) = self.state.place_of_found(self.program, tool).filter(|_| known < FOUND) else {
+                    break;
+                };
+                if let Some(session) = self.state.sessions.get_mut(session as usize) {
+                    session.found.insert(tool.name.as_str().to_owned(), place);
+                }
+            }
+        }
+        let Some(call) = self.state.calls.remove(&number) else { return };
+        match call.owner {
+            Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
+            // Descriptions of tools that were accepted are shown to every agent; they are no result.
+            Owner::Slot(session, slot) => self.slot_done(session, slot, as_text(output), false),
+        }
+    }
+
     fn tool_of(&self, number: u32) -> Option<(String, Idempotency)> {
         match self.state.calls.get(&number)?.target {
             Target::Tool(place) => {
-                self.program.tool(place).map(|tool| (tool.name.as_str().to_owned(), tool.safety))
+                let tool = self.state.tool(self.program, place);
+                tool.map(|tool| (tool.name.as_str().to_owned(), tool.safety))
             }
             Target::Agent(..) => None,
         }
@@ -175,7 +201,11 @@ impl Step<'_> {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
             Owner::Node(node) => self.node_failed(node, failure),
-            Owner::Slot(session, slot) => self.slot_done(session, slot, format!("error {failure}"), false),
+            Owner::Slot(session, slot) => {
+                // What a tool says of its failure is as much data as what it says otherwise.
+                let untrusted = matches!(failure.code, Code::ToolFailed | Code::SubFailed);
+                self.slot_done(session, slot, format!("error {failure}"), untrusted);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use steward_domain::Coded;
 use steward_models::{
+    ModelPurpose, ModelUse,
     Arguments, Chat, Event, Finish, Launched, Launcher, LlamaOptions, LlamaServer, Local, Model, ModelError,
     ModelServices, ModelSettings, OfferedTool, Recorder, Replayer, Turn, build,
 };

@@ -4,6 +4,7 @@ use super::call::{Call, GRACE, threads, value_of};
 use super::confirm::{Confirming, Exact};
 use super::find::Checked;
 use super::memory::Memory;
+use super::model_turn::ModelMemory;
 use super::{ChatService, ProgressEvent, Turn, Watch};
 use crate::ask::{Answer, Ask, Reading};
 use crate::error::Result;
@@ -121,6 +122,8 @@ pub(super) struct Done {
     pub(super) waiting: Vec<TaskId>,
     pub(super) reading: Option<Reading>,
     pub(super) threads: BTreeMap<String, String>,
+    /// What the next turn needs to know of the model's run.
+    pub(super) model: ModelMemory,
 }
 
 impl Done {

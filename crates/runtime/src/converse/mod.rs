@@ -14,17 +14,19 @@ mod call;
 mod carry;
 mod compose;
 mod confirm;
-mod consult;
 mod decisions;
 mod ending;
 mod find;
 mod look;
 mod memory;
+mod model_answer;
+mod model_turn;
 mod readers;
 mod reply;
 
 pub use ending::{EndedBy, Ending, end};
-pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
+pub use model_turn::{ChatModel, ModelLimits};
+pub use reply::{ModelUsed, Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
 use crate::ask::{AppContext, Record, keep_artifact};
 use crate::error::{Error, Result};
@@ -111,6 +113,13 @@ pub enum ProgressEvent {
         /// How long it took.
         took: Duration,
     },
+    /// A model wrote more words of its answer. They are not checked yet: the reply replaces them.
+    Text {
+        /// The words.
+        delta: String,
+    },
+    /// What was written so far is no answer: the model goes on with something else.
+    TextReset,
 }
 
 /// Whoever watches a turn.
@@ -138,6 +147,8 @@ pub struct ChatService {
     toolbox: Arc<Toolbox>,
     limits: Limits,
     readers: readers::Readers,
+    /// The model of conversations, when there is one.
+    model: Option<ChatModel>,
     /// The turn that each conversation is at: whoever holds the lock speaks.
     turns: Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -151,7 +162,14 @@ impl ChatService {
     /// Over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
-        Self { toolbox, limits, readers: readers::Readers::default(), turns: Mutex::default() }
+        Self { toolbox, limits, readers: readers::Readers::default(), model: None, turns: Mutex::default() }
+    }
+
+    /// With a model for what the reader is not sure of.
+    #[must_use]
+    pub fn with_model(mut self, model: ChatModel) -> Self {
+        self.model = Some(model);
+        self
     }
 
     /// What it works with.
@@ -338,11 +356,10 @@ impl ChatService {
                 }
             }
         }
-        let (understood, reworded) = self.consulted(opened, first).await?;
-        if seen || reworded || !looks {
-            note(record, &opened.turn, &understood, reworded)?;
+        if seen || !looks {
+            note(record, &opened.turn, &first, false)?;
         }
-        Ok((understood, reworded))
+        Ok((first, false))
     }
 
     async fn tell(
@@ -353,6 +370,9 @@ impl ChatService {
         stop: &CancellationToken,
     ) -> Result<(Reply, Understood, carry::Done)> {
         let house = self.house();
+        if let Some(told) = self.decide_paused(opened, record, watch, stop).await? {
+            return Ok(told);
+        }
         let (understood, reworded) = self.read(opened, record, stop).await?;
         let opened = &*opened;
         let Opened { turn, memory, .. } = opened;
@@ -363,11 +383,25 @@ impl ChatService {
         }
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
+        let without_model = match self.model_turn(opened, &understood, record, watch, stop).await? {
+            model_turn::ModelTurn::Answered(told) => {
+                for change in agents.into_changes()? {
+                    record.change(change);
+                }
+                return Ok(*told);
+            }
+            model_turn::ModelTurn::Unavailable(why) => Some(model_turn::note_of(&why)),
+            model_turn::ModelTurn::NotNeeded => None,
+        };
         let work = self.work(opened, &understood, reworded, record.task, watch);
         let acted = stop.run_until_cancelled(act(&work, &understood, record)).await;
         let done = acted.unwrap_or(Err(Error::CalledOff))?;
         agents.carried(&done)?;
-        let reply = compose::reply(&work, &understood, &done);
+        let mut reply = compose::reply(&work, &understood, &done);
+        if let Some(note) = without_model {
+            reply.response.answer = format!("{}\n{note}", reply.response.answer);
+            reply.reasons.push(note);
+        }
         record.note(
             EventType::Answered,
             "runtime",

@@ -47,7 +47,7 @@ impl Log {
         &mut self,
         program: &Program,
         input: &Json,
-        child: Child,
+        child: &Child,
         holder: Option<&LeaseHolder>,
     ) -> Result<()> {
         let definition = serde_json::to_value(program.definition()).map_err(broken)?;

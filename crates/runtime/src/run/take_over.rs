@@ -149,10 +149,10 @@ impl Runner {
         let user = stored.task.user_id.clone();
         let running = self.running(new, &user, &stored.program, None)?;
         let pen = self.pen(user.clone(), new, None);
-        let hands = self.hands(user, new, &pen, watch.clone());
+        let hands = self.hands(user, new, &pen, watch.clone(), stored.child.context.clone());
         let mut run = self.new_run(&hands, stored.program.into(), new, watch);
         let mut log = self.log(pen, running, 0, &run.program)?;
-        log.begin(&run.program, &stored.input, stored.child, Some(&self.holder))?;
+        log.begin(&run.program, &stored.input, &stored.child, Some(&self.holder))?;
         for event in &events {
             log.event(event)?;
         }
@@ -238,7 +238,7 @@ impl Runner {
         let Stored { task, program, input, child, events, sequence } = stored;
         let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
         let pen = self.pen(user.clone(), id, lease);
-        let hands = self.hands(user, id, &pen, watch.clone());
+        let hands = self.hands(user, id, &pen, watch.clone(), child.context.clone());
         let mut run = self.new_run(&hands, program.into(), id, watch);
         run.wake = task.parent_task_id.filter(|_| wakes);
         let mut log = self.log(pen, task, sequence, &run.program)?;

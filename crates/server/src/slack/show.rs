@@ -218,6 +218,8 @@ impl Progress {
                     *ended = Some((well, took.as_secs_f64()));
                 }
             }
+            // A message is posted whole.
+            ProgressEvent::Text { .. } | ProgressEvent::TextReset => {}
         }
     }
 

@@ -174,7 +174,7 @@ pub(super) fn line(seen: RunEvent) -> Option<String> {
             paint(Tone::Quiet, &format!("  at {position}"))
         }
         RunEvent::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
-            ToolOutcome::Success { output, .. } => {
+            ToolOutcome::Success { output, .. } | ToolOutcome::Found { output, .. } => {
                 paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
             }
             other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),
