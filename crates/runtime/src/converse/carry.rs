@@ -43,8 +43,6 @@ pub(super) struct Work<'a> {
     pub(super) data: &'a [String],
     /// Everything that is to be done in this turn.
     pub(super) steps: &'a [Step],
-    /// Whether a model put the message into other words.
-    pub(super) reworded: bool,
     pub(super) task: TaskId,
     /// When it began, on the monotonic clock.
     pub(super) began: Duration,

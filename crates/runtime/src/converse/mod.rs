@@ -227,7 +227,7 @@ impl ChatService {
         if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
             understood = understand(&opened, self.house()).await?;
         }
-        let work = self.work(&opened, &understood, false, record.task, &|_| {});
+        let work = self.work(&opened, &understood, record.task, &|_| {});
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
             let mut ended = carry::bare(step, carry::StepOutcome::Done);
@@ -285,7 +285,6 @@ impl ChatService {
         &'a self,
         opened: &'a Opened,
         understood: &'a Understood,
-        reworded: bool,
         task: TaskId,
         watch: Watch<'a>,
     ) -> carry::Work<'a> {
@@ -301,7 +300,6 @@ impl ChatService {
             absent,
             data,
             steps,
-            reworded,
             task,
             began,
             watch,
@@ -331,19 +329,19 @@ impl ChatService {
         Ok(reply)
     }
 
-    /// What a message means, with what there is where something is named, and with a model's help where that is of use.
+    /// What a message means, with what there is where something is named.
     async fn read(
         &self,
         opened: &mut Opened,
         record: &mut Record<'_>,
         stop: &CancellationToken,
-    ) -> Result<(Understood, bool)> {
+    ) -> Result<Understood> {
         let mut first = self.first(opened).await?;
         let looks = look::worth(opened, &first);
         let mut seen = false;
         if looks {
             // Nothing leaves this process before what led to it is on disk.
-            note(record, &opened.turn, &first, false)?;
+            note(record, &opened.turn, &first)?;
             record.flush().await?;
             let near = look::domains(opened, &first);
             let far = look::elsewhere(opened, &near);
@@ -357,9 +355,9 @@ impl ChatService {
             }
         }
         if seen || !looks {
-            note(record, &opened.turn, &first, false)?;
+            note(record, &opened.turn, &first)?;
         }
-        Ok((first, false))
+        Ok(first)
     }
 
     async fn tell(
@@ -373,7 +371,7 @@ impl ChatService {
         if let Some(told) = self.decide_paused(opened, record, watch, stop).await? {
             return Ok(told);
         }
-        let (understood, reworded) = self.read(opened, record, stop).await?;
+        let understood = self.read(opened, record, stop).await?;
         let opened = &*opened;
         let Opened { turn, memory, .. } = opened;
         let mut agents = Agents::new(house, &turn.caller.user, memory.id);
@@ -393,7 +391,7 @@ impl ChatService {
             model_turn::ModelTurn::Unavailable(why) => Some(model_turn::note_of(&why)),
             model_turn::ModelTurn::NotNeeded => None,
         };
-        let work = self.work(opened, &understood, reworded, record.task, watch);
+        let work = self.work(opened, &understood, record.task, watch);
         let acted = stop.run_until_cancelled(act(&work, &understood, record)).await;
         let done = acted.unwrap_or(Err(Error::CalledOff))?;
         agents.carried(&done)?;
@@ -511,7 +509,7 @@ async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))
 }
 
-fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood, reworded: bool) -> Result<()> {
+fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood) -> Result<()> {
     let mut personal = serde_json::Map::new();
     personal.insert("said".into(), turn.said.clone().into());
     personal.insert("understood".into(), json!(understood));
@@ -521,7 +519,7 @@ fn note(record: &mut Record<'_>, turn: &Turn, understood: &Understood, reworded:
         "language",
         json!({
             "kind": understood.kind, "intent": understood.intent, "confidence": understood.confidence,
-            "domains": understood.domains, "tools": tools, "asks_back": understood.question.is_some(), "reworded_by_model": reworded,
+            "domains": understood.domains, "tools": tools, "asks_back": understood.question.is_some(),
         }),
         personal,
     )

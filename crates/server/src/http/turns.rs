@@ -316,7 +316,7 @@ impl AppState {
                 // What was streamed is the answer only if the check left it as it was.
                 if written.trim() != reply.response.answer.trim() {
                     if !written.is_empty() {
-                        live.tell("text_reset", &json!({}));
+                        live.tell("text_reset", &json!({ "checked": true }));
                     }
                     pieces(&reply.response.answer)
                         .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
