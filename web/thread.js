@@ -109,6 +109,7 @@ export class Thread {
       began: ({ step, what }) => { turn.steps = put(turn.steps, step, { ...turn.steps[step], what, state: 'running' }); tell(); },
       ended: ({ step, well, milliseconds }) => { turn.steps = put(turn.steps, step, { ...(turn.steps[step] ?? { what: '' }), state: well ? 'well' : 'badly', milliseconds }); tell(); },
       text: ({ delta }) => { turn.text += delta; tell(); },
+      text_reset: () => { turn.text = ''; tell(); },
       reply: (reply) => { turn.reply = reply; this.named(reply.conversation_id); tell(); },
       problem: (problem) => { turn.problem = new Problem(problem); tell(); },
       done: () => this.end(turn, {}),

@@ -20,6 +20,7 @@ interface Analysis {
   assumptions: string[]; summary: { key_findings: string[]; warnings: string[] }; artifacts: Artifact[];
 }
 interface Reply {
+  model?: { name: string; run: string; rounds: number; tokens: number; cost_micros: number; unverified?: string[] };
   conversation_id: string; task_id: string; outcome: string; answer: string; sources: string[]; confidence: string; suggestions: string[];
   total_execution_time_ms: number; partial_results: boolean; question?: { text: string; options: Option[] }; tables?: ReplyTable[]; steps: ReplyStep[];
   missing?: Missing[]; conflicts?: string[]; reasons: string[]; decisions?: string[]; waiting?: string[]; analyses?: Analysis[];

@@ -81,10 +81,14 @@ fn crates_depend_in_one_direction() {
         ("text", &[]),
         ("query", &["text"]),
         ("store", &["domain", "journal"]),
-        ("language", &["domain", "journal", "encoder"]),
-        ("tools", &["domain", "journal", "policy", "language"]),
-        ("analysis", &["domain", "journal", "policy", "language", "query", "text"]),
-        ("runtime", &["domain", "journal", "policy", "engine", "store", "language", "tools", "analysis"]),
+        ("language", &["domain", "encoder"]),
+        ("models", &["domain", "journal"]),
+        ("tools", &["domain", "journal", "policy", "language", "models"]),
+        ("analysis", &["domain", "journal", "policy", "language", "models", "query", "text"]),
+        (
+            "runtime",
+            &["domain", "journal", "policy", "engine", "store", "language", "models", "tools", "analysis"],
+        ),
         (
             "server",
             &[
@@ -94,6 +98,7 @@ fn crates_depend_in_one_direction() {
                 "engine",
                 "store",
                 "language",
+                "models",
                 "tools",
                 "analysis",
                 "runtime",

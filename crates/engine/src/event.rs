@@ -1,9 +1,9 @@
 //! What happened, as the runtime tells it. The runtime journals each event; nothing else of a task's running is stored.
 
-use crate::EffectId;
+use crate::{EffectId, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steward_domain::{HumanAction, Idempotency, JsonObject, Sha256Hex, TaskId, Timestamp, ToolName};
+use steward_domain::{HumanAction, Idempotency, JsonObject, Role, Sha256Hex, TaskId, Timestamp, ToolName};
 
 /// Something that happened to a task. Every event carries its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub enum Event {
         /// Whether the input stems from data or from a model that has read data, not from a person.
         #[serde(default)]
         untrusted: bool,
+        /// What was said in the conversation before; the first agent is shown it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        earlier: Vec<EarlierMessage>,
         at: Timestamp,
     },
     /// A model answered.
@@ -112,6 +115,15 @@ impl Event {
     }
 }
 
+/// A message of the conversation that a task belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierMessage {
+    /// Who said it: the person, or the agent. What an agent said may stem from data.
+    pub role: Role,
+    /// What was said.
+    pub text: String,
+}
+
 /// An effect that had begun when its process went away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlight {
@@ -182,6 +194,8 @@ pub enum ToolOutcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         artifact: Option<String>,
     },
+    /// It found tools, which the agent that asked may call from now on.
+    Found { output: Value, tools: Vec<ToolSpec> },
     /// It said that it failed, or could not be reached.
     Failed {
         class: Class,

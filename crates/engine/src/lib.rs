@@ -30,7 +30,7 @@ pub use definition::{Definition, Lookup, OnFailure, OnUnknown, Root, Settings, T
 pub use derive::{child_task, estimate_tokens};
 pub use effect::{Approval, Effect, EffectId, Question, Subject};
 pub use error::{Code, Error, Failure, Problems, Rejected};
-pub use event::{AskedCall, Class, Event, InFlight, Reply, ToolOutcome, Usage};
+pub use event::{AskedCall, Class, EarlierMessage, Event, InFlight, Reply, ToolOutcome, Usage};
 pub use program::{Node, NodeWork, Program};
 pub use prompt::Prompt;
 pub use state::{Ended, Msg, NodeRun, NodeStatus, State, Status, Used};

@@ -3,9 +3,10 @@
 //! Invariant: the system prompt and the task are always shown; of the rest the oldest go first, and a call never goes without
 //! its answer or an answer without its call.
 
-use crate::program::{AgentSpec, Callable};
+use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Pending, Session, Stage};
 use crate::{EffectId, Msg, Program, State};
+use std::collections::BTreeMap;
 use steward_domain::{Agent, Role};
 
 /// What a model is shown.
@@ -15,6 +16,8 @@ pub struct Prompt<'a> {
     pub agent: &'a Agent,
     /// The task, which never goes.
     pub task: &'a Msg,
+    /// What was said in the conversation before the task, from the oldest that is still shown.
+    pub earlier: &'a [Msg],
     /// The rest, from the oldest that is still shown.
     pub messages: &'a [Msg],
     /// How many messages are no longer shown.
@@ -22,6 +25,7 @@ pub struct Prompt<'a> {
     /// Whether tools are offered.
     pub with_tools: bool,
     spec: &'a AgentSpec,
+    found: &'a BTreeMap<String, ProgramIndex>,
 }
 
 impl<'a> Prompt<'a> {
@@ -29,12 +33,15 @@ impl<'a> Prompt<'a> {
     pub fn offered(&self) -> impl Iterator<Item = (&'a str, bool)> + use<'a> {
         let offer = self.with_tools;
         let all = self.spec.callable.iter().filter(move |_| offer);
-        all.map(|(name, what)| (name.as_str(), matches!(what, Callable::Agent(_))))
+        let own = all.map(|(name, what)| (name.as_str(), matches!(what, Callable::Agent(_))));
+        let callable = &self.spec.callable;
+        let found = self.found.keys().filter(move |name| offer && !callable.contains_key(*name));
+        own.chain(found.map(|name| (name.as_str(), false)))
     }
 
-    /// Task and rest, in order.
+    /// What was said before, the task, and the rest, in order.
     pub fn all(&self) -> impl Iterator<Item = &'a Msg> + use<'a> {
-        std::iter::once(self.task).chain(self.messages)
+        self.earlier.iter().chain(std::iter::once(self.task)).chain(self.messages)
     }
 }
 
@@ -45,14 +52,16 @@ impl State {
         let Pending::Model { session, .. } = self.pending.get(&effect)? else { return None };
         let session = self.session(*session)?;
         let spec = program.agent(session.agent)?;
-        let window = session.window as usize;
+        let (window, own) = (session.window as usize, session.earlier as usize + 1);
         Some(Prompt {
             agent: &spec.agent,
             task: session.messages.first()?,
-            messages: session.messages.get(window..)?,
+            earlier: session.messages.get(window.min(own)..own)?,
+            messages: session.messages.get(window.max(own)..)?,
             left_out: window.saturating_sub(1),
             with_tools: matches!(session.stage, Stage::Act | Stage::Improve),
             spec,
+            found: &session.found,
         })
     }
 }

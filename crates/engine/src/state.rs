@@ -1,7 +1,7 @@
 //! The state of a running task. It holds each message once and nothing that can be computed from the rest.
 
 use crate::program::ProgramIndex;
-use crate::{Approval, AskedCall, EffectId, Failure, Program};
+use crate::{Approval, AskedCall, EarlierMessage, EffectId, Failure, Program, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,6 +188,12 @@ pub(crate) struct Session {
     pub(crate) draft: Option<String>,
     /// What the person typed, and what else has entered it.
     pub(crate) taint: Taint,
+    /// How many messages after the task are of the conversation before it.
+    #[serde(default)]
+    pub(crate) earlier: u32,
+    /// Tools that it found and may call, by name.
+    #[serde(default)]
+    pub(crate) found: BTreeMap<String, ProgramIndex>,
     pub(crate) over: bool,
 }
 
@@ -291,6 +297,12 @@ pub struct State {
     pub(crate) checkpoints: u64,
     pub(crate) open_nodes: u32,
     pub(crate) used: Used,
+    /// What was said before, until the first session takes it.
+    #[serde(default)]
+    pub(crate) earlier: Vec<EarlierMessage>,
+    /// Tools that were found on the way; their places follow the program's.
+    #[serde(default)]
+    pub(crate) found: Vec<ToolSpec>,
 }
 
 impl State {
@@ -326,7 +338,25 @@ impl State {
             checkpoints: 0,
             open_nodes: program.nodes.len() as u32,
             used: Used::default(),
+            earlier: Vec::new(),
+            found: Vec::new(),
         }
+    }
+
+    /// A tool of the program, or one that was found on the way.
+    pub(crate) fn tool<'a>(&'a self, program: &'a Program, place: ProgramIndex) -> Option<&'a ToolSpec> {
+        let found = || self.found.get((place as usize).checked_sub(program.tools.len())?);
+        program.tool(place).or_else(found)
+    }
+
+    /// The place of a tool that was found; one that the program has keeps its place there.
+    pub(crate) fn place_of_found(&mut self, program: &Program, tool: &ToolSpec) -> Option<ProgramIndex> {
+        let known = program.tools.iter().chain(&self.found).position(|known| known.name == tool.name);
+        let place = known.unwrap_or(program.tools.len() + self.found.len());
+        if known.is_none() {
+            self.found.push(tool.clone());
+        }
+        ProgramIndex::try_from(place).ok()
     }
 
     /// Where it is in its life.

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use steward_domain::{
     Constraints, Deliverable, EventType, HumanAction, JsonObject, Label, RequestPolicy, TaskStatus, UserId,
 };
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_runtime::ProgressEvent;
 use steward_runtime::ask::{Ask, Planner};
 use steward_runtime::crash::CrashPoint;

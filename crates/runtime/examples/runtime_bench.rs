@@ -24,7 +24,7 @@ use steward_engine::{
     AskedCall, Effect, EffectId, Event, Lookup, Program, Reply, Root, Settings, State, ToolOutcome, ToolSpec,
 };
 use steward_journal::clock::{Clock, SystemClock};
-use steward_language::model::{
+use steward_models::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply as Text, Request, ToolCall, Turn,
 };
 use steward_runtime::run::{EffectHandler, EffectOutcome, RunStatus, Runner, Work, unkept};

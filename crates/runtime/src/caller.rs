@@ -45,6 +45,11 @@ impl Callers {
 }
 
 impl CurrentCaller {
+    /// What they hold at this moment.
+    pub(crate) fn held(&self) -> &Caller {
+        &self.0
+    }
+
     /// A call of theirs.
     pub(crate) fn request(self, tool: impl Into<String>, arguments: JsonObject) -> Request {
         Request::new(self.0, tool, arguments)

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 use steward_domain::TaskId;
-use steward_engine::{Effect, Event};
+use steward_engine::{Effect, EffectId, Event};
 
 /// Something that happened to a task that is being carried out.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,20 @@ pub enum ProgressEvent {
         /// How long it took.
         took: Duration,
     },
+    /// A model wrote more words in a run. They are not checked yet, and a later round may replace them.
+    Token {
+        /// The question to the model that they answer.
+        effect: EffectId,
+        /// The words.
+        delta: String,
+    },
+    /// A model wrote more words of a reply. They are not checked yet: the reply replaces them.
+    Text {
+        /// The words.
+        delta: String,
+    },
+    /// What was written so far is no answer: the model goes on with something else.
+    TextReset,
     /// The engine asked for an effect.
     Doing(Effect),
     /// The engine took an event.
@@ -54,6 +68,6 @@ impl ProgressEvent {
     /// Whether it is told in words, and not an effect or an event of the engine.
     #[must_use]
     pub fn is_in_words(&self) -> bool {
-        !matches!(self, Self::Started(_) | Self::Doing(_) | Self::Happened(_))
+        !matches!(self, Self::Started(_) | Self::Doing(_) | Self::Happened(_) | Self::Token { .. })
     }
 }

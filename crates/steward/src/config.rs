@@ -22,10 +22,14 @@ pub(crate) struct Settings {
     pub(crate) user: UserId,
     /// Which overrides of tools apply.
     pub(crate) environment: Environment,
-    /// A language model, for questions that the built-in planner is not sure of.
+    /// The older setting of one model, for `ask` only. `models` and `use` take its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<ModelSettings>,
-    /// Models for agents, by name.
-    pub(crate) models: std::collections::BTreeMap<String, steward_language::model::ModelSettings>,
+    /// Language models, by name.
+    pub(crate) models: std::collections::BTreeMap<String, steward_models::ModelSettings>,
+    /// Which model does what.
+    #[serde(rename = "use")]
+    pub(crate) uses: steward_models::ModelUse,
     /// What questions may read and take.
     pub(crate) analysis: AnalysisSettings,
     /// How long a conversation waits.
@@ -129,11 +133,23 @@ pub(crate) struct ConversationSettings {
     pub(crate) call_seconds: u16,
     /// Seconds that a whole answer may take.
     pub(crate) answer_seconds: u16,
+    /// How often a model may be asked in one turn.
+    pub(crate) model_steps: u16,
+    /// Tokens that a model may read and write in one turn.
+    pub(crate) model_tokens: u64,
+    /// Seconds that a turn with a model may take.
+    pub(crate) model_seconds: u64,
 }
 
 impl Default for ConversationSettings {
     fn default() -> Self {
-        Self { call_seconds: 50, answer_seconds: 60 }
+        Self {
+            call_seconds: 50,
+            answer_seconds: 60,
+            model_steps: 16,
+            model_tokens: 200_000,
+            model_seconds: 300,
+        }
     }
 }
 
@@ -175,6 +191,7 @@ impl Default for Settings {
             environment: Environment::Production,
             model: None,
             models: std::collections::BTreeMap::new(),
+            uses: steward_models::ModelUse::default(),
             analysis: AnalysisSettings::default(),
             conversation: ConversationSettings::default(),
             tools: ToolSettings::default(),
@@ -184,6 +201,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Reads settings from a text that is not in its file yet.
+    pub(crate) fn check_text(path: &Path, text: &str) -> Result<Self, Failure> {
+        parse(path, text)
+    }
+
     /// The settings of a home, with what the command line or the environment says on top.
     pub(crate) fn load(home: &Home, store: Option<&str>, user: Option<&str>) -> Result<Self, Failure> {
         let path = home.path.join("config/steward.yaml");
@@ -217,7 +239,7 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     for (path, check) in [
         (
             config("steward.yaml"),
-            (|path| read::<Settings>(path).map(drop)) as fn(&Path) -> Result<(), Failure>,
+            checked_settings as fn(&Path) -> Result<(), Failure>,
         ),
         (config("retention_policy.yaml"), |path| read_checked::<RetentionPolicy>(path).map(drop)),
     ] {
@@ -250,6 +272,17 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
         note(path, result);
     }
     checked
+}
+
+/// The settings parse, and every model and every use of one is right. A missing key is no error here.
+fn checked_settings(path: &Path) -> Result<(), Failure> {
+    let settings = read::<Settings>(path)?;
+    let launcher = steward_tools::ModelServers::new(Path::new("logs"));
+    let services = steward_models::ModelServices { launcher: Some(std::sync::Arc::new(launcher)) };
+    steward_models::build(&settings.models, &services)
+        .and_then(|models| models.with_uses(&settings.uses))
+        .map(drop)
+        .map_err(|error| wrong(path, 1, &error.to_string()))
 }
 
 /// The YAML and JSON files of a folder in the order of their names.

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use steward_language::model::{Launched, Launcher};
+use steward_models::{Launched, Launcher};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::io::{BufRead, BufReader, Read};
-use steward_language::model::{Chat, LlamaOptions, LlamaServer, Model, Turn};
+use steward_models::{Chat, LlamaOptions, LlamaServer, Model, Turn};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -64,9 +64,19 @@ impl Step<'_> {
             tokens: 0,
             draft: None,
             taint,
+            earlier: 0,
+            found: BTreeMap::new(),
             over: false,
         };
         session.push(said(Role::User, text, self.state.now));
+        for message in std::mem::take(&mut self.state.earlier) {
+            // What an agent said before may stem from data, so its words are not the person's.
+            if message.role != Role::User {
+                session.taint.absorb(Provenance::Untrusted);
+            }
+            session.push(said(message.role, message.text, self.state.now));
+            session.earlier += 1;
+        }
         self.state.sessions.push(session);
         self.begin_phase(number);
     }
@@ -74,7 +84,13 @@ impl Step<'_> {
     /// What a session has read before its model says a word: the task, and what servers say of their tools.
     fn first_taint(&self, spec: &AgentSpec, text: &str, untrusted: bool) -> Taint {
         let input = || if self.state.input_untrusted { String::new() } else { as_text(&self.state.input) };
-        let mut taint = Taint::new(if untrusted { input() } else { text.to_owned() });
+        // What the person typed earlier in the conversation is theirs, too.
+        let earlier = self.state.earlier.iter().filter(|message| message.role == Role::User);
+        let typed = |text: &str| {
+            let texts: Vec<&str> = earlier.map(|message| message.text.as_str()).chain([text]).collect();
+            texts.join("\n")
+        };
+        let mut taint = Taint::new(if untrusted { input() } else { typed(text) });
         let foreign = |callable: &Callable| match callable {
             Callable::Tool(tool) => self.program.tool(*tool).is_some_and(|tool| tool.server.is_some()),
             Callable::Agent(_) => false,
@@ -266,9 +282,11 @@ impl Step<'_> {
                 plans.push(Plan::Answer(told.to_owned()));
                 continue;
             };
-            let Some(callable) = spec.resolve(&call.tool) else {
+            let found = || session.found.get(&call.tool).map(|place| Callable::Tool(*place));
+            let Some(callable) = spec.resolve(&call.tool).or_else(found) else {
                 session.strange += 1;
-                let known: Vec<&str> = spec.callable.keys().map(String::as_str).collect();
+                let known: Vec<&str> =
+                    spec.callable.keys().chain(session.found.keys()).map(String::as_str).collect();
                 plans.push(Plan::Answer(format!(
                     "error: there is no tool {:?}. You may call: {}",
                     call.tool,

@@ -7,9 +7,12 @@ use super::Step;
 use crate::expression::as_text;
 use crate::program::ProgramIndex;
 use crate::state::{Call, DecisionSubject, Owner, Pending, Target};
-use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, derive};
+use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, ToolSpec, derive};
 use serde_json::Value;
 use steward_domain::{Idempotency, Provenance, Timestamp};
+
+/// The most tools that a session may find.
+const FOUND: usize = 100;
 
 impl Step<'_> {
     pub(super) fn issue_call(&mut self, number: u32) {
@@ -26,7 +29,7 @@ impl Step<'_> {
         let owner = self.program.node(self.owner_node(call.owner)?)?;
         Some(match &call.target {
             Target::Tool(place) => {
-                let tool = self.program.tool(*place)?;
+                let tool = self.state.tool(self.program, *place)?;
                 // The node's own time is for the tool that it names.
                 let own = owner.timeout_seconds.filter(|_| matches!(call.owner, Owner::Node(_)));
                 Effect::CallTool {
@@ -76,6 +79,7 @@ impl Step<'_> {
                 };
                 self.call_done(number, output);
             }
+            ToolOutcome::Found { output, tools } => self.tools_found(number, output, tools),
             ToolOutcome::Failed { class, message, sent } => {
                 let again = *class == Class::Transient && (safety != Idempotency::None || !sent);
                 let code = if *class == Class::Denied { Code::Denied } else { Code::ToolFailed };
@@ -99,10 +103,39 @@ impl Step<'_> {
         }
     }
 
+    /// The session that asked may call what was found, up to a bound. A node of a workflow has no session.
+    fn tools_found(&mut self, number: u32, output: &Value, tools: &[ToolSpec]) {
+        if let Some(Owner::Slot(session, _)) = self.state.calls.get(&number).map(|call| call.owner) {
+            for tool in tools {
+                let known = self.state.session(session).map_or(0, |session| session.found.len());
+                let Some(place) = self.state.place_of_found(self.program, tool).filter(|_| known < FOUND) else {
+                    break;
+                };
+                if let Some(session) = self.state.sessions.get_mut(session as usize) {
+                    session.found.insert(tool.name.as_str().to_owned(), place);
+                }
+            }
+        }
+        let Some(call) = self.state.calls.remove(&number) else { return };
+        match call.owner {
+            Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
+            // What a server says of its tools is the server's word, as much as what its tools answer.
+            Owner::Slot(session, slot) => {
+                let foreign = tools.iter().any(|tool| tool.server.is_some());
+                self.slot_done(session, slot, as_text(output), |taint| {
+                    if foreign {
+                        taint.absorb(Provenance::Untrusted);
+                    }
+                });
+            }
+        }
+    }
+
     fn tool_of(&self, number: u32) -> Option<(String, Idempotency)> {
         match self.state.calls.get(&number)?.target {
             Target::Tool(place) => {
-                self.program.tool(place).map(|tool| (tool.name.as_str().to_owned(), tool.safety))
+                let tool = self.state.tool(self.program, place);
+                tool.map(|tool| (tool.name.as_str().to_owned(), tool.safety))
             }
             Target::Agent(..) => None,
         }

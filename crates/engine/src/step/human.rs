@@ -106,7 +106,7 @@ impl Step<'_> {
             DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => {
                 let call = self.state.calls.get(&number)?;
                 let crate::state::Target::Tool(tool) = call.target else { return None };
-                let tool = self.program.tool(tool)?;
+                let tool = self.state.tool(self.program, tool)?;
                 question.subject = if matches!(about, DecisionSubject::Call(_)) {
                     Subject::Call
                 } else {

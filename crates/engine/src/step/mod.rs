@@ -100,7 +100,8 @@ impl State {
 impl Step<'_> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Started { task, input, depth, untrusted, at } => {
+            Event::Started { task, input, depth, untrusted, earlier, at } => {
+                self.state.earlier.clone_from(earlier);
                 self.state.task = Some(*task);
                 self.state.input = input.clone();
                 self.state.depth = *depth;

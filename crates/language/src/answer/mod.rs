@@ -7,8 +7,15 @@
 //!
 //! It does not decide whether the result answers the question; who asked knows that.
 
+mod evidence;
+mod figures;
+#[cfg(test)]
+mod figures_tests;
+mod number;
 mod shape;
 
+pub use evidence::Evidence;
+pub use figures::{CheckedText, MARK, check_figures};
 pub use shape::{Table, conflicts, table};
 
 use crate::words::name_words;

@@ -1,4 +1,4 @@
-//! Models from outside, over real sockets, and what people say, with the example applications behind it.
+//! What people say, with the example applications behind it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,11 +11,6 @@
     reason = "a test may fail loudly, and measures real time"
 )]
 
-mod conversation;
-mod fake;
-mod model;
 mod named;
-mod others;
-mod providers;
 mod understand;
 mod utterances;

@@ -5,6 +5,7 @@ mod artifacts;
 mod carry;
 mod effects;
 mod plan;
+mod propose_model;
 mod recipe;
 mod record;
 mod resume;
@@ -35,7 +36,7 @@ use steward_domain::{
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
 use steward_language::Encoder;
-use steward_language::model::Model;
+use steward_models::Model;
 use steward_policy::{Access, Limits};
 use steward_store::Store;
 
@@ -107,6 +108,14 @@ impl AppContext {
         let talk = talk::Talk::open(self, ask).await?;
         let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };
         self.answer(ask, &talk, &data, None, watch).await
+    }
+
+    /// The sources that a question reads: those that it names, or those of its conversation.
+    pub(crate) async fn sources_of(&self, ask: &Ask) -> Result<Vec<String>> {
+        if !ask.data.is_empty() {
+            return Ok(ask.data.clone());
+        }
+        Ok(talk::Talk::open(self, ask).await?.data)
     }
 
     /// Answers a question that is a step of a chat turn: the turn keeps the conversation.

@@ -1,5 +1,6 @@
 //! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
 
+use super::propose_model;
 use super::{AppContext, Ask, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
@@ -104,11 +105,13 @@ pub(super) async fn choose(
             Planned::Work(work) if house.samples_to_model && admitted(work, bench) => work.reading.as_ref(),
             _ => None,
         };
-        let today = house.clock.now().to_chrono().date_naive();
-        let asked =
-            model_planner::plan(&**model, &ask.question, &visible, hint, house.samples_to_model, today).await;
-        match asked {
-            Ok(plan) => return Planned::Work(from_model(plan)),
+        let read = match &local {
+            Planned::Work(work) if admitted(work, bench) => Some(work),
+            _ => None,
+        };
+        let proposed = propose_model::propose(house, &**model, ask, bench, &visible, hint, read).await;
+        match proposed {
+            Ok(proposal) => return judged(proposal, local, ask.planner == Some(Planner::Model)),
             Err(error) if ask.planner == Some(Planner::Model) => {
                 return Planned::Unanswerable {
                     why: format!("{} {error}", error.code()),
@@ -130,10 +133,31 @@ pub(super) async fn choose(
         }
     }
     if ask.planner == Some(Planner::Model) {
-        let why = "no model is configured. Set `model` in config/steward.yaml, or pass --model".to_owned();
+        let why = "no model is used for questions. Add one with `steward models add`, or pass --model".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     local
+}
+
+/// Between what a model proposed and what the reader found.
+fn judged(proposal: propose_model::ModelProposal, local: Planned, wants_model: bool) -> Planned {
+    let from_model = Work { confidence: proposal.confidence, ..from_model(proposal.plan) };
+    match local {
+        Planned::Work(mut work) if proposal.agrees && !wants_model => {
+            work.confidence = proposal.confidence;
+            work.reasoning.push("A model's query gave the same result.".to_owned());
+            Planned::Work(work)
+        }
+        // A proposal that does not run is no answer; policy's refusal of one that was wished for is.
+        Planned::Work(mut work) if !proposal.works && !wants_model => {
+            let note = "The model's query did not work, so the built-in reading was taken.";
+            work.assumptions.push(note.to_owned());
+            Planned::Work(work)
+        }
+        Planned::Work(work) if work.confidence > proposal.confidence && !wants_model => Planned::Work(work),
+        other if !proposal.works && !wants_model => other,
+        _ => Planned::Work(from_model),
+    }
 }
 
 /// Whether policy lets every statement of a reading through.

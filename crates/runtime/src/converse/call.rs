@@ -180,17 +180,9 @@ fn provenance(
         let filled = step.target.is_none()
             && value.as_str().is_some_and(|text| text != step.said && text.starts_with(step.said.trim()));
         let target = step.target_field.as_ref() == Some(name) || named(value) || filled;
-        // What a model added to the person's words is not theirs. An id that a lookup found stands for words that were.
-        let added =
-            work.reworded && step.target_field.as_ref() != Some(name) && !spoken(&work.turn.said, value);
-        if (foreign && target) || added { Provenance::Untrusted } else { Provenance::User }
+        if foreign && target { Provenance::Untrusted } else { Provenance::User }
     };
     arguments.iter().map(|(name, value)| (name.clone(), origin(name, value))).collect()
-}
-
-/// Whether the person typed this value, as whole words.
-fn spoken(said: &str, value: &Json) -> bool {
-    steward_domain::is_typed(&steward_language::answer::plain(value), said)
 }
 
 /// The server that a tool belongs to.

@@ -6,6 +6,7 @@ use super::confirm::{Confirming, Exact};
 use super::effects::{TurnEffects, TurnStep};
 use super::find::Checked;
 use super::memory::Memory;
+use super::model_turn::ModelMemory;
 use super::{ChatService, ProgressEvent, Turn, Watch};
 use crate::ask::{Answer, Ask, Reading, Record};
 use crate::error::Result;
@@ -44,8 +45,6 @@ pub(super) struct Work {
     pub(super) data: Vec<String>,
     /// Everything that is to be done in this turn.
     pub(super) steps: Vec<Step>,
-    /// Whether a model put the message into other words.
-    pub(super) reworded: bool,
     pub(super) task: TaskId,
     /// When it began, on the monotonic clock.
     pub(super) began: Duration,
@@ -122,6 +121,8 @@ pub(super) struct Done {
     pub(super) waiting: Vec<TaskId>,
     pub(super) reading: Option<Reading>,
     pub(super) threads: BTreeMap<String, String>,
+    /// What the next turn needs to know of the model's run.
+    pub(super) model: ModelMemory,
 }
 
 impl Done {

@@ -73,6 +73,8 @@ pub(super) fn reply(work: &Work, understood: &Understood, done: &Done) -> Reply 
         reasons: understood.reasons.clone(),
         decisions: Vec::new(),
         waiting: done.waiting.clone(),
+        model: None,
+        unverified: Vec::new(),
         analyses: done.ended.iter().filter_map(|ended| ended.analysis.as_deref().cloned()).collect(),
     }
 }

@@ -1,5 +1,6 @@
 //! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
 
+use super::model_turn::ModelMemory;
 use super::call::server_of;
 use super::carry::{Done, Ended, StepOutcome};
 use super::confirm::Confirming;
@@ -34,7 +35,7 @@ const LISTS: usize = 4;
 #[derive(Clone)]
 pub(super) struct Memory {
     pub(super) id: ConversationId,
-    known: bool,
+    pub(super) known: bool,
     /// The entities, those shown last first, each list in the order in which it was shown.
     pub(super) recent: Vec<Recent>,
     /// The lists that were shown, the newest first.
@@ -57,6 +58,8 @@ pub(super) struct Memory {
     pub(super) reading: Option<Reading>,
     /// What tools want to be told again: by tool, the id of the talk that it keeps itself.
     pub(super) threads: BTreeMap<String, String>,
+    /// What is known of the model's run of the turn before.
+    pub(super) model: ModelMemory,
 }
 
 impl Memory {
@@ -75,6 +78,7 @@ impl Memory {
             data: Vec::new(),
             reading: None,
             threads: BTreeMap::new(),
+            model: ModelMemory::default(),
         };
         let Some(id) = turn.conversation else { return Ok(memory) };
         (memory.id, memory.known) = (id, true);
@@ -92,6 +96,7 @@ impl Memory {
         if let Some(last) = spoken.first() {
             memory.pending = read(&last.metadata, "pending");
             memory.confirming = read(&last.metadata, "confirming");
+            memory.model = read(&last.metadata, "model_run").unwrap_or_default();
             let asked: Option<Asked> = read(&last.metadata, "question");
             let task = read(&last.metadata, "request_id");
             memory.offered = task.zip(asked.map(|asked| asked.options));
@@ -172,7 +177,8 @@ impl Memory {
             "reading": done.reading.as_ref().or(self.reading.as_ref()), "threads": done.threads,
             "shown": self.lists_after(done, understood, now), "removed": self.removed_after(done, now),
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
-            "tables": reply.tables, "missing": reply.missing, "waiting": done.waiting,
+            "tables": reply.tables, "missing": reply.missing, "waiting": done.waiting, "model_run": done.model,
+            "model": reply.model,
         });
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone());

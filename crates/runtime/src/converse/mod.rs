@@ -14,19 +14,21 @@ mod call;
 mod carry;
 mod compose;
 mod confirm;
-mod consult;
 mod decisions;
 mod effects;
 mod ending;
 mod find;
 mod look;
 mod memory;
+mod model_answer;
+mod model_turn;
 mod readers;
 mod reply;
 
 pub use crate::progress::ProgressEvent;
 pub use ending::{EndedBy, Ending, end};
-pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
+pub use model_turn::{ChatModel, ModelLimits};
+pub use reply::{ModelUsed, Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
 use crate::ask::{AppContext, Opening, Record, keep_artifact};
 use crate::error::{Error, Result};
@@ -112,6 +114,8 @@ pub struct ChatService {
     toolbox: Arc<Toolbox>,
     limits: Limits,
     readers: Arc<readers::Readers>,
+    /// The model of conversations, when there is one.
+    model: Option<ChatModel>,
     /// The turn that each conversation is at: whoever holds the lock speaks.
     turns: Arc<Mutex<HashMap<ConversationId, Arc<tokio::sync::Mutex<()>>>>>,
 }
@@ -125,7 +129,14 @@ impl ChatService {
     /// Over a toolbox.
     #[must_use]
     pub fn new(toolbox: Arc<Toolbox>, limits: Limits) -> Self {
-        Self { toolbox, limits, readers: Arc::default(), turns: Arc::default() }
+        Self { toolbox, limits, readers: Arc::default(), model: None, turns: Arc::default() }
+    }
+
+    /// With a model for what the reader is not sure of.
+    #[must_use]
+    pub fn with_model(mut self, model: ChatModel) -> Self {
+        self.model = Some(model);
+        self
     }
 
     /// What it works with.
@@ -182,7 +193,7 @@ impl ChatService {
         if look::worth(&opened, &understood) && self.look_around(&mut opened, &near, record.task).await {
             understood = understand(&opened, self.house()).await?;
         }
-        let work = self.work(&opened, &understood, false, record.task);
+        let work = self.work(&opened, &understood, record.task);
         let mut checks = Vec::new();
         for step in understood.steps.iter().filter(|step| step.target.is_some()) {
             let mut ended = carry::bare(step, carry::StepOutcome::Done);
@@ -251,7 +262,7 @@ impl ChatService {
         Ok(record)
     }
 
-    fn work(&self, opened: &Opened, understood: &Understood, reworded: bool, task: TaskId) -> carry::Work {
+    fn work(&self, opened: &Opened, understood: &Understood, task: TaskId) -> carry::Work {
         let Opened { turn, memory, data, reader, world, looked, absent, began } = opened.clone();
         let (talker, steps) = (self.clone(), understood.steps.clone());
         carry::Work {
@@ -264,7 +275,6 @@ impl ChatService {
             absent,
             data,
             steps,
-            reworded,
             task,
             began,
         }
@@ -296,19 +306,19 @@ impl ChatService {
         Ok(reply)
     }
 
-    /// What a message means, with what there is where something is named, and with a model's help where that is of use.
+    /// What a message means, with what there is where something is named.
     async fn read(
         &self,
         opened: &mut Opened,
         record: &mut Record,
         stop: &CancellationToken,
-    ) -> Result<(Understood, bool)> {
+    ) -> Result<Understood> {
         let mut first = self.first(opened).await?;
         let looks = look::worth(opened, &first);
         let mut seen = false;
         if looks {
             // Nothing leaves this process before what led to it is on disk.
-            note(record, &opened.turn, &first, false)?;
+            note(record, &opened.turn, &first)?;
             record.flush().await?;
             let near = look::domains(opened, &first);
             let far = look::elsewhere(opened, &near);
@@ -321,11 +331,10 @@ impl ChatService {
                 }
             }
         }
-        let (understood, reworded) = self.consulted(opened, first).await?;
-        if seen || reworded || !looks {
-            note(record, &opened.turn, &understood, reworded)?;
+        if seen || !looks {
+            note(record, &opened.turn, &first)?;
         }
-        Ok((understood, reworded))
+        Ok(first)
     }
 
     async fn tell(
@@ -336,7 +345,10 @@ impl ChatService {
         stop: &CancellationToken,
     ) -> Result<(Reply, Understood, carry::Done)> {
         let house = self.house();
-        let (understood, reworded) = self.read(opened, record, stop).await?;
+        if let Some(told) = self.decide_paused(opened, record, watch, stop).await? {
+            return Ok(told);
+        }
+        let understood = self.read(opened, record, stop).await?;
         let opened = &*opened;
         let Opened { turn, memory, .. } = opened;
         let mut agents = Agents::new(house, &turn.caller.user, memory.id);
@@ -346,11 +358,25 @@ impl ChatService {
         }
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
-        let work = Arc::new(self.work(opened, &understood, reworded, record.task));
+        let without_model = match self.model_turn(opened, &understood, record, watch, stop).await? {
+            model_turn::ModelTurn::Answered(told) => {
+                for change in agents.into_changes()? {
+                    record.change(change);
+                }
+                return Ok(*told);
+            }
+            model_turn::ModelTurn::Unavailable(why) => Some(model_turn::note_of(&why)),
+            model_turn::ModelTurn::NotNeeded => None,
+        };
+        let work = Arc::new(self.work(opened, &understood, record.task));
         let acted = stop.run_until_cancelled(act(&work, &understood, record, watch)).await;
         let done = acted.unwrap_or(Err(Error::CalledOff))?;
         agents.carried(&done)?;
-        let reply = compose::reply(&work, &understood, &done);
+        let mut reply = compose::reply(&work, &understood, &done);
+        if let Some(note) = without_model {
+            reply.response.answer = format!("{}\n{note}", reply.response.answer);
+            reply.reasons.push(note);
+        }
         record.note(
             EventType::Answered,
             "runtime",
@@ -464,7 +490,7 @@ async fn understand(opened: &Opened, house: &AppContext) -> Result<Understood> {
     read.await.map_err(|error| Error::Tools(steward_tools::Error::Bug { detail: error.to_string() }))
 }
 
-fn note(record: &mut Record, turn: &Turn, understood: &Understood, reworded: bool) -> Result<()> {
+fn note(record: &mut Record, turn: &Turn, understood: &Understood) -> Result<()> {
     let mut personal = serde_json::Map::new();
     personal.insert("said".into(), turn.said.clone().into());
     personal.insert("understood".into(), json!(understood));
@@ -474,7 +500,7 @@ fn note(record: &mut Record, turn: &Turn, understood: &Understood, reworded: boo
         "language",
         json!({
             "kind": understood.kind, "intent": understood.intent, "confidence": understood.confidence,
-            "domains": understood.domains, "tools": tools, "asks_back": understood.question.is_some(), "reworded_by_model": reworded,
+            "domains": understood.domains, "tools": tools, "asks_back": understood.question.is_some(),
         }),
         personal,
     )

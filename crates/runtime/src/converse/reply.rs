@@ -70,9 +70,33 @@ pub struct Reply {
     /// Calls that wait for somebody else's approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<TaskId>,
+    /// The model that wrote the answer, when one did, and what it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUsed>,
+    /// Figures that no result supports, until they are part of `model`.
+    #[serde(skip)]
+    pub(super) unverified: Vec<String>,
     /// What analysis said, with its charts and files.
     #[serde(skip)]
     pub analyses: Vec<Answer>,
+}
+
+/// The model that worked on a turn, and what it used.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelUsed {
+    /// Its name in the settings.
+    pub name: String,
+    /// The task of its run.
+    pub run: TaskId,
+    /// How often it was asked.
+    pub rounds: u32,
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// What it cost in millionths, when the price is known; else 0.
+    pub cost_micros: u64,
+    /// Figures of its answer that no result supports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
 }
 
 impl Reply {

@@ -1,6 +1,7 @@
 //! Agents and workflows as people write them: `agents/*.yaml`, `workflows/*.yaml` (or JSON) of a home, read strictly, fresh for
 //! every run.
 
+use super::internal;
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,9 @@ impl Lookup for Definitions<'_> {
         own.or_else(|| parse(&beside()?).ok()).map(Valid::into_inner)
     }
     fn tool(&self, name: &ToolName) -> Option<ToolSpec> {
+        if let Some(own) = internal::spec(name.as_str()) {
+            return Some(own);
+        }
         let found = self.registry.resolve(None, name.as_str()).ok()?;
         Some(ToolSpec { name: name.clone(), ..ToolSpec::from(&**found.registered.definition) })
     }

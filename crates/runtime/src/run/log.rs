@@ -52,7 +52,7 @@ impl Log {
         &mut self,
         program: &Program,
         input: &Json,
-        child: Child,
+        child: &Child,
         holder: Option<&LeaseHolder>,
     ) -> Result<()> {
         let row = self.definition(program, input, child, START)?;
@@ -86,7 +86,7 @@ impl Log {
 
     /// Keeps the program that was made for an open task. One that is taken up again begins a new one.
     pub(crate) fn define(&mut self, program: &Program, input: &Json) -> Result<()> {
-        let row = self.definition(program, input, Child::default(), "plan")?;
+        let row = self.definition(program, input, &Child::default(), "plan")?;
         self.pen.note([], [Change::PutCheckpoint(row)]);
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Log {
         &mut self,
         program: &Program,
         input: &Json,
-        child: Child,
+        child: &Child,
         position: &str,
     ) -> Result<Valid<Checkpoint>> {
         let definition = serde_json::to_value(program.definition()).map_err(broken)?;

@@ -11,6 +11,7 @@
 mod cut_off;
 mod definitions;
 mod executor;
+pub(crate) mod internal;
 mod log;
 mod replay;
 mod service;
@@ -34,6 +35,7 @@ use crate::journal_writer::{JournalWriter, LEASE};
 use crate::toolbox::Toolbox;
 use definitions::Definitions;
 use executor::Executor;
+use internal::RunContext;
 use log::Stored;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -46,9 +48,9 @@ use steward_domain::{
     AgentName, Check as _, Description, HumanAction, JsonObject, Label, LlmConfig, Sha256Hex, Task, TaskId,
     TaskStatus, Timestamp, UserId, Valid,
 };
-use steward_engine::{EffectId, Ended, Event, Program, State};
+use steward_engine::{EarlierMessage, EffectId, Ended, Event, Program, State};
 use steward_journal::clock::Clock;
-use steward_language::model::{Local, Model, Models, OpenAi, Options as ModelOptions, Secret};
+use steward_models::{Local, Model, ModelPurpose, Models, OpenAi, Options as ModelOptions, Secret};
 use steward_store::{Lease, Scope, Store};
 use take_over::ResumeRequest;
 use tokio_util::sync::CancellationToken;
@@ -161,9 +163,14 @@ impl Runner {
     fn model(
         &self,
         llm: &LlmConfig,
-    ) -> std::result::Result<Arc<dyn Model>, steward_language::model::ModelError> {
+    ) -> std::result::Result<Arc<dyn Model>, steward_models::ModelError> {
         if let Some(model) = self.models.get(llm.model.as_str()) {
             return Ok(model);
+        }
+        if llm.model.as_str() == "default"
+            && let Some(chosen) = self.models.for_purpose(ModelPurpose::Agents)
+        {
+            return Ok(chosen.model);
         }
         if llm.endpoint.is_empty() {
             return Ok(Arc::new(Local));
@@ -209,6 +216,23 @@ impl Runner {
         self.begin(user.clone(), task, program.into(), input, Child::default(), watch).await
     }
 
+    /// Runs an agent of a conversation until it ends or waits for a person. The watcher hears the
+    /// task's id first.
+    pub(crate) async fn run_in_conversation(
+        &self,
+        user: &UserId,
+        program: Program,
+        said: String,
+        earlier: Vec<EarlierMessage>,
+        context: RunContext,
+        watch: Watch,
+    ) -> Result<Ran> {
+        self.toolbox.callers().now(user)?;
+        let task = TaskId(self.house().random.uuid_v7(self.now())?);
+        let child = Child { earlier, context, ..Child::default() };
+        self.begin(user.clone(), task, program.into(), Json::String(said), child, Some(watch)).await
+    }
+
     /// Puts a workflow or an agent in the queue: whoever is free runs it.
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
         self.toolbox.callers().now(user)?;
@@ -222,7 +246,7 @@ impl Runner {
         };
         let pen = Arc::new(JournalWriter::new(self.house().store.clone(), user.clone(), id.into(), None));
         let mut log = self.log(pen, task.validate()?, 0, &program)?;
-        log.begin(&program, input, Child::default(), None)?;
+        log.begin(&program, input, &Child::default(), None)?;
         log.pen.flush().await?;
         Ok(id)
     }
@@ -261,8 +285,10 @@ impl Runner {
         task: TaskId,
         pen: &Arc<JournalWriter>,
         watch: Option<Watch>,
+        context: RunContext,
     ) -> TaskEffectHandler {
-        TaskEffectHandler { runner: self.clone(), task, user, pen: pen.clone(), watch }
+        let context = Arc::new(context);
+        TaskEffectHandler { runner: self.clone(), task, user, pen: pen.clone(), watch, context }
     }
 
     fn new_run<'a>(
@@ -291,9 +317,9 @@ impl Runner {
         Box::pin(async move {
             let running = self.running(task, &user, &program, child.parent)?;
             let pen = self.pen(user.clone(), task, None);
-            let hands = self.hands(user, task, &pen, watch.clone());
+            let hands = self.hands(user, task, &pen, watch.clone(), child.context.clone());
             let mut log = self.log(pen, running, 0, &program)?;
-            log.begin(&program, &input, child, Some(&self.holder))?;
+            log.begin(&program, &input, &child, Some(&self.holder))?;
             if let Some(watch) = &watch {
                 log.pen.flush().await?;
                 watch(ProgressEvent::Started(task));
@@ -399,18 +425,24 @@ fn agent_of(program: &Program) -> Result<AgentName> {
     Ok(AgentName::new(name).or_else(|_| AgentName::new("engine"))?)
 }
 
-/// What a sub-agent's task is told of where it comes from.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+/// What a task is told of where it comes from.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Child {
     #[serde(skip)]
     parent: Option<TaskId>,
     depth: u8,
     untrusted: bool,
+    /// What was said before; it is kept with the first event.
+    #[serde(skip)]
+    earlier: Vec<EarlierMessage>,
+    #[serde(default, skip_serializing_if = "RunContext::is_empty")]
+    context: RunContext,
 }
 
 impl Child {
     fn started(self, task: TaskId, input: Json, at: Timestamp) -> Event {
-        Event::Started { task, input, depth: self.depth, untrusted: self.untrusted, at }
+        let Self { depth, untrusted, earlier, .. } = self;
+        Event::Started { task, input, depth, untrusted, earlier, at }
     }
 }
 

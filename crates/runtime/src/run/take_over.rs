@@ -154,10 +154,10 @@ impl Runner {
         let user = stored.task.user_id.clone();
         let running = self.running(new, &user, &stored.program, None)?;
         let pen = self.pen(user.clone(), new, None);
-        let hands = self.hands(user, new, &pen, watch.clone());
+        let hands = self.hands(user, new, &pen, watch.clone(), stored.child.context.clone());
         let program = Arc::new(stored.program);
         let mut log = self.log(pen, running, 0, &program)?;
-        log.begin(&program, &stored.input, stored.child, Some(&self.holder))?;
+        log.begin(&program, &stored.input, &stored.child, Some(&self.holder))?;
         for event in &events {
             log.event(event)?;
         }
@@ -258,7 +258,7 @@ impl Runner {
         let Stored { task, program, input, child, events, sequence } = log::read(task, rows)?;
         let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;
         let pen = self.pen(user.clone(), id, lease);
-        let hands = self.hands(user, id, &pen, watch.clone());
+        let hands = self.hands(user, id, &pen, watch.clone(), child.context.clone());
         let program = Arc::new(program);
         let wake = task.parent_task_id.filter(|_| wakes);
         let mut log = self.log(pen, task, sequence, &program)?;

@@ -1,7 +1,8 @@
 //! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
-use super::{Child, Runner, Sub, Watch};
+use super::internal::{self, RunContext};
+use super::{Child, ProgressEvent, Runner, Sub, Watch};
 use crate::caller::CurrentCaller;
 use crate::journal_writer::JournalWriter;
 use serde_json::Value as Json;
@@ -13,7 +14,10 @@ use steward_domain::{Coded as _, ErrorClass, Role, TaskId, UserId};
 use steward_engine::{
     AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Reply, State, ToolOutcome, Usage,
 };
-use steward_language::model::{Arguments, Chat, OfferedTool, ToolCall, Turn};
+use steward_models::{
+    Answer, Arguments, Chat, Event as ModelEvent, Model, ModelError, OfferedTool, ToolCall, Turn,
+};
+use steward_policy::Caller;
 use steward_tools::call::Receipt;
 use steward_tools::{Content, Error as ToolError, Output};
 
@@ -27,18 +31,19 @@ pub(super) struct TaskEffectHandler {
     pub(super) user: UserId,
     pub(super) pen: Arc<JournalWriter>,
     pub(super) watch: Option<Watch>,
+    pub(super) context: Arc<RunContext>,
 }
 
 impl EffectHandler for TaskEffectHandler {
     fn call_tool(&self, effect: Effect) -> Work {
-        let (runner, task) = (self.runner.clone(), self.task);
+        let (runner, task, context) = (self.runner.clone(), self.task, self.context.clone());
         let caller = match self.runner.toolbox.callers().now(&self.user) {
             Ok(caller) => caller,
             Err(error) => return self.refused(&error),
         };
         Box::pin(async move {
             runner
-                .call_tool(task, caller, effect)
+                .call_tool(task, caller, &context, effect)
                 .await
                 .map_or(EffectOutcome::Nothing, EffectOutcome::Happened)
         })
@@ -49,14 +54,15 @@ impl EffectHandler for TaskEffectHandler {
     }
 
     fn ask_model(&self, program: &Program, state: &State, id: EffectId) -> Work {
-        let Some(asked) = self.runner.asked(program, state, id) else {
+        let caller = match self.runner.toolbox.callers().now(&self.user) {
+            Ok(caller) => caller,
+            Err(error) => return self.refused(&error),
+        };
+        let Some(asked) = self.runner.asked(program, state, id, caller.held()) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        if let Err(error) = self.runner.toolbox.callers().now(&self.user) {
-            return self.refused(&error);
-        }
-        let (runner, pen) = (self.runner.clone(), self.pen.clone());
-        Box::pin(async move { EffectOutcome::Happened(runner.ask_model(id, asked, &pen).await) })
+        let (runner, pen, watch) = (self.runner.clone(), self.pen.clone(), self.watch.clone());
+        Box::pin(async move { EffectOutcome::Happened(runner.ask_model(id, asked, &pen, watch).await) })
     }
 
     fn start_sub(&self, program: &Program, effect: Effect) -> Work {
@@ -66,7 +72,7 @@ impl EffectHandler for TaskEffectHandler {
         let Some(definition) = program.definition().for_agent(&agent, limits) else {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
-        let child = Child { parent: Some(self.task), depth, untrusted };
+        let child = Child { parent: Some(self.task), depth, untrusted, ..Child::default() };
         let sub = Sub { id, task: task_id, text, definition, child };
         let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
         let pen = self.pen.clone();
@@ -90,7 +96,13 @@ impl TaskEffectHandler {
 
 impl Runner {
     /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
-    async fn call_tool(&self, task: TaskId, caller: CurrentCaller, effect: Effect) -> Option<Event> {
+    async fn call_tool(
+        &self,
+        task: TaskId,
+        caller: CurrentCaller,
+        context: &RunContext,
+        effect: Effect,
+    ) -> Option<Event> {
         let Effect::CallTool {
             id,
             key,
@@ -106,6 +118,10 @@ impl Runner {
         else {
             return None;
         };
+        let own = self.call_internal(caller.held(), (task, context), tool.as_str(), &arguments).await;
+        if let Some(outcome) = own {
+            return Some(Event::ToolEnded { effect: id, outcome, at: self.now() });
+        }
         let mut request = caller.request(tool.as_str(), arguments);
         request.server = server.filter(|server| !tool.as_str().starts_with(server.as_str()));
         request.chain = Some(task.into());
@@ -129,7 +145,13 @@ impl Runner {
     }
 
     /// Asks a model. Whatever led to the question is on disk before it leaves the process.
-    async fn ask_model(&self, id: EffectId, asked: Asked, pen: &JournalWriter) -> Event {
+    async fn ask_model(
+        &self,
+        id: EffectId,
+        asked: Asked,
+        pen: &JournalWriter,
+        watch: Option<Watch>,
+    ) -> Event {
         let failed = |class: ErrorClass, message: String| Event::ModelFailed {
             effect: id,
             class: self::class(class),
@@ -146,7 +168,11 @@ impl Runner {
         {
             return failed(error.class(), error.to_string());
         }
-        match model.chat(&asked.chat).await {
+        let answered = match watch {
+            Some(watch) => streamed(&*model, &asked.chat, id, &watch).await,
+            None => model.chat(&asked.chat).await,
+        };
+        match answered {
             Err(error) => failed(error.class(), error.to_string()),
             Ok(answer) => {
                 let tool_calls = answer.calls.into_iter().map(|call| asked.names.asked(call)).collect();
@@ -162,10 +188,11 @@ impl Runner {
     }
 
     /// What the model of this effect is shown, copied out of the state.
-    fn asked(&self, program: &Program, state: &State, id: EffectId) -> Option<Asked> {
+    fn asked(&self, program: &Program, state: &State, id: EffectId, caller: &Caller) -> Option<Asked> {
         let prompt = state.prompt(program, id)?;
         let names = Names::of(&prompt);
-        let tools = prompt.offered().map(|(name, agent)| self.offered(name, agent, &names)).collect();
+        let offered = prompt.offered();
+        let tools = offered.filter_map(|(name, agent)| self.offered(name, agent, &names, caller)).collect();
         let mut turns = vec![Turn::system(&prompt.agent.system_prompt)];
         turns.extend(prompt.all().map(|message| turn(message, &names)));
         let chat = Chat {
@@ -177,8 +204,16 @@ impl Runner {
         Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })
     }
 
-    fn offered(&self, name: &str, agent: bool, names: &Names) -> OfferedTool {
-        let known = self.toolbox.registry().resolve(None, name).ok().filter(|_| !agent);
+    /// A tool as the model is shown it. One that the caller may not use now is not shown.
+    fn offered(&self, name: &str, agent: bool, names: &Names, caller: &Caller) -> Option<OfferedTool> {
+        let own = internal::about(name).filter(|_| !agent);
+        if let Some((description, parameters)) = own {
+            return Some(OfferedTool { name: names.plain(name), description: description.to_owned(), parameters });
+        }
+        let known = self.toolbox.registry().resolve_for(caller, None, name).ok().filter(|_| !agent);
+        if known.is_none() && !agent {
+            return None;
+        }
         let task = serde_json::json!({ "type": "object", "required": ["task"], "properties": { "task": { "type": "string", "description": "What it is to do, in full: it sees nothing else." } } });
         let (description, parameters) = match known {
             Some(found) => {
@@ -187,8 +222,27 @@ impl Runner {
             }
             None => (format!("Hands a task to the agent {name}, which answers with a summary."), task),
         };
-        OfferedTool { name: names.plain(name), description, parameters }
+        Some(OfferedTool { name: names.plain(name), description, parameters })
     }
+}
+
+/// Asks a model and tells each part of its words as it arrives.
+async fn streamed(
+    model: &dyn Model,
+    chat: &Chat,
+    effect: EffectId,
+    watch: &Watch,
+) -> Result<Answer, ModelError> {
+    let mut events = model.stream(chat);
+    while let Some(event) = events.next().await {
+        match event? {
+            ModelEvent::TextDelta(delta) => watch(ProgressEvent::Token { effect, delta }),
+            ModelEvent::Done(answer) => return Ok(*answer),
+            _ => {}
+        }
+    }
+    let detail = "the stream ended before the answer was whole".to_owned();
+    Err(ModelError::BrokeOff { host: model.name().to_owned(), detail })
 }
 
 /// A question to a model, ready to be sent.

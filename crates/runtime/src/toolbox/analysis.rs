@@ -262,7 +262,6 @@ impl Tool for Analyst {
         let name = call.tool().to_string();
         let arguments: AnalystArguments = serde_json::from_value(Json::Object(call.arguments().clone()))
             .map_err(|error| Error::Arguments { tool: name.clone(), problems: vec![error.to_string()] })?;
-        arguments.data.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let ask = Ask {
             tables: call.caller().tables.clone(),
             question: arguments.question,
@@ -280,6 +279,9 @@ impl Tool for Analyst {
             policy: self.rules.policy.clone(),
             constraints: self.rules.constraints,
         };
+        // What the conversation read before counts by the grants of now, as much as what is named.
+        let sources = self.house.sources_of(&ask).await.map_err(|error| unanswered(&name, &error))?;
+        sources.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let report = context.progress.clone();
         let steps = Mutex::new(0.0);
         let tell = move |event: ProgressEvent| {
@@ -293,11 +295,7 @@ impl Tool for Analyst {
                 report(Progress { done: *done, total: None, message: Some(what) });
             }
         };
-        let answer = self.house.ask(&ask, &tell).await.map_err(|error| Error::Failed {
-            tool: name.clone(),
-            message: format!("{} {error}", error.code()),
-            transient: error.class() == ErrorClass::Transient,
-        })?;
+        let answer = self.house.ask(&ask, &tell).await.map_err(|error| unanswered(&name, &error))?;
         if let (Some(code), Some(class)) =
             (answer.error_code.filter(|code| *code != "ASK001"), answer.error_class)
         {
@@ -314,6 +312,15 @@ impl Tool for Analyst {
             told.content.push(Content::Image { data, mime_type: "image/png".into() });
         }
         Ok(told)
+    }
+}
+
+/// A question that could not be taken.
+fn unanswered(tool: &str, error: &crate::Error) -> Error {
+    Error::Failed {
+        tool: tool.to_owned(),
+        message: format!("{} {error}", error.code()),
+        transient: error.class() == ErrorClass::Transient,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Fixture, user};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use steward_domain::{HumanAction, Label, TaskStatus};
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_policy::{Caller, Provenance};
 use steward_runtime::Error as RuntimeError;
 use steward_runtime::run::RunStatus;

@@ -7,7 +7,7 @@ use crate::workers::{Scripted, calls, decided, define_agent, once, quiet, runner
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use steward_domain::{HumanAction, Label, TaskId, TaskStatus};
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_policy::Caller;
 use steward_runtime::Error;
 use steward_runtime::run::{RunStatus, Service};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use steward_domain::{ConversationId, Label, ResponseStatus, Role, TaskId, TaskStatus};
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_policy::Caller;
 use steward_runtime::ProgressEvent;
 use steward_runtime::converse::{Limits, Turn};

@@ -7,7 +7,7 @@ use crate::{Fixture, user};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use steward_language::model::{ModelServices, ModelSettings, build};
+use steward_models::{ModelServices, ModelSettings, build};
 use steward_runtime::run::{RunStatus, Runner};
 use steward_store::Scope;
 

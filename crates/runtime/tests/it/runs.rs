@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{EventType, HumanAction, Label, TaskId, TaskStatus};
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_runtime::run::{Decided, LeaseHolder, ProgressEvent, RunStatus, Runner, Watch};
 use steward_store::Scope;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use steward_domain::{HumanAction, TaskStatus, Timestamp};
 use steward_journal::clock::{Clock, SystemClock};
-use steward_language::model::Models;
+use steward_models::Models;
 use steward_runtime::run::{RunStatus, Service};
 use steward_store::{Page, Scope, TaskFilter};
 use tokio_util::sync::CancellationToken;

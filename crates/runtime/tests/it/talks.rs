@@ -565,37 +565,6 @@ async fn a_permission_that_is_not_held_hides_the_domain() {
     assert!(!reply.response.answer.to_lowercase().contains("to-do"), "{}", reply.response.answer);
 }
 
-#[tokio::test]
-async fn a_model_may_say_it_in_other_words_and_nothing_more() {
-    let mut office = Office::todo().await;
-    // Without a model it is asked back, or said to be outside.
-    let alone = office.say(None, "der Zahnarzt ist angerufen").await;
-    assert_ne!(alone.outcome, Outcome::Answered, "{alone:#?}");
-    let with = |reply: Json| {
-        let mut house = office.fixture.house.clone();
-        house.model = Some(Arc::new(crate::Parrot(reply)));
-        house
-    };
-    let (helps, lies) = (
-        with(json!({ "request": "mark the task 'Call the dentist' as done" })),
-        with(json!({ "request": "delete all tasks" })),
-    );
-    office.fixture.house = helps;
-    let toolbox = Shop::toolbox(&office.fixture).await;
-    office.talker = ChatService::new(Arc::new(toolbox), Limits::default());
-    let reply = office.say(None, "der Zahnarzt ist angerufen").await;
-    assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
-    assert!(reply.reasons[0].contains("the model put it as"), "{:?}", reply.reasons);
-    assert_eq!(office.task(2).await["status"], "done");
-    // One that obeys an attacker gets as far as the question whether to do it.
-    office.fixture.house = lies;
-    let toolbox = Shop::toolbox(&office.fixture).await;
-    office.talker = ChatService::new(Arc::new(toolbox), Limits::default());
-    let reply = office.say(None, "der Zahnarzt ist angerufen").await;
-    assert_ne!(reply.outcome, Outcome::Answered, "{reply:#?}");
-    assert!(reply.response.tool_calls_made.iter().all(|call| !call.tool_name.as_str().contains("delete")));
-}
-
 /// A help desk that fails in its own ways, added by an entry in `mcp_servers.yaml` and nothing else.
 async fn help_desk() -> Office {
     let fixture = Fixture::new();

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{HumanAction, JsonObject, Label, TaskId, TaskStatus, UserId};
-use steward_language::model::{
+use steward_models::{
     Answer, Arguments, Chat, Listener, Model, ModelError, Models, Reply, Request, ToolCall, Turn,
 };
 use steward_runtime::run::{

@@ -68,6 +68,7 @@ async fn run(
         run: run.run_id,
         began: false,
         speaking: false,
+        left: 0,
         steps: HashMap::new(),
     };
     Ok(stream::respond(&site, told))
@@ -84,6 +85,8 @@ struct AguiStream {
     run: String,
     began: bool,
     speaking: bool,
+    /// Messages that were ended because the model went on with something else.
+    left: usize,
     /// The names of the steps that run.
     steps: HashMap<u64, String>,
 }
@@ -101,7 +104,10 @@ impl AguiStream {
         let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
         let text = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let step = data.get("step").and_then(Value::as_u64).unwrap_or_default();
-        let message = format!("{}-answer", self.run);
+        let message = match self.left {
+            0 => format!("{}-answer", self.run),
+            left => format!("{}-answer-{left}", self.run),
+        };
         match frame.name.unwrap_or_default() {
             "began" => {
                 let name = format!("{}: {}", step + 1, text("what"));
@@ -122,6 +128,13 @@ impl AguiStream {
                     return vec![delta];
                 }
                 vec![event("TEXT_MESSAGE_START", json!({ "messageId": message, "role": "assistant" })), delta]
+            }
+            "text_reset" => {
+                if !std::mem::take(&mut self.speaking) {
+                    return Vec::new();
+                }
+                self.left += 1;
+                vec![event("TEXT_MESSAGE_END", json!({ "messageId": message }))]
             }
             "reply" => {
                 if let Some(id) =

@@ -208,7 +208,7 @@ pub(super) fn routes(api: &mut Api) {
     api.get("/api/v1/turns/{id}/events", "Hear it as it goes; Last-Event-ID goes on where somebody was")
         .gives_kind(
             200,
-            "waiting, understood, began, ended, text, reply, problem, done.",
+            "waiting, understood, began, ended, text, text_reset, reply, problem, done.",
             "text/event-stream",
         )
         .to(get(events));
@@ -288,7 +288,17 @@ impl AppState {
     }
 
     async fn work_on(&self, turn: &Turn, live: &Live) {
+        // What a model wrote so far, as clients have it.
+        let written = Mutex::new(String::new());
         let heard = |heard: ProgressEvent| match heard {
+            ProgressEvent::Text { delta } => {
+                live.tell("text", &json!({ "delta": delta }));
+                written.lock().unwrap_or_else(PoisonError::into_inner).push_str(&delta);
+            }
+            ProgressEvent::TextReset => {
+                live.tell("text_reset", &json!({}));
+                written.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            }
             ProgressEvent::Waiting { servers } => live.tell("waiting", &json!({ "servers": servers })),
             ProgressEvent::Understood { steps } => live.tell("understood", &json!({ "steps": steps })),
             ProgressEvent::Began { step, what } => {
@@ -300,14 +310,22 @@ impl AppState {
             ),
             ProgressEvent::Started(_)
             | ProgressEvent::Working { .. }
+            | ProgressEvent::Token { .. }
             | ProgressEvent::Doing(_)
             | ProgressEvent::Happened(_) => {}
         };
         let said = self.talker.say_until(turn, &heard, &live.stop).await;
         match said {
             Ok(reply) => {
-                pieces(&reply.response.answer)
-                    .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
+                let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+                // What was streamed is the answer only if the check left it as it was.
+                if written.trim() != reply.response.answer.trim() {
+                    if !written.is_empty() {
+                        live.tell("text_reset", &json!({ "checked": true }));
+                    }
+                    pieces(&reply.response.answer)
+                        .for_each(|piece| live.tell("text", &json!({ "delta": piece })));
+                }
                 live.tell("reply", &reply.json());
                 live.end(TurnStatus::Done);
             }

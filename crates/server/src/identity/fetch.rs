@@ -25,7 +25,7 @@ impl Fetch for HttpsFetch {
             return Err(format!("{url}: keys come over https only"));
         }
         let got = async {
-            let client = steward_language::model::connection(secure)?;
+            let client = steward_models::connection(secure)?;
             let mut answer = client.get(url).send().await.map_err(|error| error.to_string())?;
             if !answer.status().is_success() {
                 return Err(format!("{url} answers {}", answer.status()));

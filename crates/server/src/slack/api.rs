@@ -74,7 +74,7 @@ impl Api {
         if options.bot_token.expose().is_empty() {
             return Err(Error::Setup("STEWARD_SLACK_BOT_TOKEN is empty".to_owned()));
         }
-        let client = steward_language::model::connection(base.scheme() == "https").map_err(Error::Setup)?;
+        let client = steward_models::connection(base.scheme() == "https").map_err(Error::Setup)?;
         Ok(Self { client, base, bot: options.bot_token.clone() })
     }
 

@@ -218,10 +218,14 @@ impl Progress {
                     *ended = Some((well, took.as_secs_f64()));
                 }
             }
+            // A message is posted whole.
             ProgressEvent::Started(_)
             | ProgressEvent::Working { .. }
             | ProgressEvent::Doing(_)
-            | ProgressEvent::Happened(_) => {}
+            | ProgressEvent::Happened(_)
+            | ProgressEvent::Token { .. }
+            | ProgressEvent::Text { .. }
+            | ProgressEvent::TextReset => {}
         }
     }
 

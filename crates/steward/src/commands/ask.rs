@@ -1,6 +1,7 @@
 //! `steward ask`.
 
 use super::{Context, chat};
+use crate::config::Settings;
 use crate::error::Failure;
 use crate::home::Opened;
 use crate::output::{Tone, document, frame, paint, say};
@@ -15,7 +16,7 @@ use steward_domain::{
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
-use steward_language::model::{Model, OpenAi, Options as ModelOptions, Secret};
+use steward_models::{Model, ModelPurpose, OpenAi, Options as ModelOptions, Secret};
 use steward_runtime::ProgressEvent;
 use steward_runtime::ask::{Answer, AppContext, Ask, Planner};
 use steward_runtime::converse::ChatService;
@@ -46,8 +47,8 @@ pub(crate) struct AskCommand {
     /// Who plans.
     #[arg(long, value_enum)]
     planner: Option<PlannerChoice>,
-    /// A model behind an OpenAI-compatible address: `NAME@http://127.0.0.1:8080/v1`.
-    #[arg(long, value_name = "NAME@URL")]
+    /// A model of the settings, or one behind an OpenAI-compatible address: `NAME@http://127.0.0.1:8080/v1`.
+    #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Show how the question was read, and the SQL.
     #[arg(long)]
@@ -146,32 +147,12 @@ pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope
 /// Everything a question is answered with.
 pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
     let settings = &context.settings;
-    let configured = match model {
-        Some(named) => {
-            let (name, url) = named.split_once('@').ok_or_else(|| {
-                Failure::user("CLI004", "--model: write NAME@URL, such as qwen@http://127.0.0.1:8080/v1")
-            })?;
-            let key = std::env::var("STEWARD_MODEL_KEY").ok();
-            Some((
-                url.to_owned(),
-                name.to_owned(),
-                key,
-                settings.model.as_ref().is_some_and(|model| model.send_samples),
-            ))
-        }
-        None => settings.model.as_ref().map(|model| {
-            let key = model.key_variable.as_ref().and_then(|name| std::env::var(name).ok());
-            (model.base_url.clone(), model.name.clone(), key, model.send_samples)
-        }),
-    };
-    let samples_to_model = configured.as_ref().is_some_and(|(.., samples)| *samples);
-    let model: Option<Arc<dyn Model>> = match configured {
-        None => None,
-        Some((url, name, key, _)) => {
-            let mut options = ModelOptions::new(url, name);
-            options.api_key = key.map(Secret::new);
-            Some(Arc::new(OpenAi::new(options)?))
-        }
+    let (model, samples_to_model) = match model {
+        Some(named) => (Some(named_model(context, named)?), older_samples(settings)),
+        None => match context.models()?.for_purpose(ModelPurpose::Ask) {
+            Some(chosen) => (Some(chosen.model), chosen.send_samples),
+            None => (older_model(settings)?, older_samples(settings)),
+        },
     };
     Ok(AppContext {
         store: opened.store.clone(),
@@ -183,6 +164,31 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
         samples_to_model,
         options: Options { memory: context.memory(), ..Options::default() },
     })
+}
+
+/// The model that the command line names: one of the settings, or `NAME@URL`.
+fn named_model(context: &Context, named: &str) -> Result<Arc<dyn Model>, Failure> {
+    if let Some((name, url)) = named.split_once('@') {
+        let mut options = ModelOptions::new(url, name);
+        options.api_key = std::env::var("STEWARD_MODEL_KEY").ok().map(Secret::new);
+        return Ok(Arc::new(OpenAi::new(options)?));
+    }
+    context.models()?.get(named).ok_or_else(|| {
+        let message = format!("--model: there is no model {named:?} in the settings. Write its name, or NAME@URL");
+        Failure::user("CLI004", message)
+    })
+}
+
+/// The model of the older setting.
+fn older_model(settings: &Settings) -> Result<Option<Arc<dyn Model>>, Failure> {
+    let Some(older) = &settings.model else { return Ok(None) };
+    let mut options = ModelOptions::new(older.base_url.clone(), older.name.clone());
+    options.api_key = older.key_variable.as_ref().and_then(|name| std::env::var(name).ok()).map(Secret::new);
+    Ok(Some(Arc::new(OpenAi::new(options)?)))
+}
+
+fn older_samples(settings: &Settings) -> bool {
+    settings.model.as_ref().is_some_and(|model| model.send_samples)
 }
 
 pub(super) async fn conversation(

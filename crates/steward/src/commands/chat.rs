@@ -8,13 +8,16 @@ use comfy_table::{ContentArrangement, Table, presets};
 use rustyline::error::ReadlineError;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use steward_domain::{Certainty, ConversationId};
+use steward_domain::{Certainty, ConversationId, Label};
 use steward_language::answer::plain;
+use steward_models::ModelPurpose;
 use steward_runtime::converse::{
-    Asked, ChatService, Limits, OptionChoice, Outcome, ProgressEvent, Reply, Shown, Turn,
+    Asked, ChatModel, ChatService, Limits, ModelLimits, ModelUsed, OptionChoice, Outcome, ProgressEvent,
+    Reply, Shown, Turn,
 };
+use tokio_util::sync::CancellationToken;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -60,23 +63,36 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
 pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
     let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
     let limits = &context.settings.conversation;
-    Ok(ChatService::new(
-        toolbox,
+    let service = ChatService::new(
+        toolbox.clone(),
         Limits {
             call: Duration::from_secs(u64::from(limits.call_seconds)),
             answer: Duration::from_secs(u64::from(limits.answer_seconds)),
         },
-    ))
+    );
+    // A conversation cannot go on without results, so a model that may not be sent any does not serve it.
+    let chosen = context.models()?.for_purpose(ModelPurpose::Chat).filter(|chosen| chosen.send_results);
+    let Some(chosen) = chosen else { return Ok(service) };
+    Ok(service.with_model(ChatModel {
+        runner: super::run::over(context, &toolbox)?,
+        name: Label::new(chosen.name)?,
+        limits: ModelLimits {
+            steps: u32::from(limits.model_steps.max(1)),
+            tokens: limits.model_tokens,
+            seconds: limits.model_seconds,
+        },
+    }))
 }
 
 /// One message and its answer.
 pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: bool) -> Result<(), Failure> {
-    let reply = say_it(talker, turn, json).await?;
+    let said = say_it(talker, turn, json).await?;
     if json {
-        document(&reply);
+        document(&said.reply);
     } else {
-        show(&reply, explain);
+        show(&said, explain);
     }
+    let Said { reply, .. } = said;
     match (reply.outcome, reply.missing.first()) {
         // Nothing at all came of it, and trying again may help.
         (Outcome::Failed, Some(missing)) => Err(Failure::of(
@@ -88,13 +104,36 @@ pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: 
     }
 }
 
-async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Reply, Failure> {
+/// A reply, and whether its words are on the terminal already.
+struct Said {
+    reply: Reply,
+    streamed: bool,
+}
+
+/// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the program.
+async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
-    let tell = move |heard: ProgressEvent| {
-        if !terminal {
-            return;
-        }
+    let streams = std::io::stdout().is_terminal() && !json;
+    let written = Mutex::new(String::new());
+    let tell = |heard: ProgressEvent| {
+        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
         let line = match heard {
+            ProgressEvent::Text { delta } => {
+                let plain: String = delta.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+                if streams {
+                    print!("{plain}");
+                    let _shown = std::io::stdout().flush();
+                    written.push_str(&plain);
+                }
+                return;
+            }
+            ProgressEvent::TextReset => {
+                if streams && !std::mem::take(&mut *written).is_empty() {
+                    say("");
+                }
+                return;
+            }
+            _ if !terminal => return,
             ProgressEvent::Waiting { servers } => format!("· wait for {} to start …", servers.join(", ")),
             ProgressEvent::Working { what } => format!("· {what} …"),
             ProgressEvent::Began { what, .. } => format!("· {what} …"),
@@ -109,12 +148,31 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Reply, 
         eprint!("\r\u{1b}[2K\u{1b}[90m{line}\u{1b}[0m");
         let _shown = std::io::stderr().flush();
     };
-    Ok(talker.say(turn, &tell).await?)
+    let stop = CancellationToken::new();
+    let saying = talker.say_until(turn, &tell, &stop);
+    tokio::pin!(saying);
+    let reply = tokio::select! {
+        reply = &mut saying => reply,
+        _ = tokio::signal::ctrl_c() => {
+            stop.cancel();
+            saying.await
+        }
+    };
+    let written = written.lock().unwrap_or_else(PoisonError::into_inner);
+    if !written.is_empty() {
+        say("");
+    }
+    let reply = reply?;
+    let streamed = !written.is_empty() && written.trim() == reply.response.answer.trim();
+    Ok(Said { reply, streamed })
 }
 
-fn show(reply: &Reply, explain: bool) {
+fn show(said: &Said, explain: bool) {
+    let Said { reply, streamed } = said;
     reply.decisions.iter().for_each(|told| say(paint(Tone::Strong, told)));
-    if let Some(question) = &reply.question {
+    if *streamed {
+        // It stands there already.
+    } else if let Some(question) = &reply.question {
         let before =
             reply.response.answer.strip_suffix(question.text.as_str()).unwrap_or(&reply.response.answer);
         if !before.trim().is_empty() {
@@ -129,7 +187,7 @@ fn show(reply: &Reply, explain: bool) {
         say(paint(Tone::Warn, &format!("Missing: {}. {}", missing.part, missing.reason)));
     }
     if let Some(question) = &reply.question {
-        asked(question);
+        asked(question, *streamed);
     }
     for task in &reply.waiting {
         say(paint(Tone::Quiet, &format!("decide with: steward approvals approve {task}")));
@@ -151,8 +209,10 @@ fn show(reply: &Reply, explain: bool) {
     footer(reply);
 }
 
-fn asked(question: &Asked) {
-    say(&question.text);
+fn asked(question: &Asked, is_written: bool) {
+    if !is_written {
+        say(&question.text);
+    }
     for (place, option) in question.options.iter().enumerate() {
         say(format!("  {}. {}", place + 1, option.label));
     }
@@ -194,11 +254,21 @@ fn footer(reply: &Reply) {
     };
     let sources: Vec<&str> = reply.response.sources.iter().map(|source| source.as_str()).collect();
     let from = if sources.is_empty() { String::new() } else { format!(" · {}", sources.join(", ")) };
+    let by = reply.model.as_ref().map(model_line).unwrap_or_default();
     let rest = format!(
-        "{from} · {} ms · conversation {}",
+        "{from}{by} · {} ms · conversation {}",
         reply.response.total_execution_time_ms, reply.conversation_id
     );
     say(format!("{confidence}{}", paint(Tone::Quiet, &rest)));
+}
+
+/// The model and what it used.
+fn model_line(used: &ModelUsed) -> String {
+    let cost = match used.cost_micros {
+        0 => String::new(),
+        micros => format!(", {:.4}", micros as f64 / 1e6),
+    };
+    format!(" · {} ({} tokens{cost})", used.name, used.tokens)
 }
 
 const HELP: &str = "Say what you want to know or have done. A number chooses from a list.
@@ -282,10 +352,10 @@ async fn prompt(
                 turn.choice = chosen(&line, last.as_ref());
                 turn.said = line;
                 match say_it(talker, &turn, false).await {
-                    Ok(reply) => {
-                        turn.conversation = Some(reply.conversation_id);
-                        show(&reply, explain);
-                        last = Some(reply);
+                    Ok(said) => {
+                        turn.conversation = Some(said.reply.conversation_id);
+                        show(&said, explain);
+                        last = Some(said.reply);
                     }
                     Err(failure) => failure.print(false),
                 }

@@ -62,6 +62,7 @@ pub(super) async fn run(
         match settings {
             Err(failure) => findings.fail("settings", &failure),
             Ok(settings) => {
+                models(home, &settings, &mut findings);
                 // Calls are written down, so without a store there are no tools.
                 if store(home, &settings, &mut findings).await {
                     servers(home, settings, &mut findings).await;
@@ -137,13 +138,41 @@ async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> boo
     true
 }
 
+/// Whether each model has its key, and whether any is used. Nothing is sent.
+fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
+    if let Some(note) = super::models::older_setting(settings) {
+        findings.warn("models", "the older setting `model:` is in use", note);
+    }
+    if settings.models.is_empty() {
+        return;
+    }
+    let scope = Scope::User(settings.user.clone());
+    let (home, settings) = (home.clone(), settings.clone());
+    let context = Context { home, settings, json: false, scope, metrics: None, models: Default::default() };
+    let models = match context.models() {
+        Ok(models) => models,
+        Err(failure) => return findings.fail("models", &failure),
+    };
+    for name in models.names() {
+        match models.problem(name) {
+            Some(problem) => findings.warn("model", format!("{name}: {problem}"), "docs/errors/MDL020.md"),
+            None => findings.ok("model", name),
+        }
+    }
+    if context.settings.uses == steward_models::ModelUse::default() {
+        let first = models.names().next().unwrap_or_default();
+        let fix = format!("add `use: {{ default: {first} }}` to config/steward.yaml");
+        findings.warn("models", "no conversation and no question uses a model", fix);
+    }
+}
+
 /// Starts every configured MCP server and asks for its tools. One that does not work is no failure of the house.
 async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
     if !home.path.join("config/mcp_servers.yaml").exists() {
         return;
     }
     let scope = Scope::User(settings.user.clone());
-    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None };
+    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None, models: Default::default() };
     let toolbox = match crate::toolbox::open(&context, false).await {
         Ok(toolbox) => toolbox,
         Err(failure) => return findings.fail("MCP servers", &failure),

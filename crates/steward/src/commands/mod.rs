@@ -13,6 +13,7 @@ mod doctor;
 mod init;
 mod mcp;
 mod mcp_servers;
+mod models;
 mod profile;
 mod recipes;
 mod retention;
@@ -30,6 +31,8 @@ use crate::error::Failure;
 use crate::home::{Home, Opened};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use steward_models::Models;
 use steward_store::Scope;
 use steward_telemetry::Metrics;
 
@@ -113,6 +116,9 @@ pub(crate) enum Command {
     /// Add, test and watch the MCP servers whose tools are used.
     #[command(subcommand)]
     McpServers(mcp_servers::McpServers),
+    /// List, test and add language models.
+    #[command(subcommand)]
+    Models(models::Models),
     /// Decide on calls that wait for a person.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
@@ -178,6 +184,8 @@ pub(crate) struct Context {
     pub(crate) scope: Scope,
     /// What was counted so far, for whoever shows it.
     pub(crate) metrics: Option<Metrics>,
+    /// The models of the settings, made once.
+    pub(crate) models: OnceLock<Arc<Models>>,
 }
 
 impl Context {
@@ -188,6 +196,30 @@ impl Context {
 
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
         self.home.open(&self.settings).await
+    }
+
+    /// The models of the settings. One whose key is missing is among them and cannot be used.
+    pub(crate) fn models(&self) -> Result<Arc<Models>, Failure> {
+        if let Some(models) = self.models.get() {
+            return Ok(models.clone());
+        }
+        let servers = steward_tools::ModelServers::new(&self.home.path.join("logs"));
+        let services = steward_models::ModelServices { launcher: Some(Arc::new(servers)) };
+        let models = steward_models::build(&self.settings.models, &services)?;
+        let models = Arc::new(models.with_uses(&self.settings.uses)?);
+        Ok(self.models.get_or_init(|| models).clone())
+    }
+
+    /// The same home with other settings.
+    pub(crate) fn with_settings(&self, settings: Settings) -> Self {
+        Self {
+            home: self.home.clone(),
+            settings,
+            json: self.json,
+            scope: self.scope.clone(),
+            metrics: None,
+            models: OnceLock::new(),
+        }
     }
 }
 
@@ -206,7 +238,8 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
     }
     let settings = settings?;
     let scope = if cli.global.all_users { Scope::System } else { Scope::User(settings.user.clone()) };
-    let context = Context { home, settings, json: cli.global.json, scope, metrics };
+    let models = OnceLock::new();
+    let context = Context { home, settings, json: cli.global.json, scope, metrics, models };
     match cli.command {
         Command::Ask(ask) => ask::run(&context, ask).await,
         Command::Chat(chat) => Box::pin(chat::run(&context, chat)).await,
@@ -220,6 +253,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
         Command::Workflow(command) => run::workflow(&context, command).await,
         Command::Tools(tools) => tools::run(&context, tools).await,
         Command::McpServers(servers) => mcp_servers::run(&context, servers).await,
+        Command::Models(models) => models::run(&context, models).await,
         Command::Approvals(approvals) => approvals::run(&context, approvals).await,
         Command::Skill(skill) => skill::run(&context, skill).await,
         Command::Skills(skills) => skills::run(&context, &skills),

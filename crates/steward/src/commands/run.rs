@@ -56,10 +56,7 @@ pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), 
 
 /// The same over a toolbox that is open.
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
-    let servers = steward_tools::ModelServers::new(&context.home.path.join("logs"));
-    let doors = steward_language::model::ModelServices { launcher: Some(Arc::new(servers)) };
-    let models = steward_language::model::build(&context.settings.models, &doors)?;
-    Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone())?)
+    Ok(Runner::new(toolbox.clone(), context.models()?, context.home.path.clone())?)
 }
 
 pub(super) async fn run(context: &Context, command: Run) -> Result<(), Failure> {
@@ -179,7 +176,7 @@ pub(super) fn line(seen: ProgressEvent) -> Option<String> {
             paint(Tone::Quiet, &format!("  at {position}"))
         }
         ProgressEvent::Happened(Event::ToolEnded { outcome, .. }) => match outcome {
-            ToolOutcome::Success { output, .. } => {
+            ToolOutcome::Success { output, .. } | ToolOutcome::Found { output, .. } => {
                 paint(Tone::Good, &format!("← {}", short(&output.to_string(), 90)))
             }
             other => paint(Tone::Bad, &format!("← {}", short(&format!("{other:?}"), 90))),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::time::Duration;
-use steward_language::model::{Chat, Local, Model as _, Turn};
+use steward_models::{Chat, Local, Model as _, Turn};
 use steward_telemetry::{Delivered, Endpoint, Headers, Options, Telemetry, prepare};
 use tracing::Instrument as _;
 

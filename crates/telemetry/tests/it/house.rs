@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use steward_domain::{Check as _, JsonObject, ToolDefinition};
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
-use steward_language::model::{OpenAi, Options as ModelOptions, Price, Secret};
+use steward_models::{OpenAi, Options as ModelOptions, Price, Secret};
 use steward_policy::{AdmittedCall, Caller};
 use steward_tools::call::{ArtifactSink, Ending, Intent, Ledger, Refused, Request, ToolGateway};
 use steward_tools::registry::Registry;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use steward_language::model::{Chat, Model as _, Turn};
+use steward_models::{Chat, Model as _, Turn};
 
 use crate::export::{options, under};
 use crate::house::{desk, model, reply, request, server};

@@ -6,6 +6,7 @@
 
 mod embeddings;
 mod responses;
+mod streaming;
 mod tools;
 
 use super::extract::{Authenticated, Input};
@@ -193,6 +194,35 @@ impl CompletionOutcome {
     }
 }
 
+/// How a completion begins.
+enum CompletionStart {
+    /// It is known at once.
+    Done(CompletionOutcome),
+    /// A turn of a conversation.
+    Turn(SpokenTurn),
+}
+
+impl From<CompletionOutcome> for CompletionStart {
+    fn from(outcome: CompletionOutcome) -> Self {
+        Self::Done(outcome)
+    }
+}
+
+/// A turn, and what was said before it.
+struct SpokenTurn {
+    say: TurnRequest,
+    before: Vec<(String, String)>,
+}
+
+impl SpokenTurn {
+    /// The history that a client sends next time, when it was given this answer.
+    fn key(&self, identity: &Identity, answer: String) -> [u8; 32] {
+        let before = self.before.iter().map(|(role, text)| (role.as_str(), text.clone()));
+        let now = [("user", self.say.message.clone()), ("assistant", answer)];
+        history(identity, before.chain(now))
+    }
+}
+
 impl AppState {
     /// What can be told at once, before a stream is begun: then it has a status.
     fn fits(
@@ -235,13 +265,34 @@ impl AppState {
         if let Some(agent) = model.strip_prefix("steward/") {
             return self.agent(identity, agent, messages).await;
         }
+        let spoken = match self.read_messages(identity, messages, tools, conversation).await? {
+            CompletionStart::Done(outcome) => return Ok(outcome),
+            CompletionStart::Turn(spoken) => spoken,
+        };
+        let reply = self.answered(identity, &spoken.say).await?;
+        let text = words(&reply);
+        let came = CompletionOutcome::Words { text: text.clone(), reply };
+        if let Some(id) = came.conversation() {
+            self.histories.keep(spoken.key(identity, text), id);
+        }
+        Ok(came)
+    }
+
+    /// What the last message wants: a turn of a conversation, or something that is known at once.
+    async fn read_messages(
+        &self,
+        identity: &Identity,
+        messages: &[ChatMessage],
+        tools: &[ClientTool],
+        conversation: Option<ConversationId>,
+    ) -> Result<CompletionStart, Problem> {
         let last = messages.last().ok_or_else(|| Problem::input("messages: at least one is needed"))?;
         // What the client's tool gave back is data: it is told, and nothing in it is acted on.
         if last.role == "tool" {
             let given = text(&last.content);
             let value: Option<Value> = serde_json::from_str(&given).ok();
             let told = steward_language::answer::tell(None, value.as_ref(), &given);
-            return Ok(CompletionOutcome::Words { text: told.text, reply: Value::Null });
+            return Ok(CompletionOutcome::Words { text: told.text, reply: Value::Null }.into());
         }
         let at = messages.iter().rposition(|message| message.role == "user");
         let at = at.ok_or_else(|| Problem::input("messages: one of them must be the user's"))?;
@@ -249,35 +300,27 @@ impl AppState {
         if !tools.is_empty()
             && let Some((name, arguments)) = self.own_tool(tools, &said).await
         {
-            return Ok(CompletionOutcome::Call { name, arguments });
+            return Ok(CompletionOutcome::Call { name, arguments }.into());
         }
         let spoken = |upto: usize| {
             let kept = messages
                 .iter()
                 .take(upto)
                 .filter(|message| matches!(message.role.as_str(), "user" | "assistant"));
-            kept.map(|message| (message.role.as_str(), text(&message.content))).collect::<Vec<_>>()
+            kept.map(|message| (message.role.clone(), text(&message.content))).collect::<Vec<_>>()
         };
         let before = spoken(at);
         let known = (!before.is_empty()).then(|| {
-            let key = history(identity, before.iter().map(|(role, text)| (*role, text.clone())));
+            let key = history(identity, before.iter().map(|(role, text)| (role.as_str(), text.clone())));
             self.histories.get(&key)
         });
         let say = TurnRequest {
-            message: said.clone(),
+            message: said,
             conversation_id: conversation.or(known.flatten()),
             data: Vec::new(),
             choice: None,
         };
-        let reply = self.answered(identity, &say).await?;
-        let text = words(&reply);
-        let so_far = before.into_iter().chain([("user", said), ("assistant", text.clone())]);
-        let key = history(identity, so_far);
-        let came = CompletionOutcome::Words { text, reply };
-        if let Some(id) = came.conversation() {
-            self.histories.keep(key, id);
-        }
-        Ok(came)
+        Ok(CompletionStart::Turn(SpokenTurn { say, before }))
     }
 
     async fn agent(
@@ -328,6 +371,16 @@ async fn completions(
         .and_then(Value::as_bool);
     let streams = wanted.stream == Some(true);
     let tools = wanted.tools.unwrap_or_default();
+    if streams && model == MODEL && tools.is_empty() {
+        let start = site.read_messages(&identity, &wanted.messages, &tools, None).await?;
+        if let CompletionStart::Turn(spoken) = start {
+            let live = site.begin(&identity, site.turn(&identity, &spoken.say)?)?;
+            let head = streaming::ChunkHead { id, created, model };
+            let counted = (counted == Some(true)).then_some(size);
+            let stream = streaming::CompletionStream::new(&site, identity, spoken, live, head, counted);
+            return Ok(stream::respond(&site, stream));
+        }
+    }
     let (one, called) = (site.clone(), format!("call_{}", site.new_id()?.simple()));
     let came = async move { one.complete(&identity, &wanted.model, &wanted.messages, &tools, None).await };
     if !streams {

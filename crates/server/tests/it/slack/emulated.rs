@@ -45,7 +45,7 @@ async fn start_emulator(node: String, cli: String, folder: std::path::PathBuf) -
 
 /// Calls a method of the emulator past the door.
 async fn call(base: &str, method: &str, form: &[(&str, &str)]) -> Json {
-    let client = steward_language::model::connection(false).unwrap();
+    let client = steward_models::connection(false).unwrap();
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let request = client.post(format!("{base}/{method}")).header("authorization", "Bearer test_token_admin");
     let request = request.header("content-type", "application/x-www-form-urlencoded").body(body);

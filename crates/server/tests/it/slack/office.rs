@@ -137,7 +137,7 @@ impl Office {
         options.reconnect_after = Duration::from_millis(5);
         options.progress_every = Duration::from_millis(5);
         change(&mut options, folder.path());
-        let client = steward_language::model::connection(false).unwrap();
+        let client = steward_models::connection(false).unwrap();
         let slack = Slack::new(talker.clone(), Arc::new(Staff), options.clone()).unwrap();
         let (address, serving) = serve(slack.clone()).await;
         let serving = vec![faking, serving];

@@ -83,7 +83,7 @@ impl Api {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| "Slack's token holds characters that no token has".to_owned())?;
         authorization.set_sensitive(true);
-        let client = steward_language::model::connection(base.scheme() == "https")?;
+        let client = steward_models::connection(base.scheme() == "https")?;
         Ok(Self { client, base, host, token, authorization })
     }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use steward_domain::Coded;
-use steward_language::model::{
+use steward_models::{
+    ModelPurpose, ModelUse,
     Arguments, Chat, Event, Finish, Launched, Launcher, LlamaOptions, LlamaServer, Local, Model, ModelError,
     ModelServices, ModelSettings, OfferedTool, Recorder, Replayer, Turn, build,
 };
@@ -295,16 +296,6 @@ async fn settings_are_checked() {
             "price",
         ),
         (
-            json!({"provider": "anthropic", "name": "x", "key_variable": "STEWARD_TEST_NO_SUCH_KEY"}),
-            "MDL020",
-            "STEWARD_TEST_NO_SUCH_KEY",
-        ),
-        (
-            json!({"provider": "anthropic", "name": "x", "key_file": "/nonexistent/key"}),
-            "MDL020",
-            "/nonexistent/key",
-        ),
-        (
             json!({"provider": "anthropic", "name": "x", "replay": "/nonexistent/tape"}),
             "MDL018",
             "/nonexistent/tape",
@@ -323,6 +314,43 @@ async fn settings_are_checked() {
     );
     assert!(models.get("other").is_none());
     models.close().await;
+}
+
+/// One model without its key stops nobody else, and says so when it is used.
+#[tokio::test]
+async fn a_missing_key_is_told_when_the_model_is_used() {
+    for (text, words) in [
+        (json!({"provider": "anthropic", "name": "x", "key_variable": "STEWARD_TEST_NO_SUCH_KEY"}), "SUCH_KEY"),
+        (json!({"provider": "anthropic", "name": "x", "key_file": "/nonexistent/key"}), "/nonexistent/key"),
+    ] {
+        let both = settings(json!({"m": text, "floor": {"provider": "local"}}));
+        let models = build(&both, &ModelServices::default()).unwrap();
+        assert!(models.problem("floor").is_none());
+        assert!(models.problem("m").unwrap().to_string().contains(words));
+        let chat = Chat { turns: vec![Turn::user("hello")], ..Chat::default() };
+        let failed = models.get("m").unwrap().chat(&chat).await.unwrap_err();
+        assert_eq!(failed.code(), "MDL020", "{failed}");
+        assert!(models.get("floor").unwrap().chat(&chat).await.is_ok());
+    }
+}
+
+#[test]
+fn a_purpose_has_its_model_or_the_default() {
+    let set = settings(json!({
+        "big": {"provider": "local", "send_samples": true},
+        "quiet": {"provider": "local", "send_results": false},
+    }));
+    let made = || build(&set, &ModelServices::default()).unwrap();
+    let uses = |text: Value| serde_json::from_value::<ModelUse>(text).unwrap();
+    let models = made().with_uses(&uses(json!({"default": "big", "ask": "quiet"}))).unwrap();
+    let chosen = |purpose| models.for_purpose(purpose).map(|chosen| chosen.name);
+    assert_eq!(chosen(ModelPurpose::Chat).as_deref(), Some("big"));
+    assert_eq!(chosen(ModelPurpose::Ask).as_deref(), Some("quiet"));
+    let ask = models.for_purpose(ModelPurpose::Ask).unwrap();
+    assert!(!ask.send_samples && !ask.send_results);
+    assert!(made().for_purpose(ModelPurpose::Chat).is_none(), "nothing is used unless it is said");
+    let failed = made().with_uses(&uses(json!({"chat": "none"}))).unwrap_err();
+    assert!(failed.to_string().contains("use: chat"), "{failed}");
 }
 
 #[cfg(unix)]
@@ -371,10 +399,10 @@ impl Model for Parrot {
 
     async fn complete(
         &self,
-        request: &steward_language::model::Request,
-    ) -> Result<steward_language::model::Reply, ModelError> {
+        request: &steward_models::Request,
+    ) -> Result<steward_models::Reply, ModelError> {
         let text = request.messages.last().map(|message| message.content.clone()).unwrap_or_default();
-        Ok(steward_language::model::Reply {
+        Ok(steward_models::Reply {
             text,
             json: None,
             input_tokens: 1,

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use steward_journal::clock::SystemClock;
 
 use super::chat::Price;
+use super::purpose::{ModelPurpose, ModelUse};
+use super::unavailable::Unavailable;
 use super::{
     Anthropic, Chain, FallbackOn, Gemini, Launcher, Limits, LlamaOptions, LlamaServer, Local, Model,
     ModelError, Ollama, OpenAi, Options, Recorder, Replayer, Responses, Secret,
@@ -98,6 +100,11 @@ pub struct ModelSettings {
     pub record: Option<PathBuf>,
     /// Answers from this cassette and asks nobody.
     pub replay: Option<PathBuf>,
+    /// Whether questions about data may carry sample values of columns. Names and types always are.
+    pub send_samples: bool,
+    /// Whether results of tools and queries may be sent; they may unless this says no. A model that
+    /// gets none does not serve conversations.
+    pub send_results: Option<bool>,
 }
 
 /// What models need from outside.
@@ -118,6 +125,31 @@ impl std::fmt::Debug for ModelServices {
 pub struct Models {
     single: BTreeMap<String, Arc<dyn Model>>,
     chained: BTreeMap<String, Arc<dyn Model>>,
+    /// Why models cannot be used.
+    problems: BTreeMap<String, ModelError>,
+    uses: ModelUse,
+    /// What may be sent to each; nothing is known of those that were put in by hand.
+    sending: BTreeMap<String, Sending>,
+}
+
+/// What may be sent to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sending {
+    samples: bool,
+    results: bool,
+}
+
+/// The model for a purpose.
+#[derive(Clone)]
+pub struct ChosenModel {
+    /// Its name in the settings.
+    pub name: String,
+    /// The model, with those that stand in for it.
+    pub model: Arc<dyn Model>,
+    /// Whether it may be sent sample values of data.
+    pub send_samples: bool,
+    /// Whether it may be sent results.
+    pub send_results: bool,
 }
 
 impl std::fmt::Debug for Models {
@@ -142,6 +174,39 @@ impl Models {
         self
     }
 
+    /// With what each is used for.
+    pub fn with_uses(mut self, uses: &ModelUse) -> Result<Self, ModelError> {
+        for (setting, name) in uses.named() {
+            if !self.chained.contains_key(name) {
+                let known: Vec<&str> = self.names().collect();
+                let detail = format!("`use: {setting}` names it, but `models` has only: {}", known.join(", "));
+                return Err(wrong(name, detail));
+            }
+        }
+        self.uses = uses.clone();
+        Ok(self)
+    }
+
+    /// The model for a purpose, when one is set up for it.
+    #[must_use]
+    pub fn for_purpose(&self, purpose: ModelPurpose) -> Option<ChosenModel> {
+        let name = self.uses.name_for(purpose)?;
+        let model = self.get(name)?;
+        let sending = self.sending.get(name).copied().unwrap_or(Sending { samples: false, results: true });
+        Some(ChosenModel {
+            name: name.to_owned(),
+            model,
+            send_samples: sending.samples,
+            send_results: sending.results,
+        })
+    }
+
+    /// Why a model cannot be used.
+    #[must_use]
+    pub fn problem(&self, name: &str) -> Option<&ModelError> {
+        self.problems.get(name)
+    }
+
     /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.chained.keys().map(String::as_str)
@@ -155,7 +220,8 @@ impl Models {
     }
 }
 
-/// Makes the models. Nothing is sent or started yet.
+/// Makes the models. Nothing is sent or started yet. A model whose key is missing is made and cannot
+/// be used: the others still can.
 pub fn build(
     settings: &BTreeMap<String, ModelSettings>,
     doors: &ModelServices,
@@ -163,7 +229,16 @@ pub fn build(
     let mut models = Models::default();
     let mut limits = BTreeMap::new();
     for (name, one) in settings {
-        models.single.insert(name.clone(), one.build(name, doors, &mut limits)?);
+        let sending = Sending { samples: one.send_samples, results: one.send_results.unwrap_or(true) };
+        models.sending.insert(name.clone(), sending);
+        let model = match one.build(name, doors, &mut limits) {
+            Err(reason @ ModelError::NoKey { .. }) => {
+                models.problems.insert(name.clone(), reason.clone());
+                Arc::new(Unavailable { name: one.name.clone(), reason })
+            }
+            other => other?,
+        };
+        models.single.insert(name.clone(), model);
     }
     for (name, one) in settings {
         let Some(first) = models.single.get(name) else { continue };

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use steward_language::model::{Message, Model, ModelError, OpenAi, Options, Request, Role, Secret};
+use steward_models::{Message, Model, ModelError, OpenAi, Options, Request, Role, Secret};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

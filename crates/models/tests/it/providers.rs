@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use steward_language::model::{
+use steward_models::{
     Answer, Anthropic, Arguments, Chat, Event, Finish, Gemini, Model, ModelError, OfferedTool, Ollama,
     OpenAi, Options, Price, ReplySchema, Responses, Secret, ToolCall, ToolChoice, Turn, Usage,
 };
@@ -497,6 +497,20 @@ async fn faults_of_streams() {
         let fake = Fake::start(vec![Act::json(200, &kind.whole)]).await;
         let (heard, _) = hear(&*kind.client(&fake.url), &chat()).await;
         assert_eq!(heard.last(), Some(&Event::Done(Box::new(kind.answer()))), "{}", kind.name);
+    }
+}
+
+/// A server that is too busy says when to come back, and is asked again then and not before.
+#[tokio::test]
+async fn every_provider_is_asked_again_when_it_said() {
+    for kind in kinds() {
+        let busy = Act::json(429, &json!({"error": {"message": "slow down", "type": "rate_limit_error"}}));
+        let busy = Act { head: busy.head.replacen("\r\n", "\r\nretry-after: 1\r\n", 1), ..busy };
+        let fake = Fake::start(vec![busy, Act::json(200, &kind.whole)]).await;
+        let began = std::time::Instant::now();
+        let answer = kind.client(&fake.url).chat(&chat()).await.unwrap();
+        assert_eq!((answer, fake.count()), (kind.answer(), 2), "{}", kind.name);
+        assert!(began.elapsed() >= Duration::from_millis(950), "{}: {:?}", kind.name, began.elapsed());
     }
 }
 

@@ -317,33 +317,33 @@ macro_rules! provider {
     ($(#[$about:meta])* $name:ident, $wire:expr) => {
         $(#[$about])*
         #[derive(Debug)]
-        pub struct $name($crate::model::Client);
+        pub struct $name($crate::Client);
 
         impl $name {
             /// A client; nothing is sent yet.
-            pub fn new(options: $crate::model::Options) -> Result<Self, $crate::model::ModelError> {
-                $crate::model::Client::new(Box::new($wire), options).map(Self)
+            pub fn new(options: $crate::Options) -> Result<Self, $crate::ModelError> {
+                $crate::Client::new(Box::new($wire), options).map(Self)
             }
         }
 
         #[async_trait::async_trait]
-        impl $crate::model::Model for $name {
+        impl $crate::Model for $name {
             fn name(&self) -> &str {
                 self.0.name()
             }
 
             async fn complete(
                 &self,
-                request: &$crate::model::Request,
-            ) -> Result<$crate::model::Reply, $crate::model::ModelError> {
-                $crate::model::simple::complete(self, request).await
+                request: &$crate::Request,
+            ) -> Result<$crate::Reply, $crate::ModelError> {
+                $crate::simple::complete(self, request).await
             }
 
             async fn talk(
                 &self,
-                chat: &$crate::model::Chat,
-                listener: Option<&$crate::model::Listener>,
-            ) -> Result<$crate::model::Answer, $crate::model::ModelError> {
+                chat: &$crate::Chat,
+                listener: Option<&$crate::Listener>,
+            ) -> Result<$crate::Answer, $crate::ModelError> {
                 self.0.talk(chat, listener).await
             }
         }

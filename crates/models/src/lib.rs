@@ -1,4 +1,5 @@
-//! Language models: one interface, whoever serves the model.
+//! Language models: one interface, whoever serves the model. Nothing outside of this crate knows a
+//! provider.
 //!
 //! A conversation ([`Chat`]) goes in, an [`Answer`] comes out: whole, or event by event through [`Model::stream`]. What a model
 //! says is material and never an instruction: a reply is text, or JSON, or a tool call that policy has yet to admit. Keys are
@@ -19,6 +20,7 @@ mod llama;
 mod local;
 mod ollama;
 mod openai;
+mod purpose;
 mod reply;
 mod responses;
 mod retry;
@@ -28,6 +30,7 @@ mod simple;
 mod sse;
 mod stream;
 mod traced;
+mod unavailable;
 mod wire;
 
 use async_trait::async_trait;
@@ -47,9 +50,10 @@ pub use llama::{Launched, Launcher, LlamaOptions, LlamaServer};
 pub use local::Local;
 pub use ollama::Ollama;
 pub use openai::OpenAi;
+pub use purpose::{ModelPurpose, ModelUse};
 pub use responses::Responses;
 pub use secret::Secret;
-pub use settings::{ModelServices, ModelSettings, Models, Provider, build};
+pub use settings::{ChosenModel, ModelServices, ModelSettings, Models, Provider, build};
 pub use simple::{Message, Reply, Request, Role};
 pub use stream::{Event, Events, Listener};
 

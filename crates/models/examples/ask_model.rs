@@ -2,7 +2,7 @@
 //! for the weather is offered, so that calls can be seen too.
 #![allow(missing_docs, reason = "a program of its own, not a part of Steward")]
 
-use steward_language::model::{Chat, ModelServices, OfferedTool, Turn, build};
+use steward_models::{Chat, ModelServices, OfferedTool, Turn, build};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

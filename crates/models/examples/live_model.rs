@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use steward_language::model::{Launched, Launcher, LlamaOptions, LlamaServer, Model, Recorder};
+use steward_models::{Launched, Launcher, LlamaOptions, LlamaServer, Model, Recorder};
 use tokio::process::{Child, Command};
 
 struct Plain;

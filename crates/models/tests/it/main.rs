@@ -1,0 +1,18 @@
+//! Models from outside, over real sockets, and what a real one said, from a cassette.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "a test may fail loudly, and measures real time"
+)]
+
+mod conversation;
+mod fake;
+mod model;
+mod others;
+mod providers;

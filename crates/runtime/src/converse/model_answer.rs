@@ -1,0 +1,298 @@
+//! The answer to a turn that a model worked on, with its figures checked, and the question before a
+//! call that needs a decision.
+
+use super::model_turn::PausedRun;
+use super::carry::Done;
+use super::compose::millis;
+use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
+use crate::ask::Record;
+use crate::run::RunStatus;
+use crate::run::internal::ASK_DATA;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use steward_domain::{
+    AgentResponse, ApprovalMode, Attempt, CallId, CallStatus, Certainty, Idempotency, JsonObject, Label, Role,
+    TaskId, Timestamp, ToolCall, ToolName,
+};
+use steward_engine::{EarlierMessage, Effect, EffectId, Event, Program, State, ToolOutcome, Used};
+use steward_language::answer::{Evidence, MARK, check_figures, plain};
+use steward_language::words::name_words;
+use steward_policy::{Effect as PolicyEffect, effect_of};
+
+/// A call that a run made.
+pub(super) struct RunCall {
+    key: CallId,
+    tool: ToolName,
+    arguments: JsonObject,
+    safety: Idempotency,
+    began: Timestamp,
+    ended: Option<(Timestamp, ToolOutcome)>,
+}
+
+/// What a run did, read from its events.
+pub(super) struct RunRecord {
+    calls: BTreeMap<EffectId, RunCall>,
+    pub(super) used: Used,
+}
+
+impl RunRecord {
+    pub(super) fn of(program: &Program, events: &[Event]) -> Self {
+        let mut state = State::new(program);
+        let mut calls: BTreeMap<EffectId, RunCall> = BTreeMap::new();
+        let mut effects = Vec::new();
+        for event in events {
+            effects.clear();
+            let _rejected_again = state.apply_into(program, event, &mut effects);
+            for effect in effects.drain(..) {
+                if let Effect::CallTool { id, key, tool, arguments, safety, .. } = effect {
+                    let began = event.at();
+                    calls.insert(id, RunCall { key, tool, arguments, safety, began, ended: None });
+                }
+            }
+            if let Event::ToolEnded { effect, outcome, at } = event
+                && let Some(call) = calls.get_mut(effect)
+            {
+                call.ended = Some((*at, outcome.clone()));
+            }
+        }
+        Self { calls, used: state.used() }
+    }
+
+    /// Whether a call that may change something was made.
+    pub(super) fn changed_something(&self) -> bool {
+        self.calls.values().any(|call| {
+            let refused = matches!(
+                call.ended,
+                Some((_, ToolOutcome::Denied { .. } | ToolOutcome::ApprovalNeeded { .. }))
+            );
+            call.safety != Idempotency::ReadOnly && !refused
+        })
+    }
+
+    /// The tools that were called, without those of the runtime itself.
+    pub(super) fn tools(&self) -> Vec<ToolName> {
+        let mut tools: Vec<ToolName> = Vec::new();
+        for call in self.calls.values() {
+            if !tools.contains(&call.tool) && !call.tool.as_str().starts_with("steward.") {
+                tools.push(call.tool.clone());
+            }
+        }
+        tools
+    }
+
+    fn steps(&self) -> Vec<StepDone> {
+        let step = |call: &RunCall| StepDone {
+            what: name_words(call.tool.as_str().rsplit('.').next().unwrap_or_default()).join(" "),
+            tool: Some(call.tool.to_string()),
+            well: call.is_well(),
+            milliseconds: call.ended.as_ref().map_or(0, |(at, _)| at.millis_since(call.began)),
+            calls: vec![call.key],
+        };
+        self.calls.values().map(step).collect()
+    }
+
+    /// The calls that gave something.
+    fn made(&self) -> Vec<ToolCall> {
+        let made = |call: &RunCall| ToolCall {
+            call_id: call.key,
+            task_id: None,
+            server: None,
+            tool_name: call.tool.clone(),
+            domain: None,
+            arguments: call.arguments.clone(),
+            status: CallStatus::Completed,
+            timestamp: call.began,
+            attempt_number: Attempt::default(),
+        };
+        self.calls.values().filter(|call| call.is_well()).map(made).collect()
+    }
+
+    fn sources(&self) -> Vec<Label> {
+        let mut sources: Vec<Label> = Vec::new();
+        for call in self.calls.values().filter(|call| call.is_well()) {
+            let name = if call.tool.as_str() == ASK_DATA {
+                call.arguments.get("source").and_then(Json::as_str).unwrap_or("your data")
+            } else {
+                call.tool.as_str().split('.').next().unwrap_or_default()
+            };
+            if let Ok(label) = Label::new(name)
+                && !sources.contains(&label)
+            {
+                sources.push(label);
+            }
+        }
+        sources
+    }
+}
+
+impl RunCall {
+    fn is_well(&self) -> bool {
+        matches!(self.ended, Some((_, ToolOutcome::Success { .. } | ToolOutcome::Found { .. })))
+    }
+}
+
+fn reply_of(
+    service: &ChatService,
+    opened: &Opened,
+    record: &Record,
+    run: &RunRecord,
+    outcome: Outcome,
+    answer: String,
+) -> Reply {
+    let elapsed = service.house().clock.monotonic().saturating_sub(opened.began);
+    let (sources, made) = (run.sources(), run.made());
+    let long = elapsed.as_secs() >= 60;
+    Reply {
+        conversation_id: opened.memory.id,
+        task_id: record.task,
+        outcome,
+        response: AgentResponse {
+            answer,
+            partial_results: long || outcome == Outcome::Failed || (sources.is_empty() && !made.is_empty()),
+            sources,
+            tool_calls_made: made,
+            suggestions: Vec::new(),
+            confidence: Certainty::Medium,
+            total_execution_time_ms: millis(elapsed),
+        },
+        question: None,
+        tables: Vec::new(),
+        steps: run.steps(),
+        missing: Vec::new(),
+        conflicts: Vec::new(),
+        routing: None,
+        reasons: vec!["the built-in reader was not sure, so a model worked on it".to_owned()],
+        decisions: Vec::new(),
+        waiting: Vec::new(),
+        analyses: Vec::new(),
+        model: None,
+        unverified: Vec::new(),
+    }
+}
+
+/// The reply to a run that ended.
+pub(super) fn answer_of(
+    service: &ChatService,
+    opened: &Opened,
+    record: &Record,
+    status: &RunStatus,
+    run: &RunRecord,
+    earlier: &[EarlierMessage],
+) -> Reply {
+    let text = match status {
+        RunStatus::Completed(Json::String(text)) => text.trim().to_owned(),
+        RunStatus::Completed(other) => plain(other),
+        RunStatus::Failed(why) => {
+            let done = run.calls.values().filter(|call| call.is_well()).count();
+            let text = format!("This was not finished: {why}. {done} calls were made before that.");
+            return reply_of(service, opened, record, run, Outcome::Failed, text);
+        }
+        RunStatus::Cancelled(by) => {
+            let text = format!("It was called off by {by}.");
+            return reply_of(service, opened, record, run, Outcome::Declined, text);
+        }
+        RunStatus::Waiting | RunStatus::HandedOver => {
+            let text = "This process ends. The work goes on elsewhere; ask again in a moment.".to_owned();
+            return reply_of(service, opened, record, run, Outcome::Failed, text);
+        }
+    };
+    let mut evidence = Evidence::default();
+    evidence.add_said(&opened.turn.said);
+    evidence.add_said(&service.house().clock.now().day());
+    for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK)) {
+        evidence.add_said(&message.text);
+    }
+    for call in run.calls.values() {
+        if let Some((_, ToolOutcome::Success { output, .. })) = &call.ended {
+            evidence.add_result(output);
+        }
+    }
+    let checked = check_figures(&text, &evidence);
+    let asks = text.trim_end().ends_with('?');
+    let outcome = if asks { Outcome::Asked } else { Outcome::Answered };
+    let answer = if checked.text.trim().is_empty() { "Done.".to_owned() } else { checked.text };
+    let mut reply = reply_of(service, opened, record, run, outcome, answer);
+    if asks {
+        reply.question = Some(Asked { text: reply.response.answer.clone(), options: Vec::new() });
+    }
+    if !checked.unsupported.is_empty() {
+        reply.response.confidence = Certainty::Low;
+        reply.reasons.push(format!(
+            "{} of {} figures are in no result and are marked",
+            checked.unsupported.len(),
+            checked.figures
+        ));
+    }
+    reply.unverified = checked.unsupported;
+    reply
+}
+
+/// The reply to a run that waits for a decision.
+pub(super) fn paused_reply(
+    service: &ChatService,
+    opened: &Opened,
+    record: &Record,
+    task: TaskId,
+    run: &RunRecord,
+    waits: &Map<String, Json>,
+    done: &mut Done,
+) -> Reply {
+    let text = |name: &str| waits.get(name).and_then(Json::as_str).unwrap_or_default();
+    let tool = text("tool");
+    let arguments = waits.get("arguments").and_then(Json::as_object).cloned().unwrap_or_default();
+    let what = sentence(tool, &arguments);
+    let until = waits.get("until").and_then(|until| serde_json::from_value(until.clone()).ok());
+    let paused = text("digest").parse().ok().zip(until);
+    let theirs = may_decide(service, opened, tool, &arguments);
+    let Some((digest, until)) = paused.filter(|_| theirs) else {
+        done.waiting.push(task);
+        let answer = format!(
+            "To go on I would {what}. This waits for a person who may approve it (task {task}). What they decide is \
+             told here."
+        );
+        let mut reply = reply_of(service, opened, record, run, Outcome::Confirm, answer);
+        reply.waiting = vec![task];
+        return reply;
+    };
+    let destroys = is_destructive(service, tool, &arguments);
+    let last = if destroys { " This cannot be undone." } else { "" };
+    let question = format!("Shall I {what}?{last}");
+    let mut letters = what.chars();
+    let label: String =
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+    let offer = |label: String| Offered { say: label.clone(), label, record: None };
+    let options = vec![offer(label), offer(confirm::LEAVE.to_owned())];
+    done.model.paused = Some(PausedRun { task, digest, what, until });
+    let mut reply = reply_of(service, opened, record, run, Outcome::Confirm, question.clone());
+    reply.question = Some(Asked { text: question, options });
+    reply
+}
+
+/// Whether this person may decide over a call: an administrator over any; others over a change that is
+/// asked about only because of where its values come from. What they want themselves, they may say.
+fn may_decide(service: &ChatService, opened: &Opened, tool: &str, arguments: &JsonObject) -> bool {
+    if opened.turn.caller.administrator {
+        return true;
+    }
+    let found = tool.parse::<ToolName>().ok().and_then(|name| service.toolbox().registry().get(&name, None));
+    found.is_some_and(|found| {
+        found.definition.approval == ApprovalMode::WhenUntrusted
+            && effect_of(&found.definition, arguments) != PolicyEffect::Destroy
+    })
+}
+
+fn is_destructive(service: &ChatService, tool: &str, arguments: &JsonObject) -> bool {
+    let found = tool.parse::<ToolName>().ok().and_then(|name| service.toolbox().registry().get(&name, None));
+    found.is_none_or(|found| effect_of(&found.definition, arguments) == PolicyEffect::Destroy)
+}
+
+/// What a call does, with every value that it would carry.
+fn sentence(tool: &str, arguments: &JsonObject) -> String {
+    let verb = name_words(tool.rsplit('.').next().unwrap_or_default()).join(" ");
+    let place = tool.split_once('.').map(|(server, _)| format!(" in {server}")).unwrap_or_default();
+    let values: Vec<String> = arguments
+        .iter()
+        .map(|(name, value)| format!("{} {}", name_words(name).join(" "), plain(value)))
+        .collect();
+    if values.is_empty() { format!("{verb}{place}") } else { format!("{verb}{place} ({})", values.join(", ")) }
+}

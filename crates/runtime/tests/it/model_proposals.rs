@@ -1,0 +1,82 @@
+//! A model as a proposer of queries: repaired by its errors, compared with the reader, and never a way to what is blocked.
+
+use crate::fake_model::{FakeModel, Says};
+use crate::{Fixture, ask, retail};
+use serde_json::{Value as Json, json};
+use steward_domain::ResponseStatus;
+use steward_runtime::ask::{Ask, Planner};
+
+fn plan(sql: &str) -> Says {
+    let query = json!({ "name": "result", "title": "Result", "sql": sql });
+    let plan = json!({ "queries": [query], "charts": [], "confidence": 1.0, "assumptions": [], "reasoning": [] });
+    Says::Text(plan.to_string())
+}
+
+fn with(model: &FakeModel) -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.house.model = model.models().get("big");
+    fixture
+}
+
+/// What was sent, without what the model itself had written.
+fn told(prompts: &[Json]) -> String {
+    let messages = prompts.iter().flat_map(|prompt| prompt["messages"].as_array().unwrap());
+    messages.filter(|message| message["role"] != "assistant").map(|message| message["content"].to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_wrong_name_is_repaired_by_its_error() {
+    let model = FakeModel::start(|messages| match messages.len() {
+        2 => plan("SELECT stat, sum(amount) AS total FROM sales GROUP BY stat"),
+        _ => plan("SELECT state, sum(amount) AS total FROM sales GROUP BY state"),
+    })
+    .await;
+    let fixture = with(&model);
+    let asked = Ask { planner: Some(Planner::Model), ..ask("what is in it for the states", &[retail("sales.csv")]) };
+    let answer = fixture.ask(asked).await;
+    assert_eq!(answer.response.status, ResponseStatus::Completed, "{:?}", answer.response);
+    assert_eq!(answer.planner, "model");
+    let prompts = model.prompts();
+    assert_eq!(prompts.len(), 2, "one repair was enough");
+    assert!(told(&prompts).contains("This did not work"));
+    // It called itself certain; nothing else says so.
+    assert_ne!(answer.confidence, steward_domain::Certainty::High, "{}", answer.score);
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_name_what_is_blocked() {
+    let model = FakeModel::start(|_| plan("SELECT * FROM customers")).await;
+    let fixture = with(&model);
+    let asked = Ask { planner: Some(Planner::Model), ..ask("who are they", &[retail("customers.csv")]) };
+    let answer = fixture.ask(asked).await;
+    assert_eq!(answer.response.status, ResponseStatus::Failed, "{}", answer.answer);
+    assert_eq!(model.prompts().len(), 3, "three attempts and no more");
+    let told = told(&model.prompts()).to_lowercase();
+    assert!(!told.contains("email") && !told.contains('@'), "{told}");
+}
+
+#[tokio::test]
+async fn a_model_that_never_gets_it_right_costs_a_note() {
+    let model = FakeModel::start(|_| plan("SELECT nothing FROM nowhere")).await;
+    let fixture = with(&model);
+    let question = "amount per state please, more or less, as you see fit";
+    let alone = Fixture::new().ask(ask(question, &[retail("sales.csv")])).await;
+    let answer = fixture.ask(ask(question, &[retail("sales.csv")])).await;
+    assert_ne!(answer.planner, "model", "{}", answer.answer);
+    assert_eq!(answer.tables.len(), alone.tables.len());
+    assert_eq!(answer.answer, alone.answer);
+}
+
+/// The same rows from both make the reader's answer more likely; other rows do not.
+#[tokio::test]
+async fn agreement_raises_the_probability() {
+    let question = "amount per state please, more or less, as you see fit";
+    let data = [retail("sales.csv")];
+    let alone = Fixture::new().ask(ask(question, &data)).await;
+    assert!(!alone.sql.is_empty() && alone.score < 0.85, "the reader must be unsure of it: {} {:?}", alone.score, alone.sql);
+    let sql = alone.sql[0].sql.clone();
+    let model = FakeModel::start(move |_| plan(&sql)).await;
+    let both = with(&model).ask(ask(question, &data)).await;
+    assert!(both.score > alone.score + 0.1, "{} and {}", alone.score, both.score);
+    assert!(both.reasoning.iter().any(|line| line.contains("same result")), "{:?}", both.reasoning);
+}
