@@ -142,6 +142,7 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, F
             }
             ProgressEvent::Understood { .. }
             | ProgressEvent::Started(_)
+            | ProgressEvent::Token { .. }
             | ProgressEvent::Doing(_)
             | ProgressEvent::Happened(_) => return,
         };
