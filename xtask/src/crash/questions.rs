@@ -41,19 +41,19 @@ impl Field {
         }
         let mut child = line.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().context("a pipe was asked for")?).lines();
-        let first = lines.next().context("the process ended before its first question")??;
         match crash_at {
             Some(point) => {
                 let status = wait(&mut child).with_context(|| format!("{point} was never reached"))?;
                 ensure!(!status.success(), "the process was to die at {point}");
             }
             None => {
+                let first = lines.next().context("the process ended before its first question")??;
+                self.taken.insert(first);
                 std::thread::sleep(Duration::from_millis(chance(400)?));
                 child.kill()?;
                 child.wait()?;
             }
         }
-        self.taken.insert(first);
         for line in lines {
             self.taken.insert(line?);
         }
