@@ -226,8 +226,7 @@ impl Step<'_> {
         {
             return self.end(Ended::Failed(failure));
         }
-        let ends =
-            self.program.nodes.iter().zip(&self.state.nodes).filter(|(node, _)| node.feeds.is_empty());
+        let ends = self.program.nodes.iter().zip(&self.state.nodes).filter(|(node, _)| node.feeds.is_empty());
         let mut results: Vec<(String, Value)> = ends
             .map(|(node, run)| (node.name.as_str().to_owned(), run.output.clone().unwrap_or_default()))
             .collect();

@@ -275,7 +275,8 @@ fn program_of(plan: &Plan, work: &Work, ask: &Ask) -> Result<Program> {
     let mut plan = plan.clone();
     for (subtask, step) in plan.subtasks.iter_mut().zip(&work.steps) {
         // Text of a person may hold what the engine would take for an expression.
-        if let (Json::Object(arguments), false) = (&step.arguments, step.arguments.to_string().contains("${")) {
+        if let (Json::Object(arguments), false) = (&step.arguments, step.arguments.to_string().contains("${"))
+        {
             subtask.arguments.clone_from(arguments);
         }
     }
@@ -302,8 +303,11 @@ impl Ended {
     pub(super) fn decorate(&mut self, work: &Work, bench: &Workbench) {
         let Ok(output) = &mut self.result else { return };
         let Some(frame) = &mut output.frame else { return };
-        let named =
-            work.reading.iter().flat_map(|reading| &reading.queries).find(|named| named.name == self.step.name);
+        let named = work
+            .reading
+            .iter()
+            .flat_map(|reading| &reading.queries)
+            .find(|named| named.name == self.step.name);
         if let Some(named) = named {
             let units = steward_analysis::shape::units(&named.query, bench.session.catalogue());
             for (field, unit) in frame.fields.iter_mut().zip(units) {

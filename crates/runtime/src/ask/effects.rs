@@ -20,8 +20,8 @@ use std::time::Duration;
 use steward_analysis::repair;
 use steward_analysis::tools::{Output, Workbench};
 use steward_domain::{
-    Attempt, CallId, CallStatus, Check as _, Coded as _, EventType, NodeName, Observation,
-    ObservationId, Outcome, Seconds, ToolCall, ToolName,
+    Attempt, CallId, CallStatus, Check as _, Coded as _, EventType, NodeName, Observation, ObservationId,
+    Outcome, Seconds, ToolCall, ToolName,
 };
 use steward_engine::{Effect, EffectId, Event, Program, State, ToolOutcome};
 use tokio::time::Instant;

@@ -181,7 +181,11 @@ impl carry::Question<'_> {
             request_id: record.task,
             user_id: ask.user.clone(),
             intent: Question::new(ask.question.trim())?,
-            data_sources: session.places().iter().map(steward_analysis::source::SourceLocation::describe).collect(),
+            data_sources: session
+                .places()
+                .iter()
+                .map(steward_analysis::source::SourceLocation::describe)
+                .collect(),
             constraints: ask.constraints,
             deliverables: ask.deliver.clone(),
             policy: ask.policy.clone(),

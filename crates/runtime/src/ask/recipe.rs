@@ -15,8 +15,7 @@ use steward_analysis::model_planner::ModelPlan;
 use steward_analysis::planner::{Parameter, Reading, particulars};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
-    Check as _, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName,
-    Valid,
+    Check as _, PlanTemplate, Recipe, RecipeId, Sha256Hex, SubtaskTemplate, Template, ToolName, Valid,
 };
 use steward_store::{Change, Page, Scope};
 

@@ -365,12 +365,8 @@ impl Work {
             policy: rules.policy.clone(),
             constraints: rules.constraints,
         };
-        let answered = self.talker.house().answer_within(
-            &ask,
-            self.memory.reading.clone(),
-            self.memory.id,
-            self.task,
-        );
+        let answered =
+            self.talker.house().answer_within(&ask, self.memory.reading.clone(), self.memory.id, self.task);
         match tokio::time::timeout(self.left().saturating_sub(GRACE), answered).await {
             Ok(Ok(answer)) if answer.response.status == ResponseStatus::Failed => {
                 ended.came = unanswered(&answer);

@@ -29,6 +29,7 @@ pub use ending::{EndedBy, Ending, end};
 pub use reply::{Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
 use crate::ask::{AppContext, Opening, Record, keep_artifact};
+use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use crate::run::turn_subject;
 use crate::toolbox::Toolbox;
@@ -237,12 +238,7 @@ impl ChatService {
     }
 
     /// Opens the task of a message. Its calls write with the same writer.
-    async fn open_record(
-        &self,
-        opened: &Opened,
-        agent: &str,
-        subject: serde_json::Value,
-    ) -> Result<Record> {
+    async fn open_record(&self, opened: &Opened, agent: &str, subject: serde_json::Value) -> Result<Record> {
         let opening = Opening {
             user: opened.turn.caller.user.clone(),
             parent: None,
@@ -297,6 +293,7 @@ impl ChatService {
         // First the answer, then the end of the task: a process that dies between the two leaves a
         // turn that was answered, and the next process ends its task.
         opened.memory.close(house, &opened, &understood, &done, &reply, &record).await?;
+        crash::here(CrashPoint::AfterAnswerBeforeEnd);
         record.end(outcome).await?;
         Ok(reply)
     }

@@ -137,7 +137,9 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
 pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope) {
     if let Ok(ended) = steward_runtime::run::end_cut_off(house, scope).await {
         for task in ended {
-            let told = format!("{task} was cut off with its process and is ended. `steward task show {task}` shows it");
+            let told = format!(
+                "{task} was cut off with its process and is ended. `steward task show {task}` shows it"
+            );
             eprintln!("{}", paint(Tone::Quiet, &told));
         }
     }
@@ -210,7 +212,8 @@ pub(super) async fn conversation(
 async fn one(house: &AppContext, ask: &Ask, json: bool) -> Result<Answer, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let tell = move |event: ProgressEvent| {
-        if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event) {
+        if let (true, ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = (terminal, event)
+        {
             eprint!("\r\u{1b}[2K{what} …");
             let _shown = std::io::stderr().flush();
         }

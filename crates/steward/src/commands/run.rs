@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steward_engine::{Effect, Event, ToolOutcome};
-use steward_runtime::run::{Ran, ProgressEvent, RunStatus, Runner, Watch};
+use steward_runtime::run::{ProgressEvent, Ran, RunStatus, Runner, Watch};
 use steward_runtime::toolbox::Toolbox;
 
 #[derive(Args)]
@@ -146,7 +146,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
         say(paint(Tone::Quiet, &format!("{status} after {} events · task {}", ran.steps, ran.task)));
     }
     match &ran.standing {
-        RunStatus::Failed(why) => Err(Failure::of("ENG003", steward_domain::ErrorClass::User, why.clone())),
+        RunStatus::Failed(why) => Err(Failure::of("ENG007", steward_domain::ErrorClass::User, why.clone())),
         _ => Ok(()),
     }
 }
@@ -169,7 +169,9 @@ pub(super) fn line(seen: ProgressEvent) -> Option<String> {
             format!("→ {tool} {}{again}", short(&Json::Object(arguments).to_string(), 80))
         }
         ProgressEvent::Doing(Effect::CallModel { agent, .. }) => format!("→ {agent} thinks"),
-        ProgressEvent::Doing(Effect::StartSub { agent, task, .. }) => format!("→ {agent}: {}", short(&task, 80)),
+        ProgressEvent::Doing(Effect::StartSub { agent, task, .. }) => {
+            format!("→ {agent}: {}", short(&task, 80))
+        }
         ProgressEvent::Doing(Effect::AskHuman { question, .. }) => {
             paint(Tone::Warn, &format!("? {}", short(&question.text, 100)))
         }
