@@ -118,7 +118,7 @@ pub(crate) fn run(crash: &Crash) -> Result<()> {
     run_questions(crash, folder.path(), &postgres)
 }
 
-/// The same with questions.
+/// The same with questions and chat turns.
 fn run_questions(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()> {
     let program = runs::program(crash.built.as_deref())?;
     let (home, state) = (folder.join("questions"), folder.join("questions/state.db"));
@@ -129,8 +129,8 @@ fn run_questions(crash: &Crash, folder: &Path, postgres: &Postgres) -> Result<()
     for (name, home, store) in stores {
         let report = questions::killed(&program, &home, store, crash.kills)?;
         println!(
-            "crash questions on {name}: {} kills, {} questions taken, none lost or answered twice; {} answered, {} ended with the reason",
-            report.kills, report.questions, report.answered, report.ended
+            "crash questions and turns on {name}: {} kills, {} taken, none lost, nothing answered or done twice; {} answered, {} ended with the reason, {} notes",
+            report.kills, report.questions, report.answered, report.ended, report.notes
         );
     }
     Ok(())

@@ -281,7 +281,8 @@ fn one_executor() {
         ("toolbox/mod.rs", "servers are looked at and listened to"),
         ("converse/look.rs", "lists are read before a message is understood; there are no steps yet"),
     ]);
-    let means = ["JoinSet", "FuturesUnordered", "FuturesOrdered", "join_all", "select_all", "buffer_unordered"];
+    let means =
+        ["JoinSet", "FuturesUnordered", "FuturesOrdered", "join_all", "select_all", "buffer_unordered"];
     let mut found = BTreeSet::new();
     for (name, text) in runtime_sources() {
         let name = name.trim_start_matches("crates/runtime/src/").to_owned();

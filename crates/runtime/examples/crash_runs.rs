@@ -1,7 +1,8 @@
 //! The process that `cargo xtask crash` kills: a worker, whoever hands it tasks, and whoever looks at what is left.
 //!
 //! `crash_runs points` lists the places where it can be let die. `crash_runs submit HOME STORE FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`,
-//! `crash_runs ask HOME STORE [--end-cut-off]` (one question after the other), `crash_runs check_questions HOME STORE`,
+//! `crash_runs ask HOME STORE 0 [--end-cut-off]` (one question after the other), `crash_runs chat HOME STORE FIRST [--end-cut-off]`
+//! (one note after the other), `crash_runs check_questions HOME STORE`,
 //! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it failed), `crash_runs check HOME STORE LEDGER`.
 #![allow(
     clippy::expect_used,
@@ -24,8 +25,10 @@ use steward_domain::{
     Constraints, Deliverable, EventType, HumanAction, JsonObject, Label, RequestPolicy, TaskStatus, UserId,
 };
 use steward_models::Models;
+use steward_policy::Caller;
 use steward_runtime::ProgressEvent;
 use steward_runtime::ask::{Ask, Planner};
+use steward_runtime::converse::{ChatService, Limits, Outcome, Turn};
 use steward_runtime::crash::CrashPoint;
 use steward_runtime::run::{Decided, LeaseHolder, RunStatus, Runner, Service, ServiceOptions, end_cut_off};
 use steward_store::postgres::PostgresStore;
@@ -195,6 +198,41 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
     }
 }
 
+/// Writes one note after the other by saying so, from this number on, and says which task each turn is.
+async fn chat(home: &Path, address: &str, first: usize, sweep: bool) {
+    let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
+    if sweep {
+        end_cut_off(toolbox.house(), &Scope::System).await.expect("a sweep");
+    }
+    let talker = ChatService::new(toolbox, Limits::default());
+    let told = |event: ProgressEvent| {
+        if let ProgressEvent::Started(task) = event {
+            let _nobody_reads = std::io::stdout().write_all(format!("{task}\n").as_bytes());
+        }
+    };
+    for n in first.. {
+        let turn = Turn {
+            said: format!("create a note called Chore{n}"),
+            conversation: None,
+            caller: Caller::owner(user(n)),
+            data: Vec::new(),
+            choice: None,
+        };
+        let reply = talker.say(&turn, &told).await.expect("a reply");
+        assert_eq!(reply.outcome, Outcome::Answered, "{}", reply.response.answer);
+    }
+}
+
+/// The notes that were written, with how often each was.
+fn notes(home: &Path) -> BTreeMap<String, usize> {
+    let mut notes = BTreeMap::new();
+    let Ok(file) = rusqlite::Connection::open(home.join("notes.db")) else { return notes };
+    let mut rows = file.prepare("SELECT title FROM notes WHERE title LIKE 'Chore%'").expect("notes");
+    let titles = rows.query_map([], |row| row.get::<_, String>(0)).expect("titles");
+    titles.for_each(|title| *notes.entry(title.expect("a title")).or_default() += 1);
+    notes
+}
+
 /// Every question has ended, with one answer in its journal and in its conversation, or with a reason.
 async fn check_questions(home: &Path, address: &str) -> serde_json::Value {
     let store = store(home, address).await;
@@ -216,12 +254,18 @@ async fn check_questions(home: &Path, address: &str) -> serde_json::Value {
             page.offset += 200;
         }
     }
-    let (mut open, mut answered, mut ended, mut twice, mut unexplained) = (0, 0, 0, 0, 0);
+    let (mut open, mut answered, mut ended, mut unexplained) = (0, 0, 0, 0);
+    let notes = notes(home);
+    let mut twice = notes.values().filter(|times| **times > 1).count();
     for task in &all {
         let said = messages.get(&task.id.to_string()).copied().unwrap_or_default();
         twice += usize::from(said > 1);
         match task.status {
-            TaskStatus::Completed if said == 1 => answered += 1,
+            TaskStatus::Completed if said == 1 => {
+                answered += 1;
+                let note = task.description.as_str().strip_prefix("create a note called ");
+                unexplained += usize::from(note.is_some_and(|note| !notes.contains_key(note)));
+            }
             TaskStatus::Failed if task.error.as_deref().is_some_and(|why| !why.is_empty()) => ended += 1,
             TaskStatus::Completed | TaskStatus::Failed => unexplained += 1,
             _ => open += 1,
@@ -232,7 +276,7 @@ async fn check_questions(home: &Path, address: &str) -> serde_json::Value {
         .expect("the log verifies");
     let ids: Vec<String> = all.iter().map(|task| task.id.to_string()).collect();
     json!({
-        "tasks": ids, "open": open, "answered": answered, "ended": ended, "twice": twice,
+        "notes": notes.len(), "tasks": ids, "open": open, "answered": answered, "ended": ended, "twice": twice,
         "unexplained": unexplained,
     })
 }
@@ -248,9 +292,17 @@ async fn main() {
         CrashPoint::OF_QUESTIONS.iter().for_each(|point| println!("{}", point.name()));
         return;
     }
+    if args[0] == "turn_points" {
+        CrashPoint::OF_TURNS.iter().for_each(|point| println!("{}", point.name()));
+        return;
+    }
     let (home, address) = (Path::new(&args[1]), args[2].as_str());
     match args[0].as_str() {
         "ask" => ask(home, address, args.iter().any(|arg| arg == "--end-cut-off")).await,
+        "chat" => {
+            let first = args[3].parse().expect("a number");
+            chat(home, address, first, args.iter().any(|arg| arg == "--end-cut-off")).await;
+        }
         "check_questions" => println!("{}", check_questions(home, address).await),
         "submit" => {
             let (first, count): (usize, usize) =

@@ -26,6 +26,17 @@ impl CrashPoint {
     pub const OF_QUESTIONS: [Self; 4] =
         [Self::BeforeFlush, Self::AfterFlush, Self::BeforeEnd, Self::AfterAnswerBeforeEnd];
 
+    /// Those that a chat turn passes that changes something.
+    pub const OF_TURNS: [Self; 7] = [
+        Self::BeforeFlush,
+        Self::AfterFlush,
+        Self::AfterIntentBeforeEffect,
+        Self::AfterEffectBeforeReceipt,
+        Self::AfterReceiptBeforeEvent,
+        Self::BeforeEnd,
+        Self::AfterAnswerBeforeEnd,
+    ];
+
     /// Those that a run passes.
     pub const ALL: [Self; 7] = [
         Self::AfterClaim,

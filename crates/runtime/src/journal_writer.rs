@@ -163,8 +163,7 @@ impl JournalWriter {
         if let Some(broken) = &held.broken {
             return Err(broken.error());
         }
-        let noted =
-            Noted { entries: entries.into_iter().collect(), changes: changes.into_iter().collect() };
+        let noted = Noted { entries: entries.into_iter().collect(), changes: changes.into_iter().collect() };
         match self.commit(&mut held, noted, Durability::Synced).await {
             Err(error) if !matches!(error, Error::Decided { .. }) => {
                 held.broken = Some(Broken::by(&error));

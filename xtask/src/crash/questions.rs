@@ -1,11 +1,11 @@
-//! Kills a process in the middle of questions, at random and at named points, and looks at what is
-//! left: every question that was taken is answered or ended with the reason, and none is answered
-//! twice.
+//! Kills a process in the middle of questions and chat turns, at random and at named points, and looks
+//! at what is left: each that was taken is answered or ended with the reason, none is answered twice,
+//! and nothing that a turn changes is changed twice.
 
 use super::runs::{chance, wait};
-use crate::process::command;
+use crate::process::{command, root};
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,21 +18,24 @@ pub(super) struct Report {
     pub(super) questions: u64,
     pub(super) answered: u64,
     pub(super) ended: u64,
+    pub(super) notes: u64,
 }
 
 struct Field {
     program: PathBuf,
     home: PathBuf,
     store: String,
-    /// Questions that a process said it had taken.
+    /// Questions and turns that a process said it had taken.
     taken: BTreeSet<String>,
+    rounds: usize,
 }
 
 impl Field {
-    /// Asks until it is killed, or dies at this point. What was said before that counts.
-    fn ask_and_die(&mut self, crash_at: Option<&str>, sweep: bool) -> Result<()> {
+    /// Asks or says things until it is killed, or dies at this point. What was taken before counts.
+    fn work_and_die(&mut self, door: &str, crash_at: Option<&str>, sweep: bool) -> Result<()> {
+        self.rounds += 1;
         let mut line = command(&self.program);
-        line.arg("ask").arg(&self.home).arg(&self.store);
+        line.arg(door).arg(&self.home).arg(&self.store).arg((self.rounds * 1000).to_string());
         if sweep {
             line.arg("--end-cut-off");
         }
@@ -41,19 +44,19 @@ impl Field {
         }
         let mut child = line.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().context("a pipe was asked for")?).lines();
-        let first = lines.next().context("the process ended before its first question")??;
         match crash_at {
             Some(point) => {
                 let status = wait(&mut child).with_context(|| format!("{point} was never reached"))?;
                 ensure!(!status.success(), "the process was to die at {point}");
             }
             None => {
+                let first = lines.next().context("the process ended before its first question")??;
+                self.taken.insert(first);
                 std::thread::sleep(Duration::from_millis(chance(400)?));
                 child.kill()?;
                 child.wait()?;
             }
         }
-        self.taken.insert(first);
         for line in lines {
             self.taken.insert(line?);
         }
@@ -81,20 +84,32 @@ pub(super) fn killed(program: &Path, home: &Path, store: String, kills: u32) -> 
     std::fs::create_dir_all(home.join("config"))?;
     let rows: Vec<String> = (0..500).map(|n| format!("{},{},{}", n % 7, n % 12 + 1, n)).collect();
     std::fs::write(home.join("sales.csv"), format!("state,month,amount\n{}\n", rows.join("\n")))?;
+    let notes = root().join("examples/apps/notes.py");
+    let servers = json!({ "servers": [{
+        "name": "notes", "transport": "stdio",
+        "config": { "command": "python3", "args": [notes, "--db", home.join("notes.db")] },
+    }] });
+    let tools = json!({ "categories": { "notes": { "tools": {
+        "notes.create_note": { "idempotency": "none", "approval": "never" },
+    } } } });
+    std::fs::write(home.join("config/mcp_servers.yaml"), servers.to_string())?;
+    std::fs::write(home.join("config/tools.yaml"), tools.to_string())?;
     let (program, home) = (program.to_owned(), home.to_owned());
-    let mut field = Field { program, home, store, taken: BTreeSet::new() };
-    let points = command(&field.program).arg("question_points").output()?;
-    let points = String::from_utf8(points.stdout)?;
-    ensure!(points.lines().count() > 0, "the program names no point where it can be let die");
+    let mut field = Field { program, home, store, taken: BTreeSet::new(), rounds: 0 };
     let mut killed = 0;
-    for point in points.lines() {
-        for nth in [1, 2, 3] {
-            field.ask_and_die(Some(&format!("{point}:{nth}")), false)?;
-            killed += 1;
+    for (door, list) in [("ask", "question_points"), ("chat", "turn_points")] {
+        let points = String::from_utf8(command(&field.program).arg(list).output()?.stdout)?;
+        ensure!(points.lines().count() > 0, "the program names no point where it can be let die");
+        for point in points.lines() {
+            for nth in [1, 2] {
+                field.work_and_die(door, Some(&format!("{point}:{nth}")), false)?;
+                killed += 1;
+            }
         }
     }
     while killed < kills {
-        field.ask_and_die(None, killed % 3 == 0)?;
+        let door = if killed % 2 == 0 { "ask" } else { "chat" };
+        field.work_and_die(door, None, killed % 3 == 0)?;
         killed += 1;
     }
     field.run("work", &["last", "1", "--until-empty"])?;
@@ -102,11 +117,12 @@ pub(super) fn killed(program: &Path, home: &Path, store: String, kills: u32) -> 
     let known: BTreeSet<&str> =
         left.get("tasks").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let lost: Vec<&String> = field.taken.iter().filter(|task| !known.contains(task.as_str())).collect();
-    ensure!(lost.is_empty(), "questions were taken and are not there: {lost:?}");
+    ensure!(lost.is_empty(), "questions or turns were taken and are not there: {lost:?}");
     let count = |name: &str| left.get(name).and_then(Value::as_u64).unwrap_or_default();
-    ensure!(count("open") == 0, "questions were left behind: {left}");
-    ensure!(count("twice") == 0, "questions were answered twice: {left}");
-    ensure!(count("unexplained") == 0, "questions ended without a reason: {left}");
+    ensure!(count("open") == 0, "questions or turns were left behind: {left}");
+    ensure!(count("twice") == 0, "something was answered or done twice: {left}");
+    ensure!(count("unexplained") == 0, "questions or turns ended without a reason: {left}");
     let questions = known.len() as u64;
-    Ok(Report { kills: killed, questions, answered: count("answered"), ended: count("ended") })
+    let (answered, ended, notes) = (count("answered"), count("ended"), count("notes"));
+    Ok(Report { kills: killed, questions, answered, ended, notes })
 }

@@ -15,6 +15,9 @@ use serde_json::{Value as Json, json};
 use steward_domain::{ConversationId, EventType, RequestStatus};
 use steward_store::Scope;
 
+/// How often a question is taken up: one that kills its process must not kill every worker.
+const TAKEOVERS: usize = 3;
+
 /// A question as it is kept while it is answered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredQuestion {
@@ -40,7 +43,7 @@ impl StoredQuestion {
         match () {
             () if self.within_turn => Some("the chat turn that it was asked in ended with its process"),
             () if self.needs_password => Some("its data needs a password, and passwords are not kept"),
-            () if takeovers > 1 => Some("it was taken up before, and that process ended, too"),
+            () if takeovers >= TAKEOVERS => Some("it was taken up three times, and each process ended"),
             () => None,
         }
     }

@@ -5,11 +5,11 @@
 //!   since, it is asked anew.
 //! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
 
-use super::effects::TurnStep;
-use super::{Turn, Watch};
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, bare};
+use super::effects::TurnStep;
 use super::memory::Memory;
+use super::{Turn, Watch};
 use crate::ask::Record;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -178,7 +178,8 @@ impl Work {
             json!({ "decision": "approved", "by": by }),
         )?;
         record.flush().await?;
-        let agreed = (0..).zip(&confirming.calls).map(|(number, exact)| TurnStep::Agreed(number, exact.clone()));
+        let agreed =
+            (0..).zip(&confirming.calls).map(|(number, exact)| TurnStep::Agreed(number, exact.clone()));
         let rest = confirming.rest.iter().cloned().map(TurnStep::Understood);
         self.carry(agreed.chain(rest).collect(), record, watch).await
     }

@@ -31,6 +31,7 @@ pub use model_turn::{ChatModel, ModelLimits};
 pub use reply::{ModelUsed, Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
 
 use crate::ask::{AppContext, Opening, Record, keep_artifact};
+use crate::crash::{self, CrashPoint};
 use crate::error::{Error, Result};
 use crate::run::turn_subject;
 use crate::toolbox::Toolbox;
@@ -302,6 +303,7 @@ impl ChatService {
         // First the answer, then the end of the task: a process that dies between the two leaves a
         // turn that was answered, and the next process ends its task.
         opened.memory.close(house, &opened, &understood, &done, &reply, &record).await?;
+        crash::here(CrashPoint::AfterAnswerBeforeEnd);
         record.end(outcome).await?;
         Ok(reply)
     }

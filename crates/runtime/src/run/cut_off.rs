@@ -148,7 +148,7 @@ impl Taken<'_> {
                         context.give_up_question(record, &why).await?;
                         RunStatus::Failed(why)
                     }
-                    None => match context.answer_again(&stored, record).await? {
+                    None => match Box::pin(context.answer_again(&stored, record)).await? {
                         Ok(answer) => RunStatus::Completed(answer.into()),
                         Err(why) => RunStatus::Failed(why),
                     },
@@ -267,7 +267,7 @@ pub async fn end_cut_off(context: &AppContext, scope: &Scope) -> Result<Vec<Task
         let lease = JournalWriter::write_once(&*context.store, &user, commit).await?.lease;
         let id = task.id;
         let taken = Taken { context, holder, lease, task, rows };
-        taken.go_on(subject, TakeUp::End(format!("{CUT_OFF}. Ask it again"))).await?;
+        Box::pin(taken.go_on(subject, TakeUp::End(format!("{CUT_OFF}. Ask it again")))).await?;
         ended.push(id);
     }
     Ok(ended)

@@ -140,7 +140,7 @@ impl Runner {
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
         let rows = self.house().store.checkpoints(scope, task).await?;
         if let Some(subject) = cut_off::subject(&rows) {
-            return self.ask_anew(task, subject).await;
+            return Box::pin(self.ask_anew(task, subject)).await;
         }
         let stored = log::load(&*self.house().store, scope, task).await?;
         let known = stored.events.len();
@@ -253,7 +253,7 @@ impl Runner {
         let task = store.task(&scope, id).await?.ok_or_else(|| Error::NoTask(id.to_string()))?;
         let rows = store.checkpoints(&scope, id).await?;
         if let Some(subject) = cut_off::subject(&rows) {
-            return self.take_up(lease, task, rows, subject, cancelled).await;
+            return Box::pin(self.take_up(lease, task, rows, subject, cancelled)).await;
         }
         let Stored { task, program, input, child, events, sequence } = log::read(task, rows)?;
         let (state, begun) = self.folded(&scope, &program, &events, events.len(), id).await?;

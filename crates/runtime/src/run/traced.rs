@@ -56,7 +56,7 @@ pub(super) fn end(span: &Span, ran: &Result<Ran>) {
             };
             span.record("steward.outcome", outcome);
             if matches!(ran.standing, RunStatus::Failed(_)) {
-                span.record("error.type", "ENG003");
+                span.record("error.type", "ENG007");
             }
         }
         Err(error) => {

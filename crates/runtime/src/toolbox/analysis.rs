@@ -285,9 +285,8 @@ impl Tool for Analyst {
         let report = context.progress.clone();
         let steps = Mutex::new(0.0);
         let tell = move |event: ProgressEvent| {
-            let what = match event {
-                ProgressEvent::Working { what } | ProgressEvent::Began { what, .. } => what,
-                _ => return,
+            let (ProgressEvent::Working { what } | ProgressEvent::Began { what, .. }) = event else {
+                return;
             };
             if let Some(report) = &report {
                 let mut done = steps.lock().unwrap_or_else(PoisonError::into_inner);

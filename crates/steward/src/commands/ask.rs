@@ -138,7 +138,9 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
 pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope) {
     if let Ok(ended) = steward_runtime::run::end_cut_off(house, scope).await {
         for task in ended {
-            let told = format!("{task} was cut off with its process and is ended. `steward task show {task}` shows it");
+            let told = format!(
+                "{task} was cut off with its process and is ended. `steward task show {task}` shows it"
+            );
             eprintln!("{}", paint(Tone::Quiet, &told));
         }
     }

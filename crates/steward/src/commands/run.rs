@@ -143,7 +143,7 @@ pub(super) fn shown(context: &Context, ran: &Ran) -> Result<(), Failure> {
         say(paint(Tone::Quiet, &format!("{status} after {} events · task {}", ran.steps, ran.task)));
     }
     match &ran.standing {
-        RunStatus::Failed(why) => Err(Failure::of("ENG003", steward_domain::ErrorClass::User, why.clone())),
+        RunStatus::Failed(why) => Err(Failure::of("ENG007", steward_domain::ErrorClass::User, why.clone())),
         _ => Ok(()),
     }
 }

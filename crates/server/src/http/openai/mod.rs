@@ -339,7 +339,7 @@ impl AppState {
         let text = match ran.standing {
             RunStatus::Completed(Value::String(text)) => text,
             RunStatus::Completed(result) => steward_language::answer::plain(&result),
-            RunStatus::Failed(why) => return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, "ENG003", why)),
+            RunStatus::Failed(why) => return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, "ENG007", why)),
             RunStatus::Cancelled(by) => format!("It was called off by {by}."),
             RunStatus::Waiting => format!("It waits for a person to decide: task {}.", ran.task),
             RunStatus::HandedOver => return Err(Problem::stopping()),
