@@ -148,7 +148,8 @@ fn prompt(
         describe(&mut text, table, samples);
     }
     let known = |name: &str| tables.iter().any(|table| table.name == name);
-    let joins: Vec<_> = catalogue.joins.iter().filter(|join| known(&join.from.0) && known(&join.to.0)).collect();
+    let joins: Vec<_> =
+        catalogue.joins.iter().filter(|join| known(&join.from.0) && known(&join.to.0)).collect();
     if !joins.is_empty() {
         text.push_str("\nJoins:\n");
         for join in joins {
@@ -185,10 +186,12 @@ fn narrowed<'a>(question: &str, catalogue: &'a Catalogue) -> Vec<&'a Table> {
     let score = |table: &Table| {
         let columns: usize = table.columns.iter().map(|column| named(&column.name).min(1)).sum();
         let value = |value: &str| words.contains(&stem(value));
-        let values = table.columns.iter().filter(|column| column.values.iter().any(|(text, _)| value(text))).count();
+        let values =
+            table.columns.iter().filter(|column| column.values.iter().any(|(text, _)| value(text))).count();
         named(&table.name) * 4 + columns + values * 2
     };
-    let mut scored: Vec<(usize, &Table)> = catalogue.tables.iter().map(|table| (score(table), table)).collect();
+    let mut scored: Vec<(usize, &Table)> =
+        catalogue.tables.iter().map(|table| (score(table), table)).collect();
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let mut kept: Vec<&Table> =
         scored.iter().filter(|(score, _)| *score > 0).take(FEW_TABLES).map(|(_, table)| *table).collect();

@@ -60,12 +60,8 @@ impl ModelUse {
 
     /// Every name with the setting that holds it.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all = [
-            ("default", &self.default),
-            ("chat", &self.chat),
-            ("ask", &self.ask),
-            ("agents", &self.agents),
-        ];
+        let all =
+            [("default", &self.default), ("chat", &self.chat), ("ask", &self.ask), ("agents", &self.agents)];
         all.into_iter().filter_map(|(setting, name)| Some((setting, name.as_deref()?)))
     }
 }

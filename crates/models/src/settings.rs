@@ -179,7 +179,8 @@ impl Models {
         for (setting, name) in uses.named() {
             if !self.chained.contains_key(name) {
                 let known: Vec<&str> = self.names().collect();
-                let detail = format!("`use: {setting}` names it, but `models` has only: {}", known.join(", "));
+                let detail =
+                    format!("`use: {setting}` names it, but `models` has only: {}", known.join(", "));
                 return Err(wrong(name, detail));
             }
         }

@@ -237,10 +237,7 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     };
     let config = |name: &str| home.path.join("config").join(name);
     for (path, check) in [
-        (
-            config("steward.yaml"),
-            checked_settings as fn(&Path) -> Result<(), Failure>,
-        ),
+        (config("steward.yaml"), checked_settings as fn(&Path) -> Result<(), Failure>),
         (config("retention_policy.yaml"), |path| read_checked::<RetentionPolicy>(path).map(drop)),
     ] {
         if path.exists() {

@@ -108,7 +108,8 @@ impl Step<'_> {
         if let Some(Owner::Slot(session, _)) = self.state.calls.get(&number).map(|call| call.owner) {
             for tool in tools {
                 let known = self.state.session(session).map_or(0, |session| session.found.len());
-                let Some(place) = self.state.place_of_found(self.program, tool).filter(|_| known < FOUND) else {
+                let Some(place) = self.state.place_of_found(self.program, tool).filter(|_| known < FOUND)
+                else {
                     break;
                 };
                 if let Some(session) = self.state.sessions.get_mut(session as usize) {

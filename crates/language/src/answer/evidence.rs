@@ -148,7 +148,8 @@ impl Evidence {
                 continue;
             }
             let written = text.get(figure.start..figure.end).unwrap_or_default();
-            let parts: Vec<u32> = written.split(['-', '/', 'T']).filter_map(|part| part.parse().ok()).collect();
+            let parts: Vec<u32> =
+                written.split(['-', '/', 'T']).filter_map(|part| part.parse().ok()).collect();
             if let [year, month, day] = parts.as_slice()
                 && *year > 31
             {
@@ -182,7 +183,9 @@ fn lone_number(text: &str) -> Option<f64> {
     let bare = text.trim().trim_start_matches(['$', '€', '£', '-', '+']).trim_end_matches('%').trim();
     let figures = scan(bare);
     match figures.as_slice() {
-        [one] if one.start == 0 && one.end == bare.len() && one.kind == FigureKind::Number => Some(one.number),
+        [one] if one.start == 0 && one.end == bare.len() && one.kind == FigureKind::Number => {
+            Some(one.number)
+        }
         _ => None,
     }
 }
@@ -208,10 +211,21 @@ fn label(text: &str) -> Vec<String> {
                 .map(|name| (*name).to_owned()),
         );
         const LONG: [&str; 12] = [
-            "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-            "november", "december",
+            "january",
+            "february",
+            "march",
+            "april",
+            "may",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+            "december",
         ];
-        labels.extend(LONG.iter().filter(|name| month_of(name) == Some(month)).map(|name| (*name).to_owned()));
+        labels
+            .extend(LONG.iter().filter(|name| month_of(name) == Some(month)).map(|name| (*name).to_owned()));
     }
     labels
 }

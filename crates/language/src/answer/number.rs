@@ -37,12 +37,34 @@ pub(super) struct Figure {
 }
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 const ABOUT: [&str; 14] = [
-    "about", "around", "roughly", "approximately", "nearly", "almost", "over", "under", "some", "circa",
-    "than", "~", "≈", "ca.",
+    "about",
+    "around",
+    "roughly",
+    "approximately",
+    "nearly",
+    "almost",
+    "over",
+    "under",
+    "some",
+    "circa",
+    "than",
+    "~",
+    "≈",
+    "ca.",
 ];
 /// Words after which a small number names a place in the answer itself.
 const PLACES: [&str; 6] = ["step", "option", "section", "page", "point", "part"];
@@ -54,7 +76,8 @@ pub(super) fn month_of(word: &str) -> Option<u32> {
         return None;
     }
     // "may" is also a verb; a number beside it decides.
-    let at = MONTHS.iter().position(|month| *month == word || (word.len() <= 4 && month.starts_with(&word)))?;
+    let at =
+        MONTHS.iter().position(|month| *month == word || (word.len() <= 4 && month.starts_with(&word)))?;
     u32::try_from(at + 1).ok()
 }
 
@@ -62,7 +85,8 @@ pub(super) fn month_of(word: &str) -> Option<u32> {
 pub(super) fn scan(text: &str) -> Vec<Figure> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(next) = text.get(at..).and_then(|rest| rest.find(|c: char| c.is_ascii_digit() || c == '`')) {
+    while let Some(next) = text.get(at..).and_then(|rest| rest.find(|c: char| c.is_ascii_digit() || c == '`'))
+    {
         let start = at + next;
         let rest = text.get(start..).unwrap_or_default();
         if let Some(code) = rest.strip_prefix("```") {
@@ -138,7 +162,8 @@ fn read(text: &str, start: usize) -> (Option<Figure>, usize) {
     let words: Vec<&str> = before.rsplit([' ', '\n', '\u{a0}', '(']).take(4).collect();
     let previous = words.first().copied().unwrap_or_default();
     let previous = if previous.is_empty() { words.get(1).copied().unwrap_or_default() } else { previous };
-    let trimmed = previous.trim_matches(|c: char| !c.is_alphanumeric() && c != '~' && c != '≈').to_lowercase();
+    let trimmed =
+        previous.trim_matches(|c: char| !c.is_alphanumeric() && c != '~' && c != '≈').to_lowercase();
     figure.about = words.iter().take(3).any(|word| {
         let word = word.trim_matches(['*', '_', '$', '€', '£']).to_lowercase();
         ABOUT.contains(&word.as_str())
@@ -190,7 +215,8 @@ fn is_date(token: &str) -> bool {
             !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit())
         });
         let year = parts.iter().any(|part| part.len() == 4);
-        digits && ((2..=3).contains(&parts.len()) && (year || *mark == ':' || parts.len() == 3))
+        digits
+            && ((2..=3).contains(&parts.len()) && (year || *mark == ':' || parts.len() == 3))
             && !(*mark == '-' && parts.len() == 2 && parts.iter().all(|part| part.len() == 4))
     })
 }

@@ -10,9 +10,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use steward_domain::Coded;
 use steward_models::{
-    ModelPurpose, ModelUse,
     Arguments, Chat, Event, Finish, Launched, Launcher, LlamaOptions, LlamaServer, Local, Model, ModelError,
-    ModelServices, ModelSettings, OfferedTool, Recorder, Replayer, Turn, build,
+    ModelPurpose, ModelServices, ModelSettings, ModelUse, OfferedTool, Recorder, Replayer, Turn, build,
 };
 use tokio::net::TcpListener;
 
@@ -320,7 +319,10 @@ async fn settings_are_checked() {
 #[tokio::test]
 async fn a_missing_key_is_told_when_the_model_is_used() {
     for (text, words) in [
-        (json!({"provider": "anthropic", "name": "x", "key_variable": "STEWARD_TEST_NO_SUCH_KEY"}), "SUCH_KEY"),
+        (
+            json!({"provider": "anthropic", "name": "x", "key_variable": "STEWARD_TEST_NO_SUCH_KEY"}),
+            "SUCH_KEY",
+        ),
         (json!({"provider": "anthropic", "name": "x", "key_file": "/nonexistent/key"}), "/nonexistent/key"),
     ] {
         let both = settings(json!({"m": text, "floor": {"provider": "local"}}));
@@ -397,10 +399,7 @@ impl Model for Parrot {
         "parrot"
     }
 
-    async fn complete(
-        &self,
-        request: &steward_models::Request,
-    ) -> Result<steward_models::Reply, ModelError> {
+    async fn complete(&self, request: &steward_models::Request) -> Result<steward_models::Reply, ModelError> {
         let text = request.messages.last().map(|message| message.content.clone()).unwrap_or_default();
         Ok(steward_models::Reply {
             text,

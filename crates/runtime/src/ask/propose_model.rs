@@ -7,7 +7,7 @@
 //! - What a model says of its own certainty never makes an answer sure. That both found the same result may.
 
 use super::plan::{SURE, Work};
-use super::{Ask, AppContext};
+use super::{AppContext, Ask};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -141,7 +141,10 @@ fn refusal() -> String {
 fn safe(error: &str, bench: &Workbench, visible: &Catalogue) -> String {
     let names = |catalogue: &Catalogue| -> BTreeSet<String> {
         let columns = |table: &steward_analysis::catalogue::Table| {
-            let own = table.columns.iter().flat_map(|column| [column.name.to_lowercase(), column.label.to_lowercase()]);
+            let own = table
+                .columns
+                .iter()
+                .flat_map(|column| [column.name.to_lowercase(), column.label.to_lowercase()]);
             own.chain([table.name.to_lowercase()]).collect::<Vec<_>>()
         };
         catalogue.tables.iter().flat_map(columns).filter(|name| !name.trim().is_empty()).collect()
@@ -168,7 +171,8 @@ fn same_rows(one: &Frame, other: &Frame) -> bool {
             Some(number) => format!("{number:.6e}"),
             None => value.plain().trim().to_lowercase(),
         };
-        let mut rows: Vec<Vec<String>> = frame.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+        let mut rows: Vec<Vec<String>> =
+            frame.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
         rows.iter_mut().for_each(|row: &mut Vec<String>| row.sort());
         rows.sort();
         rows

@@ -1,9 +1,9 @@
 //! The answer to a turn that a model worked on, with its figures checked, and the question before a
 //! call that needs a decision.
 
-use super::model_turn::PausedRun;
 use super::carry::Done;
 use super::compose::millis;
+use super::model_turn::PausedRun;
 use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
 use crate::ask::Record;
 use crate::run::RunStatus;
@@ -11,8 +11,8 @@ use crate::run::internal::ASK_DATA;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use steward_domain::{
-    AgentResponse, ApprovalMode, Attempt, CallId, CallStatus, Certainty, Idempotency, JsonObject, Label, Role,
-    TaskId, Timestamp, ToolCall, ToolName,
+    AgentResponse, ApprovalMode, Attempt, CallId, CallStatus, Certainty, Idempotency, JsonObject, Label,
+    Role, TaskId, Timestamp, ToolCall, ToolName,
 };
 use steward_engine::{EarlierMessage, Effect, EffectId, Event, Program, State, ToolOutcome, Used};
 use steward_language::answer::{Evidence, MARK, check_figures, plain};
@@ -199,7 +199,8 @@ pub(super) fn answer_of(
     let mut evidence = Evidence::default();
     evidence.add_said(&opened.turn.said);
     evidence.add_said(&service.house().clock.now().day());
-    for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK)) {
+    for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK))
+    {
         evidence.add_said(&message.text);
     }
     for call in run.calls.values() {
@@ -294,5 +295,9 @@ fn sentence(tool: &str, arguments: &JsonObject) -> String {
         .iter()
         .map(|(name, value)| format!("{} {}", name_words(name).join(" "), plain(value)))
         .collect();
-    if values.is_empty() { format!("{verb}{place}") } else { format!("{verb}{place} ({})", values.join(", ")) }
+    if values.is_empty() {
+        format!("{verb}{place}")
+    } else {
+        format!("{verb}{place} ({})", values.join(", "))
+    }
 }

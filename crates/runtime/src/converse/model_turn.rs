@@ -24,8 +24,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
-    Agent, AgentName, DomainName, EventType, HumanAction, Iterations, JsonObject, Label, Limits,
-    LlmConfig, Pattern, Role, Sha256Hex, TaskId, Temperature, Timestamp, ToolName,
+    Agent, AgentName, DomainName, EventType, HumanAction, Iterations, JsonObject, Label, Limits, LlmConfig,
+    Pattern, Role, Sha256Hex, TaskId, Temperature, Timestamp, ToolName,
 };
 use steward_engine::{
     Definition, EarlierMessage, Effect, EffectId, Event, Program, Root, Settings, ToolOutcome, ToolSpec,
@@ -181,8 +181,7 @@ impl ChatService {
         }
         let earlier = self.earlier(opened).await?;
         let program = self.agent_program(model, opened).await?;
-        let context =
-            RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
+        let context = RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
         let (user, said) = (opened.turn.caller.user.clone(), opened.turn.said.clone());
         let ran = self.watched(model, opened, None, watch, stop, |run_watch| {
             let runner = model.runner.clone();
@@ -272,7 +271,8 @@ impl ChatService {
             RunStatus::Waiting => {
                 let scope = Scope::User(opened.turn.caller.user.clone());
                 let rows = self.house().store.checkpoints(&scope, ran.task).await?;
-                let waits = rows.last().filter(|row| row.awaiting_human).map(|row| row.state.metadata.clone());
+                let waits =
+                    rows.last().filter(|row| row.awaiting_human).map(|row| row.state.metadata.clone());
                 paused_reply(self, opened, record, ran.task, &run, &waits.unwrap_or_default(), &mut done)
             }
             standing => {
@@ -351,21 +351,23 @@ impl ChatService {
         let mut sources = internal::sources(&registry.snapshot(), caller);
         if !opened.data.is_empty() {
             let about = opened.reader.domains().find(|topic| topic.name.as_str() == BROUGHT);
-            sources.insert(internal::OWN_DATA.into(), about.map_or_else(String::new, |topic| topic.title.clone()));
+            sources.insert(
+                internal::OWN_DATA.into(),
+                about.map_or_else(String::new, |topic| topic.title.clone()),
+            );
         }
         let skills = internal::skills(&model.runner);
-        let own = [
-            (SEARCH_TOOLS, true),
-            (ASK_DATA, !sources.is_empty()),
-            (READ_SKILL, !skills.is_empty()),
-        ];
-        specs.extend(own.into_iter().filter(|(_, needed)| *needed).filter_map(|(name, _)| internal::spec(name)));
+        let own = [(SEARCH_TOOLS, true), (ASK_DATA, !sources.is_empty()), (READ_SKILL, !skills.is_empty())];
+        specs.extend(
+            own.into_iter().filter(|(_, needed)| *needed).filter_map(|(name, _)| internal::spec(name)),
+        );
         let today = self.house().clock.now().day();
         let mut prompt = format!("{PROMPT}\nToday is {today}.\n");
         if !sources.is_empty() {
             prompt.push_str("\nSources of data, for the tool that asks about data:\n");
             for (name, about) in &sources {
-                let _infallible = writeln!(prompt, "- {name}: {}", about.chars().take(300).collect::<String>());
+                let _infallible =
+                    writeln!(prompt, "- {name}: {}", about.chars().take(300).collect::<String>());
             }
         }
         if !skills.is_empty() {

@@ -70,7 +70,8 @@ pub(crate) fn spec(name: &str) -> Option<ToolSpec> {
 
 /// What a model is shown of one of these tools: what it is for, and its arguments.
 pub(super) fn about(name: &str) -> Option<(&'static str, Json)> {
-    let text = |about: &str| json!({ "type": "string", "minLength": 1, "maxLength": 2000, "description": about });
+    let text =
+        |about: &str| json!({ "type": "string", "minLength": 1, "maxLength": 2000, "description": about });
     Some(match name {
         SEARCH_TOOLS => (
             "Finds more tools that you may call, by what they are to do. Use it when none of your tools fits.",
@@ -179,7 +180,8 @@ impl Runner {
             (context.data.clone(), BTreeMap::new())
         } else if granted.contains_key(chosen) {
             let field = snapshot.domains.iter().find(|(name, _)| name.as_str() == chosen);
-            let named = field.map(|(_, field)| field.domain.data_sources.iter().map(Label::to_string).collect());
+            let named =
+                field.map(|(_, field)| field.domain.data_sources.iter().map(Label::to_string).collect());
             (named.unwrap_or_default(), caller.tables.clone())
         } else {
             let names = granted.keys().map(String::as_str).chain(own.then_some(OWN_DATA));
@@ -261,7 +263,7 @@ pub(crate) async fn best_tools(runner: &Runner, caller: &Caller, said: &str, mos
 pub(crate) fn may_use(runner: &Runner, caller: &Caller, tool: &ToolName) -> bool {
     let snapshot = runner.toolbox.registry().snapshot();
     let filter = Filter { caller: Some(caller), ..Filter::default() };
-    snapshot
-        .list(&filter)
-        .any(|entry| entry.registered.definition.tool_name == *tool && entry.registered.settings.off.is_none())
+    snapshot.list(&filter).any(|entry| {
+        entry.registered.definition.tool_name == *tool && entry.registered.settings.off.is_none()
+    })
 }

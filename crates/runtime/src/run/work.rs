@@ -208,7 +208,11 @@ impl Runner {
     fn offered(&self, name: &str, agent: bool, names: &Names, caller: &Caller) -> Option<OfferedTool> {
         let own = internal::about(name).filter(|_| !agent);
         if let Some((description, parameters)) = own {
-            return Some(OfferedTool { name: names.plain(name), description: description.to_owned(), parameters });
+            return Some(OfferedTool {
+                name: names.plain(name),
+                description: description.to_owned(),
+                parameters,
+            });
         }
         let known = self.toolbox.registry().resolve_for(caller, None, name).ok().filter(|_| !agent);
         if known.is_none() && !agent {

@@ -118,7 +118,10 @@ async fn answer(mut socket: TcpStream, kept: Arc<Mutex<Vec<Json>>>, script: Scri
         out.push_str(&chunk(json!({ "tool_calls": calls }), Json::Null));
     }
     out.push_str(&chunk(json!({}), json!(finish)));
-    out.push_str(&format!("data: {}\n\ndata: [DONE]\n\n", json!({ "id": "1", "choices": [], "usage": usage })));
+    out.push_str(&format!(
+        "data: {}\n\ndata: [DONE]\n\n",
+        json!({ "id": "1", "choices": [], "usage": usage })
+    ));
     let _gone = socket.write_all(out.as_bytes()).await;
 }
 
@@ -153,5 +156,10 @@ pub(crate) fn last<'a>(messages: &'a [Json], role: &str) -> &'a str {
 
 /// How many results of tools came after the person's last message.
 pub(crate) fn results(messages: &[Json]) -> usize {
-    messages.iter().rev().take_while(|message| message["role"] != "user").filter(|m| m["role"] == "tool").count()
+    messages
+        .iter()
+        .rev()
+        .take_while(|message| message["role"] != "user")
+        .filter(|m| m["role"] == "tool")
+        .count()
 }

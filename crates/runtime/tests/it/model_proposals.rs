@@ -8,7 +8,8 @@ use steward_runtime::ask::{Ask, Planner};
 
 fn plan(sql: &str) -> Says {
     let query = json!({ "name": "result", "title": "Result", "sql": sql });
-    let plan = json!({ "queries": [query], "charts": [], "confidence": 1.0, "assumptions": [], "reasoning": [] });
+    let plan =
+        json!({ "queries": [query], "charts": [], "confidence": 1.0, "assumptions": [], "reasoning": [] });
     Says::Text(plan.to_string())
 }
 
@@ -21,7 +22,10 @@ fn with(model: &FakeModel) -> Fixture {
 /// What was sent, without what the model itself had written.
 fn told(prompts: &[Json]) -> String {
     let messages = prompts.iter().flat_map(|prompt| prompt["messages"].as_array().unwrap());
-    messages.filter(|message| message["role"] != "assistant").map(|message| message["content"].to_string()).collect()
+    messages
+        .filter(|message| message["role"] != "assistant")
+        .map(|message| message["content"].to_string())
+        .collect()
 }
 
 #[tokio::test]
@@ -32,7 +36,8 @@ async fn a_wrong_name_is_repaired_by_its_error() {
     })
     .await;
     let fixture = with(&model);
-    let asked = Ask { planner: Some(Planner::Model), ..ask("what is in it for the states", &[retail("sales.csv")]) };
+    let asked =
+        Ask { planner: Some(Planner::Model), ..ask("what is in it for the states", &[retail("sales.csv")]) };
     let answer = fixture.ask(asked).await;
     assert_eq!(answer.response.status, ResponseStatus::Completed, "{:?}", answer.response);
     assert_eq!(answer.planner, "model");
@@ -73,7 +78,12 @@ async fn agreement_raises_the_probability() {
     let question = "amount per state please, more or less, as you see fit";
     let data = [retail("sales.csv")];
     let alone = Fixture::new().ask(ask(question, &data)).await;
-    assert!(!alone.sql.is_empty() && alone.score < 0.85, "the reader must be unsure of it: {} {:?}", alone.score, alone.sql);
+    assert!(
+        !alone.sql.is_empty() && alone.score < 0.85,
+        "the reader must be unsure of it: {} {:?}",
+        alone.score,
+        alone.sql
+    );
     let sql = alone.sql[0].sql.clone();
     let model = FakeModel::start(move |_| plan(&sql)).await;
     let both = with(&model).ask(ask(question, &data)).await;

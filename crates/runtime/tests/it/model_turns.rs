@@ -13,8 +13,9 @@ use steward_runtime::run::{Runner, history};
 use steward_store::Scope;
 use tokio_util::sync::CancellationToken;
 
-/// A wish that the reader is never sure of.
-const HARD: &str = "kümmere dich bitte um den Zahnarzt und sag mir dann was noch offen ist";
+/// A wish that the reader is not sure of: longer than what it read in it.
+const HARD: &str = "have a look at my tasks, figure out what the dentist thing is about, sort it out in whatever way \
+                    seems best to you, and when all of that is through let me know which of my tasks are left open";
 
 async fn office(model: &FakeModel) -> Office {
     with_model(Office::todo().await, model)
@@ -76,7 +77,8 @@ async fn two_tools_and_a_streamed_answer() {
     let used = reply.model.as_ref().unwrap();
     assert_eq!((used.name.as_str(), used.rounds, used.tokens, used.cost_micros), ("big", 2, 220, 240));
     assert_eq!(used.unverified, ["77"]);
-    let called: Vec<&str> = reply.response.tool_calls_made.iter().map(|call| call.tool_name.as_str()).collect();
+    let called: Vec<&str> =
+        reply.response.tool_calls_made.iter().map(|call| call.tool_name.as_str()).collect();
     assert_eq!(called, ["todo.list_tasks", "todo.search_tasks"]);
     // Both were begun before either ended, and the words came in pieces.
     let heard = heard.into_inner().unwrap();
@@ -89,8 +91,7 @@ async fn two_tools_and_a_streamed_answer() {
     let told: String = heard.iter().map(kind).collect();
     assert!(told.starts_with("bbee") && told.ends_with("ttt"), "{told}");
     // The run is a task of its own with its own journal.
-    let (_, events) =
-        history(&*office.fixture.house.store, &Scope::User(user()), used.run).await.unwrap();
+    let (_, events) = history(&*office.fixture.house.store, &Scope::User(user()), used.run).await.unwrap();
     assert!(events.len() >= 5, "{events:?}");
     assert!(office.fixture.count(used.run, "tool_called").await >= 2);
     // The tools that fit are offered, and a search for the rest.
@@ -102,7 +103,10 @@ async fn two_tools_and_a_streamed_answer() {
 #[tokio::test]
 async fn a_tool_that_was_not_offered_is_found_and_called() {
     let model = FakeModel::start(|messages| match results(messages) {
-        0 => Says::Calls(vec![("steward_search_tools", json!({ "query": "check out a vehicle of the fleet" }))]),
+        0 => Says::Calls(vec![(
+            "steward_search_tools",
+            json!({ "query": "check out a vehicle of the fleet" }),
+        )]),
         1 => Says::Calls(vec![("fleet_list_vehicles", json!({}))]),
         _ => Says::Text("Here they are.".into()),
     })
@@ -110,7 +114,8 @@ async fn a_tool_that_was_not_offered_is_found_and_called() {
     let office = office(&model).await;
     let reply = office.say(None, "hmm was meinst du eigentlich zu alledem so im grossen und ganzen").await;
     assert_eq!(reply.response.answer, "Here they are.", "{reply:#?}");
-    let called: Vec<&str> = reply.response.tool_calls_made.iter().map(|call| call.tool_name.as_str()).collect();
+    let called: Vec<&str> =
+        reply.response.tool_calls_made.iter().map(|call| call.tool_name.as_str()).collect();
     assert_eq!(called, ["steward.search_tools", "fleet.list_vehicles"]);
     let prompts = model.prompts();
     assert!(offered(&prompts[1]).len() > offered(&prompts[0]).len(), "what was found is offered");
@@ -161,7 +166,10 @@ async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
 async fn a_model_that_obeys_an_attacker_gets_as_far_as_the_question() {
     let model = FakeModel::start(|messages| match results(messages) {
         0 => Says::Calls(vec![("todo_list_tasks", json!({}))]),
-        _ => Says::Calls(vec![("todo_delete_task", json!({ "id": 1 })), ("todo_delete_task", json!({ "id": 2 }))]),
+        _ => Says::Calls(vec![
+            ("todo_delete_task", json!({ "id": 1 })),
+            ("todo_delete_task", json!({ "id": 2 })),
+        ]),
     })
     .await;
     let office = office(&model).await;
@@ -183,11 +191,10 @@ async fn a_model_that_is_down_costs_a_note() {
 
 #[tokio::test]
 async fn a_loop_ends_at_its_budget() {
-    let model =
-        FakeModel::start(|messages| {
-            Says::Calls(vec![("todo_get_task", json!({ "id": results(messages) + 1 }))])
-        })
-        .await;
+    let model = FakeModel::start(|messages| {
+        Says::Calls(vec![("todo_get_task", json!({ "id": results(messages) + 1 }))])
+    })
+    .await;
     let office = office(&model).await;
     let reply = office.say(None, HARD).await;
     assert!(reply.response.answer.contains("could not be used"), "{reply:#?}");
@@ -214,7 +221,8 @@ async fn stop_ends_a_streaming_answer_at_once() {
     assert!(took < Duration::from_secs(2), "{took:?}");
     // Nobody takes the run up again.
     let scope = Scope::User(user());
-    let tasks = office.fixture.house.store.tasks(&scope, Default::default(), steward_store::Page::first(10)).await;
+    let tasks =
+        office.fixture.house.store.tasks(&scope, Default::default(), steward_store::Page::first(10)).await;
     let open = tasks.unwrap().into_iter().filter(|task| task.status == TaskStatus::Running).count();
     assert_eq!(open, 0);
 }
@@ -281,17 +289,30 @@ async fn no_prompt_holds_what_is_blocked_or_not_granted() {
         ..Caller::owner(user())
     };
     office.fixture.grants.set(user(), Ok(caller.clone()));
-    let said = Turn { caller, ..turn("bitte sag mir doch einmal wie es um alles steht und was der Norden macht", None) };
+    let said = Turn {
+        caller,
+        ..turn("bitte sag mir doch einmal wie es um alles steht und was der Norden macht", None)
+    };
     let reply = office.talker.say(&said, &|_| {}).await.unwrap();
     eprintln!("{reply:#?}");
     let prompts = model.prompts();
     assert!(prompts.len() >= 2, "{prompts:?}");
     let all = serde_json::to_string(&prompts).unwrap();
-    for canary in ["CANARYBLOCKED", "CANARYVALUE", "CANARYCOLUMN", "CANARYPERSON", "CANARYPAYROLL", "CANARYSALARIES", "77777"]
-    {
+    for canary in [
+        "CANARYBLOCKED",
+        "CANARYVALUE",
+        "CANARYCOLUMN",
+        "CANARYPERSON",
+        "CANARYPAYROLL",
+        "CANARYSALARIES",
+        "77777",
+    ] {
         assert!(!all.contains(canary), "{canary} is in a prompt");
     }
-    assert!(!prompts.iter().flat_map(offered).any(|name| name.starts_with("crm")), "tools of others are not offered");
+    assert!(
+        !prompts.iter().flat_map(offered).any(|name| name.starts_with("crm")),
+        "tools of others are not offered"
+    );
     // What is granted is there.
     assert!(all.contains("30") && reply.response.answer == "North made 30.", "{}", reply.response.answer);
 }

@@ -176,7 +176,8 @@ fn named_model(context: &Context, named: &str) -> Result<Arc<dyn Model>, Failure
         return Ok(Arc::new(OpenAi::new(options)?));
     }
     context.models()?.get(named).ok_or_else(|| {
-        let message = format!("--model: there is no model {named:?} in the settings. Write its name, or NAME@URL");
+        let message =
+            format!("--model: there is no model {named:?} in the settings. Write its name, or NAME@URL");
         Failure::user("CLI004", message)
     })
 }

@@ -172,7 +172,14 @@ async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
         return;
     }
     let scope = Scope::User(settings.user.clone());
-    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None, models: Default::default() };
+    let context = Context {
+        home: home.clone(),
+        settings,
+        json: false,
+        scope,
+        metrics: None,
+        models: Default::default(),
+    };
     let toolbox = match crate::toolbox::open(&context, false).await {
         Ok(toolbox) => toolbox,
         Err(failure) => return findings.fail("MCP servers", &failure),

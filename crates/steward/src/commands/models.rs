@@ -134,7 +134,11 @@ fn list(context: &Context) -> Result<(), Failure> {
         document(&json!({ "models": documents, "note": older_setting(settings) }));
         return Ok(());
     }
-    table(&["name", "provider", "model", "used for", "state"], rows, "no models: steward models add PROVIDER MODEL");
+    table(
+        &["name", "provider", "model", "used for", "state"],
+        rows,
+        "no models: steward models add PROVIDER MODEL",
+    );
     if let Some(note) = older_setting(settings) {
         say(paint(Tone::Warn, &note));
     }
@@ -148,7 +152,10 @@ async fn test(context: &Context, name: Option<&str>) -> Result<(), Failure> {
         None => models.names().map(str::to_owned).collect(),
     };
     if names.is_empty() {
-        return Err(Failure::user("CLI004", "no models are set up. Add one: steward models add PROVIDER MODEL"));
+        return Err(Failure::user(
+            "CLI004",
+            "no models are set up. Add one: steward models add PROVIDER MODEL",
+        ));
     }
     let (mut documents, mut failed) = (Vec::new(), None);
     for name in &names {
@@ -161,7 +168,9 @@ async fn test(context: &Context, name: Option<&str>) -> Result<(), Failure> {
         documents.push(match &tried {
             Ok(tried) => json!({ "name": name, "ready": true, "milliseconds": tried.milliseconds,
                 "tokens": tried.tokens, "calls_tools": tried.calls_tools, "model": tried.model }),
-            Err(error) => json!({ "name": name, "ready": false, "code": error.code(), "problem": error.to_string() }),
+            Err(error) => {
+                json!({ "name": name, "ready": false, "code": error.code(), "problem": error.to_string() })
+            }
         });
         if !context.json {
             match &tried {
@@ -171,7 +180,11 @@ async fn test(context: &Context, name: Option<&str>) -> Result<(), Failure> {
                     tried.model,
                     tried.milliseconds,
                     tried.tokens,
-                    if tried.calls_tools { "calls tools" } else { "did not call the tool it was asked to call" },
+                    if tried.calls_tools {
+                        "calls tools"
+                    } else {
+                        "did not call the tool it was asked to call"
+                    },
                 )),
                 Err(error) => say(format!("{} {name}: {} {error}", paint(Tone::Bad, "✗"), error.code())),
             }
@@ -199,12 +212,10 @@ struct Attempt {
 async fn attempt(model: &dyn Model) -> Result<Attempt, steward_models::ModelError> {
     let clock = SystemClock::default();
     let began = clock.monotonic();
-    let parameters: Json = json!({ "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] });
-    let tool = OfferedTool {
-        name: "report".to_owned(),
-        description: "Reports one word.".to_owned(),
-        parameters,
-    };
+    let parameters: Json =
+        json!({ "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] });
+    let tool =
+        OfferedTool { name: "report".to_owned(), description: "Reports one word.".to_owned(), parameters };
     let mut chat = Chat {
         turns: vec![Turn::user("Call the tool report with the word ready. Write nothing else.")],
         tools: vec![tool],
@@ -258,13 +269,17 @@ async fn add(context: &Context, add: &Add) -> Result<(), Failure> {
     let after = with_model(&before, &name, &line, is_first);
     let read = Settings::check_text(&path, &after)?;
     if !read.models.contains_key(&name) {
-        let message = format!("{} cannot be edited. Add this under `models:`\n  {name}: {line}", path.display());
+        let message =
+            format!("{} cannot be edited. Add this under `models:`\n  {name}: {line}", path.display());
         return Err(Failure::of("CFG001", ErrorClass::User, message));
     }
     std::fs::write(&path, &after).map_err(|error| Failure::file(&path, &error))?;
     say(format!("{name} is in config/steward.yaml"));
     if let Some(key) = key.filter(|key| std::env::var(key).map_or(true, |value| value.trim().is_empty())) {
-        say(paint(Tone::Warn, &format!("The variable {key} is not set: set it, then steward models test {name}")));
+        say(paint(
+            Tone::Warn,
+            &format!("The variable {key} is not set: set it, then steward models test {name}"),
+        ));
         return Ok(());
     }
     if add.no_test {

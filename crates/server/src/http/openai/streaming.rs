@@ -88,7 +88,8 @@ impl CompletionStream {
             "reply" => self.finish(&data, frames),
             "problem" => {
                 let text = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default();
-                let error = json!({ "message": text("detail"), "type": "server_error", "code": text("code") });
+                let error =
+                    json!({ "message": text("detail"), "type": "server_error", "code": text("code") });
                 frames.push(Frame::data(json!({ "error": error }).to_string()));
                 frames.push(Frame::data("[DONE]"));
                 self.over = true;
