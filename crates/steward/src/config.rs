@@ -3,8 +3,10 @@
 
 use crate::error::Failure;
 use crate::home::Home;
+use crate::references;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use steward_domain::{
@@ -34,6 +36,22 @@ pub(crate) struct Settings {
     pub(crate) tools: ToolSettings,
     /// How `steward serve` is reached, and how much it takes.
     pub(crate) serve: ServeSettings,
+    /// Where heads of the journal are kept besides, and which logs are watched for others.
+    pub(crate) witness: WitnessSettings,
+}
+
+/// Where heads of the journal are kept besides the home.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WitnessSettings {
+    /// A file that heads are appended to: on another disk, or one that can only be appended to.
+    pub(crate) file: Option<PathBuf>,
+    /// A witness in the form of C2SP: the address before `/add-checkpoint`.
+    pub(crate) url: Option<String>,
+    /// Its key, which its signatures must fit.
+    pub(crate) key: Option<String>,
+    /// Keys of logs that this server is a witness for.
+    pub(crate) logs: Vec<String>,
 }
 
 /// How `steward serve` is reached, and how much it takes. The environment and the command line come before it.
@@ -179,11 +197,26 @@ impl Default for Settings {
             conversation: ConversationSettings::default(),
             tools: ToolSettings::default(),
             serve: ServeSettings::default(),
+            witness: WitnessSettings::default(),
         }
     }
 }
 
 impl Settings {
+    /// The models whose keys are there, and for each of the others why it is left out.
+    pub(crate) fn usable_models(&self) -> (BTreeMap<String, steward_language::model::ModelSettings>, Vec<String>) {
+        let missing: BTreeMap<&String, String> = (self.models.iter())
+            .filter_map(|(name, model)| Some((name, references::missing_key(model)?)))
+            .collect();
+        let mut usable = self.models.clone();
+        usable.retain(|name, _| !missing.contains_key(name));
+        for model in usable.values_mut() {
+            model.fallback.retain(|other| !missing.contains_key(other));
+        }
+        let why = missing.iter().map(|(name, why)| format!("the model {name} is left out: {why}")).collect();
+        (usable, why)
+    }
+
     /// The settings of a home, with what the command line or the environment says on top.
     pub(crate) fn load(home: &Home, store: Option<&str>, user: Option<&str>) -> Result<Self, Failure> {
         let path = home.path.join("config/steward.yaml");
@@ -217,7 +250,10 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     for (path, check) in [
         (
             config("steward.yaml"),
-            (|path| read::<Settings>(path).map(drop)) as fn(&Path) -> Result<(), Failure>,
+            (|path| {
+                let settings = read::<Settings>(path)?;
+                references::check_settings(path, &settings).into_iter().next().map_or(Ok(()), Err)
+            }) as fn(&Path) -> Result<(), Failure>,
         ),
         (config("retention_policy.yaml"), |path| read_checked::<RetentionPolicy>(path).map(drop)),
     ] {
@@ -241,13 +277,16 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
             found.into_iter().for_each(|one| note(path.clone(), Err(wrong(&path, one.line, &one.problem))));
         }
     }
+    let settings = Settings::load(home, None, None).unwrap_or_default();
     for path in definitions(&home.path.join("agents")) {
         let result = read_named::<Agent>(&path, |agent| agent.name.as_str());
-        note(path, result);
+        let named = references::check_agent(home, &path, &settings).into_iter().next();
+        note(path, result.and(named.map_or(Ok(()), Err)));
     }
     for path in definitions(&home.path.join("workflows")) {
         let result = read_named::<Workflow>(&path, |workflow| workflow.name.as_str());
-        note(path, result);
+        let named = references::check_workflow(home, &path).into_iter().next();
+        note(path, result.and(named.map_or(Ok(()), Err)));
     }
     checked
 }

@@ -62,6 +62,7 @@ pub(super) async fn run(
         match settings {
             Err(failure) => findings.fail("settings", &failure),
             Ok(settings) => {
+                models(&settings, &mut findings);
                 // Calls are written down, so without a store there are no tools.
                 if store(home, &settings, &mut findings).await {
                     servers(home, settings, &mut findings).await;
@@ -107,6 +108,22 @@ fn configuration(home: &Home, findings: &mut Findings) {
     }
 }
 
+/// Models whose keys are not there: what asks them fails, and nothing else does.
+fn models(settings: &Settings, findings: &mut Findings) {
+    let (usable, left_out) = settings.usable_models();
+    for why in &left_out {
+        findings.warn("model", why.clone(), "set the variable where Steward is started, or take the model out");
+    }
+    let single = settings.model.as_ref().and_then(|model| model.key_variable.as_ref());
+    if let Some(name) = single.filter(|name| std::env::var(name.as_str()).is_err()) {
+        let why = format!("the environment variable {name} of `model` is not set");
+        findings.warn("model", why, "set the variable where Steward is started, or take the model out");
+    }
+    if !usable.is_empty() {
+        findings.ok("models", usable.keys().cloned().collect::<Vec<_>>().join(", "));
+    }
+}
+
 /// Whether it could be opened.
 async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> bool {
     let opened = match home.open(settings).await {
@@ -121,6 +138,9 @@ async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> boo
         Err(error) => findings.fail("store", &error.into()),
     }
     findings.ok("key", opened.signer.verifier().vkey());
+    if let Err(failure) = crate::witness::check(home, &settings.witness, &opened).await {
+        findings.fail("witness", &failure);
+    }
     match verify(&*opened.store, opened.signer.verifier(), None).await {
         Ok(verified) => findings.ok(
             "journal",
@@ -143,7 +163,7 @@ async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
         return;
     }
     let scope = Scope::User(settings.user.clone());
-    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None };
+    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None, opened: std::sync::OnceLock::new() };
     let toolbox = match crate::toolbox::open(&context, false).await {
         Ok(toolbox) => toolbox,
         Err(failure) => return findings.fail("MCP servers", &failure),

@@ -58,7 +58,10 @@ pub(super) async fn runner(context: &Context) -> Result<(Runner, Arc<Toolbox>), 
 pub(super) fn over(context: &Context, toolbox: &Arc<Toolbox>) -> Result<Runner, Failure> {
     let servers = steward_tools::ModelServers::new(&context.home.path.join("logs"));
     let doors = steward_language::model::ModelServices { launcher: Some(Arc::new(servers)) };
-    let models = steward_language::model::build(&context.settings.models, &doors)?;
+    // One key that is not set must not stop everything else; whoever asks that model is told that it is not there.
+    let (models, left_out) = context.settings.usable_models();
+    left_out.iter().for_each(|why| eprintln!("{}", paint(Tone::Warn, why)));
+    let models = steward_language::model::build(&models, &doors)?;
     Ok(Runner::new(toolbox.clone(), Arc::new(models), context.home.path.clone())?)
 }
 

@@ -12,6 +12,7 @@ mod backup;
 mod configuration;
 mod records;
 mod runs;
+mod tampering;
 mod tools;
 
 use assert_cmd::Command;
