@@ -16,6 +16,9 @@ const DOMAIN: &[u8] = b"steward.journal.entry.v1\0";
 /// How deep event data may nest: what every JSON reader of the field can still read.
 const MAX_DEPTH: usize = 100;
 
+/// The member of `event_data` that holds the seals of rows.
+pub const SEALED_ROWS: &str = "sealed_rows";
+
 /// The end of a chain: all that is needed to append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainTip {
@@ -49,12 +52,14 @@ pub struct Draft {
     pub personal: Map<String, Value>,
     /// For whom it was done; the commit fills in its owner where nothing is said.
     pub on_behalf: Option<OnBehalf>,
+    /// The seals of the rows that the commit writes, by `kind/id`. They are neither redacted nor moved aside.
+    pub sealed_rows: Map<String, Value>,
 }
 
 impl Draft {
     /// A draft with nothing personal in it.
     pub fn new(event_type: EventType, actor: Label, event_data: Map<String, Value>) -> Self {
-        Self { event_type, event_data, actor, personal: Map::new(), on_behalf: None }
+        Self { event_type, event_data, actor, personal: Map::new(), on_behalf: None, sealed_rows: Map::new() }
     }
 }
 
@@ -109,10 +114,13 @@ pub fn prepare(
     redactor: &Redactor,
     random: &dyn Random,
 ) -> Result<Prepared> {
-    let Draft { event_type, event_data, actor, personal, on_behalf } = draft;
+    let Draft { event_type, event_data, actor, personal, on_behalf, sealed_rows } = draft;
     let deep = |map: &Map<String, Value>| map.values().any(|value| deeper_than(value, MAX_DEPTH));
     if deep(&event_data) || deep(&personal) {
         return Err(Error::TooDeep { limit: MAX_DEPTH });
+    }
+    if event_data.contains_key(SEALED_ROWS) {
+        return Err(Error::TwiceNamed { name: SEALED_ROWS.to_owned() });
     }
     if let Some(name) = personal.keys().find(|name| event_data.contains_key(*name)) {
         return Err(Error::TwiceNamed { name: name.clone() });
@@ -127,6 +135,9 @@ pub fn prepare(
     for (name, value) in personal {
         let value = redactor.redact_member(&name, value);
         payloads.push(payload::detach(&mut data, name, &value, chain, now, random)?);
+    }
+    if !sealed_rows.is_empty() {
+        data.insert(SEALED_ROWS.to_owned(), Value::Object(sealed_rows));
     }
     let data = Value::Object(data);
     let (mut text, mut canonical) = (String::with_capacity(256), String::with_capacity(256));

@@ -50,6 +50,14 @@ pub enum Error {
     TwiceNamed { name: String },
     #[error("the system has no randomness to give: {0}")]
     NoRandomness(String),
+    #[error(
+        "the store has {found} entries, and the head that was kept at {kept_at} names {kept}: the store was emptied or put back to an older copy. Put the newest copy back; if this one is right, run: steward audit head --accept"
+    )]
+    RolledBack { found: u64, kept: u64, kept_at: PathBuf },
+    #[error("the rows do not fit the journal: {0}. `steward audit verify --deep --json` lists everything")]
+    Rows(String),
+    #[error("the witness {name} did not sign the head: {why}")]
+    Witness { name: String, why: String },
     #[error("this head and that one cannot both be true: {0}. The log was rewritten between them")]
     Inconsistent(String),
 }
@@ -72,12 +80,15 @@ impl Coded for Error {
             Self::NoRandomness(_) => "JRN013",
             Self::Inconsistent(_) => "JRN014",
             Self::TwiceNamed { .. } => "JRN015",
+            Self::RolledBack { .. } => "JRN016",
+            Self::Rows(_) => "JRN017",
+            Self::Witness { .. } => "JRN018",
         }
     }
 
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Io { .. } | Self::NoRandomness(_) => ErrorClass::Transient,
+            Self::Io { .. } | Self::NoRandomness(_) | Self::Witness { .. } => ErrorClass::Transient,
             _ => ErrorClass::User,
         }
     }

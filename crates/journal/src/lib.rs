@@ -20,7 +20,8 @@ pub mod payload;
 pub mod random;
 pub mod redact;
 pub mod verify;
+pub mod witness;
 
-pub use entry::{ChainTip, Draft, Prepared, Sealed, prepare, seal};
+pub use entry::{ChainTip, Draft, Prepared, SEALED_ROWS, Sealed, prepare, seal};
 pub use error::{Error, Result};
 pub use hash::Hash;

@@ -72,6 +72,13 @@ impl NoteSigner {
         &self.verifier.name
     }
 
+    /// A hash that only whoever holds this key can make or check.
+    pub fn keyed_hash(&self, parts: &[&[u8]]) -> Hash {
+        let key = Hash::of(&[b"steward.keyed-hash.v1\0", self.key.as_bytes()]);
+        let parts: Vec<&[u8]> = std::iter::once(&key.0[..]).chain(parts.iter().copied()).collect();
+        Hash::of(&[&key.0, &Hash::of(&parts).0])
+    }
+
     /// Signs a checkpoint.
     pub fn sign(&self, checkpoint: &Checkpoint) -> String {
         let text = checkpoint.text();

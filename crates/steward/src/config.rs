@@ -3,8 +3,10 @@
 
 use crate::error::Failure;
 use crate::home::Home;
+use crate::references;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use steward_domain::{
@@ -38,6 +40,22 @@ pub(crate) struct Settings {
     pub(crate) tools: ToolSettings,
     /// How `steward serve` is reached, and how much it takes.
     pub(crate) serve: ServeSettings,
+    /// Where heads of the journal are kept besides, and which logs are watched for others.
+    pub(crate) witness: WitnessSettings,
+}
+
+/// Where heads of the journal are kept besides the home.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WitnessSettings {
+    /// A file that heads are appended to: on another disk, or one that can only be appended to.
+    pub(crate) file: Option<PathBuf>,
+    /// A witness in the form of C2SP: the address before `/add-checkpoint`.
+    pub(crate) url: Option<String>,
+    /// Its key, which its signatures must fit.
+    pub(crate) key: Option<String>,
+    /// Keys of logs that this server is a witness for.
+    pub(crate) logs: Vec<String>,
 }
 
 /// How `steward serve` is reached, and how much it takes. The environment and the command line come before it.
@@ -196,6 +214,7 @@ impl Default for Settings {
             conversation: ConversationSettings::default(),
             tools: ToolSettings::default(),
             serve: ServeSettings::default(),
+            witness: WitnessSettings::default(),
         }
     }
 }
@@ -260,13 +279,16 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
             found.into_iter().for_each(|one| note(path.clone(), Err(wrong(&path, one.line, &one.problem))));
         }
     }
+    let settings = Settings::load(home, None, None).unwrap_or_default();
     for path in definitions(&home.path.join("agents")) {
         let result = read_named::<Agent>(&path, |agent| agent.name.as_str());
-        note(path, result);
+        let named = references::check_agent(home, &path, &settings).into_iter().next();
+        note(path, result.and(named.map_or(Ok(()), Err)));
     }
     for path in definitions(&home.path.join("workflows")) {
         let result = read_named::<Workflow>(&path, |workflow| workflow.name.as_str());
-        note(path, result);
+        let named = references::check_workflow(home, &path).into_iter().next();
+        note(path, result.and(named.map_or(Ok(()), Err)));
     }
     checked
 }
@@ -274,6 +296,9 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
 /// The settings parse, and every model and every use of one is right. A missing key is no error here.
 fn checked_settings(path: &Path) -> Result<(), Failure> {
     let settings = read::<Settings>(path)?;
+    if let Some(failure) = references::check_settings(path, &settings).into_iter().next() {
+        return Err(failure);
+    }
     let launcher = steward_tools::ModelServers::new(Path::new("logs"));
     let services = steward_models::ModelServices { launcher: Some(std::sync::Arc::new(launcher)) };
     steward_models::build(&settings.models, &services)

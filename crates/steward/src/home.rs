@@ -2,7 +2,8 @@
 
 use crate::config::Settings;
 use crate::error::Failure;
-use std::os::unix::fs::DirBuilderExt;
+use crate::leftovers;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use steward_journal::clock::SystemClock;
@@ -60,6 +61,31 @@ impl Home {
         Ok(())
     }
 
+    /// Where this process keeps what it unpacks; the next start takes away what it leaves.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.tmp().join(format!("data-{}", std::process::id()))
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    /// Takes away what processes left behind that were killed, and what others may read of the store.
+    fn tidy(&self, store: &Path) {
+        leftovers::clean(&self.tmp(), "data-");
+        leftovers::clean_noted(&self.tmp());
+        if let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) {
+            leftovers::clean(parent, &format!(".{}.restore-", name.to_string_lossy()));
+        }
+        let store = Some((store, 0o600)).filter(|(store, _)| store.is_file());
+        for (path, mode) in std::iter::once((self.path.as_path(), 0o700)).chain(store) {
+            let open = std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o077 != 0);
+            if open {
+                let _doctor_tells = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
+            }
+        }
+    }
+
     pub(crate) fn key_path(&self) -> PathBuf {
         self.path.join("keys/journal.key")
     }
@@ -74,20 +100,24 @@ impl Home {
         Ok(keys::load_or_create(&self.key_path(), &SystemRandom)?)
     }
 
+    /// Opens a copy of the store, elsewhere.
+    pub(crate) fn open_copy(&self, path: &Path, signer: NoteSigner) -> Result<Opened, Failure> {
+        let signer = Arc::new(signer);
+        Ok(Opened { store: Arc::new(SqliteStore::open(path, options(&signer))?), signer })
+    }
+
     /// Opens the store that the settings name. A home that was never set up is set up now: the first command just works.
     pub(crate) async fn open(&self, settings: &Settings) -> Result<Opened, Failure> {
         self.create()?;
         let signer = Arc::new(self.signer()?);
-        let options = StoreOptions {
-            clock: Arc::new(SystemClock::default()),
-            random: Arc::new(SystemRandom),
-            redactor: Arc::new(Redactor::default()),
-            signer: signer.clone(),
-        };
+        let options = options(&signer);
         let address = settings.store.as_str();
         let store: Arc<dyn Store> = if let Some(path) = address.strip_prefix("sqlite:") {
-            Arc::new(SqliteStore::open(&self.path.join(path), options)?)
+            let path = self.path.join(path);
+            self.tidy(&path);
+            Arc::new(SqliteStore::open(&path, options)?)
         } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+            self.tidy(&self.path);
             Arc::new(PostgresStore::open(address, options).await?)
         } else {
             return Err(steward_store::Error::BadAddress(
@@ -99,7 +129,17 @@ impl Home {
     }
 }
 
+fn options(signer: &Arc<NoteSigner>) -> StoreOptions {
+    StoreOptions {
+        clock: Arc::new(SystemClock::default()),
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: signer.clone(),
+    }
+}
+
 /// An open store and the key of its log.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) signer: Arc<NoteSigner>,

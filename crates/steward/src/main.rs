@@ -5,8 +5,11 @@ mod config;
 mod error;
 mod home;
 mod isolation;
+mod leftovers;
 mod output;
+mod references;
 mod toolbox;
+mod witness;
 
 use clap::{CommandFactory, Parser};
 use commands::Cli;
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
     if let Ok(program) = std::env::current_exe() {
         steward_tools::sandbox::leash(program);
     }
+    // What is written is for its owner alone, wherever it is written.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let cli = Cli::parse();
     let json = cli.global.json;
     let metrics = cli.command.wants_metrics();

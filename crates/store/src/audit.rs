@@ -1,5 +1,9 @@
 //! The audit over any store: verifying all of it, exporting a chain, proving an entry.
 
+mod deep;
+
+pub use deep::{Deep, Locate, verify_deep};
+
 use crate::error::{Error, Result};
 use crate::interface::Store;
 use crate::query::{LogEntry, Scope};
@@ -360,6 +364,25 @@ pub async fn prove(
         key: head.vkey,
         consistency: consistency.transpose()?,
     })
+}
+
+/// The proof that the log of `size` entries continues the one of `old`; empty from nothing, and when nothing was added.
+pub async fn consistency_from(store: &dyn Store, old: u64, size: u64) -> Result<Vec<Hash>> {
+    if old == 0 || old >= size {
+        return Ok(Vec::new());
+    }
+    let mut leaves = Vec::new();
+    while (leaves.len() as u64) < size {
+        let page = store.log(leaves.len() as u64, PAGE).await?;
+        if page.is_empty() {
+            let found = leaves.len() as u64;
+            return Err(steward_journal::Error::CutTail { signed: size, found }.into());
+        }
+        leaves.extend(page.into_iter().map(|entry| leaf(entry.entry.digest)));
+    }
+    leaves.truncate(usize::try_from(size).unwrap_or(usize::MAX));
+    let old = usize::try_from(old).unwrap_or(usize::MAX);
+    Ok(consistency(&leaves, old).unwrap_or_default())
 }
 
 /// The entry that records a run of retention, and the owner of the house's own chain.

@@ -262,7 +262,19 @@ impl Commit {
         for change in &mut self.changes {
             redact(change, &options.redactor)?;
         }
+        let sealed_rows = crate::sealed::seals(self, &options.signer)?;
         let mut drafts = std::mem::take(&mut self.entries);
+        if !sealed_rows.is_empty() {
+            // Rows that are written without an entry get one: what is not in the journal did not happen.
+            if drafts.is_empty() {
+                let mut data = serde_json::Map::new();
+                data.insert("step".into(), "rows".into());
+                drafts.push(Draft::new(steward_domain::EventType::StepRecorded, Label::new("store")?, data));
+            }
+            if let Some(last) = drafts.last_mut() {
+                last.sealed_rows = sealed_rows;
+            }
+        }
         for draft in &mut drafts {
             let on_behalf = draft.on_behalf.get_or_insert_with(|| OnBehalf::of(self.owner.clone()));
             if on_behalf.user != self.owner {

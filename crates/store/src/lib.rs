@@ -21,6 +21,7 @@ mod query;
 mod queue;
 mod retention;
 mod rules;
+mod sealed;
 pub mod sqlite;
 pub mod trace;
 mod usage;

@@ -8,7 +8,7 @@ use super::{Listed, Shared};
 use crate::identity::{AuthMethod, Identity, KeyRecord, NewKey, Right};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::http::header::SET_COOKIE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
@@ -60,7 +60,7 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(sign_in));
     api.delete("/api/v1/session", "Sign out")
         .open()
-        .gives_nothing("The cookie is gone.")
+        .gives_nothing("The session is over; its cookie opens nothing any more.")
         .to(delete(sign_out));
     api.get("/api/v1/settings", "The settings, without secrets")
         .needs(Right::Admin)
@@ -111,12 +111,16 @@ async fn sign_in(
         }
     };
     site.access.signed_in(&identity).await?;
-    let value = site.directory.cookie(&identity).ok_or(crate::identity::Error::Key)?;
+    let value = site.directory.cookie(&identity, site.new_id()?).ok_or(crate::identity::Error::Key)?;
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, &value, 43_200))]).into_response())
 }
 
-async fn sign_out(State(site): State<Shared>) -> Response {
-    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, "", 0))]).into_response()
+/// The session is over for everybody who holds its cookie, not only for this browser.
+async fn sign_out(State(site): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
+    if let Some(held) = super::door::cookie(&headers) {
+        site.directory.end_session(&held)?;
+    }
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie(&site, "", 0))]).into_response())
 }
 
 async fn settings(State(site): State<Shared>, Authenticated(_): Authenticated) -> Json<Value> {

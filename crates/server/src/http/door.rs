@@ -108,7 +108,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// Who it is, if it is somebody, when it may pass.
 async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
     let headers = &request.headers;
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    // Two hosts, or another one in the address: what stands before this server may have looked at the other.
+    let named = request.uri.authority().map(|authority| authority.as_str());
+    let mut hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    let host = hosts.next().unwrap_or_default();
+    if hosts.next().is_some() || named.is_some_and(|named| !named.eq_ignore_ascii_case(host)) {
+        let detail = "a request names one host: there is more than one `Host`, or it is not that of the address";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "WEB015", detail));
+    }
     if !site
         .options
         .hosts
@@ -221,7 +228,8 @@ fn owner(site: &Shared, request: &Parts) -> Option<Identity> {
     site.directory.owner()
 }
 
-fn cookie(headers: &HeaderMap) -> Option<String> {
+/// The page's cookie, when there is one.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<String> {
     let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = sent.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value.to_owned())

@@ -34,8 +34,10 @@ mod tasks;
 mod tools;
 mod turns;
 mod uploads;
+mod witness;
 
 pub use listen::serve;
+pub use witness::LogWitness;
 
 use crate::identity::{AccessJournal, AuthMethod, Directory, Identity, Right, caller_of};
 use crate::mcp;
@@ -114,6 +116,8 @@ pub struct AppState {
     /// Whoever listens is told that it is over.
     over: CancellationToken,
     page: page::Page,
+    /// Watches the logs of others.
+    witness: std::sync::OnceLock<Arc<witness::LogWitness>>,
 }
 
 /// The site, as handlers hold it.
@@ -144,6 +148,7 @@ impl AppState {
         let Parts { talker, runner, directory, signer, metrics, shown, options } = parts;
         let house = talker.toolbox().house();
         let access = AccessJournal::new(house.store.clone(), house.clock.clone());
+        uploads::clean(&options.home);
         Arc::new(Self {
             turns: turns::Turns::new(options.at_once),
             talker,
@@ -162,6 +167,7 @@ impl AppState {
             stopping: CancellationToken::new(),
             over: CancellationToken::new(),
             page: page::Page::default(),
+            witness: std::sync::OnceLock::new(),
             access,
         })
     }
@@ -313,6 +319,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     openai::routes(&mut api);
     agui::routes(&mut api);
     a2a::routes(&mut api);
+    witness::routes(&mut api);
     api.get("/health", "Whether the process lives").open().gives_object(200, "It does.").to(get(health));
     api.get("/ready", "Whether it takes work").open().gives_object(200, "It does.").to(get(ready));
     let (routes, document) = api.finish(env!("CARGO_PKG_VERSION"));
@@ -385,12 +392,22 @@ async fn health() -> impl IntoResponse {
     axum::Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
 }
 
-/// Ready when it takes work and its store answers.
+/// How long the store may take to answer whether it is there.
+const STORE_ANSWERS: Duration = Duration::from_secs(2);
+
+fn late() -> Problem {
+    let detail = format!("the store does not answer within {} s", STORE_ANSWERS.as_secs());
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "STO009", detail)
+}
+
+/// Ready when it takes work and its store answers, within a deadline.
 async fn ready(State(site): State<Shared>) -> Result<impl IntoResponse, Problem> {
     if site.is_stopping() {
         return Err(Problem::stopping());
     }
-    let version = site.store().schema_version().await.map_err(|error| {
+    let store = site.store();
+    let asked = tokio::time::timeout(STORE_ANSWERS, store.schema_version()).await;
+    let version = asked.map_err(|_| late())?.map_err(|error| {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             error.code(),

@@ -100,6 +100,17 @@ impl AppState {
 /// What is known of a file, beside it.
 const ABOUT: &str = "about.upload";
 
+/// Takes away what a process that was killed in the middle left behind: files that were never looked over.
+pub(super) fn clean(home: &Path) {
+    let people = std::fs::read_dir(home.join("uploads")).into_iter().flatten().flatten();
+    for upload in people.flat_map(|person| std::fs::read_dir(person.path()).into_iter().flatten().flatten()) {
+        let path = upload.path();
+        if path.is_dir() && !path.join(ABOUT).exists() {
+            let _another_start_tries_again = std::fs::remove_dir_all(path);
+        }
+    }
+}
+
 /// A name that is a name and nothing else.
 fn plain(name: &str) -> Result<String, Problem> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -225,7 +236,23 @@ async fn remove(
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{ABOUT, clean, plain};
+
+    #[test]
+    fn what_was_never_looked_over_is_taken_away() {
+        let home = tempfile::tempdir().unwrap();
+        for (id, whole) in [("a", true), ("b", false)] {
+            let folder = home.path().join("uploads/6565").join(id);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("x.csv"), "a\n1\n").unwrap();
+            if whole {
+                std::fs::write(folder.join(ABOUT), "{}").unwrap();
+            }
+        }
+        clean(home.path());
+        let left = |id: &str| home.path().join("uploads/6565").join(id).exists();
+        assert!(left("a") && !left("b"));
+    }
 
     #[test]
     fn a_name_stays_in_its_folder() {

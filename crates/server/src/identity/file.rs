@@ -187,7 +187,7 @@ impl AccessFile {
         let found = self.users.get(user).filter(|found| !found.disabled)?;
         let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
         let (roles, grants) = (found.roles.clone(), self.grants(found));
-        Some(Identity { user: user.clone(), name, roles, by, scopes: None, grants, key: None })
+        Some(Identity { user: user.clone(), name, roles, by, scopes: None, grants, key: None, session: None })
     }
 
     /// What somebody holds; nothing means everything.

@@ -171,7 +171,7 @@ pub(super) fn locked(home: &Path) -> Result<std::fs::File> {
 }
 
 /// Writes a file aside and moves it into place; nobody but its owner reads it.
-pub(super) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     if let Some(folder) = path.parent() {

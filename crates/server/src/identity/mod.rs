@@ -21,8 +21,9 @@ pub use file::{AccessFile, Oidc, Role, User};
 pub use grants::FileGrants;
 pub(crate) use grants::caller_of;
 pub use journal::{AccessJournal, Administrator};
-pub use keys::{KeyRecord, NewKey};
+pub use keys::{KeyRecord, NewKey, replace as replace_file};
 pub use session::Secret;
+use session::EndedSessions;
 pub use token::{Fetch, Tokens};
 
 use keys::Keys;
@@ -174,6 +175,8 @@ pub struct Identity {
     pub grants: Option<Role>,
     /// The key, when it was one.
     pub key: Option<String>,
+    /// The session of the page, when it was one.
+    pub session: Option<String>,
 }
 
 impl Identity {
@@ -188,6 +191,7 @@ impl Identity {
             scopes: None,
             grants: None,
             key: None,
+            session: None,
         }
     }
 
@@ -250,7 +254,8 @@ pub const OWNER: &str = "owner";
 struct Loaded {
     access: AccessFile,
     keys: Keys,
-    changed: [Option<SystemTime>; 2],
+    ended: EndedSessions,
+    changed: [Option<SystemTime>; 3],
 }
 
 /// The users, roles and keys of a home.
@@ -278,7 +283,12 @@ impl Directory {
         fetch: Option<Arc<dyn Fetch>>,
     ) -> Result<Self> {
         let loaded =
-            Loaded { access: AccessFile::load(home)?, keys: Keys::load(home)?, changed: changed(home) };
+            Loaded {
+                access: AccessFile::load(home)?,
+                keys: Keys::load(home)?,
+                ended: EndedSessions::load(home)?,
+                changed: changed(home),
+            };
         let secret = Secret::open(home, random)?;
         let (loaded, tokens, noticed) = (RwLock::new(loaded), RwLock::default(), Mutex::default());
         let home = home.to_owned();
@@ -306,8 +316,9 @@ impl Directory {
             return;
         }
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        match (AccessFile::load(&self.home), Keys::load(&self.home)) {
-            (Ok(access), Ok(keys)) => {
+        let read = || Ok((AccessFile::load(&self.home)?, Keys::load(&self.home)?, EndedSessions::load(&self.home)?));
+        match read() {
+            Ok((access, keys, ended)) => {
                 if access.oidc != loaded.access.oidc {
                     *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = self.provider(&access);
                 }
@@ -315,10 +326,11 @@ impl Directory {
                     let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
                     noticed.push(loaded.access.differences(&access));
                 }
-                (loaded.access, loaded.keys, loaded.changed) = (access, keys, found);
+                *loaded = Loaded { access, keys, ended, changed: found };
             }
             // What is in force stays. Opening anew would say what is wrong.
-            (Err(error), _) | (_, Err(error)) => {
+            Err(error) => {
+                let error: Error = error;
                 loaded.changed = found;
                 eprintln!("access is left as it was: {error}");
             }
@@ -382,24 +394,40 @@ impl Directory {
     pub fn by_cookie(&self, cookie: &str) -> Result<Identity> {
         self.look();
         let now = self.now();
-        let id = self.secret.open_cookie(cookie, now).ok_or(Error::Nobody)?;
-        let record = self.read(|loaded| loaded.keys.live(&id, now).cloned()).ok_or(Error::Nobody)?;
+        let session = self.secret.open_cookie(cookie, now).ok_or(Error::Nobody)?;
+        if self.read(|loaded| loaded.ended.contains(&session)) {
+            return Err(Error::Nobody);
+        }
+        let record = self.read(|loaded| loaded.keys.live(&session.key, now).cloned()).ok_or(Error::Nobody)?;
         let mut identity = self.named(&record.user, AuthMethod::Session).ok_or(Error::Nobody)?;
         identity.scopes = (!record.scopes.is_empty()).then(|| record.scopes.clone());
         identity.key = Some(record.id);
+        identity.session = Some(session.id);
         Ok(identity)
     }
 
-    /// A cookie for whoever came with a key.
+    /// A cookie for whoever came with a key: a session of this id.
     #[must_use]
-    pub fn cookie(&self, identity: &Identity) -> Option<String> {
-        Some(self.secret.cookie(identity.key.as_deref()?, self.now()))
+    pub fn cookie(&self, identity: &Identity, session: uuid::Uuid) -> Option<String> {
+        Some(self.secret.cookie(identity.key.as_deref()?, session, self.now()))
+    }
+
+    /// Ends the session of a cookie: it opens nothing from now on. One that opens nothing anyway is left alone.
+    pub fn end_session(&self, cookie: &str) -> Result<()> {
+        let now = self.now();
+        let Some(session) = self.secret.open_cookie(cookie, now) else { return Ok(()) };
+        let _alone = keys::locked(&self.home)?;
+        let mut ended = EndedSessions::load(&self.home)?;
+        ended.end(&self.home, &session, now)?;
+        self.loaded.write().unwrap_or_else(PoisonError::into_inner).ended = ended;
+        Ok(())
     }
 
     /// What a page must send along with whatever changes something.
     #[must_use]
     pub fn csrf(&self, identity: &Identity) -> String {
-        self.secret.csrf(identity.key.as_deref().unwrap_or(identity.user.as_str()))
+        let session = identity.session.as_deref().or(identity.key.as_deref());
+        self.secret.csrf(session.unwrap_or(identity.user.as_str()))
     }
 
     /// Whether that is what it sent.
@@ -486,6 +514,6 @@ impl Directory {
     }
 }
 
-fn changed(home: &Path) -> [Option<SystemTime>; 2] {
-    [file::path(home), keys::path(home)].map(|path| std::fs::metadata(path).ok()?.modified().ok())
+fn changed(home: &Path) -> [Option<SystemTime>; 3] {
+    [file::path(home), keys::path(home), EndedSessions::path(home)].map(|path| std::fs::metadata(path).ok()?.modified().ok())
 }

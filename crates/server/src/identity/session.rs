@@ -1,18 +1,67 @@
-//! The page's cookie and its token against forged requests: both signed, neither kept.
+//! The page's cookie and its token against forged requests: both signed.
 //!
-//! A cookie names a key and the time until it counts. It opens what the key opens, and nothing once the key is revoked. Signed
-//! and not stored, it outlives a restart and is good at every replica that has the same secret.
+//! A cookie names a key, a session and the time until it counts. It opens what the key opens, and nothing once the key is
+//! revoked or the session was ended. Signed and not stored, it outlives a restart and is good at every replica that has the
+//! same secret. Sessions that were ended are kept in `keys/sessions_ended.json` until their time is over; replicas that share
+//! the home share them.
 
 use super::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use steward_domain::Timestamp;
 use steward_journal::random::Random;
+use uuid::Uuid;
 
 /// How long somebody stays signed in.
 const HOURS: i64 = 12;
+
+/// A session of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PageSession {
+    pub(super) key: String,
+    pub(super) id: String,
+    /// In microseconds since 1970.
+    pub(super) until: i64,
+}
+
+/// Sessions that were ended before their time, with that time.
+#[derive(Debug, Default)]
+pub(super) struct EndedSessions(BTreeMap<String, i64>);
+
+impl EndedSessions {
+    pub(super) fn path(home: &Path) -> PathBuf {
+        home.join("keys/sessions_ended.json")
+    }
+
+    /// The sessions of a home. A file that cannot be read is an error: what it ended must not count again.
+    pub(super) fn load(home: &Path) -> Result<Self> {
+        let path = Self::path(home);
+        let problem = |problem: String| Error::File { path: path.display().to_string(), line: 1, problem };
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Self).map_err(|error| problem(error.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(problem(error.to_string())),
+        }
+    }
+
+    pub(super) fn contains(&self, session: &PageSession) -> bool {
+        self.0.contains_key(&session.id)
+    }
+
+    /// Ends a session, and forgets those whose time is over anyway.
+    pub(super) fn end(&mut self, home: &Path, session: &PageSession, now: Timestamp) -> Result<()> {
+        self.0.retain(|_, until| *until > now.micros());
+        self.0.insert(session.id.clone(), session.until);
+        let (path, text) = (Self::path(home), serde_json::to_vec(&self.0).unwrap_or_default());
+        super::keys::replace(&path, &text).map_err(|error| Error::Unwritten {
+            path: path.display().to_string(),
+            problem: error.to_string(),
+        })
+    }
+}
 
 /// What cookies are signed with.
 pub struct Secret(hmac::Key);
@@ -39,18 +88,20 @@ impl Secret {
         URL_SAFE_NO_PAD.encode(hmac::sign(&self.0, format!("{purpose}\n{text}").as_bytes()))
     }
 
-    pub(super) fn cookie(&self, key: &str, now: Timestamp) -> String {
+    pub(super) fn cookie(&self, key: &str, session: Uuid, now: Timestamp) -> String {
         let until = now.micros() + HOURS * 3_600_000_000;
-        let text = format!("{key}.{until}");
+        let text = format!("{key}.{session}.{until}");
         format!("{text}.{}", self.sign("session", &text))
     }
 
-    /// The key that a cookie names, when it is ours and still counts.
-    pub(super) fn open_cookie(&self, cookie: &str, now: Timestamp) -> Option<String> {
+    /// What a cookie names, when it is ours and still counts.
+    pub(super) fn open_cookie(&self, cookie: &str, now: Timestamp) -> Option<PageSession> {
         let (text, signature) = cookie.rsplit_once('.')?;
-        let (key, until) = text.split_once('.')?;
+        let mut parts = text.splitn(3, '.');
+        let (key, session, until) = (parts.next()?, parts.next()?, parts.next()?.parse::<i64>().ok()?);
         let good = same(self.sign("session", text).as_bytes(), signature.as_bytes());
-        (good && now.micros() < until.parse::<i64>().ok()?).then(|| key.to_owned())
+        let session = PageSession { key: key.to_owned(), id: session.to_owned(), until };
+        (good && now.micros() < until).then_some(session)
     }
 
     pub(super) fn csrf(&self, of: &str) -> String {
@@ -74,8 +125,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let secret = Secret::open(home.path(), &SystemRandom).unwrap();
         let now = Timestamp::from_micros(1_000_000);
-        let cookie = secret.cookie("k1", now);
-        assert_eq!(secret.open_cookie(&cookie, now).as_deref(), Some("k1"));
+        let cookie = secret.cookie("k1", Uuid::nil(), now);
+        assert_eq!(secret.open_cookie(&cookie, now).map(|session| session.key).as_deref(), Some("k1"));
         assert_eq!(secret.open_cookie(&cookie.replace("k1", "k2"), now), None, "another key");
         let late = Timestamp::from_micros(now.micros() + HOURS * 3_600_000_000);
         assert_eq!(secret.open_cookie(&cookie, late), None, "too late");
@@ -83,5 +134,20 @@ mod tests {
         assert!(again.open_cookie(&cookie, now).is_some(), "the secret outlives a restart");
         assert_eq!(secret.open_cookie("", now), None);
         assert_eq!(secret.open_cookie("k1.9", now), None);
+    }
+    #[test]
+    fn an_ended_session_stays_ended_for_every_process_of_the_home() {
+        let home = tempfile::tempdir().unwrap();
+        let secret = Secret::open(home.path(), &SystemRandom).unwrap();
+        let now = Timestamp::from_micros(1_000_000);
+        let open = |n| secret.open_cookie(&secret.cookie("k1", Uuid::from_u128(n), now), now).unwrap();
+        let (one, other) = (open(1), open(2));
+        assert_ne!(secret.csrf(&one.id), secret.csrf(&other.id), "a token for each session");
+        EndedSessions::load(home.path()).unwrap().end(home.path(), &one, now).unwrap();
+        let ended = EndedSessions::load(home.path()).unwrap();
+        assert!(ended.contains(&one) && !ended.contains(&other));
+        let later = Timestamp::from_micros(one.until + 1);
+        EndedSessions::load(home.path()).unwrap().end(home.path(), &other, later).unwrap();
+        assert!(!EndedSessions::load(home.path()).unwrap().contains(&one), "its time is over anyway");
     }
 }

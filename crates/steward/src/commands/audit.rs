@@ -2,6 +2,8 @@
 
 use super::Context;
 use crate::error::Failure;
+use crate::home::Opened;
+use crate::witness;
 use crate::output::{Tone, count, document, paint, say};
 use clap::Subcommand;
 use serde_json::json;
@@ -11,6 +13,7 @@ use steward_domain::ChainId;
 use steward_journal::keys;
 use steward_journal::note::NoteVerifier;
 use steward_journal::verify::{check_head, verify_log};
+use steward_journal::witness::Cosigner;
 use steward_store::audit;
 
 #[derive(Subcommand)]
@@ -18,6 +21,8 @@ pub(crate) enum Audit {
     /// Verify the store, or an exported file, offline.
     #[command(after_help = "Examples:
   steward audit verify                          everything in the store
+  steward audit verify --deep                   and every row, payload and file against it
+  steward audit verify --copy                   on media that cannot be written
   steward audit verify --since head.txt         and that it continues a head you kept
   steward audit verify run.jsonl                an exported file, with run.jsonl.head beside it
   steward audit verify run.jsonl --key KEY      on another machine, with the key line of `steward init`")]
@@ -33,10 +38,18 @@ pub(crate) enum Audit {
         /// A signed head of the store that was kept earlier.
         #[arg(long, value_name = "FILE", conflicts_with = "file")]
         since: Option<PathBuf>,
+        /// Compare rows, payloads and files with the journal too. It needs the home's own key.
+        #[arg(long, conflicts_with = "file")]
+        deep: bool,
+        /// Verify a copy in a temporary folder: nothing of the home is written. For media that cannot be written.
+        #[arg(long, conflicts_with = "file")]
+        copy: bool,
         /// The key that must have signed; this home's when absent.
         #[arg(long)]
         key: Option<String>,
     },
+    /// Show the newest head to the witness of the settings, and keep its cosignature.
+    Publish,
     /// Write a task's journal as JSONL, with its signed head beside it.
     Export {
         /// A task, a conversation, or `system`.
@@ -60,6 +73,12 @@ pub(crate) enum Audit {
         /// Print the key that checks it instead.
         #[arg(long)]
         key: bool,
+        /// Print the key of this home as a witness for other logs.
+        #[arg(long, conflicts_with = "key")]
+        witness_key: bool,
+        /// Take the store as it is for the right one, though a longer history was kept. The store is verified first.
+        #[arg(long, conflicts_with_all = ["key", "witness_key"])]
+        accept: bool,
     },
 }
 
@@ -69,10 +88,18 @@ pub(super) async fn run(context: &Context, audit: Audit) -> Result<(), Failure> 
             let head = (!no_head).then(|| head.unwrap_or_else(|| with_head(&file)));
             verify_file(context, &file, head.as_deref(), key.as_deref())
         }
-        Audit::Verify { since, key, .. } => verify_store(context, since.as_deref(), key.as_deref()).await,
+        Audit::Verify { since, key, deep, copy, .. } => {
+            verify_store(context, since.as_deref(), key.as_deref(), deep, copy).await
+        }
+        Audit::Publish => publish(context).await,
         Audit::Export { chain, out } => export(context, chain, out.as_deref()).await,
         Audit::Prove { chain, sequence, since } => prove(context, chain, sequence, since).await,
-        Audit::Head { key } => head(context, key).await,
+        Audit::Head { accept: true, .. } => accept(context).await,
+        Audit::Head { witness_key: true, .. } => {
+            say(Cosigner::of(&context.home.signer()?)?.verifier().vkey());
+            Ok(())
+        }
+        Audit::Head { key, .. } => head(context, key).await,
     }
 }
 
@@ -141,16 +168,94 @@ fn verify_file(
     Ok(())
 }
 
-async fn verify_store(context: &Context, since: Option<&Path>, key: Option<&str>) -> Result<(), Failure> {
+/// A store to be verified, and the copy it is in when the home cannot be written.
+struct Verifiable {
+    opened: Opened,
+    _copy: Option<tempfile::TempDir>,
+}
+
+/// Opens the store to be verified. A home that cannot be written is copied first.
+async fn verifiable(context: &Context, copy: bool) -> Result<Verifiable, Failure> {
+    let home = &context.home;
+    let Some(named) = context.settings.store.strip_prefix("sqlite:") else {
+        return Ok(Verifiable { opened: home.open(&context.settings).await?, _copy: None });
+    };
+    let store = home.path.join(named);
+    let writable = || {
+        let probe = home.path.join(format!(".probe-{}", std::process::id()));
+        std::fs::write(&probe, "").and_then(|()| std::fs::remove_file(&probe)).is_ok()
+            && std::fs::OpenOptions::new().write(true).open(&store).is_ok()
+    };
+    if !copy && (!store.exists() || writable()) {
+        return Ok(Verifiable { opened: home.open(&context.settings).await?, _copy: None });
+    }
+    let folder = tempfile::tempdir().map_err(Failure::unexpected)?;
+    let target = folder.path().join("state.db");
+    for ending in ["", "-wal"] {
+        let with = |path: &Path| PathBuf::from(format!("{}{ending}", path.display()));
+        if ending.is_empty() || with(&store).exists() {
+            std::fs::copy(with(&store), with(&target)).map_err(|error| Failure::file(&store, &error))?;
+        }
+    }
+    let signer = keys::load(&home.key_path())?;
+    Ok(Verifiable { opened: home.open_copy(&target, signer)?, _copy: Some(folder) })
+}
+
+async fn publish(context: &Context) -> Result<(), Failure> {
     let opened = context.open().await?;
+    match witness::publish(&context.home, &context.settings.witness, &opened).await? {
+        Some(signed) if context.json => document(&json!({ "size": signed.size, "at": signed.at })),
+        Some(signed) => say(format!("the witness signed the head of {}", count(signed.size, "entry"))),
+        None => say(paint(Tone::Quiet, "no witness is set (`witness.url`), or the journal is empty")),
+    }
+    Ok(())
+}
+
+/// Takes the store as it is for the right one.
+async fn accept(context: &Context) -> Result<(), Failure> {
+    let opened = context.home.open(&context.settings).await?;
+    let verified = audit::verify(&*opened.store, opened.signer.verifier(), None).await?;
+    let path = witness::kept_path(&context.home);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::file(&path, &error)),
+        _ => {}
+    }
+    witness::keep(&context.home, &context.settings.witness, &opened).await?;
+    say(format!("{} {} count from now on", paint(Tone::Good, "accepted"), count(verified.entries, "entry")));
+    Ok(())
+}
+
+async fn verify_store(
+    context: &Context,
+    since: Option<&Path>,
+    key: Option<&str>,
+    deep: bool,
+    copy: bool,
+) -> Result<(), Failure> {
+    let verifiable = verifiable(context, copy).await?;
+    let opened = &verifiable.opened;
     let key = match key {
         Some(vkey) => NoteVerifier::parse(vkey)?,
         None => opened.signer.verifier().clone(),
     };
     let earlier = since.map(read).transpose()?;
     let verified = audit::verify(&*opened.store, &key, earlier.as_deref()).await?;
+    // Every head that was kept outside of the store must be one that this log continues.
+    let kept = if key == *opened.signer.verifier() {
+        witness::heads(&context.home, &context.settings.witness, &key)?
+    } else {
+        Vec::new()
+    };
+    for (path, head, note) in &kept {
+        if head.size > verified.entries {
+            let (found, kept, kept_at) = (verified.entries, head.size, path.clone());
+            return Err(steward_journal::Error::RolledBack { found, kept, kept_at }.into());
+        }
+        audit::verify(&*opened.store, &key, Some(note)).await?;
+    }
+    let deeply = if deep { Some(look_deep(context, opened).await?) } else { None };
     if context.json {
-        document(&json!({ "valid": true, "verified": verified }));
+        document(&json!({ "valid": true, "verified": verified, "witnessed": kept.len(), "deep": deeply }));
         return Ok(());
     }
     say(format!(
@@ -164,7 +269,30 @@ async fn verify_store(context: &Context, since: Option<&Path>, key: Option<&str>
     if earlier.is_some() {
         say("history  continues the head you kept");
     }
+    for (path, head, _) in &kept {
+        say(format!("history  continues the head of {} kept at {}", count(head.size, "entry"), path.display()));
+    }
+    if let Some(deep) = deeply {
+        let (rows, files) = (count(deep.rows, "row"), count(deep.files, "file"));
+        say(format!("deep     {rows} and {files} are what the journal says; {} are older than seals", deep.unsealed));
+    }
     Ok(())
+}
+
+/// Rows, payloads and files against the journal.
+async fn look_deep(context: &Context, opened: &Opened) -> Result<audit::Deep, Failure> {
+    let artifacts = context.home.path.join("artifacts");
+    let locate = |artifact: &steward_domain::Artifact| {
+        let path = steward_runtime::ask::placed(&artifacts, &artifact.content_ref);
+        let ours = path.starts_with(&artifacts);
+        (path, ours)
+    };
+    let deep = audit::verify_deep(&*opened.store, &opened.signer, &locate).await?;
+    if context.json && !deep.findings.is_empty() {
+        document(&json!({ "valid": false, "findings": deep.findings }));
+    }
+    let checked: std::result::Result<_, steward_store::Error> = deep.into();
+    Ok(checked?)
 }
 
 async fn export(context: &Context, chain: ChainId, out: Option<&Path>) -> Result<(), Failure> {

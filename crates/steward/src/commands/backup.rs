@@ -9,6 +9,7 @@ use super::Context;
 use crate::config::Settings;
 use crate::error::Failure;
 use crate::home::Home;
+use crate::leftovers;
 use crate::output::{Tone, count, document, paint, say};
 use clap::Args;
 use flate2::Compression;
@@ -77,12 +78,15 @@ fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
     Failure::user("CLI007", format!("{}: {why}. Nothing was restored", path.display()))
 }
 
-/// A folder that is gone when it is not needed any more.
+/// A folder that is gone when it is not needed any more. One that a killed process left is taken away by the next.
 struct Staging(PathBuf);
 
 impl Staging {
     fn beside(path: &Path, what: &str) -> Result<Self, Failure> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(parent) = path.parent() {
+            leftovers::clean(parent, &format!(".{name}.{what}-"));
+        }
         let folder = path.with_file_name(format!(".{name}.{what}-{}", std::process::id()));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|error| Failure::file(&folder, &error))?;
@@ -134,6 +138,7 @@ pub(super) async fn backup(context: &Context, command: Backup) -> Result<(), Fai
     }
     let opened = context.open().await?;
     let staging = Staging::beside(&path, "backup")?;
+    let _note = leftovers::Note::write(&context.home.tmp(), &staging.0).map_err(|error| refuse(&error))?;
     // The head first: what is copied then has at least that.
     let head = opened.store.head().await?.map(|head| head.note);
     let schema = opened.store.schema_version().await?;
@@ -247,6 +252,9 @@ pub(super) async fn restore(
     let manifest = unpack(&command.file, &staging.0)?;
     let staged = Home { path: staging.0.clone() };
     let settings = Settings::load(&staged, store, None)?;
+    if let Some(address) = store {
+        point_at(&staged, address)?;
+    }
     move_store(&staged, &settings, &command.file, &manifest).await?;
     let opened = staged.open(&settings).await?;
     let key = opened.signer.verifier();
@@ -270,6 +278,30 @@ pub(super) async fn restore(
         say(format!("the journal verifies: {}", count(entries, "entry")));
     }
     Ok(())
+}
+
+/// Writes the store that was restored into as the store of the restored settings. Without that the next command would work on
+/// the store that was backed up, which may be in use.
+fn point_at(home: &Home, address: &str) -> Result<(), Failure> {
+    let path = home.path.join("config/steward.yaml");
+    let failed = |error: io::Error| Failure::file(&path, &error);
+    let text = if path.exists() { std::fs::read_to_string(&path).map_err(failed)? } else { String::new() };
+    if Settings::load(home, None, None)?.store == address {
+        return Ok(());
+    }
+    let line = format!("store: {}", serde_json::Value::from(address));
+    let kept = text.lines().filter(|line| !line.starts_with("store:"));
+    let lines: Vec<&str> = std::iter::once(line.as_str()).chain(kept).collect();
+    std::fs::create_dir_all(home.path.join("config")).map_err(failed)?;
+    std::fs::write(&path, format!("{}\n", lines.join("\n"))).map_err(failed)?;
+    // A file that says it in another way is not rewritten blindly.
+    if Settings::load(home, None, None)?.store == address {
+        return Ok(());
+    }
+    Err(Failure::user(
+        "CLI008",
+        format!("{} names another store in a way that could not be rewritten. Nothing was restored", path.display()),
+    ))
 }
 
 /// Puts the copy of the store where the settings say: it must be of the kind that was backed up.

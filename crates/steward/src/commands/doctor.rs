@@ -122,6 +122,9 @@ async fn store(home: &Home, settings: &Settings, findings: &mut Findings) -> boo
         Err(error) => findings.fail("store", &error.into()),
     }
     findings.ok("key", opened.signer.verifier().vkey());
+    if let Err(failure) = crate::witness::check(home, &settings.witness, &opened).await {
+        findings.fail("witness", &failure);
+    }
     match verify(&*opened.store, opened.signer.verifier(), None).await {
         Ok(verified) => findings.ok(
             "journal",
@@ -148,7 +151,7 @@ fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
     }
     let scope = Scope::User(settings.user.clone());
     let (home, settings) = (home.clone(), settings.clone());
-    let context = Context { home, settings, json: false, scope, metrics: None, models: Default::default() };
+    let context = Context { home, settings, json: false, scope, metrics: None, models: OnceLock::new(), opened: OnceLock::new() };
     let models = match context.models() {
         Ok(models) => models,
         Err(failure) => return findings.fail("models", &failure),
@@ -178,7 +181,8 @@ async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
         json: false,
         scope,
         metrics: None,
-        models: Default::default(),
+        models: OnceLock::new(),
+        opened: OnceLock::new(),
     };
     let toolbox = match crate::toolbox::open(&context, false).await {
         Ok(toolbox) => toolbox,

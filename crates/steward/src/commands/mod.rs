@@ -29,6 +29,7 @@ mod worker;
 use crate::config::Settings;
 use crate::error::Failure;
 use crate::home::{Home, Opened};
+use crate::witness;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -186,6 +187,8 @@ pub(crate) struct Context {
     pub(crate) metrics: Option<Metrics>,
     /// The models of the settings, made once.
     pub(crate) models: OnceLock<Arc<Models>>,
+    /// The store, once it was opened.
+    pub(crate) opened: OnceLock<Opened>,
 }
 
 impl Context {
@@ -195,7 +198,18 @@ impl Context {
     }
 
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
-        self.home.open(&self.settings).await
+        let opened = self.home.open(&self.settings).await?;
+        witness::check(&self.home, &self.settings.witness, &opened).await?;
+        let _the_first_counts = self.opened.set(opened.clone());
+        Ok(opened)
+    }
+
+    /// Keeps the head outside of the store, when one was opened.
+    async fn keep_head(&self) -> Result<(), Failure> {
+        match self.opened.get() {
+            Some(opened) => witness::keep(&self.home, &self.settings.witness, opened).await,
+            None => Ok(()),
+        }
     }
 
     /// The models of the settings. One whose key is missing is among them and cannot be used.
@@ -219,6 +233,7 @@ impl Context {
             scope: self.scope.clone(),
             metrics: None,
             models: OnceLock::new(),
+            opened: OnceLock::new(),
         }
     }
 }
@@ -238,35 +253,40 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
     }
     let settings = settings?;
     let scope = if cli.global.all_users { Scope::System } else { Scope::User(settings.user.clone()) };
-    let models = OnceLock::new();
-    let context = Context { home, settings, json: cli.global.json, scope, metrics, models };
-    match cli.command {
-        Command::Ask(ask) => ask::run(&context, ask).await,
-        Command::Chat(chat) => Box::pin(chat::run(&context, chat)).await,
-        Command::Profile(profile) => profile::run(&context, &profile).await,
-        Command::Init => init::run(&context).await,
-        Command::Audit(audit) => audit::run(&context, audit).await,
-        Command::Conversation(conversation) => conversation::run(&context, conversation).await,
-        Command::Task(task) => task::run(&context, task).await,
-        Command::Run(command) => run::run(&context, command).await,
-        Command::Worker(command) => worker::run(&context, command).await,
-        Command::Workflow(command) => run::workflow(&context, command).await,
-        Command::Tools(tools) => tools::run(&context, tools).await,
-        Command::McpServers(servers) => mcp_servers::run(&context, servers).await,
-        Command::Models(models) => models::run(&context, models).await,
-        Command::Approvals(approvals) => approvals::run(&context, approvals).await,
-        Command::Skill(skill) => skill::run(&context, skill).await,
-        Command::Skills(skills) => skills::run(&context, &skills),
-        Command::Recipes(recipes) => recipes::run(&context, recipes).await,
-        Command::Serve(serve) => serve::run(&context, serve).await,
-        Command::Users(users) => access::users(&context, users).await,
-        Command::Keys(keys) => access::keys(&context, keys).await,
-        Command::Grants(grants) => access::grants(&context, grants).await,
-        Command::Mcp(mcp) => mcp::run(&context, mcp).await,
-        Command::Backup(backup) => backup::backup(&context, backup).await,
-        Command::Retention(retention) => retention::run(&context, &retention).await,
-        Command::Analytics(analytics) => analytics::run(&context, &analytics).await,
-        Command::Config(config::Config::Show) => config::show(&context),
+    let (models, opened) = (OnceLock::new(), OnceLock::new());
+    let context = Context { home, settings, json: cli.global.json, scope, metrics, models, opened };
+    let ended = Box::pin(carry_out(&context, cli.command)).await;
+    ended.and(context.keep_head().await)
+}
+
+async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Ask(ask) => ask::run(context, ask).await,
+        Command::Chat(chat) => Box::pin(chat::run(context, chat)).await,
+        Command::Profile(profile) => profile::run(context, &profile).await,
+        Command::Init => init::run(context).await,
+        Command::Audit(audit) => audit::run(context, audit).await,
+        Command::Conversation(conversation) => conversation::run(context, conversation).await,
+        Command::Task(task) => task::run(context, task).await,
+        Command::Run(command) => run::run(context, command).await,
+        Command::Worker(command) => worker::run(context, command).await,
+        Command::Workflow(command) => run::workflow(context, command).await,
+        Command::Tools(tools) => tools::run(context, tools).await,
+        Command::McpServers(servers) => mcp_servers::run(context, servers).await,
+        Command::Models(models) => models::run(context, models).await,
+        Command::Approvals(approvals) => approvals::run(context, approvals).await,
+        Command::Skill(skill) => skill::run(context, skill).await,
+        Command::Skills(skills) => skills::run(context, &skills),
+        Command::Recipes(recipes) => recipes::run(context, recipes).await,
+        Command::Serve(serve) => serve::run(context, serve).await,
+        Command::Users(users) => access::users(context, users).await,
+        Command::Keys(keys) => access::keys(context, keys).await,
+        Command::Grants(grants) => access::grants(context, grants).await,
+        Command::Mcp(mcp) => mcp::run(context, mcp).await,
+        Command::Backup(backup) => backup::backup(context, backup).await,
+        Command::Retention(retention) => retention::run(context, &retention).await,
+        Command::Analytics(analytics) => analytics::run(context, &analytics).await,
+        Command::Config(config::Config::Show) => config::show(context),
         Command::Config(config::Config::Check)
         | Command::Doctor
         | Command::Restore(_)

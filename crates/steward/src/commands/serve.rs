@@ -92,7 +92,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let set = command.over(&context.settings.serve);
     let clock = SystemClock::default();
     let began = clock.monotonic();
-    crate::isolation::install(context.memory());
+    crate::isolation::install(&context.home, context.memory());
     let opened = context.open().await?;
     let talker = Arc::new(super::chat::talker(context).await?);
     let toolbox = talker.toolbox().clone();
@@ -125,6 +125,10 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     ));
     let slack = slack::Options::from_variables(|name| std::env::var(name).ok())?;
     let slack = slack.map(|options| site.slack(options)).transpose()?;
+    if !context.settings.witness.logs.is_empty() {
+        let logs = &context.settings.witness.logs;
+        site.watch_logs(http::LogWitness::open(&context.home.path, &opened.signer, logs)?);
+    }
     let router = http::router(&site, gateway, slack.clone());
     let address = SocketAddr::new(set.listen, set.port);
     let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
@@ -153,6 +157,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         ended = &mut working => ended,
         ended = socket => ended,
         () = async { following.await; std::future::pending::<()>().await } => Ok(()),
+        () = keep_heads(context, &opened) => Ok(()),
         () = super::stopped() => {
             eprintln!("{}", paint(Tone::Quiet, "ending: what runs comes to its end"));
             stop.cancel();
@@ -213,6 +218,22 @@ async fn socket(slack: Option<Arc<slack::Slack>>, stop: CancellationToken) -> Re
     match slack {
         Some(slack) if wants => Ok(slack::socket(slack, stop).await?),
         _ => std::future::pending().await,
+    }
+}
+
+/// Keeps the head outside of the store every few seconds, and shows it to the witness every minute.
+async fn keep_heads(context: &Context, opened: &crate::home::Opened) {
+    let set = &context.settings.witness;
+    for round in 0_u64.. {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        if let Err(failure) = crate::witness::keep(&context.home, set, opened).await {
+            eprintln!("the head is not kept: {} {}", failure.code(), failure.message());
+        }
+        if round % 30 == 0
+            && let Err(failure) = crate::witness::publish(&context.home, set, opened).await
+        {
+            eprintln!("{} {}", failure.code(), failure.message());
+        }
     }
 }
 

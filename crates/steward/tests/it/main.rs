@@ -13,6 +13,7 @@ mod configuration;
 mod example_workflows;
 mod records;
 mod runs;
+mod tampering;
 mod tools;
 
 use assert_cmd::Command;

@@ -57,6 +57,9 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
 
 /// Opens for writing: makes the file if it is missing, brings its schema up to date.
 pub(super) fn open_writer(path: &Path) -> Result<Connection> {
+    // SQLite gives its log the rights of the file, so what is made here is for its owner alone.
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let _there_already = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     migrate(&mut connection, i64::MAX).map_err(|error| match error {
         Error::Corrupt { detail, .. } => Error::Corrupt { path: path.to_owned(), detail },

@@ -1,0 +1,251 @@
+//! Forty ways to change a home behind Steward's back, each found by `audit verify --deep`: with what is kept outside of the store,
+//! and without it where that can be.
+
+use crate::{Bench, run};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use steward_domain::{EventType, Timestamp};
+use steward_journal::clock::Clock;
+use steward_journal::keys;
+use steward_journal::random::SystemRandom;
+use steward_journal::redact::Redactor;
+use steward_store::conformance::samples::draft;
+use steward_store::sqlite::SqliteStore;
+use steward_store::{Commit, Scope, Store as _, StoreOptions};
+
+/// How something is changed.
+enum How {
+    /// By statements; each must touch something.
+    Sql(&'static str),
+    /// By hand.
+    Hand(fn(&Bench)),
+}
+
+/// Whether it can be found without what is kept outside of the store.
+#[derive(PartialEq)]
+enum Needs {
+    Nothing,
+    Witness,
+}
+
+use How::{Hand, Sql};
+use Needs::{Nothing, Witness};
+
+const FREE: &str = "DROP TRIGGER IF EXISTS journal_is_append_only_update; DROP TRIGGER IF EXISTS journal_is_append_only_delete;";
+
+#[rustfmt::skip]
+const WAYS: &[(&str, Needs, How)] = &[
+    ("a changed message", Nothing, Sql("UPDATE conversation_message SET content = content || '!' WHERE sequence_number = 1")),
+    ("a message put into another mouth", Nothing, Sql("UPDATE conversation_message SET role = 'tool' WHERE sequence_number = 1")),
+    ("a message at another time", Nothing, Sql("UPDATE conversation_message SET timestamp = timestamp + 1 WHERE sequence_number = 1")),
+    ("a message with other metadata", Nothing, Sql("UPDATE conversation_message SET metadata = '{\"x\":1}' WHERE sequence_number = 2")),
+    ("a message taken away", Nothing, Sql("DELETE FROM conversation_message WHERE sequence_number = 2")),
+    ("a message added", Nothing, Sql("INSERT INTO conversation_message SELECT conversation_id, sequence_number + 1000, randomblob(16), user_id, role, content, timestamp, agent_type, tool_calls, metadata FROM conversation_message WHERE sequence_number = 1")),
+    ("messages in another order", Nothing, Sql("UPDATE conversation_message SET sequence_number = 900 WHERE sequence_number = 1; UPDATE conversation_message SET sequence_number = 1 WHERE sequence_number = 3; UPDATE conversation_message SET sequence_number = 3 WHERE sequence_number = 900")),
+    ("a conversation given to another", Nothing, Sql("UPDATE conversation SET user_id = 'mallory'")),
+    ("a conversation with other metadata", Nothing, Sql("UPDATE conversation SET metadata = '{\"x\":1}'")),
+    ("a conversation from another time", Nothing, Sql("UPDATE conversation SET created_at = created_at - 1")),
+    ("a conversation archived", Nothing, Sql("UPDATE conversation SET status = 'archived'")),
+    ("a conversation emptied as if deleted", Nothing, Sql("DELETE FROM conversation_message; UPDATE conversation SET status = 'deleted', metadata = '{}'")),
+    ("a conversation taken away", Nothing, Sql("DELETE FROM conversation_message; DELETE FROM conversation")),
+    ("a changed task", Nothing, Sql("UPDATE task SET body = replace(body, '42 orders', '43 orders') WHERE body LIKE '%42 orders%'")),
+    ("a task given to another", Nothing, Sql("UPDATE task SET user_id = 'mallory'")),
+    ("a task taken away", Nothing, Sql("DELETE FROM task WHERE body LIKE '%42 orders%'")),
+    ("a task added", Nothing, Sql("INSERT INTO task SELECT X'01A1ECC8C6A771669BA3A0444B04D0D0', user_id, status, created_at, ended_at, json_set(body, '$.id', '01a1ecc8-c6a7-7166-9ba3-a0444b04d0d0') FROM task WHERE body LIKE '%42 orders%'")),
+    ("a changed call", Nothing, Sql("UPDATE tool_invocation SET input_parameters = '{\"limit\":11}'")),
+    ("a call that went otherwise", Nothing, Sql("UPDATE tool_invocation SET status = 'error', error_details = '{}'")),
+    ("a call taken away", Nothing, Sql("DELETE FROM tool_invocation")),
+    ("a call added", Nothing, Sql("INSERT INTO tool_invocation SELECT randomblob(16), user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, invocation_start, invocation_end, duration_ms, status, error_details, retry_count FROM tool_invocation LIMIT 1")),
+    ("a call given to another", Nothing, Sql("UPDATE tool_invocation SET user_id = 'mallory'")),
+    ("a changed run of an agent", Nothing, Sql("UPDATE agent_execution SET output_data = '{\"x\":1}'")),
+    ("a run of an agent taken away", Nothing, Sql("DELETE FROM agent_execution")),
+    ("a changed request", Nothing, Sql("UPDATE analysis_request SET body = replace(body, 'amount', 'count')")),
+    ("a request taken away", Nothing, Sql("DELETE FROM analysis_request")),
+    ("a changed plan", Nothing, Sql("UPDATE plan SET body = replace(body, 'sql.run', 'df.transform')")),
+    ("a plan taken away", Nothing, Sql("DELETE FROM plan")),
+    ("the digest of an artifact changed", Nothing, Sql("UPDATE artifact SET body = json_set(body, '$.content_hash', '0000000000000000000000000000000000000000000000000000000000000000')")),
+    ("an artifact taken away", Nothing, Sql("DELETE FROM artifact")),
+    ("the bytes of an artifact changed", Nothing, Hand(|bench| { let file = artifact(bench); let mut bytes = fs::read(&file).unwrap(); bytes.push(b' '); fs::write(file, bytes).unwrap(); })),
+    ("the file of an artifact removed", Nothing, Hand(|bench| fs::remove_file(artifact(bench)).unwrap())),
+    ("a payload erased without an entry", Nothing, Sql("UPDATE payload SET salt = NULL, body = NULL, erased_at = 1900000000000000")),
+    ("a changed payload", Nothing, Sql("UPDATE payload SET body = body || ' '")),
+    ("a payload taken away", Nothing, Sql("DELETE FROM payload")),
+    ("a changed entry", Nothing, Sql("UPDATE journal_entry SET event_data = replace(event_data, '10', '11') WHERE event_data LIKE '%\"limit\": 10%'")),
+    ("a seal replaced in its entry", Nothing, Sql("UPDATE journal_entry SET event_data = replace(event_data, 'sealed_rows', 'sealed_rowz') WHERE event_data LIKE '%sealed_rows%'")),
+    ("a forged actor", Nothing, Sql("UPDATE journal_entry SET actor = 'safety' WHERE log_index = 2")),
+    ("an entry at another time", Nothing, Sql("UPDATE journal_entry SET timestamp = timestamp + 1 WHERE log_index = 2")),
+    ("an entry taken away", Nothing, Sql("DELETE FROM journal_entry WHERE log_index = 2")),
+    ("a cut tail", Nothing, Sql("DELETE FROM journal_entry WHERE log_index >= (SELECT max(log_index) - 1 FROM journal_entry)")),
+    ("a chain given to another", Nothing, Sql("UPDATE chain SET user_id = 'mallory' WHERE request_id <> X'00000000000000000000000000000000'")),
+    ("a chain without its record", Nothing, Sql("DELETE FROM chain WHERE id = (SELECT max(id) FROM chain)")),
+    ("a head by nobody", Nothing, Sql("UPDATE log_head SET note = replace(note, '—', '-')")),
+    ("a clock that was set back", Nothing, Hand(set_back)),
+    ("a store put back to an older copy", Witness, Hand(|bench| put_back(bench, false))),
+    ("a store that was emptied", Witness, Hand(|bench| gone(bench))),
+    ("another history of the same length", Witness, Hand(|bench| put_back(bench, true))),
+];
+
+fn artifact(bench: &Bench) -> std::path::PathBuf {
+    fn first(folder: &Path) -> Option<std::path::PathBuf> {
+        fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
+            let path = entry.path();
+            if path.is_dir() { first(&path) } else { Some(path) }
+        })
+    }
+    first(&bench.home().join("artifacts")).expect("an answer leaves a file")
+}
+
+fn gone(bench: &Bench) {
+    for ending in ["", "-wal", "-shm"] {
+        let _may_not_be_there = fs::remove_file(bench.home().join(format!("state.db{ending}")));
+    }
+}
+
+/// Puts the older copy back; with `grow` another history is written onto it until it is as long as it was.
+fn put_back(bench: &Bench, grow: bool) {
+    gone(bench);
+    fs::copy(bench.home().join("older.db"), bench.home().join("state.db")).unwrap();
+    if !grow {
+        return;
+    }
+    let wanted: u64 = fs::read_to_string(bench.home().join("size")).unwrap().parse().unwrap();
+    let store = store(bench, Arc::new(steward_journal::clock::SystemClock::default()));
+    run(async {
+        while store.head().await.unwrap().map_or(0, |head| head.size) < wanted {
+            let commit = Commit::new("alice".parse().unwrap(), steward_domain::TaskId(uuid::Uuid::from_u128(7)));
+            let commit = commit.entry(draft(EventType::StepRecorded, json!({ "another": "history" })));
+            store.commit(&Scope::System, commit).await.unwrap();
+        }
+    });
+}
+
+/// A clock that is a year late.
+struct Late(steward_journal::clock::SystemClock);
+
+impl Clock for Late {
+    fn now(&self) -> Timestamp {
+        self.0.now().minus_days(365)
+    }
+    fn monotonic(&self) -> std::time::Duration {
+        self.0.monotonic()
+    }
+}
+
+fn set_back(bench: &Bench) {
+    let store = store(bench, Arc::new(Late(steward_journal::clock::SystemClock::default())));
+    let commit = Commit::new("alice".parse().unwrap(), steward_domain::TaskId(uuid::Uuid::from_u128(8)));
+    let commit = commit.entry(draft(EventType::StepRecorded, json!({ "step": "late" })));
+    run(async { store.commit(&Scope::System, commit).await.unwrap() });
+}
+
+fn store(bench: &Bench, clock: Arc<dyn Clock>) -> SqliteStore {
+    let options = StoreOptions {
+        clock,
+        random: Arc::new(SystemRandom),
+        redactor: Arc::new(Redactor::default()),
+        signer: Arc::new(keys::load(&bench.home().join("keys/journal.key")).unwrap()),
+    };
+    SqliteStore::open(&bench.home().join("state.db"), options).unwrap()
+}
+
+#[allow(clippy::disallowed_methods, reason = "the test is whoever writes behind Steward's back")]
+fn tamper(bench: &Bench, sql: &str) {
+    let db = rusqlite::Connection::open(bench.home().join("state.db")).unwrap();
+    db.execute_batch(FREE).unwrap();
+    for statement in sql.split(';') {
+        assert!(db.execute(statement, []).unwrap() > 0, "{statement} touches nothing");
+    }
+}
+
+fn copied(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() { copied(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+    }
+}
+
+#[test]
+fn every_kind_of_tampering_is_found() {
+    let whole = Bench::new();
+    whole.worked();
+    fs::write(whole.path("sales.csv"), "city,amount\nRome,3\nOslo,5\nRome,7\n").unwrap();
+    whole.ok("audit verify");
+    let ask = |words: &[&str]| {
+        let outcome = whole.run_with(words);
+        assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
+    };
+    ask(&["ask", "total amount by city", "--data", "sales.csv"]);
+    whole.ok("audit head");
+    // One file, without its log.
+    fs::copy(whole.home().join("state.db"), whole.home().join("older.db")).unwrap();
+    ask(&["ask", "total amount", "--conversation", "last"]);
+    let told = whole.json("audit verify --deep");
+    assert_eq!(told["deep"]["unsealed"], 0, "{told}");
+    assert!(told["deep"]["rows"].as_u64().unwrap() > 8 && told["deep"]["files"].as_u64().unwrap() > 0, "{told}");
+    fs::write(whole.home().join("size"), told["verified"]["entries"].to_string()).unwrap();
+    assert!(WAYS.len() >= 40);
+    let mut missed = Vec::new();
+    for (name, needs, how) in WAYS {
+        for witness in [true, false] {
+            let bench = Bench::new();
+            copied(&whole.home(), &bench.home());
+            match how {
+                Sql(sql) => tamper(&bench, sql),
+                Hand(work) => work(&bench),
+            }
+            if !witness {
+                fs::remove_dir_all(bench.home().join("witness")).unwrap();
+            }
+            let found = bench.run("audit verify --deep");
+            let seen = found.code != 0 && found.err.contains("JRN");
+            let wanted = witness || *needs == Nothing;
+            if seen != wanted {
+                missed.push(format!("{name} (witness: {witness}): {} {}{}", found.code, found.out, found.err));
+            }
+            if *needs == Witness && witness && *name != "another history of the same length" {
+                let refused = bench.run("task list");
+                assert!(refused.err.contains("JRN016"), "{name} is found at every start: {}", refused.err);
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{} were missed:\n{}", missed.len(), missed.join("\n"));
+    whole.ok("audit verify --deep");
+}
+
+/// Nothing of a home is written when it is verified from a copy.
+#[test]
+fn media_that_cannot_be_written_are_verified() {
+    let bench = Bench::new();
+    bench.worked();
+    let listed = || {
+        let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(bench.home())
+            .unwrap()
+            .flatten()
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = listed();
+    assert!(bench.ok("audit verify --deep --copy").contains("valid"));
+    assert_eq!(before, listed());
+}
+
+/// What deletes and erases on purpose is no tampering.
+#[test]
+fn what_was_deleted_on_purpose_is_accounted_for() {
+    let bench = Bench::new();
+    bench.ok("init");
+    fs::write(bench.path("sales.csv"), "city,amount\nRome,3\nOslo,5\n").unwrap();
+    let asked = bench.run_with(&["ask", "total amount by city", "--data", "sales.csv", "--json"]);
+    let conversation = serde_json::from_str::<serde_json::Value>(&asked.out).unwrap()["conversation_id"].clone();
+    bench.ok("audit verify --deep");
+    bench.ok(&format!("conversation delete {} --yes", conversation.as_str().unwrap()));
+    bench.ok("audit verify --deep");
+    let accepted = bench.ok("audit head --accept");
+    assert!(accepted.contains("count from now on"), "{accepted}");
+}

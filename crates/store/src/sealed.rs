@@ -1,0 +1,106 @@
+//! Rows under seal: each commit writes into the journal what it did to which row, so that a row which was changed, added or
+//! taken away by other means is found.
+//!
+//! A seal is a keyed hash over the row's content. The key is derived from the log's signing key, so whoever reads the journal
+//! cannot try out what a row held, and whoever writes the database cannot make a seal.
+//!
+//! Not under seal: queues and leases, entities, recipes, tools, and when a conversation was last changed.
+
+use crate::change::{Change, Commit, NewMessage};
+use crate::error::Result;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use steward_domain::{Conversation, ConversationStatus, Message, ToolInvocation};
+use steward_journal::canonical::jcs;
+use steward_journal::note::NoteSigner;
+
+/// The member of an entry that holds the seals of its commit.
+pub(crate) use steward_journal::SEALED_ROWS as MEMBER;
+/// What stands there for a payload that was erased on purpose.
+pub(crate) const ERASED: &str = "erased";
+
+/// The seals of a commit, by `kind/id`.
+pub(crate) fn seals(commit: &Commit, signer: &NoteSigner) -> Result<Map<String, Value>> {
+    let mut found: BTreeMap<String, Value> = BTreeMap::new();
+    for change in &commit.changes {
+        let (row, seal) = match change {
+            Change::AppendMessage(message) => (("message", message.id.to_string()), of_new_message(signer, message)?),
+            Change::PutConversation(row) => (("conversation", row.id.to_string()), of_conversation(signer, row)?),
+            Change::PutTask(row) => (("task", row.id.to_string()), of(signer, "task", &**row)?),
+            Change::PutExecution(row) => (("execution", row.id.to_string()), of(signer, "execution", &**row)?),
+            Change::PutInvocation(row) => (("invocation", row.id.to_string()), of_invocation(signer, row)?),
+            Change::PutRequest(row) => (("request", row.request_id.to_string()), of(signer, "request", &**row)?),
+            Change::PutPlan(row) => (("plan", row.plan_id.to_string()), of(signer, "plan", &**row)?),
+            Change::PutCheckpoint(row) => (("checkpoint", row.checkpoint_id.to_string()), of(signer, "checkpoint", &**row)?),
+            Change::PutSession(row) => (("session", row.session_id.to_string()), of(signer, "session", &**row)?),
+            Change::PutArtifact(row) => (("artifact", row.artifact_id.to_string()), of(signer, "artifact", &**row)?),
+            Change::SetConversationStatus { id, status, .. } => {
+                (("status", id.to_string()), crate::words::word(status)?)
+            }
+            Change::ErasePayload { id, .. } => (("payload", id.to_string()), ERASED.to_owned()),
+            _ => continue,
+        };
+        found.insert(format!("{}/{}", row.0, row.1), seal.into());
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The seal of a row.
+pub(crate) fn of(signer: &NoteSigner, kind: &str, row: &impl Serialize) -> Result<String> {
+    let mut text = String::with_capacity(512);
+    jcs(&serde_json::to_value(row)?, &mut text);
+    let hash = signer.keyed_hash(&[b"steward.rows.v1\0", kind.as_bytes(), b"\0", text.as_bytes()]);
+    // Half of it is as hard to hit as the key is to guess, and takes half the room.
+    Ok(hash.to_string().chars().take(32).collect())
+}
+
+/// A message without the place that the store gives it: the order of the journal is the order of the messages.
+fn of_new_message(signer: &NoteSigner, message: &NewMessage) -> Result<String> {
+    let NewMessage { id, conversation_id, role, content, timestamp, agent_type, tool_calls, metadata } = message;
+    of(
+        signer,
+        "message",
+        &json!({ "id": id, "conversation": conversation_id, "role": role, "content": content, "at": timestamp,
+            "agent": agent_type, "calls": tool_calls, "metadata": metadata }),
+    )
+}
+
+/// The seal of a message that has its place.
+pub(crate) fn of_message(signer: &NoteSigner, message: &Message) -> Result<String> {
+    let message = message.clone();
+    of_new_message(
+        signer,
+        &NewMessage {
+            id: message.id,
+            conversation_id: message.conversation_id,
+            role: message.role,
+            content: message.content,
+            timestamp: message.timestamp,
+            agent_type: message.agent_type,
+            tool_calls: message.tool_calls,
+            metadata: message.metadata,
+        },
+    )
+}
+
+/// A conversation without what changes by itself; one that was deleted keeps its owner and its time.
+pub(crate) fn of_conversation(signer: &NoteSigner, row: &Conversation) -> Result<String> {
+    let content = json!({ "id": row.id, "user": row.user_id, "domain": row.application_domain,
+        "created": row.created_at, "metadata": row.metadata });
+    of(signer, "conversation", &content)
+}
+
+/// A call without the run it belongs to: retention may take the run first.
+pub(crate) fn of_invocation(signer: &NoteSigner, row: &ToolInvocation) -> Result<String> {
+    let mut content = serde_json::to_value(row)?;
+    if let Value::Object(members) = &mut content {
+        members.remove("agent_execution_id");
+    }
+    of(signer, "invocation", &content)
+}
+
+/// Whether a conversation was emptied.
+pub(crate) fn is_deleted(row: &Conversation) -> bool {
+    row.status == ConversationStatus::Deleted
+}
