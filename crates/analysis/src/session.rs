@@ -119,11 +119,19 @@ impl Session {
         self.withheld.clear();
         for (table, known) in self.shown.tables.iter_mut().zip(&schema.tables) {
             let mut columns = std::mem::take(&mut table.columns);
+            let ruled = access.is_ruled(known);
             for (column, policy) in columns.iter_mut().zip(&known.columns) {
-                if !access.allows(known, policy) {
+                let withheld = !access.allows(known, policy);
+                // A rule for rows may read what its caller may not: where the statement runs, it is there.
+                if withheld && !ruled {
                     self.withheld.insert((table.name.clone(), column.name.clone()));
+                }
+                if withheld || ruled {
                     *column = crate::profile::name_only(column);
                 }
+            }
+            if ruled {
+                table.rows = None;
             }
             let mut granted = known.columns.iter().map(|column| access.grants(known, column));
             columns.retain(|_| granted.next().unwrap_or(false));

@@ -41,6 +41,7 @@ fn access() -> Access {
         .into(),
         allowed_columns: columns(&[]),
         blocked_patterns: vec!["email".to_owned(), "ssn".to_owned()],
+        ..Access::default()
     }
 }
 

@@ -15,7 +15,7 @@ use steward_analysis::frame::Frame;
 use steward_analysis::session::Session;
 use steward_analysis::tools::{self as analysis, Workbench};
 use steward_domain::{Coded as _, Constraints, Deliverable, ErrorClass, JsonObject, RequestPolicy};
-use steward_policy::{Access, AdmittedCall, Limits};
+use steward_policy::{Access, AdmittedCall, Caller, Limits};
 use steward_tools::builtin::file::beneath::is_own;
 use steward_tools::{Content, Context, Error, Output, Progress, Result, Tool};
 
@@ -78,6 +78,28 @@ impl Grounds {
 }
 
 impl Grounds {
+    /// The tables that a caller may read of these sources: of the domains' data those that are granted, with their rules; of
+    /// other files all.
+    fn access(&self, sources: &[String], caller: &Caller) -> Access {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let real = |source: &String| {
+            let named = source.split_once('=').map_or(source.as_str(), |(_, path)| path);
+            Path::new(named.strip_prefix("sqlite:").unwrap_or(named)).canonicalize().ok()
+        };
+        let known: Vec<PathBuf> = listed.iter().filter_map(real).collect();
+        // Named otherwise, in a folder or by a pattern, it is still the domain's.
+        let of_domain = |source: &String| {
+            let found = || steward_analysis::source::find(source).map(|found| {
+                found.files().filter_map(|file| file.canonicalize().ok()).any(|file| known.iter().any(|known| file.starts_with(known)))
+            });
+            listed.contains(source) || found().unwrap_or(true)
+        };
+        if sources.is_empty() || sources.iter().any(of_domain) {
+            return Access { tables: caller.tables.clone(), rows: caller.rows.clone(), ..Access::default() };
+        }
+        Access::default()
+    }
+
     /// Whether a path really lies in a folder that was granted, and is none of Steward's own.
     fn is_granted(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
@@ -128,7 +150,7 @@ impl Tool for AnalysisTool {
         let access = Access {
             allowed_columns: self.rules.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: self.rules.policy.blocked_patterns.clone(),
-            ..Access::default()
+            ..self.grounds.access(&data, call.caller())
         };
         let constraints = &self.rules.constraints;
         let limits = Limits { rows: constraints.row_limit, timeout: constraints.timeout_seconds };
@@ -239,8 +261,10 @@ impl Tool for Analyst {
         let arguments: AnalystArguments = serde_json::from_value(Json::Object(call.arguments().clone()))
             .map_err(|error| Error::Arguments { tool: name.clone(), problems: vec![error.to_string()] })?;
         arguments.data.iter().try_for_each(|source| self.grounds.admit(source))?;
+        let Access { tables, rows, .. } = self.grounds.access(&arguments.data, call.caller());
         let ask = Ask {
-            tables: Default::default(),
+            tables,
+            rows,
             question: arguments.question,
             data: arguments.data,
             conversation: arguments.conversation,
