@@ -332,3 +332,26 @@ pub(crate) fn name_only(column: &Column) -> Column {
         looks_like: column.looks_like.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like;
+
+    #[test]
+    fn personal_values_are_known_whatever_their_column_is_called() {
+        for (values, expected) in [
+            (["+1 415 555 2671", "+44 20 7946 0958"], Some("phone")),
+            (["(415) 555-2671", "(415) 555-2672"], Some("phone")),
+            (["415-555-2671", "415.555.2672"], Some("phone")),
+            (["020 7946 0958", "01 23 45 67 89"], Some("phone")),
+            (["ada@x.example", "bob@x.example"], Some("email")),
+            (["123-45-6789", "987-65-4321"], Some("ssn")),
+            (["2021-01-05", "01-02-2021"], None),
+            (["4155552671", "4155552672"], None),
+            (["192.168.100.200", "10.0.0.1"], None),
+            (["1,200.50", "-3.5"], None),
+        ] {
+            assert_eq!(looks_like(values.into_iter()).as_deref(), expected, "{values:?}");
+        }
+    }
+}

@@ -128,11 +128,19 @@ impl Session {
         let mut withheld = BTreeSet::new();
         for (table, known) in self.shown.tables.iter_mut().zip(&schema.tables) {
             let mut columns = std::mem::take(&mut table.columns);
+            let ruled = access.is_ruled(known);
             for (column, policy) in columns.iter_mut().zip(&known.columns) {
-                if !access.allows(known, policy) {
+                let hidden = !access.allows(known, policy);
+                // A rule for rows may read what its caller may not: where the statement runs, it is there.
+                if hidden && !ruled {
                     withheld.insert((table.name.clone(), column.name.clone()));
+                }
+                if hidden || ruled {
                     *column = crate::profile::name_only(column);
                 }
+            }
+            if ruled {
+                table.rows = None;
             }
             let mut granted = known.columns.iter().map(|column| access.grants(known, column));
             columns.retain(|_| granted.next().unwrap_or(false));

@@ -1,5 +1,6 @@
 //! What there is, and who may see which of it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{AnalysisTimeout, RowLimit};
 
@@ -53,6 +54,58 @@ pub struct Access {
     pub allowed_columns: BTreeSet<String>,
     /// Columns whose name or values look like this are not read (S3's `blocked_patterns`).
     pub blocked_patterns: Vec<String>,
+    /// What holds for the rows of the tables.
+    pub rows: RowRules,
+}
+
+/// What holds for the rows of the tables that a caller may read, and what is known of the caller.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowRules {
+    /// By the table's name.
+    pub tables: BTreeMap<String, TableRules>,
+    /// The values of `caller.NAME` in the rules.
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// What holds for the rows of a table, beside which of its columns may be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableRules {
+    /// Which rows there are for the caller: a condition over the table's columns and `caller.NAME`. Nothing means all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
+    /// Columns of which only a part is shown. A mask lets a column be read that a blocked pattern would refuse.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub masks: BTreeMap<String, Mask>,
+    /// Only groups of at least so many rows are shown, and no single row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_group: Option<u32>,
+}
+
+/// What is shown of a masked column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mask {
+    /// Nothing: every value is empty.
+    Empty,
+    /// The first letter.
+    FirstLetter,
+    /// The last four letters or digits.
+    LastFour,
+}
+
+impl TableRules {
+    /// What holds for a caller of two roles: they may see what either lets them see.
+    #[must_use]
+    pub fn either(mut self, other: &Self) -> Self {
+        self.rows = match (self.rows, &other.rows) {
+            (Some(one), Some(two)) => Some(format!("({one}) OR ({two})")),
+            _ => None,
+        };
+        self.masks.retain(|column, _| other.masks.contains_key(column));
+        self.smallest_group = self.smallest_group.zip(other.smallest_group).map(|(one, two)| one.min(two));
+        self
+    }
 }
 
 /// Whether a column may be read.
@@ -84,6 +137,24 @@ impl Access {
         self.sees_table(table) && self.verdict(table, column) != Verdict::Hidden
     }
 
+    /// What holds for the rows of a table.
+    pub(crate) fn rules_of(&self, table: &Table) -> Option<&TableRules> {
+        self.rows.tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(&table.name)).map(|(_, rules)| rules)
+    }
+
+    /// Whether the caller sees less of this table's rows than there is: then nothing that was found out over all of its rows
+    /// is for them.
+    #[must_use]
+    pub fn is_ruled(&self, table: &Table) -> bool {
+        self.rules_of(table).is_some()
+    }
+
+    /// How a column is masked.
+    pub(crate) fn mask_of(&self, table: &Table, column: &Column) -> Option<Mask> {
+        let masks = &self.rules_of(table)?.masks;
+        masks.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name)).map(|(_, mask)| *mask)
+    }
+
     pub(crate) fn sees_table(&self, table: &Table) -> bool {
         self.tables.is_empty() || self.granted(table).is_some()
     }
@@ -103,6 +174,9 @@ impl Access {
         let listed = self.allowed_columns.is_empty() || contains(&self.allowed_columns);
         if !granted || !listed {
             return Verdict::Hidden;
+        }
+        if self.mask_of(table, column).is_some() {
+            return Verdict::Allowed;
         }
         let by_value = |pattern: &&String| column.looks_like.as_ref() == Some(*pattern);
         match self

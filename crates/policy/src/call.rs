@@ -7,6 +7,7 @@
 //! - A caller without the grant learns nothing: the refusal of a tool that is switched off and of one that is not granted
 //!   read the same to whoever is no administrator.
 
+use crate::access::RowRules;
 use crate::effect::{Effect, effect_of};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,8 @@ pub struct Caller {
     /// The only tables of the domains' data that they may read, each with its columns; no columns means all of them. Empty means:
     /// every table.
     pub tables: BTreeMap<String, BTreeSet<String>>,
+    /// What holds for the rows of those tables.
+    pub rows: RowRules,
     /// Whether refusals may say what exists.
     pub administrator: bool,
     /// The id of the key that they came with.
@@ -45,6 +48,7 @@ impl Caller {
             tools: None,
             domains: None,
             tables: BTreeMap::new(),
+            rows: RowRules::default(),
             administrator: true,
             key: None,
         }
@@ -71,6 +75,11 @@ impl Caller {
             part(&format!("table={table}"));
             columns.iter().for_each(|column| part(&format!("column={column}")));
         }
+        for (table, rules) in &self.rows.tables {
+            part(&format!("rules={table}"));
+            part(&serde_json::to_string(rules).unwrap_or_default());
+        }
+        self.rows.attributes.iter().for_each(|(name, value)| part(&format!("caller.{name}={value}")));
         part(if self.administrator { "administrator" } else { "" });
         hex(hasher)
     }

@@ -14,7 +14,7 @@ mod effect;
 mod error;
 mod sql;
 
-pub use access::{Access, Column, Limits, Schema, Table};
+pub use access::{Access, Column, Limits, Mask, RowRules, Schema, Table, TableRules};
 pub use call::{AdmittedCall, Approval, Caller, Decision, Proposal, Refusal, Rules};
 pub use effect::{Effect, effect_of, worst_effect_of};
 pub use error::Denied;

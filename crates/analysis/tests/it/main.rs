@@ -16,6 +16,7 @@ mod mysql;
 mod packed;
 mod partitions;
 mod postgres;
+mod rules;
 mod servers;
 mod sources;
 mod tools;

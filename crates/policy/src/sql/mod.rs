@@ -8,10 +8,12 @@ mod dialect;
 mod expr;
 mod from;
 mod functions;
+mod groups;
 mod limits;
 mod names;
 mod query;
 mod render;
+mod rows;
 mod shape;
 
 pub use dialect::Dialect;

@@ -33,6 +33,8 @@ pub(super) struct Relation {
     pub(super) columns: Rc<[Offered]>,
     /// Columns that USING or NATURAL merged into one of another relation: a bare name means that one.
     pub(super) merged: Vec<String>,
+    /// The table whose groups may not be smaller than this.
+    pub(super) smallest: Option<(String, u32)>,
 }
 
 /// An item of a select list that GROUP BY, HAVING and ORDER BY may name.

@@ -1,6 +1,7 @@
 //! Queries: WITH, set operations, SELECT, FROM, ORDER BY and LIMIT, each resolved and written anew.
 
 use super::dialect::{Dialect, plain_name, shown_name};
+use super::groups::smallest_of;
 use super::names::{Alias, Aliases, Meaning, Offered, Relation, Scope};
 use super::render::{MAX_CHAIN, MAX_DEPTH, MAX_QUERIES, Named, Renderer, Text, computed};
 use super::shape;
@@ -326,8 +327,18 @@ impl Renderer<'_> {
         }
         scope.use_aliases = Aliases::AfterColumns;
         sql.push_str(&self.group_by(&select.group_by, &scope, around)?);
-        if let Some(condition) = &select.having {
-            sql.push_str(&format!(" HAVING {}", self.expr(condition, &scope, around)?.sql));
+        let large_enough = self.check_groups(select, &scope, around)?;
+        let having = match &select.having {
+            Some(condition) => Some(self.expr(condition, &scope, around)?),
+            None => None,
+        };
+        match (having, large_enough) {
+            (None, None) => {}
+            (Some(condition), None) => sql.push_str(&format!(" HAVING {}", condition.sql)),
+            (None, Some(least)) => sql.push_str(&format!(" HAVING {least}")),
+            (Some(condition), Some(least)) => {
+                sql.push_str(&format!(" HAVING {} AND {least}", condition.operand()));
+            }
         }
         if let Some(condition) = &select.qualify {
             sql.push_str(&format!(" QUALIFY {}", self.expr(condition, &scope, around)?.sql));
@@ -527,6 +538,10 @@ impl Renderer<'_> {
         let mut keys = Vec::new();
         for item in exprs {
             let key = self.key(&item.expr, &scope, around)?;
+            if let (Some((table, smallest)), false) = (smallest_of(&scope), key.bytes().all(|c| c.is_ascii_digit())) {
+                let what = "ORDER BY something that is not in the list".to_owned();
+                return Err(Denied::SmallGroup { table, smallest, what });
+            }
             keys.push(self.ordered(&key, item)?);
         }
         Ok(keys.join(", "))

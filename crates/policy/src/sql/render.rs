@@ -54,7 +54,7 @@ pub(super) struct Named {
 pub(super) struct Renderer<'a> {
     pub(super) dialect: Dialect,
     schema: &'a Schema,
-    access: &'a Access,
+    pub(super) access: &'a Access,
     parameters: &'a Parameters,
     /// The columns that are read, by table.
     pub(super) reads: BTreeMap<String, BTreeSet<String>>,
@@ -155,9 +155,15 @@ impl<'a> Renderer<'a> {
         };
         let wanted = path.last().cloned().unwrap_or_default();
         let written = self.relation_name(&wanted)?;
+        let rules = self.access.rules_of(&table).cloned();
+        let place = match &rules {
+            Some(rules) => self.restricted(&table, &place, rules)?,
+            None => place,
+        };
         let sql = format!("{place} AS {}", self.dialect.quote(&written));
         self.grow(sql.len())?;
-        Ok((Relation { path, written, columns, merged: Vec::new() }, sql))
+        let smallest = rules.and_then(|rules| rules.smallest_group).map(|least| (table.name.clone(), least));
+        Ok((Relation { path, written, columns, merged: Vec::new(), smallest }, sql))
     }
 
     /// Whether a table of this name is there, seen or not.

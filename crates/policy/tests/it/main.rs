@@ -11,6 +11,7 @@
 mod admitted;
 mod attacks;
 mod hostile;
+mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use steward_policy::{
@@ -64,6 +65,7 @@ pub(crate) fn access() -> Access {
         blocked_patterns: ["ssn", "social_security", "email", "phone", "credit_card"]
             .map(str::to_owned)
             .to_vec(),
+        ..Access::default()
     }
 }
 

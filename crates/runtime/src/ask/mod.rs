@@ -37,7 +37,7 @@ use steward_journal::clock::Clock;
 use steward_journal::random::Random;
 use steward_language::Encoder;
 use steward_models::Model;
-use steward_policy::{Access, Limits};
+use steward_policy::{Access, Limits, RowRules};
 use steward_store::Store;
 
 /// What questions are answered with.
@@ -94,6 +94,8 @@ pub struct Ask {
     pub policy: RequestPolicy,
     /// The only tables that may be read, each with its columns; all when empty.
     pub tables: BTreeMap<String, BTreeSet<String>>,
+    /// What holds for their rows.
+    pub rows: RowRules,
     /// How much it may take.
     pub constraints: Constraints,
 }
@@ -205,6 +207,7 @@ impl carry::Question<'_> {
             allowed_columns: ask.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: ask.policy.blocked_patterns.clone(),
             tables: ask.tables.clone(),
+            rows: ask.rows.clone(),
         };
         let limits = Limits { rows: ask.constraints.row_limit, timeout: ask.constraints.timeout_seconds };
         let bench = Arc::new(Workbench::new(session, access, limits));

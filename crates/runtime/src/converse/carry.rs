@@ -22,6 +22,7 @@ use steward_language::understand::{
     Act, Kind, Noticed, Pending, Question, Reader, SeenRecord, Step, Target, Understood,
 };
 use steward_language::words::name_words;
+use steward_policy::RowRules;
 use steward_tools::Error;
 
 /// The most things that one step is carried out for.
@@ -352,7 +353,7 @@ impl Work {
     /// A domain of data: the words go to analysis.
     async fn analyse(&self, step: &Step) -> Ended {
         let mut ended = bare(step, StepOutcome::Done);
-        let (data, tables) = self.sources(step.domain.as_ref());
+        let (data, (tables, rows)) = self.sources(step.domain.as_ref());
         let rules = self.talker.toolbox.rules();
         let ask = Ask {
             question: step.said.clone(),
@@ -363,6 +364,7 @@ impl Work {
             out: None,
             planner: None,
             tables,
+            rows,
             policy: rules.policy.clone(),
             constraints: rules.constraints,
         };
@@ -387,7 +389,7 @@ impl Work {
     }
 
     /// The data of a domain with the tables of it that are granted; what somebody brought along is all theirs.
-    fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, BTreeMap<String, BTreeSet<String>>) {
+    fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, TableGrants) {
         let snapshot = self.talker.toolbox.registry().snapshot();
         let caller = &self.turn.caller;
         let named = domain
@@ -395,11 +397,14 @@ impl Work {
             .and_then(|domain| snapshot.domains.get(domain))
             .map(|field| field.domain.data_sources.iter().map(Label::to_string).collect::<Vec<_>>());
         match named.filter(|sources| !sources.is_empty()) {
-            Some(sources) => (sources, caller.tables.clone()),
-            None => (self.data.to_vec(), BTreeMap::new()),
+            Some(sources) => (sources, (caller.tables.clone(), caller.rows.clone())),
+            None => (self.data.to_vec(), TableGrants::default()),
         }
     }
 }
+
+/// The tables that are granted, each with its columns, and what holds for their rows.
+type TableGrants = (BTreeMap<String, BTreeSet<String>>, RowRules);
 
 pub(super) fn bare(step: &Step, came: StepOutcome) -> Ended {
     Ended {

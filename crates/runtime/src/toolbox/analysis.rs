@@ -66,7 +66,7 @@ impl Grounds {
         }
         let refuse = |rule: String| Error::Path { path: source.to_owned(), rule };
         // Grants of single tables say what may be read of the domains' data. Other files would have no such limit.
-        if !caller.tables.is_empty() {
+        if !caller.tables.is_empty() || !caller.rows.tables.is_empty() {
             return Err(refuse("your grants name tables: only data of your domains can be read".into()));
         }
         let real = |known: &DomainSource| Path::new(&known.source).canonicalize().ok();
@@ -152,7 +152,7 @@ impl Tool for AnalysisTool {
             allowed_columns: self.rules.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: self.rules.policy.blocked_patterns.clone(),
             tables: call.caller().tables.clone(),
-            ..Access::default()
+            rows: call.caller().rows.clone(),
         };
         let constraints = &self.rules.constraints;
         let limits = Limits { rows: constraints.row_limit, timeout: constraints.timeout_seconds };
@@ -264,6 +264,7 @@ impl Tool for Analyst {
             .map_err(|error| Error::Arguments { tool: name.clone(), problems: vec![error.to_string()] })?;
         let ask = Ask {
             tables: call.caller().tables.clone(),
+            rows: call.caller().rows.clone(),
             question: arguments.question,
             data: arguments.data,
             conversation: arguments.conversation,

@@ -23,6 +23,7 @@ use steward_domain::{
 use steward_journal::Draft;
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
+use steward_journal::redact::Redactor;
 use steward_policy::{Approval, Provenance};
 use steward_store::{Change, Commit, GateDecision, Page, Scope, Store, TaskFilter, Verdict};
 use steward_tools::ApprovalRequest;
@@ -320,6 +321,10 @@ impl Approvals {
     ) -> Result<(Draft, Change)> {
         let now = self.clock.now();
         let checkpoint = checkpoint.with(|checkpoint| {
+            // The exact arguments are needed only as long as somebody may still agree to them.
+            if let Some(arguments) = checkpoint.state.metadata.get_mut("arguments") {
+                *arguments = Redactor::default().redact(arguments.take());
+            }
             checkpoint.awaiting_human = false;
             checkpoint.resumed_at = Some(now.max(checkpoint.created_at));
         })?;

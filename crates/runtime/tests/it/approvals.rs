@@ -10,6 +10,7 @@ use steward_models::Models;
 use steward_policy::{Caller, Provenance};
 use steward_runtime::Error as RuntimeError;
 use steward_runtime::run::RunStatus;
+use steward_runtime::toolbox::Shown;
 use steward_store::Scope;
 use steward_tools::Error;
 use steward_tools::call::Request;
@@ -202,15 +203,20 @@ async fn an_approval_is_for_the_version_that_was_accepted() {
 async fn an_agent_does_not_delete_rows_unasked() {
     let shop = Shop::open("").await;
     define_agent(&shop, "clerk", &["shop.write_query"], &[]);
-    for (query, asks) in
-        [("DELETE FROM customers", true), ("INSERT INTO customers VALUES ('Umbrella')", false)]
-    {
+    // What destroys asks although the person typed it; what adds asks unless they did, since a server's description is no word
+    // of theirs.
+    let insert = "INSERT INTO customers VALUES ('Umbrella')";
+    for (query, task, asks) in [
+        ("DELETE FROM customers", "Run DELETE FROM customers", true),
+        (insert, "Run INSERT INTO customers VALUES ('Umbrella')", false),
+        (insert, "Run what you were told to run", true),
+    ] {
         let said = calls("shop_write_query", json!({ "query": query }));
         let script = Scripted(vec![("clerk", vec![said, says("done")])]);
         let models = Models::default().with("scripted", Arc::new(script));
         let before = shop.ledger().len();
         let ran =
-            runner(&shop, "one", models).await.start(&user(), "clerk", json!("go"), None).await.unwrap();
+            runner(&shop, "one", models).await.start(&user(), "clerk", json!(task), None).await.unwrap();
         assert_eq!(ran.standing == RunStatus::Waiting, asks, "{query}: {ran:?}");
         assert_eq!(shop.ledger().len() - before, usize::from(!asks), "{query}");
     }
@@ -232,5 +238,27 @@ async fn a_read_does_not_ask() {
     shop.write("config/tools.yaml", "tools: { shop.delete: { approval: never } }");
     shop.toolbox.reload().await.unwrap();
     shop.toolbox.call(&request("shop.delete", json!({ "name": "pen" }))).await.unwrap();
+    shop.toolbox.close().await;
+}
+
+/// A card number and a password are in the store only while somebody may still agree to the call.
+#[tokio::test]
+async fn what_was_decided_keeps_no_secrets() {
+    let shop = Shop::open("").await;
+    shop.toolbox.look_at("shop").await.unwrap();
+    let arguments = json!({ "query": "INSERT INTO cards VALUES ('4111 1111 1111 1111', 'password=hunter2')" });
+    let mut call = request("shop.write_query", arguments);
+    call.default_provenance = Provenance::Untrusted;
+    let Err(RuntimeError::Tools(Error::ApprovalNeeded(needed))) = shop.toolbox.call(&call).await else {
+        panic!("it is not asked about")
+    };
+    let approvals = shop.toolbox.approvals();
+    let waiting = approvals.wait(&call, &needed).await.unwrap();
+    let kept = async || format!("{:?}", shop.fixture.house.store.checkpoints(&Scope::System, waiting.task).await.unwrap());
+    assert!(kept().await.contains("hunter2"), "what waits is the exact call");
+    let shown = Shown { task: waiting.task, digest: needed.digest.clone() };
+    approvals.reject(&Scope::System, &shown, &"ada".parse().unwrap(), "no").await.unwrap();
+    let kept = kept().await;
+    assert!(!kept.contains("hunter2") && !kept.contains("4111"), "{kept}");
     shop.toolbox.close().await;
 }

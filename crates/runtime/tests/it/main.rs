@@ -193,6 +193,7 @@ pub(crate) fn retail(file: &str) -> String {
 pub(crate) fn ask(question: &str, data: &[String]) -> Ask {
     Ask {
         tables: Default::default(),
+        rows: Default::default(),
         question: question.to_owned(),
         data: data.to_vec(),
         conversation: None,

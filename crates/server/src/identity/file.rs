@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use steward_domain::UserId;
+use steward_policy::TableRules;
 
 /// The file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct User {
     /// Their names in Slack, as `TEAM/USER`.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub slack: BTreeSet<String>,
+    /// What rules for rows may say of them, as `caller.NAME`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, String>,
     /// Not let in any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
@@ -57,6 +61,9 @@ pub struct Role {
     /// The only tables of the domains' data, each with its only columns; none means all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, BTreeSet<String>>,
+    /// Which rows of those tables there are for them, what of a value is shown, and how small a group may be.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, TableRules>,
     /// Permissions that tools ask for.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<String>,
@@ -78,6 +85,17 @@ impl Role {
     /// What both hold. Where either may read every table, both may.
     fn and(mut self, other: &Self) -> Self {
         let every_table = |role: &Self| role.tables.is_empty() && !role.domains.is_empty();
+        // A role that reads a table without a rule lifts the rules of the other.
+        let reads = |role: &Self, table: &String| every_table(role) || role.tables.contains_key(table);
+        let free = |role: &Self, table: &String| reads(role, table) && !role.rules.contains_key(table);
+        for (table, rules) in &other.rules {
+            match self.rules.remove(table) {
+                Some(held) => drop(self.rules.insert(table.clone(), held.either(rules))),
+                None if free(&self, table) => {}
+                None => drop(self.rules.insert(table.clone(), rules.clone())),
+            }
+        }
+        self.rules.retain(|table, _| !free(other, table));
         if every_table(&self) || every_table(other) {
             self.tables.clear();
         } else {
@@ -187,7 +205,8 @@ impl AccessFile {
         let found = self.users.get(user).filter(|found| !found.disabled)?;
         let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
         let (roles, grants) = (found.roles.clone(), self.grants(found));
-        Some(Identity { user: user.clone(), name, roles, by, scopes: None, grants, key: None, session: None })
+        let attributes = found.attributes.clone();
+        Some(Identity { user: user.clone(), name, roles, by, scopes: None, grants, attributes, key: None, session: None })
     }
 
     /// What somebody holds; nothing means everything.
@@ -246,6 +265,13 @@ mod tests {
         assert_eq!(both.tables["sales"], set(&["month", "amount"]));
         assert_eq!(both.tables["people"], set(&[]), "no columns named means all of them");
         assert_eq!(both.approve, set(&["todo.*"]));
+        let ruled = |rows: &str| Role {
+            tables: BTreeMap::from([("sales".into(), set(&[]))]),
+            rules: BTreeMap::from([("sales".into(), TableRules { rows: Some(rows.into()), ..TableRules::default() })]),
+            ..Role::default()
+        };
+        assert_eq!(ruled("a = 1").and(&ruled("b = 2")).rules["sales"].rows.as_deref(), Some("(a = 1) OR (b = 2)"));
+        assert!(ruled("a = 1").and(&other).rules.is_empty() && other.clone().and(&ruled("a = 1")).rules.is_empty());
         let wide = Role { domains: set(&["crm"]), ..Role::default() };
         assert!(narrow.and(&wide).tables.is_empty(), "a role that may read every table widens the other");
     }

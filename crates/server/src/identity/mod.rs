@@ -35,7 +35,7 @@ use std::time::SystemTime;
 use steward_domain::{Coded, ErrorClass, Label, Timestamp, UserId};
 use steward_journal::clock::Clock;
 use steward_journal::random::Random;
-use steward_policy::Caller;
+use steward_policy::{Caller, RowRules};
 
 /// What went wrong with an identity.
 #[derive(Debug, thiserror::Error)]
@@ -173,6 +173,8 @@ pub struct Identity {
     pub scopes: Option<BTreeSet<Right>>,
     /// What the roles hold. Nothing means: everything.
     pub grants: Option<Role>,
+    /// What is known of them, for rules over rows.
+    pub attributes: BTreeMap<String, String>,
     /// The key, when it was one.
     pub key: Option<String>,
     /// The session of the page, when it was one.
@@ -190,6 +192,7 @@ impl Identity {
             by: AuthMethod::Loopback,
             scopes: None,
             grants: None,
+            attributes: BTreeMap::new(),
             key: None,
             session: None,
         }
@@ -234,6 +237,7 @@ impl Identity {
             tools: Some(role.tools.iter().cloned().chain(of_domains).collect()),
             domains: Some(role.domains.clone()),
             tables: role.tables.clone(),
+            rows: RowRules { tables: role.rules.clone(), attributes: self.attributes.clone() },
             administrator: false,
             key,
         }

@@ -80,6 +80,7 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
     end_cut_off(&house, &context.scope).await;
     let mut ask = Ask {
         tables: std::collections::BTreeMap::new(),
+        rows: Default::default(),
         question: command.question.clone().unwrap_or_default(),
         data: command.data.clone(),
         conversation: conversation(context, &opened, command.conversation.as_deref()).await?,

@@ -8,6 +8,7 @@ use crate::output::{Tone, count, document, paint, say};
 use serde::Serialize;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::OnceLock;
 use steward_journal::clock::{Clock, SystemClock};
 use steward_store::Scope;
 use steward_store::audit::verify;
@@ -30,13 +31,13 @@ enum State {
 }
 
 #[derive(Default)]
-struct Findings(Vec<Finding>);
+pub(super) struct Findings(Vec<Finding>);
 
 impl Findings {
-    fn ok(&mut self, check: &'static str, detail: impl Into<String>) {
+    pub(super) fn ok(&mut self, check: &'static str, detail: impl Into<String>) {
         self.0.push(Finding { check, state: State::Ok, detail: detail.into(), fix: None });
     }
-    fn warn(&mut self, check: &'static str, detail: impl Into<String>, fix: impl Into<String>) {
+    pub(super) fn warn(&mut self, check: &'static str, detail: impl Into<String>, fix: impl Into<String>) {
         self.0.push(Finding { check, state: State::Warning, detail: detail.into(), fix: Some(fix.into()) });
     }
     fn fail(&mut self, check: &'static str, failure: &Failure) {
@@ -171,7 +172,8 @@ fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
 
 /// Starts every configured MCP server and asks for its tools. One that does not work is no failure of the house.
 async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
-    if !home.path.join("config/mcp_servers.yaml").exists() {
+    let configured = |file: &str| home.path.join("config").join(file).exists();
+    if !configured("mcp_servers.yaml") && !configured("domains.yaml") {
         return;
     }
     let scope = Scope::User(settings.user.clone());
@@ -206,6 +208,7 @@ async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
             }
         }
     }
+    super::doctor_walls::check(&context, &toolbox, findings).await;
     toolbox.close().await;
 }
 

@@ -10,6 +10,7 @@ mod chat;
 mod config;
 mod conversation;
 mod doctor;
+mod doctor_walls;
 mod init;
 mod mcp;
 mod mcp_servers;

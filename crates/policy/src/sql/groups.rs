@@ -1,0 +1,135 @@
+//! Tables of which only large groups may be seen: a SELECT over one says sums of it, and nothing of a single row.
+//!
+//! Invariants
+//! - Such a table stands alone in its FROM: a join would count its rows more than once.
+//! - What is selected is a key of GROUP BY, a count, a sum or an average of a plain column, or made of those. A value of one row
+//!   could hide in anything else: `max`, `sum(CASE …)`, a column beside its group, an order.
+//! - Groups that are too small are left out by HAVING, which this module writes.
+//!
+//! What it deliberately does not do: remember what was asked before. Two large groups that differ by one row give that row away.
+
+use super::names::Scope;
+use super::query::ClauseContext;
+use super::render::Renderer;
+use crate::error::Denied;
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, ObjectNamePart, Select, SelectItem, Value,
+};
+
+/// Aggregates that say something of all rows of a group at once.
+const SUMMARIES: &[&str] = &["avg", "count", "mean", "sum", "total"];
+/// Functions of one value, which say no more than their argument does.
+const PLAIN: &[&str] = &["abs", "ceil", "coalesce", "floor", "lower", "nullif", "round", "trunc", "upper"];
+
+/// The table of this FROM whose groups may not be small.
+pub(super) fn smallest_of(scope: &Scope<'_>) -> Option<(String, u32)> {
+    scope.relations.iter().filter_map(|relation| relation.smallest.clone()).max_by_key(|(_, least)| *least)
+}
+
+impl Renderer<'_> {
+    /// Refuses a SELECT that would show a row of such a table; gives back the condition that its groups must meet.
+    pub(super) fn check_groups(
+        &mut self,
+        select: &Select,
+        scope: &Scope<'_>,
+        around: ClauseContext<'_, '_>,
+    ) -> Result<Option<String>, Denied> {
+        let Some((table, smallest)) = smallest_of(scope) else { return Ok(None) };
+        let refuse = |what: &str| Denied::SmallGroup { table: table.clone(), smallest, what: what.to_owned() };
+        if scope.relations.len() > 1 {
+            return Err(refuse("a join with it"));
+        }
+        if select.qualify.is_some() {
+            return Err(refuse("QUALIFY"));
+        }
+        let GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else { return Err(refuse("GROUP BY ALL")) };
+        if !modifiers.is_empty() {
+            return Err(refuse("this modifier of GROUP BY"));
+        }
+        let mut keys = Vec::new();
+        for expr in exprs {
+            let place = match expr {
+                Expr::Value(value) => match &value.value {
+                    Value::Number(number, _) => number.to_string().parse::<usize>().ok(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match place.and_then(|place| select.projection.get(place.checked_sub(1)?)) {
+                Some(SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }) => {
+                    keys.push(self.expr(item, scope, around)?.sql);
+                }
+                Some(_) => return Err(refuse("GROUP BY a star")),
+                None => keys.push(self.expr(expr, scope, around)?.sql),
+            }
+        }
+        for item in &select.projection {
+            let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+                return Err(refuse("`*`"));
+            };
+            if !self.is_summary(expr, &keys, scope, around)? {
+                return Err(refuse(&expr.to_string()));
+            }
+        }
+        if let Some(condition) = &select.having
+            && !self.is_summary(condition, &keys, scope, around)?
+        {
+            return Err(refuse(&format!("HAVING {condition}")));
+        }
+        Ok(Some(format!("count(*) >= {smallest}")))
+    }
+
+    /// Whether an expression is made of keys, summaries and literals.
+    fn is_summary(
+        &mut self,
+        expr: &Expr,
+        keys: &[String],
+        scope: &Scope<'_>,
+        around: ClauseContext<'_, '_>,
+    ) -> Result<bool, Denied> {
+        let around = around.deeper()?;
+        if keys.contains(&self.expr(expr, scope, around)?.sql) {
+            return Ok(true);
+        }
+        let mut all = |parts: &[&Expr]| -> Result<bool, Denied> {
+            for part in parts {
+                if !self.is_summary(part, keys, scope, around)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        match expr {
+            Expr::Value(_) => Ok(true),
+            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => all(&[inner]),
+            Expr::BinaryOp { left, right, .. } => all(&[left, right]),
+            Expr::Function(function) => match plain_arguments(function) {
+                Some((name, arguments)) if SUMMARIES.contains(&name.as_str()) => {
+                    Ok(arguments.iter().all(|argument| matches!(argument, Expr::Identifier(_) | Expr::CompoundIdentifier(_))))
+                }
+                Some((name, arguments)) if PLAIN.contains(&name.as_str()) => all(&arguments),
+                _ => Ok(false),
+            },
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The name and arguments of a call that has nothing else to it: no filter, window, order or star but that of `count(*)`.
+fn plain_arguments(function: &Function) -> Option<(String, Vec<&Expr>)> {
+    let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let bare = function.filter.is_none()
+        && function.over.is_none()
+        && function.within_group.is_empty()
+        && list.clauses.is_empty();
+    let mut arguments = Vec::new();
+    for argument in &list.args {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(expr),
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => {}
+            _ => return None,
+        }
+    }
+    bare.then(|| (name.value.to_lowercase(), arguments))
+}

@@ -1,0 +1,84 @@
+//! What `steward doctor` says of the second walls: those that stand when admission is wrong or a server is hostile.
+
+use super::Context;
+use super::doctor::Findings;
+use std::collections::BTreeSet;
+use steward_analysis::session::{Options, Session};
+use steward_analysis::source::without_password;
+use steward_domain::Transport;
+use steward_policy::Access;
+use steward_runtime::toolbox::Toolbox;
+
+/// Columns that are named in one line.
+const NAMED: usize = 5;
+
+/// Looks at every database of a domain and every program that serves tools.
+pub(super) async fn check(context: &Context, toolbox: &Toolbox, findings: &mut Findings) {
+    for source in databases(toolbox) {
+        columns(context, &source, findings).await;
+    }
+    sandboxes(toolbox, findings);
+}
+
+/// The addresses of database servers that domains name.
+fn databases(toolbox: &Toolbox) -> BTreeSet<String> {
+    let snapshot = toolbox.registry().snapshot();
+    let sources = snapshot.domains.values().flat_map(|field| &field.domain.data_sources);
+    sources.map(ToString::to_string).filter(|source| source.contains("://")).collect()
+}
+
+/// Whether the account itself is kept from the columns that the rules block. PostgreSQL and MySQL have no wall of ours behind
+/// admission: there it is the account's privileges, or nothing.
+async fn columns(context: &Context, source: &str, findings: &mut Findings) {
+    let shown = without_password(source);
+    let session = match Session::open(&[source.to_owned()], Options::default()).await {
+        Ok(session) => session,
+        Err(error) => {
+            return findings.warn("data source", format!("{shown}: {error}"), "look at its address and account");
+        }
+    };
+    let settings = &context.settings.analysis;
+    let access = Access {
+        allowed_columns: settings.allowed_columns.iter().cloned().collect(),
+        blocked_patterns: settings.blocked_patterns.clone(),
+        ..Access::default()
+    };
+    let schema = session.schema();
+    let open: Vec<String> = schema
+        .tables
+        .iter()
+        .flat_map(|table| table.columns.iter().map(move |column| (table, column)))
+        .filter(|(table, column)| !access.allows(table, column))
+        .map(|(table, column)| format!("{}.{}", table.name, column.name))
+        .collect();
+    if open.is_empty() {
+        return findings.ok("column wall", format!("{shown}: its account may read no column that is blocked"));
+    }
+    let named = open.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = if open.len() > NAMED { format!(" and {} more", open.len() - NAMED) } else { String::new() };
+    findings.warn(
+        "column wall",
+        format!(
+            "{shown}: its account may read {named}{more}, which the rules block. Steward makes no views or roles there: \
+             admission alone keeps them"
+        ),
+        "GRANT SELECT (columns) or views to an account for Steward; see docs/security.md",
+    );
+}
+
+/// Programs that run with all the rights of this process.
+fn sandboxes(toolbox: &Toolbox, findings: &mut Findings) {
+    let free: Vec<String> = toolbox
+        .servers()
+        .iter()
+        .filter(|(handle, _)| handle.config().transport == Transport::Stdio && handle.config().config.sandbox.is_none())
+        .map(|(handle, _)| handle.name().to_string())
+        .collect();
+    if !free.is_empty() {
+        findings.warn(
+            "sandbox",
+            format!("{}: runs with all your rights, files and network among them", free.join(", ")),
+            "sandbox: { read: [FOLDER], write: [], network: false } in config/mcp_servers.yaml; see docs/tools.md",
+        );
+    }
+}
