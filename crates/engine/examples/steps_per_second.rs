@@ -61,8 +61,14 @@ fn run(program: &Program, calls: u32) -> (u64, State) {
     let mut effects = Vec::new();
     let at = Timestamp::from_micros(1_767_225_600_000_000);
     let task = "550e8400-e29b-41d4-a716-446655440000".parse().unwrap();
-    let started =
-        Event::Started { task, input: json!("Find the price of tea"), depth: 0, untrusted: false, earlier: Vec::new(), at };
+    let started = Event::Started {
+        task,
+        input: json!("Find the price of tea"),
+        depth: 0,
+        untrusted: false,
+        earlier: Vec::new(),
+        at,
+    };
     state.apply_into(program, &started, &mut effects).unwrap();
     let (mut steps, mut made) = (0, 0);
     while let Some(effect) = effects.pop() {

@@ -151,7 +151,9 @@ fn record(event: &Event, issued: Option<&Issued>) -> StepRecord {
 
 fn tool(outcome: &ToolOutcome, issued: Option<&Issued>, at: Timestamp, who: &str) -> StepRecord {
     let (level, result, error): (_, Option<Value>, Option<String>) = match outcome {
-        ToolOutcome::Success { output, .. } | ToolOutcome::Found { output, .. } => (StepLevel::Info, Some(output.clone()), None),
+        ToolOutcome::Success { output, .. } | ToolOutcome::Found { output, .. } => {
+            (StepLevel::Info, Some(output.clone()), None)
+        }
         ToolOutcome::Failed { message, .. } => (StepLevel::Error, None, Some(message.clone())),
         ToolOutcome::TimedOut => (StepLevel::Error, None, Some("did not answer in time".to_owned())),
         ToolOutcome::Unknown => (StepLevel::Error, None, Some("nobody knows what came of it".to_owned())),

@@ -192,6 +192,7 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
             planner: Some(Planner::Local),
             policy: RequestPolicy::default(),
             tables: BTreeMap::new(),
+            rows: Default::default(),
             constraints: Constraints::default(),
         };
         house.ask(&question, &told).await.expect("an answer");

@@ -6,7 +6,6 @@ use crate::home::Home;
 use crate::references;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use steward_domain::{

@@ -102,7 +102,8 @@ impl Run {
             Self { program, state, events: vec![], open: vec![], all: vec![], micros: 1_767_225_600_000_000 };
         let task = TASK.parse().unwrap();
         let at = run.now();
-        run.send(Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at }).unwrap();
+        run.send(Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at })
+            .unwrap();
         run
     }
 

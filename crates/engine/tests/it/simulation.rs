@@ -195,7 +195,14 @@ impl World {
         let at = self.at();
         let task = TASK.parse().unwrap();
         let input = json!("Pay bob");
-        assert!(self.send(Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at }));
+        assert!(self.send(Event::Started {
+            task,
+            input,
+            depth: 0,
+            untrusted: false,
+            earlier: Vec::new(),
+            at
+        }));
         for round in 0.. {
             assert!(round < 5000, "the task does not end: {:?}", self.open);
             if self.state.status().is_final() {

@@ -589,7 +589,8 @@ fn events_and_effects_stay_as_small_at_the_end_as_at_the_start() {
         let program = house.agent_program("long", Settings::default());
         let at = Timestamp::from_micros(1_767_225_600_000_000);
         let task = crate::kit::TASK.parse().unwrap();
-        let mut next = Event::Started { task, input: json!("x"), depth: 0, untrusted: false, earlier: Vec::new(), at };
+        let mut next =
+            Event::Started { task, input: json!("x"), depth: 0, untrusted: false, earlier: Vec::new(), at };
         let mut bytes = 0;
         for step in 0..steps {
             let effects = state.apply(&program, &next).unwrap();

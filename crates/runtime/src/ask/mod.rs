@@ -95,6 +95,7 @@ pub struct Ask {
     /// The only tables that may be read, each with its columns; all when empty.
     pub tables: BTreeMap<String, BTreeSet<String>>,
     /// What holds for their rows.
+    #[serde(default)]
     pub rows: RowRules,
     /// How much it may take.
     pub constraints: Constraints,

@@ -133,7 +133,8 @@ pub(super) async fn choose(
         }
     }
     if ask.planner == Some(Planner::Model) {
-        let why = "no model is used for questions. Add one with `steward models add`, or pass --model".to_owned();
+        let why =
+            "no model is used for questions. Add one with `steward models add`, or pass --model".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     local

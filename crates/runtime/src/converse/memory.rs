@@ -1,10 +1,10 @@
 //! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
 
-use super::model_turn::ModelMemory;
 use super::call::server_of;
 use super::carry::{Done, Ended, StepOutcome};
 use super::confirm::Confirming;
 use super::decisions::DECIDED;
+use super::model_turn::ModelMemory;
 use super::reply::{Asked, Offered};
 use super::{Opened, OptionChoice, Reply, Turn};
 use crate::ask::{AppContext, Reading, Record};

@@ -28,7 +28,7 @@ mod reply;
 pub use crate::progress::ProgressEvent;
 pub use ending::{EndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
-pub use reply::{ModelUsed, Asked, Missing, Offered, Outcome, Reply, Shown, StepDone};
+pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone};
 
 use crate::ask::{AppContext, Opening, Record, keep_artifact};
 use crate::crash::{self, CrashPoint};
@@ -266,19 +266,7 @@ impl ChatService {
     fn work(&self, opened: &Opened, understood: &Understood, task: TaskId) -> carry::Work {
         let Opened { turn, memory, data, reader, world, looked, absent, began } = opened.clone();
         let (talker, steps) = (self.clone(), understood.steps.clone());
-        carry::Work {
-            talker,
-            reader,
-            turn,
-            memory,
-            world,
-            looked,
-            absent,
-            data,
-            steps,
-            task,
-            began,
-        }
+        carry::Work { talker, reader, turn, memory, world, looked, absent, data, steps, task, began }
     }
 
     async fn take(&self, turn: &Turn, watch: Watch<'_>, stop: &CancellationToken) -> Result<Reply> {

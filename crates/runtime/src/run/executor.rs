@@ -77,7 +77,8 @@ pub(crate) async fn carry_out_plan(
 ) -> Result<()> {
     log.define(&program, &input)?;
     let (clock, task) = (log.house.clock.clone(), log.task.id);
-    let started = Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at: clock.now() };
+    let started =
+        Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at: clock.now() };
     let mut executor = Executor::new(effects, clock, program, task);
     executor.log = Some(log);
     executor.watch = Some(watch);

@@ -14,7 +14,7 @@ use steward_domain::{
     Coded as _, ConversationId, Idempotency, JsonObject, Label, ResponseStatus, TaskId, ToolName,
 };
 use steward_engine::{Class, ToolOutcome, ToolSpec};
-use steward_policy::Caller;
+use steward_policy::{Caller, RowRules};
 use steward_tools::registry::{Filter, Snapshot};
 
 /// Finds tools.
@@ -176,13 +176,13 @@ impl Runner {
             "" if granted.len() == 1 => granted.keys().next().map(String::as_str).unwrap_or_default(),
             named => named,
         };
-        let (data, tables) = if chosen == OWN_DATA && own {
-            (context.data.clone(), BTreeMap::new())
+        let (data, tables, rows) = if chosen == OWN_DATA && own {
+            (context.data.clone(), BTreeMap::new(), RowRules::default())
         } else if granted.contains_key(chosen) {
             let field = snapshot.domains.iter().find(|(name, _)| name.as_str() == chosen);
             let named =
                 field.map(|(_, field)| field.domain.data_sources.iter().map(Label::to_string).collect());
-            (named.unwrap_or_default(), caller.tables.clone())
+            (named.unwrap_or_default(), caller.tables.clone(), caller.rows.clone())
         } else {
             let names = granted.keys().map(String::as_str).chain(own.then_some(OWN_DATA));
             let names: Vec<&str> = names.collect();
@@ -205,6 +205,7 @@ impl Runner {
             out: None,
             planner: None,
             tables,
+            rows,
             policy: rules.policy.clone(),
             constraints: rules.constraints,
         };

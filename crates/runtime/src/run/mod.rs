@@ -160,10 +160,7 @@ impl Runner {
     }
 
     /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible address.
-    fn model(
-        &self,
-        llm: &LlmConfig,
-    ) -> std::result::Result<Arc<dyn Model>, steward_models::ModelError> {
+    fn model(&self, llm: &LlmConfig) -> std::result::Result<Arc<dyn Model>, steward_models::ModelError> {
         if let Some(model) = self.models.get(llm.model.as_str()) {
             return Ok(model);
         }

@@ -206,7 +206,17 @@ impl AccessFile {
         let name = if found.name.is_empty() { user.to_string() } else { found.name.clone() };
         let (roles, grants) = (found.roles.clone(), self.grants(found));
         let attributes = found.attributes.clone();
-        Some(Identity { user: user.clone(), name, roles, by, scopes: None, grants, attributes, key: None, session: None })
+        Some(Identity {
+            user: user.clone(),
+            name,
+            roles,
+            by,
+            scopes: None,
+            grants,
+            attributes,
+            key: None,
+            session: None,
+        })
     }
 
     /// What somebody holds; nothing means everything.
@@ -267,11 +277,20 @@ mod tests {
         assert_eq!(both.approve, set(&["todo.*"]));
         let ruled = |rows: &str| Role {
             tables: BTreeMap::from([("sales".into(), set(&[]))]),
-            rules: BTreeMap::from([("sales".into(), TableRules { rows: Some(rows.into()), ..TableRules::default() })]),
+            rules: BTreeMap::from([(
+                "sales".into(),
+                TableRules { rows: Some(rows.into()), ..TableRules::default() },
+            )]),
             ..Role::default()
         };
-        assert_eq!(ruled("a = 1").and(&ruled("b = 2")).rules["sales"].rows.as_deref(), Some("(a = 1) OR (b = 2)"));
-        assert!(ruled("a = 1").and(&other).rules.is_empty() && other.clone().and(&ruled("a = 1")).rules.is_empty());
+        assert_eq!(
+            ruled("a = 1").and(&ruled("b = 2")).rules["sales"].rows.as_deref(),
+            Some("(a = 1) OR (b = 2)")
+        );
+        assert!(
+            ruled("a = 1").and(&other).rules.is_empty()
+                && other.clone().and(&ruled("a = 1")).rules.is_empty()
+        );
         let wide = Role { domains: set(&["crm"]), ..Role::default() };
         assert!(narrow.and(&wide).tables.is_empty(), "a role that may read every table widens the other");
     }

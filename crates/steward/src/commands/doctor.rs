@@ -152,7 +152,15 @@ fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
     }
     let scope = Scope::User(settings.user.clone());
     let (home, settings) = (home.clone(), settings.clone());
-    let context = Context { home, settings, json: false, scope, metrics: None, models: OnceLock::new(), opened: OnceLock::new() };
+    let context = Context {
+        home,
+        settings,
+        json: false,
+        scope,
+        metrics: None,
+        models: OnceLock::new(),
+        opened: OnceLock::new(),
+    };
     let models = match context.models() {
         Ok(models) => models,
         Err(failure) => return findings.fail("models", &failure),

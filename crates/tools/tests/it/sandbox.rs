@@ -299,7 +299,9 @@ async fn node_runs_shut_in() {
 /// Arguments with which the launcher becomes itself `depth` times, each time shutting itself in once more.
 fn nested(depth: usize, required: bool) -> Vec<String> {
     let confinement = serde_json::json!({"read": ["/"], "write": [], "network": false, "required": required});
-    let order = serde_json::json!({"confinement": confinement, "parent": std::process::id(), "part": "become"}).to_string();
+    let order =
+        serde_json::json!({"confinement": confinement, "parent": std::process::id(), "part": "become"})
+            .to_string();
     let launcher = launcher().to_str().unwrap().to_owned();
     let mut args = Vec::new();
     for _ in 0..depth {
