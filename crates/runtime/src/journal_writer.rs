@@ -3,9 +3,9 @@
 //! Invariants
 //! - Nothing else in this crate commits to the store. [tidy: `one_journal_writer`]
 //! - Entries reach the journal in the order in which they were noted, in one transaction with what they change.
-//! - Nothing that changes something leaves the process before everything that was noted is on disk: whoever sends something out
-//!   flushes first. A read goes out at once, and its answer waits for a flush. Steps that nobody outside
-//!   can see share one sync.
+//! - Nothing that changes something leaves the process before everything that was noted is on disk: the
+//!   sender flushes first. A read goes out at once, and its answer waits for a flush. Steps that cannot
+//!   be seen from outside share one sync.
 //! - A writer that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
 //!   what is on disk.
 
@@ -46,7 +46,7 @@ struct Held {
 
 /// Why nothing is written any more.
 enum Broken {
-    /// The task is somebody else's.
+    /// Another holder has the task.
     Lost,
     /// The store could not take it now.
     Passing(String),
@@ -63,7 +63,7 @@ impl Broken {
         }
     }
 
-    /// The same failure for whoever comes after.
+    /// The same failure for the next write.
     fn error(&self) -> Error {
         let earlier = |why: &String| format!("an earlier write of this task failed: {why}");
         match self {
@@ -75,7 +75,7 @@ impl Broken {
 }
 
 impl JournalWriter {
-    /// A pen for this chain. With a lease, every write is refused once somebody else has taken the task.
+    /// A writer for this chain. With a lease, every write is refused once another holder has the task.
     pub(crate) fn new(store: Arc<dyn Store>, user: UserId, chain: ChainId, lease: Option<Lease>) -> Self {
         let turn = tokio::sync::Mutex::new(Held { lease, broken: None, is_on_disk: true });
         Self { store, user, chain, waiting: Mutex::default(), turn }
@@ -186,7 +186,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Keeps the lease for longer. One that is lost ends the pen.
+    /// Keeps the lease for longer. One that is lost ends the writer.
     pub(crate) async fn renew(&self, until: Timestamp) -> Result<()> {
         let mut held = self.turn.lock().await;
         let Some(lease) = &held.lease else { return Ok(()) };
@@ -204,14 +204,14 @@ impl JournalWriter {
     }
 }
 
-/// The pens that are in use, by chain: a call that belongs to a run is written with the run's pen.
+/// The writers that are in use, by chain: a call that belongs to a task is written with the task's writer.
 #[derive(Clone, Default)]
 pub(crate) struct JournalWriters(Arc<Mutex<HashMap<ChainId, Weak<JournalWriter>>>>);
 
 impl JournalWriters {
     pub(crate) fn put(&self, pen: &Arc<JournalWriter>) {
         let mut pens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Chains that nobody writes any more are dropped when as many again have come.
+        // Chains without a writer are dropped when as many again have come.
         if pens.len() >= 64 && pens.len().is_power_of_two() {
             pens.retain(|_, pen| pen.strong_count() > 0);
         }
@@ -232,7 +232,7 @@ fn machine() -> String {
     format!("{name}-{boot}")
 }
 
-/// What is done about somebody else who is at the task.
+/// What is done about another holder of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseConflict {
     /// It stays theirs.
@@ -287,7 +287,7 @@ impl LeaseHolder {
         Timestamp::from_micros(now.micros().saturating_add(micros))
     }
 
-    /// Takes the task for this holder: unless somebody else is at it, or whoever is.
+    /// Takes the task for this holder: unless another has it, or in any case.
     pub(crate) fn hold(&self, task: TaskId, now: Timestamp, taking: LeaseConflict) -> Change {
         let unless_held = (taking == LeaseConflict::Free).then_some(now);
         Change::Hold { task, worker: self.name.clone(), until: self.until(now), unless_held }

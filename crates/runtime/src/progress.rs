@@ -65,7 +65,7 @@ pub enum ProgressEvent {
 }
 
 impl ProgressEvent {
-    /// Whether it is told in words, and not an effect or an event of the engine.
+    /// Whether it is in words, and not an effect or an event of the engine.
     #[must_use]
     pub fn is_in_words(&self) -> bool {
         !matches!(self, Self::Started(_) | Self::Doing(_) | Self::Happened(_) | Self::Token { .. })

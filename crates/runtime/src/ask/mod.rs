@@ -101,7 +101,7 @@ pub struct Ask {
     pub constraints: Constraints,
 }
 
-/// Is told of the progress of a question.
+/// Receives the progress of a question.
 pub(crate) type Watch<'a> = &'a (dyn Fn(ProgressEvent) + Sync);
 
 impl AppContext {

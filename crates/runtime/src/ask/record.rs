@@ -220,7 +220,7 @@ impl Record {
     }
 }
 
-/// A record that is let go before its end: whoever waited is gone, and the work with them.
+/// A record that is dropped before its end: the caller is gone, and the work with it.
 impl Drop for Record {
     fn drop(&mut self) {
         self.heartbeat.abort_all();

@@ -184,7 +184,7 @@ impl Inner {
     }
 }
 
-/// How a step ended, as the engine is told.
+/// How a step ended, for the engine.
 fn outcome(ended: &Ended) -> ToolOutcome {
     let failed = |class: Class, message: String| ToolOutcome::Failed { class, message, sent: true };
     match &ended.came {

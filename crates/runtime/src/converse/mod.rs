@@ -228,7 +228,7 @@ impl ChatService {
             Some(id) => self.tell_decided(&turn.caller.user, id).await?,
             None => Vec::new(),
         };
-        let reply = self.take(turn, watch, stop).await;
+        let reply = Box::pin(self.take(turn, watch, stop)).await;
         self.forget_turn(turn.conversation);
         Ok(Reply { decisions, ..reply? })
     }

@@ -2,7 +2,7 @@
 //! ends them with the reason.
 //!
 //! Invariants
-//! - First the lease, then the reading: whoever still works on the task writes nothing more.
+//! - First the lease, then the reading: a process that still works on the task writes nothing more.
 //! - A question only reads, so it is answered again. A turn may have changed something, so it is
 //!   ended, and the conversation says what was done and what is not known.
 
@@ -55,7 +55,7 @@ pub(super) enum TakeUp {
     Answer,
     /// It is ended, for this reason.
     End(String),
-    /// It was called off, by somebody.
+    /// It was called off, by this person.
     CalledOff(String),
 }
 
@@ -97,7 +97,7 @@ impl Runner {
 
 impl Runner {
     /// A question forks at its beginning: the rows of its steps are not kept, so it is asked anew, in
-    /// its conversation. A turn is not repeated by anybody but the person.
+    /// its conversation. Only the person repeats a turn.
     pub(super) async fn ask_anew(&self, task: TaskId, subject: Subject) -> Result<Ran> {
         let Subject::Question(stored) = subject else { return Err(Error::NotARun(task.to_string())) };
         self.toolbox.callers().now(&stored.ask.user)?;

@@ -63,7 +63,7 @@ pub trait EffectHandler: Send + Sync {
 pub(super) enum TaskEnding {
     /// The executor, with what the program came to.
     Here,
-    /// Whoever opened the task: it ends with an answer that is made from what the steps gave.
+    /// The caller that opened the task: it ends with an answer that is made from what the steps gave.
     Elsewhere,
 }
 
@@ -229,7 +229,7 @@ impl<'a> Executor<'a> {
             self.tell(ProgressEvent::Doing(effect.clone()));
         }
         if self.stop.is_cancelled() {
-            // What is not begun now is begun by whoever takes the task up.
+            // What is not begun now is begun by the process that takes the task up.
             return;
         }
         let (id, work) = match effect {

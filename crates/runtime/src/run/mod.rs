@@ -95,7 +95,7 @@ pub struct Ran {
     pub parent: Option<TaskId>,
 }
 
-/// Is told of the progress of a run.
+/// Receives the progress of a run.
 pub type Watch = Arc<dyn Fn(ProgressEvent) + Send + Sync>;
 
 /// What a person decided.

@@ -160,7 +160,7 @@ async fn columns_with_spaces_make_a_plan() {
         "Order Date,Customer Name,Net Amount\n2024-01-02,Ann Lee,10\n2024-01-03,Bo Li,5\n2024-02-01,Ann Lee,7\n",
     );
     for question in ["total net amount by customer name; chart", "net amount by month; trends and charts"] {
-        let answer = fixture.ask(ask(question, &[data.clone()])).await;
+        let answer = fixture.ask(ask(question, std::slice::from_ref(&data))).await;
         assert_ne!(answer.response.status, ResponseStatus::Failed, "{question}: {:?}", answer.response.error);
     }
 }
