@@ -206,7 +206,7 @@ impl Progress {
                 self.steps = vec![(format!("wait for {} to start", servers.join(", ")), None)];
             }
             ProgressEvent::Understood { steps } => {
-                self.steps = steps.into_iter().map(|what| (what, None)).collect()
+                self.steps = steps.into_iter().map(|what| (what, None)).collect();
             }
             ProgressEvent::Began { step, what } => {
                 if self.steps.get(step).is_none() {

@@ -232,7 +232,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
     let models = OnceLock::new();
     let context = Context { home, settings, json: cli.global.json, scope, metrics, models };
     match cli.command {
-        Command::Ask(ask) => ask::run(&context, ask).await,
+        Command::Ask(ask) => Box::pin(ask::run(&context, ask)).await,
         Command::Chat(chat) => Box::pin(chat::run(&context, chat)).await,
         Command::Profile(profile) => profile::run(&context, &profile).await,
         Command::Init => init::run(&context).await,

@@ -10,6 +10,7 @@
 mod audit;
 mod backup;
 mod configuration;
+mod models;
 mod records;
 mod runs;
 mod tools;
