@@ -49,6 +49,7 @@ fn the_older_setting_says_how_to_move() {
     let doctor = bench.run("doctor").out;
     assert!(doctor.contains("older setting"), "{doctor}");
     fs::write(bench.home().join("config/steward.yaml"), "use: { chat: nobody }\n").unwrap();
-    let wrong = bench.fails("config check", 2, "CFG001");
+    bench.fails("config check", 2, "CFG001");
+    let wrong = bench.run("config check").out;
     assert!(wrong.contains("use: chat"), "{wrong}");
 }
