@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use steward_domain::*;
 use steward_engine::*;
-use steward_engine::{Question, State};
+use steward_engine::{EarlierMessage, Question, State};
 
 pub(crate) const TASK: &str = "550e8400-e29b-41d4-a716-446655440000";
 
@@ -97,13 +97,17 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn start(program: Program, input: Value) -> Self {
+        Self::start_after(program, input, Vec::new())
+    }
+
+    /// The same after something was said.
+    pub(crate) fn start_after(program: Program, input: Value, earlier: Vec<EarlierMessage>) -> Self {
         let state = State::new(&program);
         let mut run =
             Self { program, state, events: vec![], open: vec![], all: vec![], micros: 1_767_225_600_000_000 };
         let task = TASK.parse().unwrap();
         let at = run.now();
-        run.send(Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at })
-            .unwrap();
+        run.send(Event::Started { task, input, depth: 0, untrusted: false, earlier, at }).unwrap();
         run
     }
 

@@ -8,6 +8,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod conversations;
 mod definitions;
 mod examples;
 mod kit;

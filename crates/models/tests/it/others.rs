@@ -366,7 +366,8 @@ async fn a_key_file_is_for_its_owner_alone() {
     let text = json!({"m": {"base_url": format!("{}/v1", fake.url), "name": "x", "key_file": key}});
     for mode in [0o644, 0o640, 0o604] {
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
-        let failed = build(&settings(text.clone()), &ModelServices::default()).unwrap_err();
+        let models = build(&settings(text.clone()), &ModelServices::default()).unwrap();
+        let failed = models.problem("m").unwrap();
         assert!(
             failed.to_string().contains("chmod 600") && !failed.to_string().contains("secret-from"),
             "{failed}"

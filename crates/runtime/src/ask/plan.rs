@@ -421,7 +421,8 @@ fn from_model(plan: model_planner::ModelPlan) -> Work {
     Work {
         steps,
         planner: "model",
-        confidence: plan.confidence.clamp(0.0, 1.0),
+        // What a model says of itself is not calibrated, so it makes nothing sure.
+        confidence: plan.confidence.clamp(0.0, 1.0).min(SURE - 0.01),
         assumptions: plan.assumptions.clone(),
         reasoning: plan.reasoning.clone(),
         model_plan: Some(plan),

@@ -91,7 +91,9 @@ pub(super) fn learn(
         let timed = reading.parameters.iter().any(|parameter| parameter.name == "time_range");
         reading.form.as_ref().is_some_and(|form| form.has_periods()) && !timed
     });
-    if ask.conversation.is_some() || empty || dated || work.confidence < super::plan::SURE {
+    // A model's own word is enough to keep what worked, and not to call it sure.
+    let claimed = work.model_plan.as_ref().map_or(work.confidence, |plan| plan.confidence);
+    if ask.conversation.is_some() || empty || dated || claimed < super::plan::SURE {
         return Ok(());
     }
     let today = record.now().to_chrono().date_naive();

@@ -123,7 +123,7 @@ pub(super) struct Done {
     pub(super) reading: Option<Reading>,
     pub(super) threads: BTreeMap<String, String>,
     /// What the next turn needs to know of the model's run.
-    pub(super) model: ModelMemory,
+    pub(super) model: Box<ModelMemory>,
 }
 
 impl Done {

@@ -59,7 +59,7 @@ pub(super) struct Memory {
     /// What tools want to be told again: by tool, the id of the talk that it keeps itself.
     pub(super) threads: BTreeMap<String, String>,
     /// What is known of the model's run of the turn before.
-    pub(super) model: ModelMemory,
+    pub(super) model: Box<ModelMemory>,
 }
 
 impl Memory {
@@ -78,7 +78,7 @@ impl Memory {
             data: Vec::new(),
             reading: None,
             threads: BTreeMap::new(),
-            model: ModelMemory::default(),
+            model: Box::default(),
         };
         let Some(id) = turn.conversation else { return Ok(memory) };
         (memory.id, memory.known) = (id, true);

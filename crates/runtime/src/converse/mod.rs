@@ -335,7 +335,7 @@ impl ChatService {
         stop: &CancellationToken,
     ) -> Result<(Reply, Understood, carry::Done)> {
         let house = self.house();
-        if let Some(told) = self.decide_paused(opened, record, watch, stop).await? {
+        if let Some(told) = Box::pin(self.decide_paused(opened, record, watch, stop)).await? {
             return Ok(told);
         }
         let understood = self.read(opened, record, stop).await?;
@@ -348,7 +348,7 @@ impl ChatService {
         }
         // Nothing leaves this process before what led to it is on disk.
         record.flush().await?;
-        let without_model = match self.model_turn(opened, &understood, record, watch, stop).await? {
+        let without_model = match Box::pin(self.model_turn(opened, &understood, record, watch, stop)).await? {
             model_turn::ModelTurn::Answered(told) => {
                 for change in agents.into_changes()? {
                     record.change(change);

@@ -30,6 +30,7 @@ use steward_domain::{
 use steward_engine::{
     Definition, EarlierMessage, Effect, EffectId, Event, Program, Root, Settings, ToolOutcome, ToolSpec,
 };
+use steward_journal::clock::Clock;
 use steward_language::skill::agrees;
 use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
 use steward_language::words::name_words;
@@ -225,7 +226,8 @@ impl ChatService {
         let run_watch: crate::run::Watch = Arc::new(move |event| {
             let _nobody_listens_any_more = sender.send(event);
         });
-        let mut progress = RunProgress { watch, task, steps: Vec::new(), wrote: None };
+        let mut progress =
+            RunProgress { watch, clock: &*self.house().clock, task, steps: Vec::new(), wrote: None };
         let ran = {
             let mut running = Box::pin(run(run_watch));
             loop {
@@ -280,20 +282,17 @@ impl ChatService {
                 answer_of(self, opened, record, standing, &run, &earlier)
             }
         };
-        done.model = ModelMemory {
-            paused: done.model.paused.take(),
-            asked: reply.outcome == super::Outcome::Asked,
-            tools: run.tools(),
-        };
+        done.model.asked = reply.outcome == super::Outcome::Asked;
+        done.model.tools = run.tools();
         let used = run.used;
-        reply.model = Some(super::ModelUsed {
+        reply.model = Some(Box::new(super::ModelUsed {
             name: model.name.to_string(),
             run: ran.task,
             rounds: used.replies,
             tokens: used.tokens,
             cost_micros: used.cost_micros,
             unverified: std::mem::take(&mut reply.unverified),
-        });
+        }));
         record.note(
             EventType::Answered,
             "runtime",
@@ -418,9 +417,10 @@ const PROMPT: &str = "You are Steward. You answer questions and do tasks for one
 /// What is told of a run while it goes on.
 struct RunProgress<'a> {
     watch: Watch<'a>,
+    clock: &'a dyn Clock,
     task: Option<TaskId>,
-    /// The calls that were begun, in order.
-    steps: Vec<(EffectId, Option<Timestamp>)>,
+    /// The calls that were begun, in order, and when.
+    steps: Vec<(EffectId, Duration)>,
     /// The question whose answer was told last.
     wrote: Option<EffectId>,
 }
@@ -437,15 +437,17 @@ impl RunProgress<'_> {
                 (self.watch)(ProgressEvent::Text { delta });
             }
             ProgressEvent::Doing(Effect::CallTool { id, tool, .. }) => {
-                self.steps.push((id, None));
+                self.steps.push((id, self.clock.monotonic()));
                 let bare = tool.as_str().rsplit('.').next().unwrap_or_default().to_owned();
                 let what = name_words(&bare).join(" ");
                 (self.watch)(ProgressEvent::Began { step: self.steps.len() - 1, what });
             }
             ProgressEvent::Happened(Event::ToolEnded { effect, outcome, .. }) => {
-                let Some(step) = self.steps.iter().position(|(id, _)| *id == effect) else { return };
+                let begun = self.steps.iter().enumerate().find(|(_, (id, _))| *id == effect);
+                let Some((step, (_, began))) = begun else { return };
+                let took = self.clock.monotonic().saturating_sub(*began);
                 let well = matches!(outcome, ToolOutcome::Success { .. } | ToolOutcome::Found { .. });
-                (self.watch)(ProgressEvent::Ended { step, well, took: Duration::ZERO });
+                (self.watch)(ProgressEvent::Ended { step, well, took });
             }
             _ => {}
         }

@@ -72,7 +72,7 @@ pub struct Reply {
     pub waiting: Vec<TaskId>,
     /// The model that wrote the answer, when one did, and what it used.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelUsed>,
+    pub model: Option<Box<ModelUsed>>,
     /// Figures that no result supports, until they are part of `model`.
     #[serde(skip)]
     pub(super) unverified: Vec<String>,

@@ -128,7 +128,7 @@ async fn answer(mut socket: TcpStream, kept: Arc<Mutex<Vec<Json>>>, script: Scri
 /// The body of a request.
 async fn request(socket: &mut TcpStream) -> Option<Json> {
     let mut bytes = Vec::new();
-    let mut part = [0; 16 * 1024];
+    let mut part = vec![0; 16 * 1024];
     loop {
         let read = socket.read(&mut part).await.ok()?;
         bytes.extend_from_slice(part.get(..read)?);

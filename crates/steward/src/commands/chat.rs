@@ -53,7 +53,10 @@ pub(super) async fn run(context: &Context, command: Chat) -> Result<(), Failure>
     };
     let ended = match command.message {
         Some(_) => one(&talker, &turn, context.json, command.explain).await,
-        None => prompt(&talker, turn, context.home.path.join("history"), command.explain).await,
+        None => {
+            let history = context.home.path.join("history");
+            Box::pin(prompt(&talker, turn, history, command.explain)).await
+        }
     };
     talker.toolbox().close().await;
     ended
@@ -255,7 +258,7 @@ fn footer(reply: &Reply) {
     };
     let sources: Vec<&str> = reply.response.sources.iter().map(|source| source.as_str()).collect();
     let from = if sources.is_empty() { String::new() } else { format!(" · {}", sources.join(", ")) };
-    let by = reply.model.as_ref().map(model_line).unwrap_or_default();
+    let by = reply.model.as_deref().map(model_line).unwrap_or_default();
     let rest = format!(
         "{from}{by} · {} ms · conversation {}",
         reply.response.total_execution_time_ms, reply.conversation_id

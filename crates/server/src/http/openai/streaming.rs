@@ -18,7 +18,7 @@ pub(super) struct ChunkHead {
 }
 
 impl ChunkHead {
-    fn chunk(&self, choices: Value, usage: Option<Value>) -> Frame {
+    fn chunk(&self, choices: &Value, usage: Option<Value>) -> Frame {
         let mut body = json!({ "id": self.id, "object": "chat.completion.chunk", "created": self.created,
             "model": self.model, "choices": choices });
         if let (Some(body), Some(usage)) = (body.as_object_mut(), usage) {
@@ -27,8 +27,8 @@ impl ChunkHead {
         Frame::data(body.to_string())
     }
 
-    fn delta(&self, delta: Value, finish: Option<&str>) -> Frame {
-        self.chunk(json!([{ "index": 0, "delta": delta, "finish_reason": finish, "logprobs": null }]), None)
+    fn delta(&self, delta: &Value, finish: Option<&str>) -> Frame {
+        self.chunk(&json!([{ "index": 0, "delta": delta, "finish_reason": finish, "logprobs": null }]), None)
     }
 }
 
@@ -74,7 +74,7 @@ impl CompletionStream {
 
     fn send(&mut self, text: &str, frames: &mut Vec<Frame>) {
         self.sent.push_str(text);
-        frames.push(self.head.delta(json!({ "content": text }), None));
+        frames.push(self.head.delta(&json!({ "content": text }), None));
     }
 
     fn take(&mut self, frame: &Frame, frames: &mut Vec<Frame>) {
@@ -111,9 +111,9 @@ impl CompletionStream {
         } else if let Some(rest) = text.strip_prefix(self.sent.as_str()).map(str::to_owned) {
             pieces(&rest).for_each(|piece| self.send(piece, frames));
         }
-        frames.push(self.head.delta(json!({}), Some("stop")));
+        frames.push(self.head.delta(&json!({}), Some("stop")));
         if let Some(size) = self.counted {
-            frames.push(self.head.chunk(json!([]), Some(usage(size, &self.sent))));
+            frames.push(self.head.chunk(&json!([]), Some(usage(size, &self.sent))));
         }
         frames.push(Frame::data("[DONE]"));
         self.over = true;
@@ -129,7 +129,7 @@ impl Source for CompletionStream {
         Box::pin(async move {
             if !self.began {
                 self.began = true;
-                return Some(vec![self.head.delta(json!({ "role": "assistant", "content": "" }), None)]);
+                return Some(vec![self.head.delta(&json!({ "role": "assistant", "content": "" }), None)]);
             }
             while !self.over {
                 let told = self.listener.next().await?;
