@@ -153,11 +153,8 @@ fn is_phone(value: &str) -> bool {
     let value = value.trim();
     let written = value.chars().all(|c| c.is_ascii_digit() || " -./()+".contains(c));
     let digits = value.chars().filter(char::is_ascii_digit).count();
-    let groups: Vec<usize> = value
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|group| !group.is_empty())
-        .map(str::len)
-        .collect();
+    let groups: Vec<usize> =
+        value.split(|c: char| !c.is_ascii_digit()).filter(|group| !group.is_empty()).map(str::len).collect();
     let abroad = value.starts_with('+') && (8..=15).contains(&digits);
     let area = value.contains('(') && value.contains(')') && (9..=15).contains(&digits);
     let plain = !value.contains(['(', ')', '+', '/']);

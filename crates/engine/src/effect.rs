@@ -5,8 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use steward_domain::{
-    AgentName, CallId, Idempotency, JsonObject, Limits, NodeName, Provenance, ServerName, Sha256Hex, TaskId, Timestamp,
-    ToolName,
+    AgentName, CallId, Idempotency, JsonObject, Limits, NodeName, Provenance, ServerName, Sha256Hex, TaskId,
+    Timestamp, ToolName,
 };
 
 /// The number of an effect within its task, from 1. It is never used twice.

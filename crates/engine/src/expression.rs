@@ -5,7 +5,6 @@
 //! - The result does not depend on the order of a hash map: `map` and `filter` stand only inside `size(…)`, objects are
 //!   sorted on the way out, and messages of failures are made here from parts that have an order.
 
-use steward_domain::Provenance;
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::objects::{Key, Map};
 use cel::{Context, Env, ExecutionError, Value as Cel};
@@ -13,6 +12,7 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 use steward_domain::JsonObject;
+use steward_domain::Provenance;
 
 /// Characters of one expression.
 const LENGTH: usize = 2000;

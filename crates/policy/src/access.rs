@@ -139,7 +139,11 @@ impl Access {
 
     /// What holds for the rows of a table.
     pub(crate) fn rules_of(&self, table: &Table) -> Option<&TableRules> {
-        self.rows.tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(&table.name)).map(|(_, rules)| rules)
+        self.rows
+            .tables
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(&table.name))
+            .map(|(_, rules)| rules)
     }
 
     /// Whether the caller sees less of this table's rows than there is: then nothing that was found out over all of its rows

@@ -12,8 +12,8 @@ use crate::effect::{Effect, effect_of};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use steward_domain::{
-    ApprovalMode, CallId, Gate, Idempotency, JsonObject, Label, OnBehalf, Provenance, SemanticVersion, ServerName,
-    Sha256Hex, ToolDefinition, ToolName, UserId,
+    ApprovalMode, CallId, Gate, Idempotency, JsonObject, Label, OnBehalf, Provenance, SemanticVersion,
+    ServerName, Sha256Hex, ToolDefinition, ToolName, UserId,
 };
 
 /// Who asks, and what they hold.
@@ -339,7 +339,11 @@ impl Proposal {
                 let untrusted = |name: &&String| self.origin_of(name) == Provenance::Untrusted;
                 let names: Vec<&str> = self.arguments.keys().filter(untrusted).map(String::as_str).collect();
                 if !names.is_empty() {
-                    return Some(format!("{} of {} came from data, not from a person", names.join(", "), self.tool));
+                    return Some(format!(
+                        "{} of {} came from data, not from a person",
+                        names.join(", "),
+                        self.tool
+                    ));
                 }
                 let unfounded = self.arguments.is_empty() && self.default_provenance == Provenance::Untrusted;
                 unfounded.then(|| format!("{} may be called because data says so, not a person", self.tool))

@@ -38,9 +38,13 @@ pub enum Denied {
     TooDeep { limit: usize },
     #[error("{name} could be more than one column here. Put the table's name or alias before it")]
     Ambiguous { name: String },
-    #[error("the rule for the rows of {table} cannot be applied: {detail}. Ask the operator to look at config/access.yaml")]
+    #[error(
+        "the rule for the rows of {table} cannot be applied: {detail}. Ask the operator to look at config/access.yaml"
+    )]
     Rule { table: String, detail: String },
-    #[error("of {table} only groups of at least {smallest} rows may be seen: {what} is not allowed. Count, sum or average over it alone, grouped by what you select")]
+    #[error(
+        "of {table} only groups of at least {smallest} rows may be seen: {what} is not allowed. Count, sum or average over it alone, grouped by what you select"
+    )]
     SmallGroup { table: String, smallest: u32, what: String },
 }
 

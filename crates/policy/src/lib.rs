@@ -16,7 +16,7 @@ mod sql;
 
 pub use access::{Access, Column, Limits, Mask, RowRules, Schema, Table, TableRules};
 pub use call::{AdmittedCall, Approval, Caller, Decision, Proposal, Refusal, Rules};
-pub use steward_domain::Provenance;
 pub use effect::{Effect, effect_of, worst_effect_of};
 pub use error::Denied;
 pub use sql::{AdmittedSql, Dialect, Draft, Literal, Parameters, admit, is_function_allowed};
+pub use steward_domain::Provenance;

@@ -29,8 +29,12 @@ async fn over(context: &Context, house: &AppContext, watch: bool) -> Result<Tool
             timeout_seconds: settings.analysis.timeout_seconds,
         },
     };
-    let mut roots: Vec<Root> =
-        settings.tools.roots.iter().map(|root| Root { path: root.path.clone(), write: root.write, home: None }).collect();
+    let mut roots: Vec<Root> = settings
+        .tools
+        .roots
+        .iter()
+        .map(|root| Root { path: root.path.clone(), write: root.write, home: None })
+        .collect();
     if roots.is_empty() {
         let here = std::env::current_dir().map_err(Failure::unexpected)?;
         roots.push(Root::read(here));

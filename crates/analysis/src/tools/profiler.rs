@@ -29,7 +29,8 @@ pub(super) async fn run(bench: &Workbench, arguments: &ProfilerAnalyze) -> Resul
     })?;
     let ruled = |known: &steward_policy::Table| known.name == table.name && bench.access.is_ruled(known);
     if bench.session.schema().tables.iter().any(ruled) {
-        let detail = format!("you see a part of the rows of {}, and a profile is made of all of them", table.name);
+        let detail =
+            format!("you see a part of the rows of {}, and a profile is made of all of them", table.name);
         return Err(Error::Arguments { tool: "profiler.analyze", detail });
     }
     let (frame, cut) = bench.session.head(&table.name, ROWS).await?;

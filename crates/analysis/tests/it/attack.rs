@@ -79,7 +79,8 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>) {
         admissible += usize::from(meant);
         admitted += usize::from(passed.is_ok());
         let at = || format!("{dialect:?}, seed {}, statement {place}:\n{sql}", seed());
-        if let (true, Err(denied)) = (meant && std::env::var_os("STEWARD_ATTACK_REFUSED").is_some(), &passed) {
+        if let (true, Err(denied)) = (meant && std::env::var_os("STEWARD_ATTACK_REFUSED").is_some(), &passed)
+        {
             eprintln!("{}\n{denied}", at());
         }
         let said = match bench.call("sql.run", &serde_json::json!({ "sql": sql }), "result").await {

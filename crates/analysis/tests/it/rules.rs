@@ -44,14 +44,19 @@ async fn benches(folder: &std::path::Path, rules: &TableRules) -> Vec<Workbench>
 async fn run(bench: &Workbench, sql: &str) -> Result<String, String> {
     let output = bench.call("sql.run", &serde_json::json!({ "sql": sql }), "result").await;
     let rows = output.map_err(|error| format!("{} {error}", error.code()))?.frame.unwrap().rows;
-    Ok(rows.iter().map(|row| row.iter().map(|cell| cell.plain()).collect::<Vec<_>>().join(",")).collect::<Vec<_>>().join(" "))
+    Ok(rows
+        .iter()
+        .map(|row| row.iter().map(|cell| cell.plain()).collect::<Vec<_>>().join(","))
+        .collect::<Vec<_>>()
+        .join(" "))
 }
 
 #[tokio::test]
 async fn rows_of_others_are_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let masks = [("phone".to_owned(), Mask::LastFour)].into();
-    let rules = TableRules { rows: Some("region = caller.region".to_owned()), masks, ..TableRules::default() };
+    let rules =
+        TableRules { rows: Some("region = caller.region".to_owned()), masks, ..TableRules::default() };
     for bench in benches(folder.path(), &rules).await {
         for (sql, expected) in [
             ("SELECT count(*) FROM people", "3"),

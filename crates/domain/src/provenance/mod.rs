@@ -195,9 +195,8 @@ fn collect_ids(value: &Value, into: &mut BTreeSet<String>) {
                         None
                     }
                 };
-                let plain = |id: &String| {
-                    (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_whitespace)
-                };
+                let plain =
+                    |id: &String| (1..=MAX_ID).contains(&id.len()) && !id.contains(char::is_whitespace);
                 if let Some(id) = id.filter(plain)
                     && into.len() < MAX_IDS
                 {
@@ -214,9 +213,9 @@ fn names_id(name: &str) -> bool {
     let name = name.trim_end_matches('_');
     let lower = name.to_ascii_lowercase();
     ["id", "ids", "uuid", "guid"].contains(&lower.as_str())
-        || [" ", "_", "-", "."].iter().any(|mark| {
-            ["id", "ids", "uuid"].iter().any(|word| lower.ends_with(&format!("{mark}{word}")))
-        })
+        || [" ", "_", "-", "."]
+            .iter()
+            .any(|mark| ["id", "ids", "uuid"].iter().any(|word| lower.ends_with(&format!("{mark}{word}"))))
         || name.ends_with("Id")
         || name.ends_with("Ids")
         || name.ends_with("ID")

@@ -3,8 +3,18 @@
 use std::collections::BTreeSet;
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 const NUMBERS: [&str; 13] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -34,7 +44,9 @@ impl Moments {
         for (place, word) in words.iter().enumerate() {
             let next = words.get(place + 1).copied().unwrap_or_default();
             found.years.extend(year(word));
-            found.times.extend(time(word).or_else(|| half_day(&format!("{word}{next}"))).or_else(|| half_day(word)));
+            found
+                .times
+                .extend(time(word).or_else(|| half_day(&format!("{word}{next}"))).or_else(|| half_day(word)));
             if let Some((year, month, day)) = iso(word) {
                 found.years.insert(year);
                 found.days.insert((Some(year), month, day));
@@ -64,10 +76,13 @@ impl Moments {
             None if value.contains(':') => (None, Some(value)),
             None => (Some(value), None),
         };
-        let day = date.is_none_or(|date| iso(date).is_some_and(|(year, month, day)| self.has_day(year, month, day)));
+        let day = date
+            .is_none_or(|date| iso(date).is_some_and(|(year, month, day)| self.has_day(year, month, day)));
         let time = clock.is_none_or(|clock| {
             time(clock.trim_end_matches('z')).is_some_and(|minutes| {
-                let ends = |length: &u16| minutes.checked_sub(*length).is_some_and(|begin| self.times.contains(&begin));
+                let ends = |length: &u16| {
+                    minutes.checked_sub(*length).is_some_and(|begin| self.times.contains(&begin))
+                };
                 self.times.contains(&minutes) || self.lengths.iter().any(ends)
             })
         });
@@ -76,7 +91,8 @@ impl Moments {
 
     fn has_day(&self, year: u16, month: u8, day: u8) -> bool {
         self.days.contains(&(Some(year), month, day))
-            || (self.days.contains(&(None, month, day)) && (self.years.is_empty() || self.years.contains(&year)))
+            || (self.days.contains(&(None, month, day))
+                && (self.years.is_empty() || self.years.contains(&year)))
     }
 }
 
@@ -85,7 +101,11 @@ fn iso(word: &str) -> Option<(u16, u8, u8)> {
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
     let whole = parts.next().is_none() && (year.len(), month.len(), day.len()) == (4, 2, 2);
     let (month, day): (u8, u8) = (month.parse().ok()?, day.parse().ok()?);
-    (whole && (1..=12).contains(&month) && (1..=31).contains(&day)).then_some((year.parse().ok()?, month, day))
+    (whole && (1..=12).contains(&month) && (1..=31).contains(&day)).then_some((
+        year.parse().ok()?,
+        month,
+        day,
+    ))
 }
 
 fn year(word: &str) -> Option<u16> {

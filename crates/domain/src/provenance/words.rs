@@ -62,10 +62,12 @@ fn normal(text: &str) -> String {
 
 /// The number that a word is: `1,200`, `$50`, `12.50`.
 fn number(word: &str) -> Option<f64> {
-    let word = word.trim_matches(|mark| BEFORE.contains(mark) && mark != '-' || AFTER.contains(mark) && mark != '-');
+    let word =
+        word.trim_matches(|mark| BEFORE.contains(mark) && mark != '-' || AFTER.contains(mark) && mark != '-');
     let word = word.trim_end_matches(['-']);
     let plain = word.trim_start_matches(['$', '€', '£']);
-    let grouped = plain.split(',').skip(1).all(|part| part.split('.').next().is_some_and(|part| part.len() == 3));
+    let grouped =
+        plain.split(',').skip(1).all(|part| part.split('.').next().is_some_and(|part| part.len() == 3));
     let digits = plain.replace(',', "");
     (grouped && digits.starts_with(|first: char| first.is_ascii_digit() || first == '-'))
         .then(|| digits.parse().ok())

@@ -378,7 +378,13 @@ impl Step<'_> {
     }
 
     /// One of the calls has its answer. `read` says what the session has read with it. The model is asked when all have.
-    pub(super) fn slot_done(&mut self, number: u32, slot: u32, answer: String, read: impl FnOnce(&mut Taint)) {
+    pub(super) fn slot_done(
+        &mut self,
+        number: u32,
+        slot: u32,
+        answer: String,
+        read: impl FnOnce(&mut Taint),
+    ) {
         let most = self.program.settings().result_chars;
         let Some((session, _, _)) = self.at_work(number) else { return };
         read(&mut session.taint);

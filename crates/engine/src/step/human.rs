@@ -7,8 +7,7 @@ use super::Step;
 use crate::event::Event;
 use crate::state::{DecisionSubject, Pending};
 use crate::{
-    Approval, Code, Effect, EffectId, Failure, NodeStatus, Question, Rejected, State, Subject,
-    derive,
+    Approval, Code, Effect, EffectId, Failure, NodeStatus, Question, Rejected, State, Subject, derive,
 };
 use serde_json::{Value, json};
 use steward_domain::{HumanAction, JsonObject, Provenance, Sha256Hex, TimeoutOutcome};

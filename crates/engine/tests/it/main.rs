@@ -14,3 +14,4 @@ mod kit;
 mod people;
 mod simulation;
 mod stories;
+mod taint;

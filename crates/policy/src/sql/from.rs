@@ -142,7 +142,16 @@ impl Renderer<'_> {
                 let word = if *lateral { "LATERAL " } else { "" };
                 let sql = format!("{word}({}) AS {}", query.sql, self.dialect.quote(&written));
                 let path = name.into_iter().collect();
-                Ok((vec![Relation { path, written, columns: query.columns.into(), merged: Vec::new(), smallest: None }], sql))
+                Ok((
+                    vec![Relation {
+                        path,
+                        written,
+                        columns: query.columns.into(),
+                        merged: Vec::new(),
+                        smallest: None,
+                    }],
+                    sql,
+                ))
             }
             TableFactor::NestedJoin { table_with_joins, .. } => {
                 let (relations, sql) = self.joined(table_with_joins, beside, around.deeper()?)?;
@@ -157,7 +166,16 @@ impl Renderer<'_> {
         let written = self.relation_name(&name)?;
         let quote = |name: &str| self.dialect.quote(name);
         let sql = format!("{} AS {}", quote(&named.written), quote(&written));
-        Ok((vec![Relation { path: vec![name], written, columns: named.columns, merged: Vec::new(), smallest: None }], sql))
+        Ok((
+            vec![Relation {
+                path: vec![name],
+                written,
+                columns: named.columns,
+                merged: Vec::new(),
+                smallest: None,
+            }],
+            sql,
+        ))
     }
 }
 

@@ -13,7 +13,8 @@ use super::query::ClauseContext;
 use super::render::Renderer;
 use crate::error::Denied;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, ObjectNamePart, Select, SelectItem, Value,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, ObjectNamePart, Select,
+    SelectItem, Value,
 };
 
 /// Aggregates that say something of all rows of a group at once.
@@ -35,14 +36,17 @@ impl Renderer<'_> {
         around: ClauseContext<'_, '_>,
     ) -> Result<Option<String>, Denied> {
         let Some((table, smallest)) = smallest_of(scope) else { return Ok(None) };
-        let refuse = |what: &str| Denied::SmallGroup { table: table.clone(), smallest, what: what.to_owned() };
+        let refuse =
+            |what: &str| Denied::SmallGroup { table: table.clone(), smallest, what: what.to_owned() };
         if scope.relations.len() > 1 {
             return Err(refuse("a join with it"));
         }
         if select.qualify.is_some() {
             return Err(refuse("QUALIFY"));
         }
-        let GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else { return Err(refuse("GROUP BY ALL")) };
+        let GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else {
+            return Err(refuse("GROUP BY ALL"));
+        };
         if !modifiers.is_empty() {
             return Err(refuse("this modifier of GROUP BY"));
         }
@@ -101,12 +105,14 @@ impl Renderer<'_> {
         };
         match expr {
             Expr::Value(_) => Ok(true),
-            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => all(&[inner]),
+            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => {
+                all(&[inner])
+            }
             Expr::BinaryOp { left, right, .. } => all(&[left, right]),
             Expr::Function(function) => match plain_arguments(function) {
-                Some((name, arguments)) if SUMMARIES.contains(&name.as_str()) => {
-                    Ok(arguments.iter().all(|argument| matches!(argument, Expr::Identifier(_) | Expr::CompoundIdentifier(_))))
-                }
+                Some((name, arguments)) if SUMMARIES.contains(&name.as_str()) => Ok(arguments
+                    .iter()
+                    .all(|argument| matches!(argument, Expr::Identifier(_) | Expr::CompoundIdentifier(_)))),
                 Some((name, arguments)) if PLAIN.contains(&name.as_str()) => all(&arguments),
                 _ => Ok(false),
             },

@@ -538,7 +538,9 @@ impl Renderer<'_> {
         let mut keys = Vec::new();
         for item in exprs {
             let key = self.key(&item.expr, &scope, around)?;
-            if let (Some((table, smallest)), false) = (smallest_of(&scope), key.bytes().all(|c| c.is_ascii_digit())) {
+            if let (Some((table, smallest)), false) =
+                (smallest_of(&scope), key.bytes().all(|c| c.is_ascii_digit()))
+            {
                 let what = "ORDER BY something that is not in the list".to_owned();
                 return Err(Denied::SmallGroup { table, smallest, what });
             }

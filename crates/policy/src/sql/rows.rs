@@ -15,7 +15,12 @@ use sqlparser::tokenizer::Token;
 
 impl Renderer<'_> {
     /// The query that stands for a table under rules, in parentheses. `place` is the table as it is written.
-    pub(super) fn restricted(&mut self, table: &Table, place: &str, rules: &TableRules) -> Result<String, Denied> {
+    pub(super) fn restricted(
+        &mut self,
+        table: &Table,
+        place: &str,
+        rules: &TableRules,
+    ) -> Result<String, Denied> {
         let written = self.relation_name("rows")?;
         let offer = |column: &crate::access::Column| Offered {
             name: column.name.clone(),
@@ -26,7 +31,8 @@ impl Renderer<'_> {
         };
         let columns = table.columns.iter().map(offer).collect();
         let path = vec![table.full_path().pop().unwrap_or_default()];
-        let relation = Relation { path, written: written.clone(), columns, merged: Vec::new(), smallest: None };
+        let relation =
+            Relation { path, written: written.clone(), columns, merged: Vec::new(), smallest: None };
         let mut list = Vec::new();
         for (column, offered) in table.columns.iter().zip(relation.columns.iter()) {
             if self.access.verdict(table, column) != Verdict::Allowed {
@@ -46,7 +52,8 @@ impl Renderer<'_> {
             None => String::new(),
             Some(rule) => format!(" WHERE {}", self.row_rule(table, relation, rule)?),
         };
-        let sql = format!("(SELECT {} FROM {place} AS {}{filter})", list.join(", "), self.dialect.quote(&written));
+        let sql =
+            format!("(SELECT {} FROM {place} AS {}{filter})", list.join(", "), self.dialect.quote(&written));
         self.grow(sql.len())?;
         Ok(sql)
     }

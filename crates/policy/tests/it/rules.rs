@@ -27,20 +27,24 @@ fn text(sql: &str, dialect: Dialect, access: &Access) -> String {
 }
 
 fn code(sql: &str, access: &Access) -> &'static str {
-    ENGINES.iter().map(|dialect| ask_as(sql, *dialect, access).map_or_else(|denied| denied.code(), |_| "admitted")).fold(
-        "",
-        |all, one| {
+    ENGINES
+        .iter()
+        .map(|dialect| ask_as(sql, *dialect, access).map_or_else(|denied| denied.code(), |_| "admitted"))
+        .fold("", |all, one| {
             assert!(all.is_empty() || all == one, "{sql}: {all} and {one}");
             one
-        },
-    )
+        })
 }
 
 #[test]
 fn every_way_to_a_table_goes_through_its_rows() {
     let access = rows("state = caller.state OR city = 'Oslo'");
     for dialect in ENGINES {
-        let literal = if dialect == Dialect::MySql { "'it''s \\\\ Arizona'" } else { "'it''s \\ Arizona'" };
+        let literal = match dialect {
+            Dialect::MySql => "'it''s \\\\ Arizona'",
+            Dialect::Postgres => "E'it''s \\\\ Arizona'",
+            _ => "'it''s \\ Arizona'",
+        };
         let part = format!("AS rows WHERE ((rows.state = {literal}) OR (rows.city = 'Oslo'))) AS ");
         for sql in [
             "SELECT sum(amount) FROM sales",
@@ -58,7 +62,14 @@ fn every_way_to_a_table_goes_through_its_rows() {
 
 #[test]
 fn a_rule_that_cannot_be_applied_lets_nothing_through() {
-    for rule in ["state = caller.team", "state = ", "state = 'a'; SELECT 1", "nowhere = 1", "state = caller.", "pg_sleep(1) = 1"] {
+    for rule in [
+        "state = caller.team",
+        "state = ",
+        "state = 'a'; SELECT 1",
+        "nowhere = 1",
+        "state = caller.",
+        "pg_sleep(1) = 1",
+    ] {
         assert_eq!(code("SELECT city FROM sales", &rows(rule)), "SQL013", "{rule}");
     }
 }

@@ -92,7 +92,16 @@ impl Runner {
     /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
     async fn call_tool(&self, task: TaskId, caller: CurrentCaller, effect: Effect) -> Option<Event> {
         let Effect::CallTool {
-            id, key, tool, server, arguments, provenance, origin, approval, timeout_seconds, ..
+            id,
+            key,
+            tool,
+            server,
+            arguments,
+            provenance,
+            origin,
+            approval,
+            timeout_seconds,
+            ..
         } = effect
         else {
             return None;

@@ -89,9 +89,14 @@ impl Grounds {
         let known: Vec<PathBuf> = listed.iter().filter_map(real).collect();
         // Named otherwise, in a folder or by a pattern, it is still the domain's.
         let of_domain = |source: &String| {
-            let found = || steward_analysis::source::find(source).map(|found| {
-                found.files().filter_map(|file| file.canonicalize().ok()).any(|file| known.iter().any(|known| file.starts_with(known)))
-            });
+            let found = || {
+                steward_analysis::source::find(source).map(|found| {
+                    found
+                        .files()
+                        .filter_map(|file| file.canonicalize().ok())
+                        .any(|file| known.iter().any(|known| file.starts_with(known)))
+                })
+            };
             listed.contains(source) || found().unwrap_or(true)
         };
         if sources.is_empty() || sources.iter().any(of_domain) {

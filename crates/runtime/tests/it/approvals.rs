@@ -246,7 +246,8 @@ async fn a_read_does_not_ask() {
 async fn what_was_decided_keeps_no_secrets() {
     let shop = Shop::open("").await;
     shop.toolbox.look_at("shop").await.unwrap();
-    let arguments = json!({ "query": "INSERT INTO cards VALUES ('4111 1111 1111 1111', 'password=hunter2')" });
+    let arguments =
+        json!({ "query": "INSERT INTO cards VALUES ('4111 1111 1111 1111', 'password=hunter2')" });
     let mut call = request("shop.write_query", arguments);
     call.default_provenance = Provenance::Untrusted;
     let Err(RuntimeError::Tools(Error::ApprovalNeeded(needed))) = shop.toolbox.call(&call).await else {
@@ -254,7 +255,9 @@ async fn what_was_decided_keeps_no_secrets() {
     };
     let approvals = shop.toolbox.approvals();
     let waiting = approvals.wait(&call, &needed).await.unwrap();
-    let kept = async || format!("{:?}", shop.fixture.house.store.checkpoints(&Scope::System, waiting.task).await.unwrap());
+    let kept = async || {
+        format!("{:?}", shop.fixture.house.store.checkpoints(&Scope::System, waiting.task).await.unwrap())
+    };
     assert!(kept().await.contains("hunter2"), "what waits is the exact call");
     let shown = Shown { task: waiting.task, digest: needed.digest.clone() };
     approvals.reject(&Scope::System, &shown, &"ada".parse().unwrap(), "no").await.unwrap();

@@ -278,16 +278,21 @@ async fn a_symlink_leads_no_tool_to_the_store() {
     std::fs::write(data.join("sales.csv"), "month,amount\nMay,5\nJune,6\n").unwrap();
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("other.csv"), "a,b\n1,2\n3,4\n").unwrap();
-    let run = async |data: String| {
-        shop.call("sql.run", json!({ "data": [data], "sql": "SELECT 1 AS one" })).await
-    };
+    let run =
+        async |data: String| shop.call("sql.run", json!({ "data": [data], "sql": "SELECT 1 AS one" })).await;
     assert!(run(data.display().to_string()).await.is_ok(), "a plain folder is read");
     // The store itself, the folder with it, and links to it and to a file elsewhere, each by folder, pattern and name.
-    for (name, target) in [("mine.db", home.join("state.db")), ("far.csv", outside.path().join("other.csv"))] {
+    for (name, target) in [("mine.db", home.join("state.db")), ("far.csv", outside.path().join("other.csv"))]
+    {
         let link = data.join(name);
         std::os::unix::fs::symlink(target, &link).unwrap();
         let pattern = data.join("*").display().to_string();
-        for source in [data.display().to_string(), pattern, link.display().to_string(), format!("sqlite:{}", link.display())] {
+        for source in [
+            data.display().to_string(),
+            pattern,
+            link.display().to_string(),
+            format!("sqlite:{}", link.display()),
+        ] {
             let refused = run(source.clone()).await;
             assert!(matches!(refused, Err(Error::Path { .. })), "{source}: {refused:?}");
         }

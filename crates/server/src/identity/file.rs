@@ -267,11 +267,20 @@ mod tests {
         assert_eq!(both.approve, set(&["todo.*"]));
         let ruled = |rows: &str| Role {
             tables: BTreeMap::from([("sales".into(), set(&[]))]),
-            rules: BTreeMap::from([("sales".into(), TableRules { rows: Some(rows.into()), ..TableRules::default() })]),
+            rules: BTreeMap::from([(
+                "sales".into(),
+                TableRules { rows: Some(rows.into()), ..TableRules::default() },
+            )]),
             ..Role::default()
         };
-        assert_eq!(ruled("a = 1").and(&ruled("b = 2")).rules["sales"].rows.as_deref(), Some("(a = 1) OR (b = 2)"));
-        assert!(ruled("a = 1").and(&other).rules.is_empty() && other.clone().and(&ruled("a = 1")).rules.is_empty());
+        assert_eq!(
+            ruled("a = 1").and(&ruled("b = 2")).rules["sales"].rows.as_deref(),
+            Some("(a = 1) OR (b = 2)")
+        );
+        assert!(
+            ruled("a = 1").and(&other).rules.is_empty()
+                && other.clone().and(&ruled("a = 1")).rules.is_empty()
+        );
         let wide = Role { domains: set(&["crm"]), ..Role::default() };
         assert!(narrow.and(&wide).tables.is_empty(), "a role that may read every table widens the other");
     }

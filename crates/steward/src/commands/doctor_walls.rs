@@ -34,7 +34,11 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
     let session = match Session::open(&[source.to_owned()], Options::default()).await {
         Ok(session) => session,
         Err(error) => {
-            return findings.warn("data source", format!("{shown}: {error}"), "look at its address and account");
+            return findings.warn(
+                "data source",
+                format!("{shown}: {error}"),
+                "look at its address and account",
+            );
         }
     };
     let settings = &context.settings.analysis;
@@ -52,7 +56,8 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
         .map(|(table, column)| format!("{}.{}", table.name, column.name))
         .collect();
     if open.is_empty() {
-        return findings.ok("column wall", format!("{shown}: its account may read no column that is blocked"));
+        return findings
+            .ok("column wall", format!("{shown}: its account may read no column that is blocked"));
     }
     let named = open.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = if open.len() > NAMED { format!(" and {} more", open.len() - NAMED) } else { String::new() };
@@ -71,7 +76,9 @@ fn sandboxes(toolbox: &Toolbox, findings: &mut Findings) {
     let free: Vec<String> = toolbox
         .servers()
         .iter()
-        .filter(|(handle, _)| handle.config().transport == Transport::Stdio && handle.config().config.sandbox.is_none())
+        .filter(|(handle, _)| {
+            handle.config().transport == Transport::Stdio && handle.config().config.sandbox.is_none()
+        })
         .map(|(handle, _)| handle.name().to_string())
         .collect();
     if !free.is_empty() {

@@ -299,7 +299,9 @@ async fn node_runs_shut_in() {
 /// Arguments with which the launcher becomes itself `depth` times, each time shutting itself in once more.
 fn nested(depth: usize, required: bool) -> Vec<String> {
     let confinement = serde_json::json!({"read": ["/"], "write": [], "network": false, "required": required});
-    let order = serde_json::json!({"confinement": confinement, "parent": std::process::id(), "part": "become"}).to_string();
+    let order =
+        serde_json::json!({"confinement": confinement, "parent": std::process::id(), "part": "become"})
+            .to_string();
     let launcher = launcher().to_str().unwrap().to_owned();
     let mut args = Vec::new();
     for _ in 0..depth {
@@ -390,7 +392,13 @@ fn is_alive(id: i32) -> bool {
 
 async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
     // Free of files and network, so that only the keeper is tried.
-    let own = Confinement { launcher: launcher(), read: vec!["/".into()], write: vec!["/".into()], network: true, required: false };
+    let own = Confinement {
+        launcher: launcher(),
+        read: vec!["/".into()],
+        write: vec!["/".into()],
+        network: true,
+        required: false,
+    };
     let args = vec!["-I".into(), "-c".into(), DAEMON.into()];
     let sandbox = kept.then_some(own);
     let spec = Spec { program: "/usr/bin/python3".into(), args, sandbox, ..Spec::default() };
@@ -409,7 +417,11 @@ async fn a_daemon_ends_with_the_program_that_started_it() {
     let (running, free) = started_daemon(false).await;
     drop(running);
     assert!(is_alive(free), "this attempt does not work on this system");
-    rustix::process::kill_process(rustix::process::Pid::from_raw(free).unwrap(), rustix::process::Signal::KILL).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(free).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
     // Stopped, dropped, and when the program ends by itself.
     let (running, daemon) = started_daemon(true).await;
     running.stop(Duration::from_millis(200)).await;

@@ -25,11 +25,26 @@ struct Relation {
 type Scope = Vec<Vec<Relation>>;
 
 const CUSTOMERS: &[(&str, Kind)] = &[("id", Number), ("name", Text), ("segment", Text), ("state", Text)];
-const ORDERS: &[(&str, Kind)] = &[("id", Number), ("customer_id", Number), ("amount", Number), ("state", Text)];
+const ORDERS: &[(&str, Kind)] =
+    &[("id", Number), ("customer_id", Number), ("amount", Number), ("state", Text)];
 /// Names for relations and results: those of tables, of blocked columns, of things an engine knows.
 const NAMES: &[&str] = &[
-    "c", "o", "x", "email", "ssn", "secret_score", "payroll", "salary", "main", "public", "excluded", "t1", "row_id",
-    "customer_email", "q", "tmp",
+    "c",
+    "o",
+    "x",
+    "email",
+    "ssn",
+    "secret_score",
+    "payroll",
+    "salary",
+    "main",
+    "public",
+    "excluded",
+    "t1",
+    "row_id",
+    "customer_email",
+    "q",
+    "tmp",
 ];
 
 pub(crate) struct Scoped<'r> {
@@ -84,9 +99,11 @@ impl<'r> Scoped<'r> {
             Some(kinds) => kinds.to_vec(),
             None => (0..=self.random.below(3)).map(|_| self.kind()).collect(),
         };
-        let filter = if self.random.chance(50) { format!(" WHERE {}", self.condition(&scope)) } else { String::new() };
+        let filter =
+            if self.random.chance(50) { format!(" WHERE {}", self.condition(&scope)) } else { String::new() };
         let grouped = self.random.chance(25);
-        let (items, tail) = if grouped { self.grouped(&scope, &kinds) } else { (self.plain(&scope, &kinds), String::new()) };
+        let (items, tail) =
+            if grouped { self.grouped(&scope, &kinds) } else { (self.plain(&scope, &kinds), String::new()) };
         let distinct = if self.random.chance(10) { "DISTINCT " } else { "" };
         let mut columns = Vec::new();
         let mut list = Vec::new();
@@ -123,11 +140,17 @@ impl<'r> Scoped<'r> {
             .map(|kind| match (kind, self.random.below(5)) {
                 (Text, 0) => by.clone(),
                 (Text, 1) => format!("upper({by})"),
-                (Text, _) => format!("{}({})", self.random.pick(&["min", "max"]), self.own_column(scope, Text)),
+                (Text, _) => {
+                    format!("{}({})", self.random.pick(&["min", "max"]), self.own_column(scope, Text))
+                }
                 (Number, 0) => "count(*)".to_owned(),
                 (Number, 1) => format!("count(DISTINCT {})", self.own_column(scope, Text)),
                 (Number, _) => {
-                    format!("{}({})", self.random.pick(&["sum", "min", "max"]), self.own_column(scope, Number))
+                    format!(
+                        "{}({})",
+                        self.random.pick(&["sum", "min", "max"]),
+                        self.own_column(scope, Number)
+                    )
                 }
             })
             .collect();
@@ -186,7 +209,9 @@ impl<'r> Scoped<'r> {
                 let word = self.random.pick(&["IN", "NOT IN"]);
                 format!("{} {word} ({})", self.column(scope, kind), self.select(&Vec::new(), Some(&[kind])).0)
             }
-            2 => format!("{} LIKE '%{}%'", self.column(scope, Text), self.random.pick(&["a", "A", "_", "\\"])),
+            2 => {
+                format!("{} LIKE '%{}%'", self.column(scope, Text), self.random.pick(&["a", "A", "_", "\\"]))
+            }
             3 => format!("{} IS NOT NULL", self.column(scope, Text)),
             4 => format!("({}) AND ({})", self.comparison(scope), self.comparison(scope)),
             5 => format!("NOT ({}) OR {}", self.comparison(scope), self.comparison(scope)),
@@ -263,7 +288,9 @@ impl<'r> Scoped<'r> {
     fn of(&mut self, relations: &[Relation], kind: Kind) -> String {
         let fits: Vec<(&str, &str)> = relations
             .iter()
-            .flat_map(|relation| relation.columns.iter().map(move |column| (relation.called.as_str(), column)))
+            .flat_map(|relation| {
+                relation.columns.iter().map(move |column| (relation.called.as_str(), column))
+            })
             .filter(|(_, (_, found))| *found == kind)
             .map(|(called, (name, _))| (called, name.as_str()))
             .collect();

@@ -1,7 +1,7 @@
 //! Reading, writing and listing in granted folders, and what is refused.
 
-use super::{Root, beneath};
 use super::list::Pattern;
+use super::{Root, beneath};
 use crate::builtin::tests::{run, tool};
 use crate::builtin::{Options, sha256};
 use crate::error::Error;
@@ -233,12 +233,18 @@ fn the_home_of_steward_is_no_part_of_what_is_granted() {
         let found = beneath::find(&[root], path, false);
         assert_eq!(found.is_ok(), granted, "{path}: {found:?}");
     };
-    for (path, granted) in
-        [("plain.txt", true), ("home/state.db", false), ("link.db", false), ("home/uploads/x.txt", false), ("home", false)]
-    {
+    for (path, granted) in [
+        ("plain.txt", true),
+        ("home/state.db", false),
+        ("link.db", false),
+        ("home/uploads/x.txt", false),
+        ("home", false),
+    ] {
         check(folder.path(), path, granted);
     }
-    for (path, granted) in [("uploads/x.txt", true), ("state.db", false), ("keys/x.txt", false), ("state.db-wal", false)] {
+    for (path, granted) in
+        [("uploads/x.txt", true), ("state.db", false), ("keys/x.txt", false), ("state.db-wal", false)]
+    {
         check(&home, path, granted);
     }
 }
