@@ -41,7 +41,8 @@ fn every_way_to_a_table_goes_through_its_rows() {
     let access = rows("state = caller.state OR city = 'Oslo'");
     for dialect in ENGINES {
         let literal = match dialect {
-            Dialect::MySql => "'it''s \\\\ Arizona'",
+            // A backslash means one thing or another to MySQL, so the text is written as bytes.
+            Dialect::MySql => "_utf8mb4 X'69742773205c204172697a6f6e61'",
             Dialect::Postgres => "E'it''s \\\\ Arizona'",
             _ => "'it''s \\ Arizona'",
         };
