@@ -1,3 +1,5 @@
+//! What proves a value, and what does not.
+
 use super::*;
 use serde_json::json;
 

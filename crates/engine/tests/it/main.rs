@@ -15,3 +15,4 @@ mod kit;
 mod people;
 mod simulation;
 mod stories;
+mod taint;

@@ -176,3 +176,17 @@ fn steward_serves_mcp_over_pipes() {
     );
     assert_eq!(answer(6)["error"]["code"], -32602);
 }
+
+#[test]
+fn the_doctor_names_programs_that_run_without_a_sandbox() {
+    let bench = Bench::new();
+    bench.ok("init");
+    let server = |name: &str, more: &str| {
+        format!("{{ name: {name}, transport: stdio, config: {{ command: /bin/true{more} }} }}")
+    };
+    let servers = [server("free", ""), server("shut_in", ", sandbox: {}")].join(", ");
+    std::fs::write(bench.home().join("config/mcp_servers.yaml"), format!("servers: [{servers}]\n")).unwrap();
+    let told = bench.json("doctor");
+    let found = told["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "sandbox").unwrap();
+    assert!(found["detail"].as_str().unwrap().starts_with("free: runs with all your rights"), "{found}");
+}
