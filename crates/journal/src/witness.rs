@@ -223,7 +223,11 @@ mod tests {
         assert!(matches!(say(&submitted(5, 9, 0), Some(&five)), Verdict::Sign(_)));
         assert!(matches!(say(&submitted(5, 5, 0), Some(&five)), Verdict::Sign(_)));
         assert_eq!(say(&submitted(5, 9, 1), Some(&five)), Verdict::Unproven, "another history");
-        assert_eq!(say(&submitted(5, 5, 1), Some(&five)), Verdict::Conflict { size: 5 }, "two heads of a size");
+        assert_eq!(
+            say(&submitted(5, 5, 1), Some(&five)),
+            Verdict::Conflict { size: 5 },
+            "two heads of a size"
+        );
         assert_eq!(say(&submitted(0, 3, 0), Some(&five)), Verdict::Conflict { size: 5 }, "an older copy");
         assert_eq!(say(&submitted(4, 9, 0), Some(&five)), Verdict::Conflict { size: 5 });
         let stranger = NoteSigner::new("log.example", &[8; 32]).unwrap();
@@ -250,6 +254,8 @@ mod tests {
         assert_eq!(key.signed_at(&other, &line), None);
         let stranger = Cosigner::new("witness.example", &[1; 32]).unwrap();
         assert_eq!(stranger.verifier().signed_at(&head, &line), None);
-        assert!(CosignatureVerifier::parse(&NoteSigner::new("x", &[1; 32]).unwrap().verifier().vkey()).is_err());
+        assert!(
+            CosignatureVerifier::parse(&NoteSigner::new("x", &[1; 32]).unwrap().verifier().vkey()).is_err()
+        );
     }
 }

@@ -204,7 +204,9 @@ impl Default for Settings {
 
 impl Settings {
     /// The models whose keys are there, and for each of the others why it is left out.
-    pub(crate) fn usable_models(&self) -> (BTreeMap<String, steward_language::model::ModelSettings>, Vec<String>) {
+    pub(crate) fn usable_models(
+        &self,
+    ) -> (BTreeMap<String, steward_language::model::ModelSettings>, Vec<String>) {
         let missing: BTreeMap<&String, String> = (self.models.iter())
             .filter_map(|(name, model)| Some((name, references::missing_key(model)?)))
             .collect();

@@ -54,7 +54,10 @@ pub(crate) fn check_settings(path: &Path, settings: &Settings) -> Vec<Failure> {
             found.push(wrong(path, &format!("`models.{name}.base_url` is no http address: {address:?}")));
         }
         for other in model.fallback.iter().filter(|other| !settings.models.contains_key(*other)) {
-            found.push(wrong(path, &format!("`models.{name}.fallback` names {other:?}, which is no model here")));
+            found.push(wrong(
+                path,
+                &format!("`models.{name}.fallback` names {other:?}, which is no model here"),
+            ));
         }
     }
     let witness = &settings.witness;
@@ -71,7 +74,10 @@ pub(crate) fn check_settings(path: &Path, settings: &Settings) -> Vec<Failure> {
         found.push(wrong(path, &format!("`witness.logs`: {error}")));
     }
     for origin in settings.serve.origins.iter().filter(|origin| !is_address(origin)) {
-        found.push(wrong(path, &format!("`serve.origins`: {origin:?} is no origin such as https://example.com")));
+        found.push(wrong(
+            path,
+            &format!("`serve.origins`: {origin:?} is no origin such as https://example.com"),
+        ));
     }
     found
 }
@@ -103,7 +109,8 @@ pub(crate) fn check_workflow(home: &Home, path: &Path) -> Vec<Failure> {
     let agents = names(home, "agents");
     let named = workflow.nodes.values().filter_map(|node| node.agent.as_ref());
     let unknown = named.filter(|agent| !agents.contains(agent.as_str()));
-    let mut found: Vec<Failure> = unknown.map(|agent| wrong(path, &format!("there is no agent {agent}"))).collect();
+    let mut found: Vec<Failure> =
+        unknown.map(|agent| wrong(path, &format!("there is no agent {agent}"))).collect();
     let tools = workflow.nodes.values().filter_map(|node| node.tool.as_ref());
     found.extend(check_tools(home, path, tools.map(|tool| tool.as_str())));
     found

@@ -39,7 +39,11 @@ fn last_published(path: &Path, key: &NoteVerifier) -> Result<Option<(Checkpoint,
     let Some(start) = text.rfind(&origin) else { return Ok(None) };
     let note = text.get(start..).unwrap_or_default();
     // The signature names the log too: the head begins before it.
-    let begin = if note.contains("\n\n") { start } else { text.get(..start).and_then(|t| t.rfind(&origin)).unwrap_or(start) };
+    let begin = if note.contains("\n\n") {
+        start
+    } else {
+        text.get(..start).and_then(|t| t.rfind(&origin)).unwrap_or(start)
+    };
     let note = text.get(begin..).unwrap_or_default().to_owned();
     Ok(Some((key.open_log(&note)?, note)))
 }
@@ -115,7 +119,8 @@ pub(crate) async fn publish(
     let refused = |why: String| Failure::from(Error::Witness { name: url.clone(), why });
     let checkpoint = opened.signer.verifier().open_log(&head.note)?;
     let state = home.path.join("witness/published");
-    let mut old: u64 = std::fs::read_to_string(&state).ok().and_then(|old| old.trim().parse().ok()).unwrap_or(0);
+    let mut old: u64 =
+        std::fs::read_to_string(&state).ok().and_then(|old| old.trim().parse().ok()).unwrap_or(0);
     // A witness that signed another size last says which, and is shown the proof from there.
     for _ in 0..2 {
         let proof = audit::consistency_from(&*opened.store, old, head.size).await?;
@@ -126,14 +131,17 @@ pub(crate) async fn publish(
                 let at = witness.signed_at(&checkpoint, &answer);
                 let at = at.ok_or_else(|| refused("its signature is not by `witness.key`".to_owned()))?;
                 let kept = home.path.join("witness/cosigned");
-                for (path, text) in [(&state, head.size.to_string()), (&kept, format!("{}{answer}", head.note))] {
+                for (path, text) in
+                    [(&state, head.size.to_string()), (&kept, format!("{}{answer}", head.note))]
+                {
                     steward_server::identity::replace_file(path, text.as_bytes())
                         .map_err(|error| Failure::file(path, &error))?;
                 }
                 return Ok(Some(Witnessed { size: head.size, at }));
             }
             409 => {
-                let size = answer.trim().parse().map_err(|_| refused("it answers 409 without a size".to_owned()))?;
+                let size =
+                    answer.trim().parse().map_err(|_| refused("it answers 409 without a size".to_owned()))?;
                 if size > head.size {
                     let (found, kept) = (head.size, size);
                     return Err(Error::RolledBack { found, kept, kept_at: PathBuf::from(url) }.into());
@@ -155,7 +163,13 @@ async fn send(url: &str, text: String) -> Result<(u16, String), String> {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or_default();
     let allow: HostRule = serde_json::from_value(host.into()).map_err(|error| error.to_string())?;
-    let rules = Rules { allow: vec![allow], allow_private: true, allow_writes: true, max_redirects: 0, ..Rules::default() };
+    let rules = Rules {
+        allow: vec![allow],
+        allow_private: true,
+        allow_writes: true,
+        max_redirects: 0,
+        ..Rules::default()
+    };
     let headers = vec![("content-type".to_owned(), "text/plain; charset=utf-8".to_owned())];
     let post = "POST".parse().map_err(|_| "no method".to_owned())?;
     let request = Request { method: post, headers, body: text.into_bytes(), ..Request::get(address) };

@@ -25,16 +25,30 @@ pub(crate) fn seals(commit: &Commit, signer: &NoteSigner) -> Result<Map<String, 
     let mut found: BTreeMap<String, Value> = BTreeMap::new();
     for change in &commit.changes {
         let (row, seal) = match change {
-            Change::AppendMessage(message) => (("message", message.id.to_string()), of_new_message(signer, message)?),
-            Change::PutConversation(row) => (("conversation", row.id.to_string()), of_conversation(signer, row)?),
+            Change::AppendMessage(message) => {
+                (("message", message.id.to_string()), of_new_message(signer, message)?)
+            }
+            Change::PutConversation(row) => {
+                (("conversation", row.id.to_string()), of_conversation(signer, row)?)
+            }
             Change::PutTask(row) => (("task", row.id.to_string()), of(signer, "task", &**row)?),
-            Change::PutExecution(row) => (("execution", row.id.to_string()), of(signer, "execution", &**row)?),
+            Change::PutExecution(row) => {
+                (("execution", row.id.to_string()), of(signer, "execution", &**row)?)
+            }
             Change::PutInvocation(row) => (("invocation", row.id.to_string()), of_invocation(signer, row)?),
-            Change::PutRequest(row) => (("request", row.request_id.to_string()), of(signer, "request", &**row)?),
+            Change::PutRequest(row) => {
+                (("request", row.request_id.to_string()), of(signer, "request", &**row)?)
+            }
             Change::PutPlan(row) => (("plan", row.plan_id.to_string()), of(signer, "plan", &**row)?),
-            Change::PutCheckpoint(row) => (("checkpoint", row.checkpoint_id.to_string()), of(signer, "checkpoint", &**row)?),
-            Change::PutSession(row) => (("session", row.session_id.to_string()), of(signer, "session", &**row)?),
-            Change::PutArtifact(row) => (("artifact", row.artifact_id.to_string()), of(signer, "artifact", &**row)?),
+            Change::PutCheckpoint(row) => {
+                (("checkpoint", row.checkpoint_id.to_string()), of(signer, "checkpoint", &**row)?)
+            }
+            Change::PutSession(row) => {
+                (("session", row.session_id.to_string()), of(signer, "session", &**row)?)
+            }
+            Change::PutArtifact(row) => {
+                (("artifact", row.artifact_id.to_string()), of(signer, "artifact", &**row)?)
+            }
             Change::SetConversationStatus { id, status, .. } => {
                 (("status", id.to_string()), crate::words::word(status)?)
             }
@@ -57,7 +71,8 @@ pub(crate) fn of(signer: &NoteSigner, kind: &str, row: &impl Serialize) -> Resul
 
 /// A message without the place that the store gives it: the order of the journal is the order of the messages.
 fn of_new_message(signer: &NoteSigner, message: &NewMessage) -> Result<String> {
-    let NewMessage { id, conversation_id, role, content, timestamp, agent_type, tool_calls, metadata } = message;
+    let NewMessage { id, conversation_id, role, content, timestamp, agent_type, tool_calls, metadata } =
+        message;
     of(
         signer,
         "message",

@@ -8,6 +8,7 @@ mod scan;
 
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use crate::session::Statement;
 use datafusion::common::TableReference;
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::MemTable;
@@ -17,7 +18,6 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use crate::session::Statement;
 
 pub(crate) use scan::{CsvScan, ScanColumn};
 
@@ -117,12 +117,7 @@ impl Engine {
         }
     }
 
-    async fn gather(
-        &self,
-        frame: DataFrame,
-        limit: usize,
-        mut bytes: usize,
-    ) -> Result<(Frame, Gathered)> {
+    async fn gather(&self, frame: DataFrame, limit: usize, mut bytes: usize) -> Result<(Frame, Gathered)> {
         let mut stream = frame.execute_stream().await.map_err(|error| self.failed(error))?;
         let mut result = convert::empty("result", &stream.schema());
         while let Some(batch) = stream.next().await {

@@ -5,7 +5,7 @@ use crate::error::{Error, Reported, Result};
 use crate::session::Session;
 use rustix::process::{Resource, Rlimit, nice, setrlimit};
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};

@@ -128,8 +128,13 @@ impl Pool {
             None => self.start().map_err(|error| Error::apart(&error.to_string()))?,
         };
         let spoiled = AtomicBool::new(false);
-        let remote =
-            Remote { child: Some(child), pool: self.clone(), next: AtomicU64::new(1), spoiled, _permit: permit };
+        let remote = Remote {
+            child: Some(child),
+            pool: self.clone(),
+            next: AtomicU64::new(1),
+            spoiled,
+            _permit: permit,
+        };
         // What is held elsewhere, the engine does not count.
         let options = Options { memory: options.memory / 4 * 3, ..options };
         match remote.call(Call::Open { named: named.to_vec(), options }, OPEN).await? {
@@ -141,8 +146,7 @@ impl Pool {
     fn start(self: &Arc<Self>) -> std::io::Result<Child> {
         let Launched { mut input, mut output, pid, process } = self.launcher.launch()?;
         let (requests, mut waiting) = mpsc::unbounded_channel::<Vec<u8>>();
-        let shared =
-            Arc::new(Shared { pid, calls: Mutex::default(), process: Mutex::new(Some(process)) });
+        let shared = Arc::new(Shared { pid, calls: Mutex::default(), process: Mutex::new(Some(process)) });
         {
             let mut all = lock(&self.all);
             all.retain(|known| known.strong_count() > 0);

@@ -27,7 +27,12 @@ impl Launcher for Tasks {
         let mut process = JoinSet::new();
         let handle = process.spawn(async move { drop(super::serve(theirs, ours).await) });
         self.running.lock().unwrap().push(handle);
-        Ok(Launched { input: Box::new(input), output: Box::new(output), pid: None, process: Box::new(process) })
+        Ok(Launched {
+            input: Box::new(input),
+            output: Box::new(output),
+            pid: None,
+            process: Box::new(process),
+        })
     }
 }
 
@@ -42,8 +47,11 @@ async fn bench(pool: &Arc<Pool>, file: &std::path::Path) -> Workbench {
 fn data() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("people.csv");
-    std::fs::write(&path, "id,name,email,born\n1,Ada,a@example.com,1815-12-10\n2,Bo,b@example.com,1990-01-02\n")
-        .unwrap();
+    std::fs::write(
+        &path,
+        "id,name,email,born\n1,Ada,a@example.com,1815-12-10\n2,Bo,b@example.com,1990-01-02\n",
+    )
+    .unwrap();
     (folder, path)
 }
 
@@ -57,7 +65,11 @@ async fn a_session_in_another_process_answers_the_same() {
     let here = Workbench::new(here, apart.access.clone(), apart.limits);
     assert_eq!(apart.session.catalogue(), here.session.catalogue());
     assert_eq!(apart.session.places(), here.session.places());
-    for sql in ["SELECT name, born FROM people ORDER BY id", "SELECT count(*) AS n FROM people", "SELECT nothing FROM people"] {
+    for sql in [
+        "SELECT name, born FROM people ORDER BY id",
+        "SELECT count(*) AS n FROM people",
+        "SELECT nothing FROM people",
+    ] {
         let arguments = json!({ "sql": sql });
         let (one, other) =
             (apart.call("sql.run", &arguments, "r").await, here.call("sql.run", &arguments, "r").await);

@@ -31,15 +31,33 @@ pub(super) struct Request {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Call {
     /// Opens the session that all later calls are about.
-    Open { named: Vec<String>, options: Options },
+    Open {
+        named: Vec<String>,
+        options: Options,
+    },
     /// Columns whose values may not be looked at, from now on. It has no reply.
-    Withhold { columns: BTreeSet<(String, String)> },
-    Run { statement: Statement },
-    Materialise { statement: Statement, name: String },
-    Head { table: String, rows: usize },
-    AddFrame { name: String, frame: Frame },
+    Withhold {
+        columns: BTreeSet<(String, String)>,
+    },
+    Run {
+        statement: Statement,
+    },
+    Materialise {
+        statement: Statement,
+        name: String,
+    },
+    Head {
+        table: String,
+        rows: usize,
+    },
+    AddFrame {
+        name: String,
+        frame: Frame,
+    },
     /// Nobody waits for this call any more. It has no reply of its own.
-    Cancel { of: u64 },
+    Cancel {
+        of: u64,
+    },
     /// Drops the session; what is left is answered first.
     Close,
 }

@@ -11,8 +11,8 @@ use crate::profile;
 use crate::reader::guess_time;
 use crate::session::Statement;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::types::ValueRef;
 use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -90,7 +90,9 @@ impl SqliteSource {
         let mut joins = Vec::new();
         for name in names {
             if clock.monotonic() > until {
-                left_out.push(format!("{name} and what follows it were left out: looking them over takes too long"));
+                left_out.push(format!(
+                    "{name} and what follows it were left out: looking them over takes too long"
+                ));
                 break;
             }
             // A view over something that is gone, or one that does not end, should not hide the rest.

@@ -25,7 +25,11 @@ async fn a_view_that_never_ends_is_left_out() {
     let session = open(&path).await.unwrap();
     let names: Vec<&str> = session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names, ["t"]);
-    assert!(session.warnings().iter().any(|said| said.contains("forever was left out")), "{:?}", session.warnings());
+    assert!(
+        session.warnings().iter().any(|said| said.contains("forever was left out")),
+        "{:?}",
+        session.warnings()
+    );
     let only = folder.path().join("y.sqlite");
     database(&only, FOREVER);
     assert!(matches!(open(&only).await.err(), Some(Error::Timeout { .. })));
@@ -39,7 +43,11 @@ async fn a_text_that_grows_in_a_view_is_refused_by_its_length() {
     database(&path, &format!("CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1); {zeros}"));
     let session = open(&path).await.unwrap();
     assert_eq!(session.catalogue().tables.len(), 1);
-    assert!(session.warnings().iter().any(|said| said.contains("big was left out")), "{:?}", session.warnings());
+    assert!(
+        session.warnings().iter().any(|said| said.contains("big was left out")),
+        "{:?}",
+        session.warnings()
+    );
 }
 
 #[tokio::test]
@@ -49,7 +57,8 @@ async fn a_column_that_repeats_one_long_text_is_sampled_by_its_bytes() {
     let text = "x".repeat(1 << 20);
     let column: ArrayRef = Arc::new(StringArray::from_iter_values((0..64).map(|_| text.as_str())));
     let batch = RecordBatch::try_from_iter([("note", column)]).unwrap();
-    let mut writer = ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
     for _ in 0..16 {
         writer.write(&batch).unwrap();
     }

@@ -113,7 +113,8 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     let mut hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let host = hosts.next().unwrap_or_default();
     if hosts.next().is_some() || named.is_some_and(|named| !named.eq_ignore_ascii_case(host)) {
-        let detail = "a request names one host: there is more than one `Host`, or it is not that of the address";
+        let detail =
+            "a request names one host: there is more than one `Host`, or it is not that of the address";
         return Err(Problem::new(StatusCode::BAD_REQUEST, "WEB015", detail));
     }
     if !site

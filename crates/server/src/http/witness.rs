@@ -86,13 +86,21 @@ pub(super) fn routes(api: &mut Api) {
 
 async fn add(State(site): State<Shared>, request: Request) -> Result<Response, Problem> {
     let Some(witness) = site.witness.get() else {
-        return Err(Problem::new(StatusCode::NOT_FOUND, "WEB018", "no logs are watched here (`witness.logs`)"));
+        return Err(Problem::new(
+            StatusCode::NOT_FOUND,
+            "WEB018",
+            "no logs are watched here (`witness.logs`)",
+        ));
     };
     let bytes = whole(request, &site).await?;
     let text = String::from_utf8(bytes.to_vec()).map_err(|_| Problem::input("a submission is text"))?;
     let now = u64::try_from(site.now().micros() / 1_000_000).unwrap_or_default();
     let (status, answer) = witness.add(&text, now).await.map_err(|error| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "WEB005", format!("the head could not be kept: {error}"))
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "WEB005",
+            format!("the head could not be kept: {error}"),
+        )
     })?;
     let kind = if status == StatusCode::CONFLICT { "text/x.tlog.size" } else { "text/plain; charset=utf-8" };
     if status.is_success() || status == StatusCode::CONFLICT {

@@ -22,8 +22,8 @@ pub use grants::FileGrants;
 pub(crate) use grants::caller_of;
 pub use journal::{AccessJournal, Administrator};
 pub use keys::{KeyRecord, NewKey, replace as replace_file};
-pub use session::Secret;
 use session::EndedSessions;
+pub use session::Secret;
 pub use token::{Fetch, Tokens};
 
 use keys::Keys;
@@ -282,13 +282,12 @@ impl Directory {
         random: &dyn Random,
         fetch: Option<Arc<dyn Fetch>>,
     ) -> Result<Self> {
-        let loaded =
-            Loaded {
-                access: AccessFile::load(home)?,
-                keys: Keys::load(home)?,
-                ended: EndedSessions::load(home)?,
-                changed: changed(home),
-            };
+        let loaded = Loaded {
+            access: AccessFile::load(home)?,
+            keys: Keys::load(home)?,
+            ended: EndedSessions::load(home)?,
+            changed: changed(home),
+        };
         let secret = Secret::open(home, random)?;
         let (loaded, tokens, noticed) = (RwLock::new(loaded), RwLock::default(), Mutex::default());
         let home = home.to_owned();
@@ -316,7 +315,8 @@ impl Directory {
             return;
         }
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        let read = || Ok((AccessFile::load(&self.home)?, Keys::load(&self.home)?, EndedSessions::load(&self.home)?));
+        let read =
+            || Ok((AccessFile::load(&self.home)?, Keys::load(&self.home)?, EndedSessions::load(&self.home)?));
         match read() {
             Ok((access, keys, ended)) => {
                 if access.oidc != loaded.access.oidc {
@@ -515,5 +515,6 @@ impl Directory {
 }
 
 fn changed(home: &Path) -> [Option<SystemTime>; 3] {
-    [file::path(home), keys::path(home), EndedSessions::path(home)].map(|path| std::fs::metadata(path).ok()?.modified().ok())
+    [file::path(home), keys::path(home), EndedSessions::path(home)]
+        .map(|path| std::fs::metadata(path).ok()?.modified().ok())
 }

@@ -3,8 +3,8 @@
 use super::Context;
 use crate::error::Failure;
 use crate::home::Opened;
-use crate::witness;
 use crate::output::{Tone, count, document, paint, say};
+use crate::witness;
 use clap::Subcommand;
 use serde_json::json;
 use std::io::{BufWriter, Write};
@@ -217,7 +217,9 @@ async fn accept(context: &Context) -> Result<(), Failure> {
     let verified = audit::verify(&*opened.store, opened.signer.verifier(), None).await?;
     let path = witness::kept_path(&context.home);
     match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::file(&path, &error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::file(&path, &error));
+        }
         _ => {}
     }
     witness::keep(&context.home, &context.settings.witness, &opened).await?;
@@ -270,11 +272,18 @@ async fn verify_store(
         say("history  continues the head you kept");
     }
     for (path, head, _) in &kept {
-        say(format!("history  continues the head of {} kept at {}", count(head.size, "entry"), path.display()));
+        say(format!(
+            "history  continues the head of {} kept at {}",
+            count(head.size, "entry"),
+            path.display()
+        ));
     }
     if let Some(deep) = deeply {
         let (rows, files) = (count(deep.rows, "row"), count(deep.files, "file"));
-        say(format!("deep     {rows} and {files} are what the journal says; {} are older than seals", deep.unsealed));
+        say(format!(
+            "deep     {rows} and {files} are what the journal says; {} are older than seals",
+            deep.unsealed
+        ));
     }
     Ok(())
 }

@@ -300,7 +300,10 @@ fn point_at(home: &Home, address: &str) -> Result<(), Failure> {
     }
     Err(Failure::user(
         "CLI008",
-        format!("{} names another store in a way that could not be rewritten. Nothing was restored", path.display()),
+        format!(
+            "{} names another store in a way that could not be rewritten. Nothing was restored",
+            path.display()
+        ),
     ))
 }
 

@@ -112,7 +112,11 @@ fn configuration(home: &Home, findings: &mut Findings) {
 fn models(settings: &Settings, findings: &mut Findings) {
     let (usable, left_out) = settings.usable_models();
     for why in &left_out {
-        findings.warn("model", why.clone(), "set the variable where Steward is started, or take the model out");
+        findings.warn(
+            "model",
+            why.clone(),
+            "set the variable where Steward is started, or take the model out",
+        );
     }
     let single = settings.model.as_ref().and_then(|model| model.key_variable.as_ref());
     if let Some(name) = single.filter(|name| std::env::var(name.as_str()).is_err()) {
@@ -163,7 +167,14 @@ async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
         return;
     }
     let scope = Scope::User(settings.user.clone());
-    let context = Context { home: home.clone(), settings, json: false, scope, metrics: None, opened: std::sync::OnceLock::new() };
+    let context = Context {
+        home: home.clone(),
+        settings,
+        json: false,
+        scope,
+        metrics: None,
+        opened: std::sync::OnceLock::new(),
+    };
     let toolbox = match crate::toolbox::open(&context, false).await {
         Ok(toolbox) => toolbox,
         Err(failure) => return findings.fail("MCP servers", &failure),

@@ -10,6 +10,7 @@
 mod audit;
 mod backup;
 mod configuration;
+mod home;
 mod records;
 mod runs;
 mod tampering;

@@ -114,7 +114,8 @@ fn put_back(bench: &Bench, grow: bool) {
     let store = store(bench, Arc::new(steward_journal::clock::SystemClock::default()));
     run(async {
         while store.head().await.unwrap().map_or(0, |head| head.size) < wanted {
-            let commit = Commit::new("alice".parse().unwrap(), steward_domain::TaskId(uuid::Uuid::from_u128(7)));
+            let commit =
+                Commit::new("alice".parse().unwrap(), steward_domain::TaskId(uuid::Uuid::from_u128(7)));
             let commit = commit.entry(draft(EventType::StepRecorded, json!({ "another": "history" })));
             store.commit(&Scope::System, commit).await.unwrap();
         }
@@ -163,7 +164,11 @@ fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
-        if entry.path().is_dir() { copied(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+        if entry.path().is_dir() {
+            copied(&entry.path(), &target)
+        } else {
+            drop(fs::copy(entry.path(), target).unwrap())
+        }
     }
 }
 
@@ -184,7 +189,10 @@ fn every_kind_of_tampering_is_found() {
     ask(&["ask", "total amount", "--conversation", "last"]);
     let told = whole.json("audit verify --deep");
     assert_eq!(told["deep"]["unsealed"], 0, "{told}");
-    assert!(told["deep"]["rows"].as_u64().unwrap() > 8 && told["deep"]["files"].as_u64().unwrap() > 0, "{told}");
+    assert!(
+        told["deep"]["rows"].as_u64().unwrap() > 8 && told["deep"]["files"].as_u64().unwrap() > 0,
+        "{told}"
+    );
     fs::write(whole.home().join("size"), told["verified"]["entries"].to_string()).unwrap();
     assert!(WAYS.len() >= 40);
     let mut missed = Vec::new();
@@ -203,7 +211,8 @@ fn every_kind_of_tampering_is_found() {
             let seen = found.code != 0 && found.err.contains("JRN");
             let wanted = witness || *needs == Nothing;
             if seen != wanted {
-                missed.push(format!("{name} (witness: {witness}): {} {}{}", found.code, found.out, found.err));
+                missed
+                    .push(format!("{name} (witness: {witness}): {} {}{}", found.code, found.out, found.err));
             }
             if *needs == Witness && witness && *name != "another history of the same length" {
                 let refused = bench.run("task list");
@@ -242,7 +251,8 @@ fn what_was_deleted_on_purpose_is_accounted_for() {
     bench.ok("init");
     fs::write(bench.path("sales.csv"), "city,amount\nRome,3\nOslo,5\n").unwrap();
     let asked = bench.run_with(&["ask", "total amount by city", "--data", "sales.csv", "--json"]);
-    let conversation = serde_json::from_str::<serde_json::Value>(&asked.out).unwrap()["conversation_id"].clone();
+    let conversation =
+        serde_json::from_str::<serde_json::Value>(&asked.out).unwrap()["conversation_id"].clone();
     bench.ok("audit verify --deep");
     bench.ok(&format!("conversation delete {} --yes", conversation.as_str().unwrap()));
     bench.ok("audit verify --deep");

@@ -8,7 +8,9 @@
 
 use super::{Error, PAGE, Result};
 use crate::interface::Store;
-use crate::query::{ConversationFilter, ExecutionFilter, InvocationFilter, LogEntry, Page, Scope, TaskFilter};
+use crate::query::{
+    ConversationFilter, ExecutionFilter, InvocationFilter, LogEntry, Page, Scope, TaskFilter,
+};
 use crate::sealed::{self, ERASED, MEMBER};
 use serde::Serialize;
 use serde_json::Value;
@@ -103,7 +105,9 @@ impl Audit {
 
     /// What an entry says of rows.
     fn read(&mut self, LogEntry { entry, index, .. }: &LogEntry) -> Result<()> {
-        if let Some(latest) = self.latest.filter(|latest| entry.timestamp.micros() + BACKWARDS < latest.micros()) {
+        if let Some(latest) =
+            self.latest.filter(|latest| entry.timestamp.micros() + BACKWARDS < latest.micros())
+        {
             let (chain, sequence) = (entry.chain, entry.sequence);
             self.finding(format!(
                 "the clock went back: entry {sequence} of {chain} is dated {}, after one of {latest}",
@@ -122,7 +126,8 @@ impl Audit {
             EventType::RetentionApplied => {
                 let data: Value = serde_json::from_str(&entry.event_data)?;
                 for purge in data.get("purged").and_then(Value::as_array).into_iter().flatten() {
-                    let text = |name: &str| purge.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                    let text =
+                        |name: &str| purge.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
                     let count = purge.get("count").and_then(Value::as_u64).unwrap_or(0);
                     *self.purged.entry((text("kind"), text("action"))).or_default() += count;
                 }
@@ -158,11 +163,15 @@ impl Audit {
                 if known.seal == seal {
                     self.deep.rows += 1;
                 } else {
-                    self.finding(format!("{kind} {id} was changed: it is not what the journal says was written"));
+                    self.finding(format!(
+                        "{kind} {id} was changed: it is not what the journal says was written"
+                    ));
                 }
             }
             None if older => self.deep.unsealed += 1,
-            None => self.finding(format!("{kind} {id} was added by other means: the journal does not know it")),
+            None => {
+                self.finding(format!("{kind} {id} was added by other means: the journal does not know it"))
+            }
         }
     }
 
@@ -324,12 +333,22 @@ impl Audit {
     fn file(&mut self, chain: ChainId, row: &Artifact, locate: &Locate<'_>) {
         let (path, ours) = locate(row);
         match std::fs::read(&path) {
-            Ok(bytes) if steward_journal::Hash::of(&[&bytes]).to_domain() == row.content_hash => self.deep.files += 1,
-            Ok(_) => self.finding(format!("the file of artifact {} was changed: {}", row.artifact_id, path.display())),
+            Ok(bytes) if steward_journal::Hash::of(&[&bytes]).to_domain() == row.content_hash => {
+                self.deep.files += 1
+            }
+            Ok(_) => self.finding(format!(
+                "the file of artifact {} was changed: {}",
+                row.artifact_id,
+                path.display()
+            )),
             // Answers of a conversation that was deleted go with it, and a file elsewhere is whoever asked for it there.
             Err(_) if !ours || self.erasing.contains(&chain) => {}
             Err(error) => {
-                self.finding(format!("the file of artifact {} is gone: {}: {error}", row.artifact_id, path.display()));
+                self.finding(format!(
+                    "the file of artifact {} is gone: {}: {error}",
+                    row.artifact_id,
+                    path.display()
+                ));
             }
         }
     }
@@ -341,7 +360,8 @@ impl Audit {
         for ((kind, id), row) in self.sealed.iter().filter(|(_, row)| !row.seen) {
             match kind.as_str() {
                 "message" if deleted.contains(&row.chain) => {}
-                "request" | "plan" | "checkpoint" | "session" | "artifact" if !tasks.contains(&row.chain) => {}
+                "request" | "plan" | "checkpoint" | "session" | "artifact" if !tasks.contains(&row.chain) => {
+                }
                 "task" => *gone.entry("task").or_default() += 1,
                 "invocation" => *gone.entry("tool_invocation").or_default() += 1,
                 "execution" => *gone.entry("agent_execution").or_default() += 1,
@@ -381,7 +401,10 @@ impl Audit {
                         continue;
                     }
                     if tasks.contains(&tip.chain) || tip.chain == ChainId::SYSTEM {
-                        self.finding(format!("payload {} of {} was erased without an entry", payload.id, tip.chain));
+                        self.finding(format!(
+                            "payload {} of {} was erased without an entry",
+                            payload.id, tip.chain
+                        ));
                     } else {
                         by_retention += 1;
                     }
@@ -390,7 +413,9 @@ impl Audit {
         }
         let purged = self.purged("payload", "erased");
         if by_retention > purged {
-            self.finding(format!("{by_retention} payloads are erased without an entry, and retention took {purged}"));
+            self.finding(format!(
+                "{by_retention} payloads are erased without an entry, and retention took {purged}"
+            ));
         }
         Ok(())
     }
