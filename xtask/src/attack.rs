@@ -1,8 +1,13 @@
-//! Repeatable attacks. `cargo xtask attack sql` runs generated statements against every engine with canaries in blocked columns.
+//! Repeatable attacks.
+//!
+//! - `sql` runs generated statements against every engine with canaries in blocked columns.
+//! - `stop` is one person who may only ask, and tries to stop the server: time, memory, depth, output.
+//! - `audit` changes a home in more than forty ways behind Steward's back; the deep audit must find each.
+//! - `access` and `hostile` are the attacks on identities and on the HTTP door, from outside.
 
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
-use crate::process::{command, root};
+use crate::process::{built, command, root};
 use anyhow::{Result, bail};
 
 /// What is attacked.
@@ -20,10 +25,45 @@ pub(crate) enum Attack {
         #[arg(long, value_delimiter = ',')]
         engines: Vec<String>,
     },
+    /// A server, by a person who may only ask: a view that never ends, texts that grow, a Parquet bomb, depth, SIGTERM.
+    Stop {
+        /// Milliseconds that /health may take at p99.
+        #[arg(long, default_value_t = 100.0)]
+        health: f64,
+    },
+    /// The journal and everything it vouches for.
+    Audit,
+    /// Sessions, tokens, keys, grants.
+    Access,
+    /// Requests, headers, bodies, files that are bombs.
+    Hostile,
 }
 
 pub(crate) fn run(attack: &Attack) -> Result<()> {
-    let Attack::Sql { statements, seed, engines } = attack;
+    match attack {
+        Attack::Sql { statements, seed, engines } => sql(*statements, *seed, engines),
+        Attack::Stop { health } => {
+            crate::process::run(&["cargo", "build", "--quiet", "--workspace", "--bins"])?;
+            let mut stop = command("python3");
+            stop.arg("-B").arg(root().join("xtask/web/stop.py")).arg(built("debug").join("steward"));
+            done(stop.arg(health.to_string()).current_dir(root()).status()?)
+        }
+        Attack::Audit => {
+            let mut cargo = command("cargo");
+            cargo.args(["test", "--workspace", "--test", "it", "--", "tampering"]).current_dir(root());
+            cargo.env("STEWARD_SKIP", "postgres,mysql");
+            done(cargo.status()?)
+        }
+        Attack::Access => crate::web::build_and_run(Some("access")),
+        Attack::Hostile => crate::web::build_and_run(Some("hostile")),
+    }
+}
+
+fn done(status: std::process::ExitStatus) -> Result<()> {
+    if status.success() { Ok(()) } else { bail!("the attack found something, or could not run: {status}") }
+}
+
+fn sql(statements: u64, seed: u64, engines: &[String]) -> Result<()> {
     let wanted = |engine: &str| engines.is_empty() || engines.iter().any(|named| named == engine);
     let mut cargo = command("cargo");
     cargo.args(["test", "--workspace", "--test", "it", "--", "attack::", "--nocapture"]).current_dir(root());
@@ -46,6 +86,5 @@ pub(crate) fn run(attack: &Attack) -> Result<()> {
             cargo.args(["--skip", &format!("no_canary_leaves_{engine}")]);
         }
     }
-    let status = cargo.status()?;
-    if status.success() { Ok(()) } else { bail!("the attack found something, or could not run: {status}") }
+    done(cargo.status()?)
 }

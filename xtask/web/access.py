@@ -553,16 +553,28 @@ def sessions(house, check):
         got = house(method, path, headers={"Cookie": value})
         check(got.status == 403, f"{method} {path.split('/')[3]} needs the token", got)
     name, signed = value.split("=", 1)
-    first, until, signature = signed.split(".")
+    first, session, until, signature = signed.split(".")
     for what, wrong in [
-        ("with another key", f"{identifier[::-1]}.{until}.{signature}"),
-        ("with more time", f"{first}.{int(until) + 1}.{signature}"),
-        ("with another signature", f"{first}.{until}.{signature[::-1]}"),
-        ("without signature", f"{first}.{until}."),
+        ("with another key", f"{identifier[::-1]}.{session}.{until}.{signature}"),
+        ("with another session", f"{first}.{session[::-1]}.{until}.{signature}"),
+        ("with more time", f"{first}.{session}.{int(until) + 1}.{signature}"),
+        ("with another signature", f"{first}.{session}.{until}.{signature[::-1]}"),
+        ("without signature", f"{first}.{session}.{until}."),
         ("empty", ""),
     ]:
         got = house("GET", "/api/v1/me", headers={"Cookie": f"{name}={wrong}"})
         check(got.status == 401, f"a cookie {what} opens nothing", got)
+    # A session of its own has a token of its own, and ends at sign-out for whoever holds its cookie.
+    again = house("POST", "/api/v1/session", {"key": key}).headers["set-cookie"].split(";")[0]
+    second = house("GET", "/api/v1/me", headers={"Cookie": again}).json()["csrf"]
+    check(second != csrf, "each session has a token of its own")
+    got = house("POST", "/api/v1/ask", say, headers={"Cookie": again, "X-CSRF-Token": csrf}, timeout=120)
+    check(got.status == 403, "the token of one session is none of another", got)
+    got = house("DELETE", "/api/v1/session", headers={"Cookie": again, "X-CSRF-Token": second})
+    check(got.status == 204, "signing out is answered", got)
+    got = house("GET", "/api/v1/me", headers={"Cookie": again})
+    check(got.status == 401, "a cookie opens nothing after signing out", got)
+    check(house("GET", "/api/v1/me", headers={"Cookie": value}).status == 200, "other sessions go on")
     house.server.steward("keys", "revoke", identifier)
     closed = wait_for(lambda: house("GET", "/api/v1/me", headers={"Cookie": value}).status == 401, 5)
     check(closed, "a session ends with its key")

@@ -66,6 +66,8 @@ def main():
         "page": lambda: page(binary, arguments),
         "access": lambda: script("access.py", binary),
         "hostile": lambda: script("hostile.py", binary),
+        "stop": lambda: script("stop.py", binary, arguments.beside),
+        "witness": lambda: script("witness.py", binary),
         "fuzz": lambda: served(binary, "openapi_fuzz.py"),
         "load": lambda: script("load.py", binary, "--seconds", arguments.seconds, "--beside", arguments.beside, "--drift", arguments.drift),
     }

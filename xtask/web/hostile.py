@@ -278,6 +278,8 @@ def headers(to):
         got = raw(to.base, to.head("/api/v1/me", more=more + "Connection: close\r\n") + b"\r\n", timeout=5)
         status = status_of(got)
         to.check(status is None or status < 500, f"a header with {what}", got[:200])
+        if what == "two hosts":
+            to.check(status == 400, "two hosts are refused", got[:200])
         to.check(b"x-b: b" not in got.lower(), f"a header with {what} is not sent back")
     for value in ["a%0d%0aSet-Cookie:%20x=1", "a\tb", "<script>", "é" * 10, "a" * 65, ""]:
         got = to("GET", "/health", headers={"X-Request-Id": value.encode("utf-8").decode("latin-1")})

@@ -271,8 +271,9 @@ impl Commit {
                 data.insert("step".into(), "rows".into());
                 drafts.push(Draft::new(steward_domain::EventType::StepRecorded, Label::new("store")?, data));
             }
-            if let Some(last) = drafts.last_mut() {
-                last.sealed_rows = sealed_rows;
+            // In the first: what comes before it in the log is older than its rows.
+            if let Some(first) = drafts.first_mut() {
+                first.sealed_rows = sealed_rows;
             }
         }
         for draft in &mut drafts {

@@ -27,6 +27,8 @@ const RESULT_BYTES: usize = 64 << 20;
 pub(crate) const SAMPLE_BYTES: usize = 64 << 20;
 /// So many times its memory a query may write to disk.
 const SPILL: u64 = 8;
+/// But not less than this.
+const LEAST_SPILL: u64 = 1 << 30;
 
 /// The engine and what it may use.
 pub(crate) struct Engine {
@@ -40,7 +42,7 @@ impl Engine {
     pub(crate) fn new(memory: usize) -> Result<Self> {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_limit(memory, 1.0)
-            .with_max_temp_directory_size((memory as u64).saturating_mul(SPILL))
+            .with_max_temp_directory_size((memory as u64).saturating_mul(SPILL).max(LEAST_SPILL))
             .build_arc();
         let runtime = runtime.map_err(|error| Error::engine(&error, memory))?;
         let cores = std::thread::available_parallelism().map_or(2, usize::from);

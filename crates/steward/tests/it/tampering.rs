@@ -55,7 +55,7 @@ const WAYS: &[(&str, Needs, How)] = &[
     ("a task taken away", Nothing, Sql("DELETE FROM task WHERE body LIKE '%42 orders%'")),
     ("a task added", Nothing, Sql("INSERT INTO task SELECT X'01A1ECC8C6A771669BA3A0444B04D0D0', user_id, status, created_at, ended_at, json_set(body, '$.id', '01a1ecc8-c6a7-7166-9ba3-a0444b04d0d0') FROM task WHERE body LIKE '%42 orders%'")),
     ("a changed call", Nothing, Sql("UPDATE tool_invocation SET input_parameters = '{\"limit\":11}'")),
-    ("a call that went otherwise", Nothing, Sql("UPDATE tool_invocation SET status = 'error', error_details = '{}'")),
+    ("a call that was tried more often", Nothing, Sql("UPDATE tool_invocation SET retry_count = retry_count + 1")),
     ("a call taken away", Nothing, Sql("DELETE FROM tool_invocation")),
     ("a call added", Nothing, Sql("INSERT INTO tool_invocation SELECT randomblob(16), user_id, agent_execution_id, tool_definition_id, input_parameters, output_result, invocation_start, invocation_end, duration_ms, status, error_details, retry_count FROM tool_invocation LIMIT 1")),
     ("a call given to another", Nothing, Sql("UPDATE tool_invocation SET user_id = 'mallory'")),
@@ -167,7 +167,7 @@ fn copied(from: &Path, to: &Path) {
         if entry.path().is_dir() {
             copied(&entry.path(), &target)
         } else {
-            fs::copy(entry.path(), target).map(drop).unwrap()
+            let _bytes = fs::copy(entry.path(), target).unwrap();
         }
     }
 }

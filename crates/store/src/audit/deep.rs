@@ -170,7 +170,7 @@ impl Audit {
             }
             None if older => self.deep.unsealed += 1,
             None => {
-                self.finding(format!("{kind} {id} was added by other means: the journal does not know it"))
+                self.finding(format!("{kind} {id} was added by other means: the journal does not know it"));
             }
         }
     }
@@ -334,7 +334,7 @@ impl Audit {
         let (path, ours) = locate(row);
         match std::fs::read(&path) {
             Ok(bytes) if steward_journal::Hash::of(&[&bytes]).to_domain() == row.content_hash => {
-                self.deep.files += 1
+                self.deep.files += 1;
             }
             Ok(_) => self.finding(format!(
                 "the file of artifact {} was changed: {}",

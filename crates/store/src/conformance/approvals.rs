@@ -99,5 +99,6 @@ pub(super) async fn a_refused_decision_writes_nothing(store: Arc<dyn Store>) {
     assert!(matches!(store.commit(&scope(&user), late).await, Err(Error::Decided { .. })));
     let found = store.task(&Scope::User(user.clone()), task.id).await.unwrap().unwrap();
     assert_eq!(found.status, task.status);
-    assert_eq!(calls(&*store, &user, task.id).await, 1);
+    // The entry that seals the task's row, and the decision that was taken.
+    assert_eq!(calls(&*store, &user, task.id).await, 2);
 }
