@@ -34,8 +34,7 @@ pub(super) fn link_parts(tokens: &[Token], schema: &Schema, found: &mut Found) {
     // One entry for each word: the token it belongs to and the word.
     let said: Vec<(usize, String)> =
         said.into_iter().flat_map(|(at, words)| words.into_iter().map(move |word| (at, word))).collect();
-    let plain: Vec<bool> =
-        said.iter().map(|(at, _)| phrases_at(tokens, *at).is_empty()).collect();
+    let plain: Vec<bool> = said.iter().map(|(at, _)| phrases_at(tokens, *at).is_empty()).collect();
     for (place, role) in schema.places() {
         let text = schema.column(place).filter(|column| column.kind == Kind::Text);
         let Some(column) = text.filter(|_| matches!(role, Role::Text | Role::Category)) else { continue };
@@ -65,7 +64,11 @@ pub(super) fn link_parts(tokens: &[Token], schema: &Schema, found: &mut Found) {
 /// How many words from `start` on stand in a cell in a row.
 fn longest_run(said: &[(usize, String)], start: usize, cell: &[String]) -> usize {
     let run = |at: usize| {
-        said.iter().skip(start).zip(cell.iter().skip(at)).take_while(|((_, said), known)| said == *known).count()
+        said.iter()
+            .skip(start)
+            .zip(cell.iter().skip(at))
+            .take_while(|((_, said), known)| said == *known)
+            .count()
     };
     (0..cell.len()).map(run).max().unwrap_or(0)
 }
