@@ -216,3 +216,7 @@ pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning:
     };
     marks.iter().map(show).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;
