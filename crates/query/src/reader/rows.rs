@@ -300,32 +300,34 @@ impl Reader<'_> {
         found.filter(|(place, _)| marks(*place) == 2)
     }
 
+    /// A mark between a question word and the noun that it asks for.
+    fn is_passed_over(&self, at: usize) -> bool {
+        let text = self.text(at);
+        let small = matches!(
+            self.operator(at),
+            Some(
+                Operator::Filler
+                    | Operator::Of
+                    | Operator::Is
+                    | Operator::Superlative(_)
+                    | Operator::Top(_)
+                    | Operator::Distinct
+                    | Operator::Only
+            )
+        );
+        small
+            || self.marks.get(at).is_some_and(|mark| mark.number.is_some())
+            || [FIRST, LAST, NEXT, PREVIOUS].iter().any(|list| has_word(list, &text))
+            || adjective(&text, true).is_some()
+    }
+
     /// The column that an answer is taken from, best first.
     fn targets(&self, without: &[ColumnRef]) -> Vec<ColumnRef> {
         let wh = (0..self.marks.len()).find(|at| {
             matches!(self.operator(*at), Some(Operator::Which | Operator::Show)) && self.is_free(*at)
         });
         let word = wh.map(|at| self.text(at)).unwrap_or_default();
-        let asked = wh.and_then(|at| {
-            (at + 1..self.marks.len()).find(|next| {
-                !matches!(
-                    self.operator(*next),
-                    Some(
-                        Operator::Filler
-                            | Operator::Of
-                            | Operator::Is
-                            | Operator::Superlative(_)
-                            | Operator::Top(_)
-                            | Operator::Distinct
-                            | Operator::Only
-                    )
-                ) && self.marks.get(*next).is_none_or(|mark| mark.number.is_none())
-                    && !has_word(FIRST, &self.text(*next))
-                    && !has_word(LAST, &self.text(*next))
-                    && !(has_word(NEXT, &self.text(*next)) || has_word(PREVIOUS, &self.text(*next)))
-                    && adjective(&self.text(*next), true).is_none()
-            })
-        });
+        let asked = wh.and_then(|at| (at + 1..self.marks.len()).find(|next| !self.is_passed_over(*next)));
         let noun = asked.map(|at| self.text(at)).unwrap_or_default();
         let filtered = |place: ColumnRef| self.filters.iter().any(|(_, filter)| filter.place() == place);
         let display = self.schema.display_without(0, without).and_then(|places| places.first().copied());
