@@ -20,6 +20,9 @@ const FIRST: &str = "first earliest 1st initial";
 const LAST: &str = "last latest final recent newest";
 const LISTED: &str = "listed list table chart row rows entries entry times time total number";
 
+/// Rows of a table that people look at one by one.
+const SMALL: u64 = 500;
+
 /// A reader of one question.
 struct Reader<'a> {
     marks: &'a [Mark],
@@ -32,7 +35,9 @@ struct Reader<'a> {
 
 /// Readings of a question about the rows of the only table.
 pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
-    if schema.catalogue.tables.len() != 1 {
+    // The rows of a large table are not looked at one by one: its cells are added up.
+    let small = schema.table(0).is_some_and(|table| table.rows.is_some_and(|rows| rows <= SMALL));
+    if schema.catalogue.tables.len() != 1 || !small {
         return Vec::new();
     }
     let mut reader = Reader { marks, schema, used: vec![false; marks.len()], filters: Vec::new(), cost: 0.0 };
