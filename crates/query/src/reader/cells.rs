@@ -52,7 +52,11 @@ pub(super) fn link_parts(tokens: &[Token], schema: &Schema, found: &mut Found) {
                     let edges = plain.get(start) == Some(&true) || run >= 3;
                     if content * 2 >= run && edges {
                         let share = run as f32 / cell.len() as f32;
-                        add(found, (*from, *last + 1), place, value, 0.72 + 0.2 * share.min(1.0));
+                        let run: Vec<&str> =
+                            said.iter().skip(start).take(run).map(|(_, word)| word.as_str()).collect();
+                        let listed = is_listed(value, &run);
+                        let quality = 0.72 + 0.2 * share.min(1.0);
+                        add(found, (*from, *last + 1), place, (value, listed), quality);
                     }
                 }
                 start += run.max(1);
@@ -73,11 +77,22 @@ fn longest_run(said: &[(usize, String)], start: usize, cell: &[String]) -> usize
     (0..cell.len()).map(run).max().unwrap_or(0)
 }
 
-fn add(found: &mut Found, span: (usize, usize), place: ColumnRef, value: &str, quality: f32) {
+/// Whether a cell is a list and the words are one of its entries.
+fn is_listed(cell: &str, run: &[&str]) -> bool {
+    cell.split([',', ';', '/', '&', '\n']).any(|entry| words(entry) == run)
+}
+
+fn add(
+    found: &mut Found,
+    span: (usize, usize),
+    place: ColumnRef,
+    (value, listed): (&str, bool),
+    quality: f32,
+) {
     let links = &mut found.entry(span).or_default().values;
     match links.iter_mut().find(|link| link.place == place) {
         // A cell that is named as a whole leaves no room for those that are named in part.
-        Some(link) if link.quality > 0.95 => {}
+        Some(link) if link.quality > 0.95 && !listed => {}
         Some(link) if link.values.len() < MOST => {
             if !link.values.iter().any(|known| known == value) {
                 link.values.push(value.to_owned());
