@@ -5,7 +5,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::chart::ChartKind;
-use crate::judge::{Judge, Judgement, Proposal, Proposer};
+use crate::judge::{Judge, Judgement, Proposal, Proposer, ResultShape};
 use crate::planner::particulars::TIME;
 use crate::planner::{self, ChartWish, Choice, Intent, Meaning, Named, Outcome, Parameter, Reading};
 use crate::query::Query;
@@ -19,9 +19,9 @@ pub const SURE: f64 = 0.85;
 /// Below this nothing is answered.
 const HOPELESS: f64 = 0.08;
 /// Candidates of the reader that are judged.
-const JUDGED: usize = 6;
+const JUDGED: usize = 4;
 
-/// Reads a question with all proposers.
+/// Reads a question with all proposers, without running anything.
 #[must_use]
 pub fn read(
     question: &str,
@@ -30,85 +30,127 @@ pub fn read(
     today: NaiveDate,
     meaning: &dyn Meaning,
 ) -> Outcome {
+    consider(question, catalogue, earlier, today, meaning).decide(&[])
+}
+
+/// A question with everything that was proposed for it.
+pub struct Considered<'a> {
+    question: &'a str,
+    catalogue: &'a Catalogue,
+    planned: Outcome,
+    candidates: Vec<Candidate>,
+    /// The planner's query is among the proposals, the first of them.
+    has_planned: bool,
+    follows: bool,
+    is_relative: bool,
+    judge: Judge<'a>,
+}
+
+/// Asks all proposers. What they propose may be run before [`Considered::decide`], which then knows the results.
+#[must_use]
+pub fn consider<'a>(
+    question: &'a str,
+    catalogue: &'a Catalogue,
+    earlier: Option<&Reading>,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Considered<'a> {
     let planned = planner::read(question, catalogue, earlier, today, meaning);
-    // An overview is several queries; what it holds is not one candidate among others.
-    if let Outcome::Read(reading) = &planned
-        && matches!(
-            reading.intent,
-            Intent::Overview | Intent::Distribution | Intent::Outliers | Intent::Missing
-        )
-    {
-        return planned;
-    }
     let anchor = planner::confidence::anchor(catalogue, today);
     let before = earlier.and_then(|reading| reading.form.as_ref());
+    // An overview is several queries; what it holds is not one candidate among others.
+    let whole = matches!(&planned, Outcome::Read(reading) if matches!(
+        reading.intent,
+        Intent::Overview | Intent::Distribution | Intent::Outliers | Intent::Missing
+    ));
     // Without a form of its own to edit, the reader cannot follow what the planner began.
-    let candidates = if earlier.is_some() && before.is_none() {
+    let mut candidates = if whole || earlier.is_some() && before.is_none() {
         Vec::new()
     } else {
         reader::propose(question, catalogue, before, anchor, meaning)
     };
-    let planned_query = match &planned {
-        Outcome::Read(reading) => reading.queries.first().map(|named| (&named.query, reading.confidence)),
-        _ => None,
-    };
-    let follows = earlier.is_some();
-    let mut proposals: Vec<Proposal> = Vec::new();
-    if let Some((query, confidence)) = planned_query.filter(|_| before.is_none()) {
-        let proposer = Proposer::Planner((confidence * 1000.0) as u32);
-        proposals.push(Proposal { query, proposer, cost: 0.0, defaults: 0, multiplies: false, follows });
+    candidates.truncate(JUDGED);
+    let has_planned = !whole
+        && before.is_none()
+        && matches!(&planned, Outcome::Read(reading) if !reading.queries.is_empty());
+    Considered {
+        question,
+        catalogue,
+        planned,
+        candidates,
+        has_planned,
+        follows: earlier.is_some(),
+        is_relative: is_relative(question, anchor, today),
+        judge: Judge::new(question, catalogue, anchor, meaning),
     }
-    let planners = proposals.len();
-    proposals.extend(candidates.iter().take(JUDGED).map(|candidate| Proposal {
-        query: &candidate.query,
-        proposer: Proposer::Reader,
-        cost: f64::from(candidate.cost),
-        defaults: candidate.defaults,
-        multiplies: candidate.multiplies,
-        follows,
-    }));
-    let judge = Judge::new(question, catalogue, anchor, meaning);
-    let judged = judge.judge(&proposals);
-    let Some((best, judgement)) = choose(&judged, planners) else { return planned };
-    let mut judgement = judgement.clone();
-    if let Some(candidate) = best.checked_sub(planners).and_then(|at| candidates.get(at)) {
-        // The reader may have used a word for something that no single part of the query shows, such as a margin.
-        judgement.unexplained.retain(|word| candidate.unexplained.contains(word));
-    }
-    let judgement = &judgement;
-    if judgement.probability < HOPELESS {
-        return nothing_found(catalogue, judgement);
-    }
-    if best < planners {
-        return match planned {
-            Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement)),
-            other => other,
-        };
-    }
-    let Some(candidate) = candidates.get(best - planners) else { return planned };
-    // The planner found a word that two columns fit equally well.
-    let tied = candidates
-        .iter()
-        .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
-    if matches!(planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
-        return planned;
-    }
-    if let Some(ask) = ask_back(question, candidate, &candidates, judgement) {
-        return ask;
-    }
-    Outcome::Read(with_judgement(
-        reading(question, candidate, catalogue, is_relative(question, anchor, today)),
-        judgement,
-    ))
 }
 
-/// The likeliest proposal. Candidates of the reader come with their own order, which a small difference does not turn.
-fn choose(judged: &[Judgement], planners: usize) -> Option<(usize, &Judgement)> {
-    let lead = |at: usize| if at == planners { 0.08 } else { 0.0 };
-    judged
-        .iter()
-        .enumerate()
-        .max_by(|(a, x), (b, y)| (x.probability + lead(*a)).total_cmp(&(y.probability + lead(*b))))
+impl Considered<'_> {
+    /// What was proposed, in the order of the results that [`Considered::decide`] takes.
+    #[must_use]
+    pub fn proposals(&self) -> Vec<Proposal<'_>> {
+        let mut proposals: Vec<Proposal> = Vec::new();
+        if let Outcome::Read(reading) = &self.planned
+            && self.has_planned
+            && let Some(named) = reading.queries.first()
+        {
+            proposals.push(Proposal {
+                query: &named.query,
+                proposer: Proposer::Planner((reading.confidence * 1000.0) as u32),
+                cost: 0.0,
+                defaults: 0,
+                multiplies: false,
+                follows: self.follows,
+                unused: None,
+            });
+        }
+        proposals.extend(self.candidates.iter().map(|candidate| Proposal {
+            query: &candidate.query,
+            proposer: Proposer::Reader,
+            cost: f64::from(candidate.cost),
+            defaults: candidate.defaults,
+            multiplies: candidate.multiplies,
+            follows: self.follows,
+            unused: Some(&candidate.unexplained),
+        }));
+        proposals
+    }
+
+    /// What the judge says of every proposal.
+    #[must_use]
+    pub fn judge(&self, results: &[Option<ResultShape>]) -> Vec<Judgement> {
+        self.judge.judge(&self.proposals(), results)
+    }
+
+    /// Answers, asks back or says what is missing.
+    #[must_use]
+    pub fn decide(self, results: &[Option<ResultShape>]) -> Outcome {
+        let judged = self.judge(results);
+        let best = judged.iter().enumerate().max_by(|(_, a), (_, b)| a.score.total_cmp(&b.score));
+        let Some((best, judgement)) = best else { return self.planned };
+        if judgement.probability < HOPELESS {
+            return nothing_found(self.catalogue, judgement);
+        }
+        let planners = usize::from(self.has_planned);
+        if best < planners {
+            return match self.planned {
+                Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement)),
+                other => other,
+            };
+        }
+        let Some(candidate) = self.candidates.get(best - planners) else { return self.planned };
+        // The planner found a word that two columns fit equally well.
+        let tied = (self.candidates.iter())
+            .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
+        if matches!(self.planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
+            return self.planned;
+        }
+        if let Some(ask) = ask_back(self.question, candidate, &self.candidates, judgement) {
+            return ask;
+        }
+        let read = reading(self.question, candidate, self.catalogue, self.is_relative);
+        Outcome::Read(with_judgement(read, judgement))
+    }
 }
 
 /// A reading with what the judge says of it.
