@@ -42,6 +42,12 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
     } else if let Some((OrderKey::Column(place), down)) = form.order {
         parts.push(format!("ordered by {}{}", label(place), if down { ", largest first" } else { "" }));
     }
+    if let Some(every) = form.every.and_then(|table| schema.table(table)) {
+        parts.push(format!("common to all rows of {}", every.label));
+    }
+    if let Some(also) = &form.also {
+        parts.push(format!("and {}", describe(also, schema)));
+    }
     if form.share {
         parts.push("as a share of the total".to_owned());
     }
@@ -128,6 +134,13 @@ fn filter_words(filter: &Filter, label: &dyn Fn(ColumnRef) -> String) -> String 
         Filter::Flag(place, set) => format!("{} is {}", label(*place), if *set { "yes" } else { "no" }),
         Filter::Missing(place, missing) => {
             format!("{} is {}", label(*place), if *missing { "empty" } else { "not empty" })
+        }
+        Filter::Any(sets) => {
+            let set = |set: &Vec<Filter>| {
+                let words: Vec<String> = set.iter().map(|filter| filter_words(filter, label)).collect();
+                words.join(" and ")
+            };
+            sets.iter().map(set).collect::<Vec<_>>().join(", or ")
         }
     }
 }

@@ -92,6 +92,8 @@ pub enum Filter {
     Flag(ColumnRef, bool),
     /// Empty cells, or the others.
     Missing(ColumnRef, bool),
+    /// Any of several sets of conditions; each set holds as a whole.
+    Any(Vec<Vec<Filter>>),
 }
 
 impl Filter {
@@ -106,6 +108,18 @@ impl Filter {
             | Self::WithinAny(place, _)
             | Self::Flag(place, _)
             | Self::Missing(place, _) => *place,
+            Self::Any(sets) => {
+                sets.iter().flatten().next().map_or(ColumnRef { table: 0, column: 0 }, Self::place)
+            }
+        }
+    }
+
+    /// All columns that it is about.
+    #[must_use]
+    pub fn places(&self) -> Vec<ColumnRef> {
+        match self {
+            Self::Any(sets) => sets.iter().flatten().flat_map(Self::places).collect(),
+            other => vec![other.place()],
         }
     }
 }
@@ -154,6 +168,12 @@ pub struct Form {
     pub running: bool,
     /// The chart that was asked for.
     pub chart: Option<ChartKind>,
+    /// Only what is related to every row of this table.
+    #[serde(default)]
+    pub every: Option<usize>,
+    /// The rows of a second form are listed with those of this one.
+    #[serde(default)]
+    pub also: Option<Box<Form>>,
 }
 
 impl Form {

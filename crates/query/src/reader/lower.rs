@@ -7,7 +7,7 @@ use super::lexicon::DatePart;
 use super::link::{ColumnRef, Schema};
 use crate::frame::Kind;
 use crate::planner::joins;
-use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query};
+use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query, SetOperation};
 use crate::roles::Role;
 use std::collections::BTreeSet;
 
@@ -21,8 +21,13 @@ pub(super) struct Lowered {
 
 /// Turns a form into a query. Nothing when its tables cannot be joined.
 pub(super) fn lower(form: &Form, schema: &Schema) -> Option<Lowered> {
-    let writer = Writer { form, schema };
-    writer.query()
+    let mut lowered = Writer { form, schema }.query()?;
+    if let Some(also) = &form.also {
+        let other = lower(also, schema)?;
+        lowered.multiplies |= other.multiplies;
+        lowered.query.set = Some((SetOperation::Union, Box::new(other.query)));
+    }
+    Some(lowered)
 }
 
 struct Writer<'a> {
@@ -49,7 +54,7 @@ impl Writer<'_> {
     fn places(&self) -> Vec<ColumnRef> {
         let form = self.form;
         let mut places: Vec<ColumnRef> = form.show.clone();
-        places.extend(form.filters.iter().map(Filter::place));
+        places.extend(form.filters.iter().flat_map(Filter::places));
         places.extend(form.groups.iter().map(|group| match group {
             Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => *place,
         }));
@@ -66,6 +71,7 @@ impl Writer<'_> {
         if tables.is_empty() || form.measures.contains(&Measure::Rows) {
             tables.insert(form.table);
         }
+        tables.extend(form.every);
         let mut measured = Vec::new();
         form.measures.iter().for_each(|measure| measure_places(measure, &mut measured));
         let first = measured.first().map(|place| place.table);
@@ -96,6 +102,9 @@ impl Writer<'_> {
         query.filter = all(form.filters.iter().map(|filter| self.condition(filter)).collect());
         if form.measures.is_empty() {
             self.list(&mut query, head);
+            if let Some(every) = form.every {
+                self.relate_to_every(&mut query, head, every)?;
+            }
             return Some(Lowered { query, multiplies });
         }
         if form.pivot
@@ -114,6 +123,27 @@ impl Writer<'_> {
         let [name] = known.primary_key.as_slice() else { return None };
         let column = known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
         Some(ColumnRef { table, column })
+    }
+
+    /// Keeps the things of `head` that are related to as many things of `every` as there are.
+    fn relate_to_every(&self, query: &mut Query, head: usize, every: usize) -> Option<()> {
+        let column = |table: usize| Some(self.column(self.key(table).unwrap_or(ColumnRef { table, column: 0 })));
+        let (thing, other) = (column(head)?, column(every)?);
+        query.group = query.items.iter().map(|item| item.expr.clone()).collect();
+        if !query.group.contains(&thing) {
+            query.group.insert(0, thing);
+        }
+        let name = self.table_name(every)?;
+        let count = Expr::Aggregate(Aggregate::Count, vec![Expr::Star]);
+        let whole = Query {
+            items: vec![Item { expr: count, name: "count".to_owned() }],
+            table: name.clone(),
+            alias: name,
+            ..Query::default()
+        };
+        let met = Expr::Aggregate(Aggregate::CountDistinct, vec![other]);
+        query.having = Some(Condition::Compare(met, Compare::Equal, Expr::Scalar(Box::new(whole))));
+        Some(())
     }
 
     fn list(&self, query: &mut Query, head: usize) {
@@ -473,6 +503,11 @@ impl Writer<'_> {
             ),
             Filter::Flag(place, set) => self.flag(*place, *set),
             Filter::Missing(place, missing) => not(!missing, Condition::IsNull(self.column(*place))),
+            Filter::Any(sets) => Condition::Any(
+                (sets.iter())
+                    .filter_map(|set| all(set.iter().map(|filter| self.condition(filter)).collect()))
+                    .collect(),
+            ),
         }
     }
 
@@ -533,7 +568,7 @@ pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
             measure_places(left, places);
             measure_places(right, places);
         }
-        Measure::ShareWhere(filter) | Measure::RowsWhere(filter) => places.push(filter.place()),
+        Measure::ShareWhere(filter) | Measure::RowsWhere(filter) => places.extend(filter.places()),
         Measure::Correlation(left, right) => places.extend([*left, *right]),
     }
 }

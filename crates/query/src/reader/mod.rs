@@ -1,13 +1,16 @@
 //! Reads a question into candidates: forms over one query algebra, each with the words that support it and the words that
 //! nothing explains. Which candidate is right is for the judge to say.
 
+mod coordination;
 mod describe;
 mod follow;
 mod form;
 mod interpret;
 mod lexicon;
 mod link;
+mod lists;
 pub(crate) mod lower;
+mod naming;
 
 pub use form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 pub use lexicon::DatePart;
@@ -117,6 +120,26 @@ pub fn propose(
             assumptions: read.assumptions,
             defaults: read.defaults,
             multiplies: lowered.multiplies,
+        });
+    }
+    let mut lists = Vec::new();
+    if earlier.is_none() {
+        lists = lists::read(&marks, &schema);
+        lists.extend(coordination::read(&marks, &schema));
+    }
+    for list in lists {
+        let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
+        found.retain(|known| known.query != lowered.query);
+        found.push(Candidate {
+            words: describe::describe(&list.form, &schema),
+            columns: Vec::new(),
+            form: list.form,
+            query: lowered.query,
+            unexplained: unexplained(&marks, &list.used),
+            cost: list.cost - 0.6,
+            assumptions: Vec::new(),
+            defaults: 0,
+            multiplies: false,
         });
     }
     found.sort_by(|a, b| {

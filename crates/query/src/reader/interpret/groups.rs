@@ -177,41 +177,7 @@ impl Interpreter<'_> {
 
     /// The columns that name the things of a table.
     pub(super) fn display(&self, table: usize) -> Option<Vec<ColumnRef>> {
-        let known = self.schema.table(table)?;
-        let named = |words: &[&str]| {
-            known.columns.iter().position(|column| {
-                let label: String =
-                    column.label.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-                words.contains(&label.as_str())
-            })
-        };
-        if let (Some(first), Some(last)) =
-            (named(&["firstname", "fname", "givenname"]), named(&["lastname", "lname", "surname"]))
-        {
-            return Some([first, last].map(|column| ColumnRef { table, column }).to_vec());
-        }
-        let score = |place: ColumnRef| -> f32 {
-            let label = self.label(place).to_lowercase();
-            let base = match self.schema.role(place) {
-                Role::Text => 2.0,
-                Role::Category => 1.0,
-                _ => -5.0,
-            };
-            let name = if label == "name" || label == "title" {
-                3.0
-            } else if label.contains("name") || label.contains("title") {
-                2.0
-            } else {
-                0.0
-            };
-            base + name - 0.05 * place.column as f32
-        };
-        let columns = (0..known.columns.len()).map(|column| ColumnRef { table, column });
-        columns
-            .map(|place| (place, score(place)))
-            .filter(|(_, score)| *score > 0.0)
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(place, _)| vec![place])
+        self.schema.display(table)
     }
 
     pub(super) fn within(&mut self, at: usize) {
