@@ -3,11 +3,12 @@
 //! The outcome is a reading with a calibrated probability, a question back when two readings are equally likely, or a word
 //! about what is missing.
 
+use crate::ask_back;
 use crate::catalogue::Catalogue;
 use crate::chart::ChartKind;
 use crate::judge::{Judge, Judgement, Proposal, Proposer, ResultShape};
 use crate::planner::particulars::TIME;
-use crate::planner::{self, ChartWish, Choice, Intent, Meaning, Named, Outcome, Parameter, Reading};
+use crate::planner::{self, ChartWish, Intent, Meaning, Named, Outcome, Parameter, Reading};
 use crate::query::Query;
 use crate::reader::{self, Candidate, Filter, Form, Group};
 use chrono::NaiveDate;
@@ -17,7 +18,9 @@ use steward_text::tokens::tokenize;
 /// From here on an answer is called sure.
 pub const SURE: f64 = 0.85;
 /// Below this nothing is answered.
-const HOPELESS: f64 = 0.08;
+const HOPELESS: f64 = 0.05;
+/// Below this nothing is answered when no word of the data stands for the thing that is asked for.
+const WITHOUT_FOCUS: f64 = 0.5;
 /// Candidates of the reader that are judged.
 const JUDGED: usize = 4;
 
@@ -128,10 +131,14 @@ impl Considered<'_> {
         let judged = self.judge(results);
         let best = judged.iter().enumerate().max_by(|(_, a), (_, b)| a.score.total_cmp(&b.score));
         let Some((best, judgement)) = best else { return self.planned };
-        if judgement.probability < HOPELESS {
+        let planners = usize::from(self.has_planned);
+        let own: Vec<Option<&ResultShape>> = results.iter().skip(planners).map(Option::as_ref).collect();
+        if let Some(ask) = ask_back::open_list(self.question, &self.candidates, &own, self.catalogue) {
+            return ask;
+        }
+        if is_hopeless(judgement) {
             return nothing_found(self.catalogue, judgement);
         }
-        let planners = usize::from(self.has_planned);
         if best < planners {
             return match self.planned {
                 Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement)),
@@ -145,7 +152,7 @@ impl Considered<'_> {
         if matches!(self.planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
             return self.planned;
         }
-        if let Some(ask) = ask_back(self.question, candidate, &self.candidates, judgement) {
+        if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE) {
             return ask;
         }
         let read = reading(self.question, candidate, self.catalogue, self.is_relative);
@@ -165,6 +172,14 @@ fn with_judgement(mut reading: Reading, judgement: &Judgement) -> Reading {
     reading
 }
 
+/// Whether an answer would be about something else than what was asked.
+fn is_hopeless(judgement: &Judgement) -> bool {
+    judgement.probability < HOPELESS
+        || !judgement.outside.is_empty()
+        || judgement.misses_focus && judgement.probability < WITHOUT_FOCUS
+}
+
+/// Says what nothing was found for, and what there is instead.
 fn nothing_found(catalogue: &Catalogue, judgement: &Judgement) -> Outcome {
     let can_answer = (catalogue.tables.iter())
         .map(|table| {
@@ -174,48 +189,14 @@ fn nothing_found(catalogue: &Catalogue, judgement: &Judgement) -> Outcome {
         })
         .collect();
     let words = judgement.unexplained.join("”, “");
-    let why = if words.is_empty() {
+    let why = if !judgement.outside.is_empty() {
+        format!("The data does not reach there: {}.", judgement.outside.join(", "))
+    } else if words.is_empty() {
         "No reading of the question fits the data.".to_owned()
     } else {
         format!("Nothing in the data was found for “{words}”.")
     };
     Outcome::Unanswerable { why, can_answer }
-}
-
-/// Two columns that a word may mean equally well are asked about.
-fn ask_back(question: &str, best: &Candidate, all: &[Candidate], judgement: &Judgement) -> Option<Outcome> {
-    if judgement.probability >= SURE {
-        return None;
-    }
-    let mut options: Vec<Choice> = Vec::new();
-    let mut asked = String::new();
-    for other in all {
-        if other.query == best.query
-            || (other.cost - best.cost).abs() > 0.01
-            || other.columns.len() != best.columns.len()
-        {
-            continue;
-        }
-        let apart: Vec<_> = best.columns.iter().zip(&other.columns).filter(|(a, b)| a != b).collect();
-        let [((at, word, mine), (other_at, _, theirs))] = apart.as_slice() else { continue };
-        if at != other_at || !question.contains(word.as_str()) || mine.eq_ignore_ascii_case(theirs) {
-            continue;
-        }
-        if options.is_empty() {
-            asked.clone_from(word);
-            options.push(Choice {
-                label: best.words.clone(),
-                question: question.replacen(word.as_str(), mine, 1),
-            });
-        }
-        options.push(Choice {
-            label: other.words.clone(),
-            question: question.replacen(word.as_str(), theirs, 1),
-        });
-    }
-    options.truncate(3);
-    (options.len() > 1)
-        .then(|| Outcome::Ask { question: format!("What does “{asked}” mean here?"), options })
 }
 
 /// A candidate of the reader as a reading.

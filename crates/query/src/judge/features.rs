@@ -174,6 +174,8 @@ impl Judge<'_> {
             ("superlative missing", count(missing.superlative)),
             ("negation missing", count(missing.negation)),
             ("columns unsupported", count(support.columns)),
+            ("shown unsupported", count(support.shown)),
+            ("conditions unsupported", count(support.filtered)),
             ("texts unsupported", count(support.texts)),
             ("numbers unsupported", count(support.numbers)),
             ("aggregate unsupported", yes(support.aggregate)),
@@ -341,7 +343,12 @@ impl Judge<'_> {
             };
             facts.aggregated.iter().filter(misfit).count()
         };
+        let bare = |list: &BTreeSet<ColumnName>| {
+            list.iter().filter(|column| !supported(column) && !timed(column)).count()
+        };
         Support {
+            shown: if facts.aggregates.is_empty() { bare(&facts.shown) } else { bare(&facts.grouped) },
+            filtered: bare(&facts.filtered),
             columns: columns.iter().filter(|column| !supported(column) && !timed(column)).count(),
             texts: facts.texts.iter().filter(|text| !value_said(text)).count(),
             numbers: facts.numbers.iter().filter(|n| !plain(**n) && !number_said(**n)).count(),
@@ -438,6 +445,8 @@ impl Judge<'_> {
 }
 
 struct Support {
+    shown: usize,
+    filtered: usize,
     columns: usize,
     texts: usize,
     numbers: usize,

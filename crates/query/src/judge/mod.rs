@@ -82,13 +82,22 @@ pub struct Judgement {
     pub features: Vec<Feature>,
 }
 
+/// How sure an answer is, by what is known of it.
 #[derive(Default)]
-struct Weights {
-    /// For the choice among proposals, and for how sure it is.
-    of: HashMap<&'static str, (f64, f64)>,
+struct Confidence {
     bias: f64,
+    of: HashMap<&'static str, f64>,
     /// Score and probability, both rising.
     knots: Vec<(f64, f64)>,
+}
+
+#[derive(Default)]
+struct Weights {
+    choice: HashMap<&'static str, f64>,
+    /// With results.
+    sure: Confidence,
+    /// Without.
+    blind: Confidence,
 }
 
 static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
@@ -97,36 +106,34 @@ static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
         let mut cells = line.split('\t');
         let Some(name) = cells.next() else { continue };
         let mut number = || cells.next().and_then(|cell| cell.trim().parse::<f64>().ok()).unwrap_or(0.0);
-        let (first, second) = (number(), number());
+        let (first, second, third) = (number(), number(), number());
         match name {
-            "bias" => weights.bias = second,
-            "knot" => weights.knots.push((first, second)),
+            "bias" => (weights.sure.bias, weights.blind.bias) = (second, third),
+            "knot" => weights.sure.knots.push((first, second)),
+            "blind knot" => weights.blind.knots.push((first, second)),
             name => {
-                weights.of.insert(name, (first, second));
+                weights.choice.insert(name, first);
+                weights.sure.of.insert(name, second);
+                weights.blind.of.insert(name, third);
             }
         }
     }
     weights
 });
 
-impl Weights {
-    fn choice(&self, features: &[Feature]) -> f64 {
-        features.iter().map(|(name, value)| self.of.get(name).map_or(0.0, |(choice, _)| choice * value)).sum()
-    }
+fn weigh(weights: &HashMap<&str, f64>, features: &[Feature]) -> f64 {
+    features.iter().map(|(name, value)| weights.get(name).map_or(0.0, |weight| weight * value)).sum()
+}
 
+impl Confidence {
     /// The probability of a score, between its neighbours among the knots.
     fn probability(&self, features: &[Feature]) -> f64 {
-        let sum: f64 =
-            features.iter().map(|(name, value)| self.of.get(name).map_or(0.0, |(_, sure)| sure * value)).sum();
-        let score = self.bias + sum;
+        let score = self.bias + weigh(&self.of, features);
         let Some((first, last)) = self.knots.first().zip(self.knots.last()) else {
             return 1.0 / (1.0 + (-score).exp());
         };
         if score <= first.0 {
             return first.1;
-        }
-        if score >= last.0 {
-            return last.1;
         }
         let between = self.knots.windows(2).find_map(|pair| match pair {
             [(x, p), (y, q)] if score >= *x && score <= *y => {
@@ -172,7 +179,7 @@ impl<'a> Judge<'a> {
                     proposal.unused.is_none_or(|unused| unused.contains(text)).then(|| text.clone())
                 };
                 Judgement {
-                    score: WEIGHTS.choice(&account.features),
+                    score: weigh(&WEIGHTS.choice, &account.features),
                     probability: 0.0,
                     misses_focus: self.focus.mark.is_some_and(|focus| account.unexplained.contains(&focus)),
                     unexplained: account.unexplained.iter().filter_map(text).collect(),
@@ -194,7 +201,8 @@ impl<'a> Judge<'a> {
             let margin = rival.map_or(1.0, |rival| ((judgement.score - rival) / 4.0).clamp(-1.0, 1.0));
             judgement.features.push(("margin", margin));
             judgement.features.push(("unrivalled", f64::from(u8::from(rival.is_none()))));
-            judgement.probability = WEIGHTS.probability(&judgement.features);
+            let confidence = if result(at).is_some() { &WEIGHTS.sure } else { &WEIGHTS.blind };
+            judgement.probability = confidence.probability(&judgement.features);
         }
         judged
     }
