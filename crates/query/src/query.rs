@@ -80,6 +80,8 @@ pub enum Expr {
     Days(Box<Expr>, Box<Expr>),
     /// The hour of a moment, 0 to 23.
     Hour(Box<Expr>),
+    /// The first number in a text: 21707 of "21,707 fans", 5 of "5th"; minutes and seconds as seconds.
+    NumberIn(Box<Expr>),
     /// The place of a row within its partition, from 1.
     RowNumber {
         /// Rows with equal values are counted together.
@@ -114,7 +116,7 @@ impl Expr {
         match self {
             Self::Column(..) | Self::Literal(_) | Self::Star | Self::Scalar(_) => Vec::new(),
             Self::Aggregate(_, all) => all.iter().collect(),
-            Self::Truncate(_, one) | Self::Part(_, one) | Self::ShareOfTotal(one) | Self::Hour(one) => {
+            Self::Truncate(_, one) | Self::Part(_, one) | Self::ShareOfTotal(one) | Self::Hour(one) | Self::NumberIn(one) => {
                 vec![one]
             }
             Self::When(_, one) => vec![one],
@@ -137,7 +139,7 @@ impl Expr {
         match self {
             Self::Column(..) | Self::Literal(_) | Self::Star | Self::Scalar(_) => Vec::new(),
             Self::Aggregate(_, all) => all.iter_mut().collect(),
-            Self::Truncate(_, one) | Self::Part(_, one) | Self::ShareOfTotal(one) | Self::Hour(one) => {
+            Self::Truncate(_, one) | Self::Part(_, one) | Self::ShareOfTotal(one) | Self::Hour(one) | Self::NumberIn(one) => {
                 vec![one]
             }
             Self::When(_, one) => vec![one],

@@ -165,6 +165,7 @@ impl Writer {
                     Dialect::MySql => format!("hour({time})"),
                 }
             }
+            Expr::NumberIn(text) => self.number_in(&self.expr(text)),
             Expr::RowNumber { partition, order } => {
                 format!("row_number() OVER ({})", self.window(partition, order))
             }
@@ -174,6 +175,28 @@ impl Writer {
             Expr::RunningSum { value, partition, order } => {
                 format!("sum({}) OVER ({})", self.expr(value), self.window(partition, order))
             }
+        }
+    }
+
+    /// The first number in a text. A text without one gives nothing.
+    fn number_in(&self, text: &str) -> String {
+        let plain = format!("replace({text}, ',', '')");
+        match self.dialect {
+            Dialect::Sqlite => format!(
+                "CASE WHEN {text} GLOB '*[0-9]:[0-9]*' THEN CAST({text} AS REAL) * 60 + \
+                 CAST(substr({text}, instr({text}, ':') + 1) AS REAL) WHEN {text} GLOB '*[0-9]*' THEN \
+                 CAST(ltrim({plain}, '+$€£#@~<>=Tt ') AS REAL) END"
+            ),
+            Dialect::DataFusion => format!(
+                "CASE WHEN strpos({text}, ':') > 0 THEN \
+                 TRY_CAST(regexp_replace(split_part({text}, ':', 1), '[^0-9]', '', 'g') AS DOUBLE) * 60 + \
+                 TRY_CAST(regexp_replace(split_part({text}, ':', 2), '[^0-9.]', '', 'g') AS DOUBLE) ELSE \
+                 TRY_CAST(regexp_replace({plain}, '(?s)^[^0-9-]*(-?[0-9]+([.][0-9]+)?).*$', '\\1') AS DOUBLE) END"
+            ),
+            Dialect::Postgres => {
+                format!("CAST(substring({plain} from '-?[0-9]+[.]?[0-9]*') AS double precision)")
+            }
+            Dialect::MySql => format!("(regexp_substr({plain}, '-?[0-9]+[.]?[0-9]*') + 0)"),
         }
     }
 

@@ -33,6 +33,8 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
     }
     if let Some(limit) = form.limit {
         let end = match form.order {
+            Some((OrderKey::Position, true)) => "last rows first",
+            Some((OrderKey::Position, false)) => "in the order of the table",
             Some((_, true)) => "largest first",
             Some((_, false)) => "smallest first",
             None => "as they come",
@@ -47,6 +49,14 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
     }
     if let Some(also) = &form.also {
         parts.push(format!("and {}", describe(also, schema)));
+    }
+    if let Some(beside) = &form.beside {
+        let anchor: Vec<String> = beside.anchor.iter().map(|filter| filter_words(filter, &label)).collect();
+        parts.push(format!(
+            "right {} the row where {}",
+            if beside.after { "after" } else { "before" },
+            anchor.join(" and ")
+        ));
     }
     if form.share {
         parts.push("as a share of the total".to_owned());
@@ -94,6 +104,9 @@ fn measure_words(measure: &Measure, label: &dyn Fn(ColumnRef) -> String) -> Stri
         Measure::Percent(left, right) => {
             format!("{} in % of {}", measure_words(left, label), measure_words(right, label))
         }
+        Measure::Less(left, right) => {
+            format!("{} less {}", measure_words(left, label), measure_words(right, label))
+        }
         Measure::ShareWhere(filter) => format!("% of rows where {}", filter_words(filter, label)),
         Measure::RowsWhere(filter) => format!("number of rows where {}", filter_words(filter, label)),
         Measure::Correlation(left, right) => format!("correlation of {} and {}", label(*left), label(*right)),
@@ -134,6 +147,10 @@ fn filter_words(filter: &Filter, label: &dyn Fn(ColumnRef) -> String) -> String 
         Filter::Flag(place, set) => format!("{} is {}", label(*place), if *set { "yes" } else { "no" }),
         Filter::Missing(place, missing) => {
             format!("{} is {}", label(*place), if *missing { "empty" } else { "not empty" })
+        }
+        Filter::SameAs(place, of) => {
+            let of: Vec<String> = of.iter().map(|filter| filter_words(filter, label)).collect();
+            format!("{} is the same as where {}", label(*place), of.join(" and "))
         }
         Filter::Any(sets) => {
             let set = |set: &Vec<Filter>| {

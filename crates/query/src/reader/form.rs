@@ -51,6 +51,8 @@ pub enum Measure {
     ShareWhere(Box<Filter>),
     /// The number of rows that fulfil a condition.
     RowsWhere(Box<Filter>),
+    /// One measure less another.
+    Less(Box<Measure>, Box<Measure>),
     /// How two columns move together.
     Correlation(ColumnRef, ColumnRef),
 }
@@ -92,6 +94,8 @@ pub enum Filter {
     Flag(ColumnRef, bool),
     /// Empty cells, or the others.
     Missing(ColumnRef, bool),
+    /// The same value as the rows that fulfil these conditions, which are not meant themselves.
+    SameAs(ColumnRef, Vec<Filter>),
     /// Any of several sets of conditions; each set holds as a whole.
     Any(Vec<Vec<Filter>>),
 }
@@ -107,6 +111,7 @@ impl Filter {
             | Self::Within(place, ..)
             | Self::WithinAny(place, _)
             | Self::Flag(place, _)
+            | Self::SameAs(place, _)
             | Self::Missing(place, _) => *place,
             Self::Any(sets) => {
                 sets.iter().flatten().next().map_or(ColumnRef { table: 0, column: 0 }, Self::place)
@@ -119,6 +124,7 @@ impl Filter {
     pub fn places(&self) -> Vec<ColumnRef> {
         match self {
             Self::Any(sets) => sets.iter().flatten().flat_map(Self::places).collect(),
+            Self::SameAs(place, of) => of.iter().flat_map(Self::places).chain([*place]).collect(),
             other => vec![other.place()],
         }
     }
@@ -132,6 +138,17 @@ pub enum OrderKey {
     Measure(usize),
     /// A column of the rows.
     Column(ColumnRef),
+    /// The order of the table itself.
+    Position,
+}
+
+/// Rows that stand next to others in the order of their table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Conditions of the row that is looked from.
+    pub anchor: Vec<Filter>,
+    /// Behind it, or before it.
+    pub after: bool,
 }
 
 /// What a question asks.
@@ -168,6 +185,9 @@ pub struct Form {
     pub running: bool,
     /// The chart that was asked for.
     pub chart: Option<ChartKind>,
+    /// Only the row next to another one.
+    #[serde(default)]
+    pub beside: Option<Beside>,
     /// Only what is related to every row of this table.
     #[serde(default)]
     pub every: Option<usize>,

@@ -241,7 +241,7 @@ fn fit(token: &Token, name: &str) -> f32 {
     0.0
 }
 
-type Found = HashMap<(usize, usize), Mark>;
+pub(super) type Found = HashMap<(usize, usize), Mark>;
 
 /// All marks of a question, in order.
 pub(super) fn marks(
@@ -255,6 +255,7 @@ pub(super) fn marks(
     let spans = Spans::new(tokens, 12);
     link_names(tokens, schema, &spans, &mut found);
     link_values(tokens, schema, &spans, &mut found);
+    super::cells::link_parts(tokens, schema, &mut found);
     for (from, to, period) in read_times(tokens, today) {
         found.entry((from, to)).or_default().period = Some(period);
     }

@@ -30,17 +30,17 @@ pub(super) fn lower(form: &Form, schema: &Schema) -> Option<Lowered> {
     Some(lowered)
 }
 
-struct Writer<'a> {
-    form: &'a Form,
-    schema: &'a Schema<'a>,
+pub(super) struct Writer<'a> {
+    pub(super) form: &'a Form,
+    pub(super) schema: &'a Schema<'a>,
 }
 
 impl Writer<'_> {
-    fn table_name(&self, table: usize) -> Option<String> {
+    pub(super) fn table_name(&self, table: usize) -> Option<String> {
         Some(self.schema.table(table)?.name.clone())
     }
 
-    fn column(&self, place: ColumnRef) -> Expr {
+    pub(super) fn column(&self, place: ColumnRef) -> Expr {
         let table = self.table_name(place.table).unwrap_or_default();
         Expr::Column(table, self.schema.column(place).map(|column| column.name.clone()).unwrap_or_default())
     }
@@ -100,6 +100,7 @@ impl Writer<'_> {
             ..Query::default()
         };
         query.filter = all(form.filters.iter().map(|filter| self.condition(filter)).collect());
+        self.place_rows(&mut query, head);
         if form.measures.is_empty() {
             self.list(&mut query, head);
             if let Some(every) = form.every {
@@ -160,13 +161,16 @@ impl Writer<'_> {
         unique(&mut items);
         query.items = items;
         if let Some((OrderKey::Column(place), down)) = form.order {
-            let key = self.column(place);
+            let key = self.number(place);
             // Empty cells are no extremes.
             let there = Condition::Not(Box::new(Condition::IsNull(key.clone())));
             if form.limit.is_some() {
                 query.filter = all(query.filter.take().into_iter().chain([there]).collect());
             }
             query.order = vec![(key, down)];
+        }
+        if let Some((OrderKey::Position, down)) = form.order {
+            query.order = vec![(self.position(head), down)];
         }
         query.limit = form.limit;
     }
@@ -226,7 +230,7 @@ impl Writer<'_> {
                 measures.get(at).map(|measure| (measure.clone(), down)).into_iter().collect()
             }
             Some((OrderKey::Column(place), down)) => vec![(self.column(place), down)],
-            None => self.natural_order(&groups, &measures, timed),
+            Some((OrderKey::Position, _)) | None => self.natural_order(&groups, &measures, timed),
         };
     }
 
@@ -374,6 +378,9 @@ impl Writer<'_> {
                 Box::new(Expr::Literal(Literal::Int(0))),
             );
         }
+        if self.schema.has_numbers(place) {
+            return Expr::NumberIn(Box::new(self.column(place)));
+        }
         self.column(place)
     }
 
@@ -394,6 +401,9 @@ impl Writer<'_> {
                 Expr::Aggregate(Aggregate::Average, vec![self.one_where(filter, 100.0)])
             }
             Measure::RowsWhere(filter) => Expr::Aggregate(Aggregate::Sum, vec![self.one_where(filter, 1.0)]),
+            Measure::Less(left, right) => {
+                Expr::Arithmetic('-', Box::new(self.measure(left)), Box::new(self.measure(right)))
+            }
             Measure::Correlation(left, right) => {
                 Expr::Aggregate(Aggregate::Correlation, vec![self.column(*left), self.column(*right)])
             }
@@ -450,6 +460,7 @@ impl Writer<'_> {
             }
             Measure::ShareWhere(filter) => format!("% with {}", self.filter_words(filter)),
             Measure::RowsWhere(filter) => format!("count of {}", self.filter_words(filter)),
+            Measure::Less(..) => "difference".to_owned(),
             Measure::Correlation(left, right) => {
                 format!("correlation of {} and {}", self.label(*left), self.label(*right))
             }
@@ -463,7 +474,7 @@ impl Writer<'_> {
         }
     }
 
-    fn condition(&self, filter: &Filter) -> Condition {
+    pub(super) fn condition(&self, filter: &Filter) -> Condition {
         let not = |negated: bool, condition: Condition| {
             if negated { Condition::Not(Box::new(condition)) } else { condition }
         };
@@ -481,15 +492,15 @@ impl Writer<'_> {
                 }
             }
             Filter::Number(place, compare, number) => {
-                Condition::Compare(self.column(*place), *compare, Expr::Literal(literal(*number)))
+                Condition::Compare(self.number(*place), *compare, Expr::Literal(literal(*number)))
             }
             Filter::Between(place, low, high) => Condition::All(vec![
                 Condition::Compare(
-                    self.column(*place),
+                    self.number(*place),
                     Compare::GreaterOrEqual,
                     Expr::Literal(literal(*low)),
                 ),
-                Condition::Compare(self.column(*place), Compare::LessOrEqual, Expr::Literal(literal(*high))),
+                Condition::Compare(self.number(*place), Compare::LessOrEqual, Expr::Literal(literal(*high))),
             ]),
             Filter::Within(place, from, to) => {
                 Condition::Within(self.column(*place), Literal::Date(*from), Literal::Date(*to))
@@ -503,6 +514,7 @@ impl Writer<'_> {
             ),
             Filter::Flag(place, set) => self.flag(*place, *set),
             Filter::Missing(place, missing) => not(!missing, Condition::IsNull(self.column(*place))),
+            Filter::SameAs(place, of) => self.same_as(*place, of),
             Filter::Any(sets) => Condition::Any(
                 (sets.iter())
                     .filter_map(|set| all(set.iter().map(|filter| self.condition(filter)).collect()))
@@ -546,7 +558,9 @@ fn is_safe(measure: &Measure) -> bool {
         Measure::Of(aggregate, _) => {
             matches!(aggregate, Aggregate::CountDistinct | Aggregate::Min | Aggregate::Max)
         }
-        Measure::Ratio(left, right) | Measure::Percent(left, right) => is_safe(left) && is_safe(right),
+        Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
+            is_safe(left) && is_safe(right)
+        }
         Measure::Rows | Measure::ShareWhere(_) | Measure::RowsWhere(_) | Measure::Correlation(..) => false,
     }
 }
@@ -564,7 +578,7 @@ pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
         ) => {
             places.extend([*a, *b]);
         }
-        Measure::Ratio(left, right) | Measure::Percent(left, right) => {
+        Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
             measure_places(left, places);
             measure_places(right, places);
         }
@@ -596,7 +610,7 @@ pub(super) fn literal(number: f64) -> Literal {
     }
 }
 
-fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
+pub(super) fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
     match conditions.len() {
         0 => None,
         1 => conditions.pop(),

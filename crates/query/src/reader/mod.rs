@@ -1,6 +1,7 @@
 //! Reads a question into candidates: forms over one query algebra, each with the words that support it and the words that
 //! nothing explains. Which candidate is right is for the judge to say.
 
+mod cells;
 mod coordination;
 mod describe;
 mod follow;
@@ -11,8 +12,10 @@ mod link;
 mod lists;
 pub(crate) mod lower;
 mod naming;
+mod positions;
+mod rows;
 
-pub use form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+pub use form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;
 pub use link::ColumnRef;
@@ -126,6 +129,8 @@ pub fn propose(
     if earlier.is_none() {
         lists = lists::read(&marks, &schema);
         lists.extend(coordination::read(&marks, &schema));
+        let rows = rows::read(&marks, &schema).into_iter();
+        lists.extend(rows.map(|list| lists::ListReading { cost: list.cost + 0.55, ..list }));
     }
     for list in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
