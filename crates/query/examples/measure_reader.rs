@@ -375,7 +375,7 @@ fn main() {
                 .map(|a| shapes.iter().map(|b| matches!((a, b), (Some(a), Some(b)) if a.agrees_with(b))).collect())
                 .collect();
             let row = json!({
-                "set": case.set, "source": case.source, "unread": unread, "proposals": rows, "names": names,
+                "set": case.set, "question": if unread { "" } else { &case.question }, "source": case.source, "unread": unread, "proposals": rows, "names": names,
                 "agree": agree,
             });
             writeln!(file, "{row}").unwrap();
@@ -401,7 +401,7 @@ fn main() {
                 right = rows.as_ref().is_some_and(|rows| is_right(case, rows));
                 let empty = rows.as_ref().is_none_or(|rows| rows.iter().flatten().all(Value::is_null));
                 sure = reading.confidence >= SURE && !empty;
-                let named = reading.assumptions.iter().any(|text| text.starts_with("Nothing in the data"));
+                let named = !reading.unexplained.is_empty();
                 tally.said += usize::from(!sure && (named || empty));
                 lines.insert(0, format!("    answers {:.2}", reading.confidence));
             }

@@ -19,8 +19,8 @@ use steward_text::tokens::tokenize;
 pub const SURE: f64 = 0.85;
 /// Below this nothing is answered.
 const HOPELESS: f64 = 0.05;
-/// Below this nothing is answered when no word of the data stands for the thing that is asked for.
-const WITHOUT_FOCUS: f64 = 0.5;
+/// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
+const WITHOUT_FOCUS: f64 = 0.33;
 /// Candidates of the reader that are judged.
 const JUDGED: usize = 4;
 
@@ -166,8 +166,7 @@ fn with_judgement(mut reading: Reading, judgement: &Judgement) -> Reading {
     if !judgement.unexplained.is_empty() {
         // A word that carries meaning and was not used keeps an answer from being sure.
         reading.confidence = reading.confidence.min(SURE - 0.01);
-        let words = judgement.unexplained.join("”, “");
-        reading.assumptions.push(format!("Nothing in the data was found for “{words}”."));
+        reading.unexplained.clone_from(&judgement.unexplained);
     }
     reading
 }
@@ -176,7 +175,7 @@ fn with_judgement(mut reading: Reading, judgement: &Judgement) -> Reading {
 fn is_hopeless(judgement: &Judgement) -> bool {
     judgement.probability < HOPELESS
         || !judgement.outside.is_empty()
-        || judgement.misses_focus && judgement.probability < WITHOUT_FOCUS
+        || (judgement.misses_focus || judgement.misses_name) && judgement.probability < WITHOUT_FOCUS
 }
 
 /// Says what nothing was found for, and what there is instead.
@@ -218,6 +217,7 @@ fn reading(question: &str, candidate: &Candidate, catalogue: &Catalogue, relativ
         reasoning: vec![format!("Read as: {}.", candidate.words)],
         sketch: planner::Sketch::default(),
         form: Some(form.clone()),
+        unexplained: Vec::new(),
     }
 }
 

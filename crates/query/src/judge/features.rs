@@ -21,6 +21,11 @@ pub(super) fn is_light(text: &str) -> bool {
     lower.split_whitespace().all(|word| LIGHT.contains(word) || word.chars().count() < 2)
 }
 
+/// Whether a mark is written as a name: with a capital, and not as the first word.
+pub(super) fn is_name(mark: &Mark) -> bool {
+    mark.from > 0 && mark.text.starts_with(char::is_uppercase)
+}
+
 /// A number with its name.
 pub type Feature = (&'static str, f64);
 
@@ -84,7 +89,7 @@ impl Missing {
             self.columns += 1;
         } else if !mark.tables.is_empty() {
             self.tables += 1;
-        } else if mark.from > 0 && mark.text.starts_with(char::is_uppercase) {
+        } else if is_name(mark) {
             self.names += 1;
         } else if !is_light(&mark.text) {
             self.unknown += 1;
@@ -196,7 +201,9 @@ impl Judge<'_> {
             ("set operation", yes(facts.set)),
             ("conditions", count(facts.filtered.len())),
             ("outside range", yes(self.is_outside(facts))),
-            ("cost", proposal.cost.min(2.0)),
+            ("cost", proposal.cost.clamp(0.0, 2.0)),
+            // Some readings are proposed ahead of the others; that is for the choice alone.
+            ("ahead", (-proposal.cost).clamp(0.0, 2.0)),
             ("defaults", count(proposal.defaults)),
             ("is planner", yes(!reader)),
             ("planner confidence", planner.unwrap_or(0.0)),

@@ -76,6 +76,8 @@ pub struct Judgement {
     pub unexplained: Vec<String>,
     /// The thing that is asked for is among the unexplained words.
     pub misses_focus: bool,
+    /// A name is among the unexplained words.
+    pub misses_name: bool,
     /// Times and numbers that lie outside of what the data holds, in words.
     pub outside: Vec<String>,
     /// What it was made from.
@@ -181,7 +183,10 @@ impl<'a> Judge<'a> {
                 Judgement {
                     score: weigh(&WEIGHTS.choice, &account.features),
                     probability: 0.0,
-                    misses_focus: self.focus.mark.is_some_and(|focus| account.unexplained.contains(&focus)),
+                    misses_focus: self.misses_focus(facts, &account.unexplained),
+                    misses_name: account.unexplained.iter().any(|at| {
+                        self.marks.get(*at).is_some_and(|mark| mark.is_unknown() && features::is_name(mark))
+                    }),
                     unexplained: account.unexplained.iter().filter_map(text).collect(),
                     outside: self.outside(facts),
                     features: account.features,
@@ -205,6 +210,15 @@ impl<'a> Judge<'a> {
             judgement.probability = confidence.probability(&judgement.features);
         }
         judged
+    }
+
+    /// Whether nothing in the query stands for the thing that is asked for. In a single table, "how many passengers
+    /// survived" counts its rows, whatever they are called.
+    fn misses_focus(&self, facts: &Facts, unexplained: &[usize]) -> bool {
+        let counts_rows = self.focus.wanted == focus::Wanted::Count
+            && self.schema.catalogue.tables.len() == 1
+            && !facts.filtered.is_empty();
+        !counts_rows && self.focus.mark.is_some_and(|focus| unexplained.contains(&focus))
     }
 
     /// The table and name of a column.
