@@ -116,7 +116,11 @@ impl Expr {
         match self {
             Self::Column(..) | Self::Literal(_) | Self::Star | Self::Scalar(_) => Vec::new(),
             Self::Aggregate(_, all) => all.iter().collect(),
-            Self::Truncate(_, one) | Self::Part(_, one) | Self::ShareOfTotal(one) | Self::Hour(one) | Self::NumberIn(one) => {
+            Self::Truncate(_, one)
+            | Self::Part(_, one)
+            | Self::ShareOfTotal(one)
+            | Self::Hour(one)
+            | Self::NumberIn(one) => {
                 vec![one]
             }
             Self::When(_, one) => vec![one],
@@ -139,7 +143,11 @@ impl Expr {
         match self {
             Self::Column(..) | Self::Literal(_) | Self::Star | Self::Scalar(_) => Vec::new(),
             Self::Aggregate(_, all) => all.iter_mut().collect(),
-            Self::Truncate(_, one) | Self::Part(_, one) | Self::ShareOfTotal(one) | Self::Hour(one) | Self::NumberIn(one) => {
+            Self::Truncate(_, one)
+            | Self::Part(_, one)
+            | Self::ShareOfTotal(one)
+            | Self::Hour(one)
+            | Self::NumberIn(one) => {
                 vec![one]
             }
             Self::When(_, one) => vec![one],

@@ -34,8 +34,7 @@ pub(super) fn link_parts(tokens: &[Token], schema: &Schema, found: &mut Found) {
     // One entry for each word: the token it belongs to and the word.
     let said: Vec<(usize, String)> =
         said.into_iter().flat_map(|(at, words)| words.into_iter().map(move |word| (at, word))).collect();
-    let plain: Vec<bool> =
-        said.iter().map(|(at, _)| phrases_at(tokens, *at).is_empty()).collect();
+    let plain: Vec<bool> = said.iter().map(|(at, _)| phrases_at(tokens, *at).is_empty()).collect();
     for (place, role) in schema.places() {
         let text = schema.column(place).filter(|column| column.kind == Kind::Text);
         let Some(column) = text.filter(|_| matches!(role, Role::Text | Role::Category)) else { continue };
@@ -53,7 +52,11 @@ pub(super) fn link_parts(tokens: &[Token], schema: &Schema, found: &mut Found) {
                     let edges = plain.get(start) == Some(&true) || run >= 3;
                     if content * 2 >= run && edges {
                         let share = run as f32 / cell.len() as f32;
-                        add(found, (*from, *last + 1), place, value, 0.72 + 0.2 * share.min(1.0));
+                        let run: Vec<&str> =
+                            said.iter().skip(start).take(run).map(|(_, word)| word.as_str()).collect();
+                        let listed = is_listed(value, &run);
+                        let quality = 0.72 + 0.2 * share.min(1.0);
+                        add(found, (*from, *last + 1), place, (value, listed), quality);
                     }
                 }
                 start += run.max(1);
@@ -65,16 +68,31 @@ pub(super) fn link_parts(tokens: &[Token], schema: &Schema, found: &mut Found) {
 /// How many words from `start` on stand in a cell in a row.
 fn longest_run(said: &[(usize, String)], start: usize, cell: &[String]) -> usize {
     let run = |at: usize| {
-        said.iter().skip(start).zip(cell.iter().skip(at)).take_while(|((_, said), known)| said == *known).count()
+        said.iter()
+            .skip(start)
+            .zip(cell.iter().skip(at))
+            .take_while(|((_, said), known)| said == *known)
+            .count()
     };
     (0..cell.len()).map(run).max().unwrap_or(0)
 }
 
-fn add(found: &mut Found, span: (usize, usize), place: ColumnRef, value: &str, quality: f32) {
+/// Whether a cell is a list and the words are one of its entries.
+fn is_listed(cell: &str, run: &[&str]) -> bool {
+    cell.split([',', ';', '/', '&', '\n']).any(|entry| words(entry) == run)
+}
+
+fn add(
+    found: &mut Found,
+    span: (usize, usize),
+    place: ColumnRef,
+    (value, listed): (&str, bool),
+    quality: f32,
+) {
     let links = &mut found.entry(span).or_default().values;
     match links.iter_mut().find(|link| link.place == place) {
         // A cell that is named as a whole leaves no room for those that are named in part.
-        Some(link) if link.quality > 0.95 => {}
+        Some(link) if link.quality > 0.95 && !listed => {}
         Some(link) if link.values.len() < MOST => {
             if !link.values.iter().any(|known| known == value) {
                 link.values.push(value.to_owned());

@@ -4,7 +4,7 @@
 
 use super::form::{Filter, Form};
 use super::lexicon::Operator;
-use super::link::{Mark, ColumnRef, Schema, ValueLink};
+use super::link::{ColumnRef, Mark, Schema, ValueLink};
 use super::lists::{ListReading, computes, has_word, table_of, targets};
 use crate::query::Compare;
 use crate::roles::Role;
@@ -56,7 +56,8 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
         &mut used,
     );
     for (mark, cell) in marks.iter().zip(used.iter_mut()) {
-        *cell |= has_word(BOTH, &mark.text) || has_word(APART, &mark.text) || has_word("list lists", &mark.text);
+        *cell |=
+            has_word(BOTH, &mark.text) || has_word(APART, &mark.text) || has_word("list lists", &mark.text);
     }
     let between = |list: &str| {
         (first + 1..second).any(|at| marks.get(at).is_some_and(|mark| has_word(list, &mark.text)))
@@ -137,12 +138,7 @@ fn heads(marks: &[Mark], schema: &Schema) -> Option<((usize, Head), (usize, Head
 }
 
 /// Conditions of the question, with every column that each may be about.
-fn conditions(
-    marks: &[Mark],
-    schema: &Schema,
-    heads: (usize, usize),
-    used: &mut [bool],
-) -> Vec<Condition> {
+fn conditions(marks: &[Mark], schema: &Schema, heads: (usize, usize), used: &mut [bool]) -> Vec<Condition> {
     let mut found = Vec::new();
     for (at, mark) in marks.iter().enumerate() {
         if at == heads.0 || at == heads.1 {
@@ -152,8 +148,11 @@ fn conditions(
             && mark.value_quality() > mark.column_quality()
             && mark.value_quality() > mark.table_quality()
         {
-            let options = (mark.values.iter())
-                .map(|link| Filter::Values { place: link.place, values: link.values.clone(), negated: false });
+            let options = (mark.values.iter()).map(|link| Filter::Values {
+                place: link.place,
+                values: link.values.clone(),
+                negated: false,
+            });
             found.push(Condition { at, options: options.collect() });
             continue;
         }
@@ -199,7 +198,10 @@ fn number_filter(schema: &Schema, place: ColumnRef, number: f64) -> Filter {
 fn holds(schema: &Schema, place: ColumnRef, number: f64) -> bool {
     schema.role(place) != Role::Identifier
         && schema.column(place).is_some_and(|column| {
-            column.values.iter().any(|(value, _)| value.parse::<f64>().is_ok_and(|known| (known - number).abs() < 1e-9))
+            column
+                .values
+                .iter()
+                .any(|(value, _)| value.parse::<f64>().is_ok_and(|known| (known - number).abs() < 1e-9))
         })
 }
 

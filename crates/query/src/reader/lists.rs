@@ -4,7 +4,7 @@
 
 use super::form::Form;
 use super::lexicon::Operator;
-use super::link::{Mark, ColumnRef, Schema};
+use super::link::{ColumnRef, Mark, Schema};
 use crate::roles::Role;
 
 /// A list that was read: its form, the marks it used, the evidence that it gives up, and which readings compete.
@@ -15,7 +15,8 @@ pub(super) struct ListReading {
 }
 
 /// Words that say that all things share something.
-const SHARED: &str = "common shared share shares sharing same equally together typical alike simultaneously universally once";
+const SHARED: &str =
+    "common shared share shares sharing same equally together typical alike simultaneously universally once";
 /// Words that say that things are told apart.
 const APART: &str = "corresponding respective respectively associated individual individually specific own";
 
@@ -102,7 +103,11 @@ pub(super) fn targets(
             quality + if near { 0.3 } else { 0.0 }
                 - if Some(table) == apart { 0.35 } else { 0.0 }
                 - if schema.is_bridge(table) { 0.2 } else { 0.0 }
-                - if role == Role::Identifier && !has_word("id ids number code", &mark.text) { 0.25 } else { 0.0 }
+                - if role == Role::Identifier && !has_word("id ids number code", &mark.text) {
+                    0.25
+                } else {
+                    0.0
+                }
         };
         let best = mark.columns.iter().max_by(|a, b| rank(a).total_cmp(&rank(b)));
         if let Some((place, _)) = best.filter(|(place, _)| Some(place.table) != apart || named.is_empty()) {
@@ -187,7 +192,8 @@ fn possessive(marks: &[Mark], schema: &Schema) -> Option<(usize, usize, usize)> 
     let owned = marks.iter().position(|mark| {
         has_word("their its his her corresponding respective", &mark.text) && mark.columns.is_empty()
     })?;
-    let at = (0..owned).rev().find(|at| marks.get(*at).is_some_and(|mark| table_of(schema, mark).is_some()))?;
+    let at =
+        (0..owned).rev().find(|at| marks.get(*at).is_some_and(|mark| table_of(schema, mark).is_some()))?;
     let (table, _) = marks.get(at).and_then(|mark| table_of(schema, mark))?;
     Some((at, at, table))
 }

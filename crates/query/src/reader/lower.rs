@@ -128,7 +128,8 @@ impl Writer<'_> {
 
     /// Keeps the things of `head` that are related to as many things of `every` as there are.
     fn relate_to_every(&self, query: &mut Query, head: usize, every: usize) -> Option<()> {
-        let column = |table: usize| Some(self.column(self.key(table).unwrap_or(ColumnRef { table, column: 0 })));
+        let column =
+            |table: usize| Some(self.column(self.key(table).unwrap_or(ColumnRef { table, column: 0 })));
         let (thing, other) = (column(head)?, column(every)?);
         query.group = query.items.iter().map(|item| item.expr.clone()).collect();
         if !query.group.contains(&thing) {

@@ -28,9 +28,22 @@ use chrono::NaiveDate;
 use interpret::{Choices, interpret};
 use steward_text::tokens::tokenize;
 
+/// Which part of the reader made a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grammar {
+    /// Measures, groups and conditions.
+    Measures,
+    /// Lists over two kinds of things, or two lists.
+    Lists,
+    /// Rows of one table.
+    Rows,
+}
+
 /// A way to read a question.
 #[derive(Debug, Clone)]
 pub struct Candidate {
+    /// The part of the reader that it comes from.
+    pub grammar: Grammar,
     /// What is asked.
     pub form: Form,
     /// The same as a query.
@@ -114,6 +127,7 @@ pub fn propose(
             })
             .collect();
         found.push(Candidate {
+            grammar: Grammar::Measures,
             words: describe::describe(&form, &schema),
             columns,
             form,
@@ -125,37 +139,47 @@ pub fn propose(
             multiplies: lowered.multiplies,
         });
     }
-    let mut lists = Vec::new();
+    let mut lists: Vec<(Grammar, lists::ListReading)> = Vec::new();
     if earlier.is_none() {
-        lists = lists::read(&marks, &schema);
-        lists.extend(coordination::read(&marks, &schema));
-        let rows = rows::read(&marks, &schema).into_iter();
-        lists.extend(rows.map(|list| lists::ListReading { cost: list.cost + 0.55, ..list }));
+        let two = lists::read(&marks, &schema).into_iter().chain(coordination::read(&marks, &schema));
+        lists.extend(two.map(|list| (Grammar::Lists, list)));
+        lists.extend(rows::read(&marks, &schema).into_iter().map(|list| (Grammar::Rows, list)));
     }
-    for list in lists {
+    for (grammar, list) in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
         found.retain(|known| known.query != lowered.query);
         found.push(Candidate {
+            grammar,
             words: describe::describe(&list.form, &schema),
             columns: Vec::new(),
             form: list.form,
             query: lowered.query,
             unexplained: unexplained(&marks, &list.used),
-            cost: list.cost - 0.6,
+            cost: list.cost + if grammar == Grammar::Lists { -0.6 } else { 0.05 },
             assumptions: Vec::new(),
             defaults: 0,
             multiplies: false,
         });
     }
-    found.sort_by(|a, b| {
-        let score = |candidate: &Candidate| {
-            candidate.cost
-                + 0.5 * candidate.unexplained.len() as f32
-                + if candidate.multiplies { 0.8 } else { 0.0 }
-        };
-        score(a).total_cmp(&score(b))
-    });
+    sort(&mut found);
     found
+}
+
+/// Sorts candidates by their evidence. The best one of every grammar comes before the second of any.
+fn sort(found: &mut Vec<Candidate>) {
+    let score = |candidate: &Candidate| {
+        candidate.cost
+            + 0.5 * candidate.unexplained.len() as f32
+            + if candidate.multiplies { 0.8 } else { 0.0 }
+    };
+    found.sort_by(|a, b| score(a).total_cmp(&score(b)));
+    let mut ranks: Vec<(usize, Candidate)> = Vec::new();
+    for candidate in found.drain(..) {
+        let rank = ranks.iter().filter(|(_, known)| known.grammar == candidate.grammar).count();
+        ranks.push((rank, candidate));
+    }
+    ranks.sort_by_key(|(rank, _)| *rank);
+    found.extend(ranks.into_iter().map(|(_, candidate)| candidate));
 }
 
 /// Words that carry meaning and were not used.
@@ -192,3 +216,7 @@ pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning:
     };
     marks.iter().map(show).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

@@ -41,11 +41,8 @@ impl Writer<'_> {
         query.from = Some(Box::new(self.positioned(head)));
         let Some(beside) = &self.form.beside else { return };
         let name = self.table_name(head).unwrap_or_default();
-        let (edge, compare) = if beside.after {
-            (Aggregate::Max, Compare::Greater)
-        } else {
-            (Aggregate::Min, Compare::Less)
-        };
+        let (edge, compare) =
+            if beside.after { (Aggregate::Max, Compare::Greater) } else { (Aggregate::Min, Compare::Less) };
         let anchor = Query {
             items: vec![Item {
                 expr: Expr::Aggregate(edge, vec![self.position(head)]),
@@ -80,7 +77,9 @@ impl Writer<'_> {
 impl Schema<'_> {
     /// Whether a text column holds numbers in most of its cells: "160 ft", "5th", "1:51.29".
     pub(super) fn has_numbers(&self, place: ColumnRef) -> bool {
-        let Some(column) = self.column(place).filter(|column| column.kind == Kind::Text) else { return false };
+        let Some(column) = self.column(place).filter(|column| column.kind == Kind::Text) else {
+            return false;
+        };
         let starts = |value: &str| {
             value
                 .trim_start_matches(|c: char| !c.is_alphanumeric() || c == 'T')

@@ -12,8 +12,10 @@ use crate::roles::Role;
 
 const NEXT: &str = "after next following follows followed behind below succeeded";
 const PREVIOUS: &str = "before previous preceding precedes preceded above prior ahead";
-const MORE: &str = "more higher greater larger bigger longer better later older taller heavier most highest largest";
-const LESS: &str = "less lower fewer smaller shorter worse earlier younger lighter least lowest smallest fewest";
+const MORE: &str =
+    "more higher greater larger bigger longer better later older taller heavier most highest largest";
+const LESS: &str =
+    "less lower fewer smaller shorter worse earlier younger lighter least lowest smallest fewest";
 const FIRST: &str = "first earliest 1st initial";
 const LAST: &str = "last latest final recent newest";
 const LISTED: &str = "listed list table chart row rows entries entry times time total number";
@@ -87,7 +89,8 @@ impl Reader<'_> {
         kind.is_some_and(|kind| kind.is_number() || kind.is_time()) || self.schema.has_numbers(place)
     }
     fn is_number(&self, place: ColumnRef) -> bool {
-        self.schema.column(place).is_some_and(|column| column.kind.is_number()) || self.schema.has_numbers(place)
+        self.schema.column(place).is_some_and(|column| column.kind.is_number())
+            || self.schema.has_numbers(place)
     }
 
     /// Values, numbers and years that rows are told apart by.
@@ -148,9 +151,11 @@ impl Reader<'_> {
                 _ => None,
             })
             .flatten();
-        let near = [at + 1, at + 2, at.wrapping_sub(1), at.wrapping_sub(2), at.wrapping_sub(3), at.wrapping_sub(4)];
-        let column = (near.into_iter())
-            .find_map(|other| Some((other, self.column_at(other)?.0)).filter(|(_, place)| self.is_number(*place)));
+        let near =
+            [at + 1, at + 2, at.wrapping_sub(1), at.wrapping_sub(2), at.wrapping_sub(3), at.wrapping_sub(4)];
+        let column = (near.into_iter()).find_map(|other| {
+            Some((other, self.column_at(other)?.0)).filter(|(_, place)| self.is_number(*place))
+        });
         let whole = (1000.0..2200.0).contains(&number) && number.fract() == 0.0;
         let (named, place) = match column {
             Some((named, place)) if !whole || self.schema.role(place) == Role::Year => (Some(named), place),
@@ -190,8 +195,10 @@ impl Reader<'_> {
         let before = at.checked_sub(1).and_then(|before| self.operator(before));
         let time = self.schema.places().find(|(_, role)| *role == Role::Time).map(|(place, _)| place);
         if let Some(year) = self.year_column().filter(|_| period.grain == crate::query::Grain::Year) {
-            let (from, to) =
-                (f64::from(chrono::Datelike::year(&period.from)), f64::from(chrono::Datelike::year(&period.to) - 1));
+            let (from, to) = (
+                f64::from(chrono::Datelike::year(&period.from)),
+                f64::from(chrono::Datelike::year(&period.to) - 1),
+            );
             return Some(match before {
                 Some(Operator::Compare(compare @ (Compare::Less | Compare::GreaterOrEqual))) => {
                     Filter::Number(year, compare, from)
@@ -203,7 +210,8 @@ impl Reader<'_> {
             });
         }
         let Some(time) = time else { return self.year_in_text(period) };
-        let far = |days: i64| period.from.checked_add_signed(chrono::Duration::days(days)).unwrap_or(period.from);
+        let far =
+            |days: i64| period.from.checked_add_signed(chrono::Duration::days(days)).unwrap_or(period.from);
         Some(match before {
             Some(Operator::Compare(Compare::Less)) => Filter::Within(time, far(-400_000), period.from),
             Some(Operator::Compare(Compare::Greater)) => Filter::Within(time, period.to, far(400_000)),
@@ -217,16 +225,23 @@ impl Reader<'_> {
         let year = chrono::Datelike::year(&period.from).to_string();
         let mut found: Vec<(ColumnRef, Vec<String>)> = Vec::new();
         for (place, _) in self.schema.places() {
-            let Some(column) = self.schema.column(place).filter(|column| column.kind == Kind::Text) else { continue };
+            let Some(column) = self.schema.column(place).filter(|column| column.kind == Kind::Text) else {
+                continue;
+            };
             let holds = |value: &str| value.split(|c: char| !c.is_ascii_digit()).any(|part| part == year);
-            let values: Vec<String> =
-                column.values.iter().filter(|(value, _)| holds(value)).map(|(value, _)| value.clone()).collect();
+            let values: Vec<String> = column
+                .values
+                .iter()
+                .filter(|(value, _)| holds(value))
+                .map(|(value, _)| value.clone())
+                .collect();
             if !values.is_empty() {
                 found.push((place, values));
             }
         }
         let named = |place: ColumnRef| {
-            let label = self.schema.column(place).map(|column| column.label.to_lowercase()).unwrap_or_default();
+            let label =
+                self.schema.column(place).map(|column| column.label.to_lowercase()).unwrap_or_default();
             ["year", "season", "date"].iter().any(|word| label.contains(word))
         };
         let at = found.iter().position(|(place, _)| named(*place)).unwrap_or(0);
@@ -242,7 +257,9 @@ impl Reader<'_> {
     fn holding(&self, number: f64) -> Option<ColumnRef> {
         let plain = number.to_string();
         let holds = |place: ColumnRef| {
-            self.schema.column(place).is_some_and(|column| column.values.iter().any(|(value, _)| *value == plain))
+            self.schema
+                .column(place)
+                .is_some_and(|column| column.values.iter().any(|(value, _)| *value == plain))
         };
         let mut found = self.schema.places().map(|(place, _)| place).filter(|place| holds(*place));
         found.next().filter(|_| found.next().is_none())
@@ -278,14 +295,16 @@ impl Reader<'_> {
                 None => found = Some((*place, values.clone())),
             }
         }
-        let marks = |place: ColumnRef| self.filters.iter().filter(|(_, filter)| filter.place() == place).count();
+        let marks =
+            |place: ColumnRef| self.filters.iter().filter(|(_, filter)| filter.place() == place).count();
         found.filter(|(place, _)| marks(*place) == 2)
     }
 
     /// The column that an answer is taken from, best first.
     fn targets(&self, without: &[ColumnRef]) -> Vec<ColumnRef> {
-        let wh = (0..self.marks.len())
-            .find(|at| matches!(self.operator(*at), Some(Operator::Which | Operator::Show)) && self.is_free(*at));
+        let wh = (0..self.marks.len()).find(|at| {
+            matches!(self.operator(*at), Some(Operator::Which | Operator::Show)) && self.is_free(*at)
+        });
         let word = wh.map(|at| self.text(at)).unwrap_or_default();
         let asked = wh.and_then(|at| {
             (at + 1..self.marks.len()).find(|next| {
@@ -318,20 +337,36 @@ impl Reader<'_> {
             let mut score = 0.0_f32;
             for at in 0..self.marks.len() {
                 if let Some((known, quality)) = self.column_at(at).filter(|(known, _)| *known == place) {
-                    let near = if Some(at) == asked { 1.0 } else if self.is_used(at) { 0.0 } else { 0.45 };
+                    let near = if Some(at) == asked {
+                        1.0
+                    } else if self.is_used(at) {
+                        0.0
+                    } else {
+                        0.45
+                    };
                     score = score.max(quality * near);
                     let _ = known;
                 }
             }
-            let label = self.schema.column(place).map(|column| column.label.to_lowercase()).unwrap_or_default();
+            let label =
+                self.schema.column(place).map(|column| column.label.to_lowercase()).unwrap_or_default();
             let fits = |list: &str| list.split(' ').any(|word| label.contains(word));
             let time = matches!(role, Role::Time | Role::Year);
             let typed = match (word.as_str(), noun.as_str()) {
                 ("who" | "whom" | "who is", _) if role != Role::Identifier && !self.is_scale(place) => {
-                    if fits("name player driver artist winner person nominee actor rider director candidate") { 0.5 } else { 0.05 }
+                    if fits("name player driver artist winner person nominee actor rider director candidate")
+                    {
+                        0.5
+                    } else {
+                        0.05
+                    }
                 }
                 ("when", _) | (_, "year" | "date" | "season") if time || fits("year date season") => 0.6,
-                ("where", _) | (_, "place" | "location" | "city") if fits("location venue place city site country") => 0.6,
+                ("where", _) | (_, "place" | "location" | "city")
+                    if fits("location venue place city site country") =>
+                {
+                    0.6
+                }
                 _ => 0.0,
             };
             score = score.max(typed);
@@ -359,7 +394,8 @@ impl Reader<'_> {
     }
 
     fn form(&mut self, choice: usize) -> Option<Form> {
-        let count = (0..self.marks.len()).find(|at| self.operator(*at) == Some(Operator::Count) && self.is_free(*at));
+        let count =
+            (0..self.marks.len()).find(|at| self.operator(*at) == Some(Operator::Count) && self.is_free(*at));
         self.difference()
             .or_else(|| self.contest(choice))
             .or_else(|| self.neighbour(choice, count.is_some()))
@@ -457,7 +493,14 @@ impl Reader<'_> {
 
     /// The row right after or before another one.
     fn neighbour(&mut self, choice: usize, counts: bool) -> Option<Form> {
-        let is_name = |filter: &Filter| matches!(filter, Filter::Values { negated: false, .. } | Filter::Within(..) | Filter::Number(_, Compare::Equal | Compare::Greater | Compare::Less, _));
+        let is_name = |filter: &Filter| {
+            matches!(
+                filter,
+                Filter::Values { negated: false, .. }
+                    | Filter::Within(..)
+                    | Filter::Number(_, Compare::Equal | Compare::Greater | Compare::Less, _)
+            )
+        };
         let (cue, after) = (0..self.marks.len()).find_map(|at| {
             let free = self.is_free(at) || self.operator(at).is_some();
             let text = self.text(at);
@@ -476,8 +519,9 @@ impl Reader<'_> {
             .clone();
         // "after 1975" compares years; "after the game in 1975" does not.
         let numeric = matches!(anchor.1, Filter::Number(..) | Filter::Within(..));
-        let direct = has_word("next previous following preceding directly immediately right just", &self.text(cue))
-            || self.find_word("next previous following directly immediately").is_some();
+        let direct =
+            has_word("next previous following preceding directly immediately right just", &self.text(cue))
+                || self.find_word("next previous following directly immediately").is_some();
         if numeric && !direct {
             return None;
         }
@@ -496,7 +540,8 @@ impl Reader<'_> {
         let mut targets = self.targets(&[]);
         // "who came after A": the answer is of the same kind as A, unless another column is named.
         let named = targets.first().copied().filter(|place| {
-            (0..self.marks.len()).any(|at| self.column_at(at).is_some_and(|(known, fit)| known == *place && fit >= 0.6))
+            (0..self.marks.len())
+                .any(|at| self.column_at(at).is_some_and(|(known, fit)| known == *place && fit >= 0.6))
         });
         if named.is_none() {
             targets.insert(0, anchor.place());
@@ -516,8 +561,9 @@ impl Reader<'_> {
     /// "how many …": rows, different values, or a number that the table holds.
     fn count(&mut self, at: usize, choice: usize) -> Option<Form> {
         self.take(at);
-        let next = (at + 1..self.marks.len())
-            .find(|next| !matches!(self.operator(*next), Some(Operator::Filler | Operator::Of | Operator::Is)));
+        let next = (at + 1..self.marks.len()).find(|next| {
+            !matches!(self.operator(*next), Some(Operator::Filler | Operator::Of | Operator::Is))
+        });
         let distinct = next.is_some_and(|next| self.operator(next) == Some(Operator::Distinct));
         let next = if distinct {
             next.and_then(|next| {
@@ -527,7 +573,9 @@ impl Reader<'_> {
         } else {
             next
         };
-        let column = next.and_then(|next| self.column_at(next)).filter(|_| next.is_some_and(|next| !self.is_used(next)));
+        let column = next
+            .and_then(|next| self.column_at(next))
+            .filter(|_| next.is_some_and(|next| !self.is_used(next)));
         let filters = self.all_filters();
         let rows = || Form { measures: vec![Measure::Rows], filters: filters.clone(), ..Form::default() };
         let of = |aggregate, place| Form {
@@ -549,7 +597,8 @@ impl Reader<'_> {
             return options.into_iter().nth(choice);
         }
         self.use_words(LISTED);
-        let noun = next.filter(|next| self.marks.get(*next).is_some_and(Mark::is_unknown) && !self.is_used(*next));
+        let noun =
+            next.filter(|next| self.marks.get(*next).is_some_and(Mark::is_unknown) && !self.is_used(*next));
         if let Some(noun) = noun {
             self.take(noun);
             self.cost += 0.05;
@@ -670,11 +719,18 @@ impl Reader<'_> {
             }
             self.take(key_at);
             let target = *self.targets(&[key]).get(choice)?;
-            let asked = (0..key_at).any(|at| matches!(self.operator(at), Some(Operator::Which | Operator::Show)))
+            let asked = (0..key_at)
+                .any(|at| matches!(self.operator(at), Some(Operator::Which | Operator::Show)))
                 && (0..self.marks.len())
                     .any(|at| self.column_at(at).is_some_and(|(place, fit)| place == target && fit >= 0.6));
             let who = (0..self.marks.len()).any(|at| has_word("who which whom", &self.text(at)));
-            let show = if asked || who { target } else if choice == 0 { key } else { *self.targets(&[key]).get(choice - 1)? };
+            let show = if asked || who {
+                target
+            } else if choice == 0 {
+                key
+            } else {
+                *self.targets(&[key]).get(choice - 1)?
+            };
             self.use_column(show);
             return Some(Form {
                 filters: self.all_filters(),
@@ -706,7 +762,8 @@ impl Reader<'_> {
         // "the same country as A", "besides A": other rows that are alike.
         let same = self.find_word("same");
         if let Some(same) = same
-            && let Some((at, place)) = (same + 1..self.marks.len()).find_map(|at| Some((at, self.column_at(at)?.0)))
+            && let Some((at, place)) =
+                (same + 1..self.marks.len()).find_map(|at| Some((at, self.column_at(at)?.0)))
         {
             self.take(same);
             self.take(at);
@@ -714,7 +771,11 @@ impl Reader<'_> {
             let target = *self.targets(&[place]).get(choice)?;
             let anchor = of.first().map(Filter::place)?;
             let show = if choice == 0 { anchor } else { target };
-            return Some(Form { filters: vec![Filter::SameAs(place, of)], show: vec![show], ..Form::default() });
+            return Some(Form {
+                filters: vec![Filter::SameAs(place, of)],
+                show: vec![show],
+                ..Form::default()
+            });
         }
         let target = *self.targets(&[]).get(choice)?;
         self.use_column(target);
