@@ -22,7 +22,7 @@ const HOPELESS: f64 = 0.05;
 /// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
 const WITHOUT_FOCUS: f64 = 0.33;
 /// Candidates of the reader that are judged.
-const JUDGED: usize = 4;
+const JUDGED: usize = 6;
 
 /// Reads a question with all proposers, without running anything.
 #[must_use]
@@ -105,6 +105,7 @@ impl Considered<'_> {
                 multiplies: false,
                 follows: self.follows,
                 unused: None,
+                grammar: None,
             });
         }
         proposals.extend(self.candidates.iter().map(|candidate| Proposal {
@@ -115,6 +116,7 @@ impl Considered<'_> {
             multiplies: candidate.multiplies,
             follows: self.follows,
             unused: Some(&candidate.unexplained),
+            grammar: Some(candidate.grammar),
         }));
         proposals
     }

@@ -5,7 +5,7 @@ use super::focus::{Focus, Wanted};
 use super::result::ResultShape;
 use super::{Judge, Proposal, Proposer};
 use crate::query::Aggregate;
-use crate::reader::{Mark, Operator, is_superlative};
+use crate::reader::{Grammar, Mark, Operator, is_superlative};
 use crate::roles::Role;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -205,6 +205,8 @@ impl Judge<'_> {
             // Some readings are proposed ahead of the others; that is for the choice alone.
             ("ahead", (-proposal.cost).clamp(0.0, 2.0)),
             ("defaults", count(proposal.defaults)),
+            ("lists", yes(proposal.grammar == Some(Grammar::Lists))),
+            ("rows of one table", yes(proposal.grammar == Some(Grammar::Rows))),
             ("is planner", yes(!reader)),
             ("planner confidence", planner.unwrap_or(0.0)),
             ("planner doubt", planner.map_or(0.0, |confidence| (1.0 - confidence).max(0.0).ln_1p())),

@@ -15,7 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::frame::Value;
 use crate::planner::Meaning;
 use crate::query::{Literal, Query};
-use crate::reader::{ColumnRef, Mark, Schema, marks_of};
+use crate::reader::{ColumnRef, Grammar, Mark, Schema, marks_of};
 use crate::roles::Role;
 use chrono::NaiveDate;
 use facts::{ColumnName, Facts};
@@ -55,6 +55,8 @@ pub struct Proposal<'a> {
     /// Words that the proposer itself could not use, where it keeps an account of them. It may have used a word for
     /// something that no single part of the query shows, such as a margin.
     pub unused: Option<&'a [String]>,
+    /// The part of the reader that it comes from.
+    pub grammar: Option<Grammar>,
 }
 
 /// The question as the judge sees it.
