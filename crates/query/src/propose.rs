@@ -143,7 +143,7 @@ impl Considered<'_> {
         }
         if best < planners {
             return match self.planned {
-                Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement)),
+                Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement, self.follows)),
                 other => other,
             };
         }
@@ -158,13 +158,17 @@ impl Considered<'_> {
             return ask;
         }
         let read = reading(self.question, candidate, self.catalogue, self.is_relative);
-        Outcome::Read(with_judgement(read, judgement))
+        Outcome::Read(with_judgement(read, judgement, self.follows))
     }
 }
 
 /// A reading with what the judge says of it.
-fn with_judgement(mut reading: Reading, judgement: &Judgement) -> Reading {
+fn with_judgement(mut reading: Reading, judgement: &Judgement, follows: bool) -> Reading {
     reading.confidence = judgement.probability.clamp(0.02, 0.98);
+    if follows {
+        // The judge learned from questions that stand alone; of one that goes on from another it is not sure.
+        reading.confidence = reading.confidence.min(SURE - 0.01);
+    }
     if !judgement.unexplained.is_empty() {
         // A word that carries meaning and was not used keeps an answer from being sure.
         reading.confidence = reading.confidence.min(SURE - 0.01);

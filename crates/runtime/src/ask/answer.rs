@@ -238,6 +238,7 @@ impl Answer {
             "confidence": self.confidence,
             "confidence_score": (self.score * 1000.0).round() / 1000.0,
             "clarification": self.clarification,
+            "unexplained": self.reading.as_ref().map(|reading| reading.unexplained.as_slice()).unwrap_or_default(),
             "sources": self.sources,
             "suggestions": self.suggestions,
             "planner": self.planner,
