@@ -616,9 +616,13 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
         let mut values: Vec<(String, f32)> = Vec::new();
         for (value, _) in column.values.iter().filter(|(value, _)| value.len() <= 80) {
             let lower = value.to_lowercase();
+            // "W 4-3" is a win.
+            let opening = lower.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             let quality = if countries.contains(&lower.as_str()) || are_same_value(&token.stem, &stem(&lower))
             {
                 0.95
+            } else if few && are_same_value(&token.stem, &stem(opening)) {
+                0.8
             } else if lower.chars().count() >= 5 && distance(&token.word, &lower, 1) <= 1 {
                 0.8
             } else if few && matches!(role, Role::Category | Role::Text) {
@@ -642,7 +646,7 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
             .filter(|(_, quality)| *quality >= best - 0.2)
             .map(|(value, _)| value)
             .collect();
-        if !values.is_empty() && values.len() <= 12 {
+        if !values.is_empty() && values.len() <= 40 {
             links.push(ValueLink { place: *place, values, quality: best });
         }
     }
