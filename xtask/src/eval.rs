@@ -127,7 +127,8 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
 
 /// The database, table or file that a case is about, as its set names it.
 fn source(case: &Value) -> String {
-    let named = ["table", "database", "source"].iter().map(|name| text(case, name)).find(|name| !name.is_empty());
+    let named =
+        ["table", "database", "source"].iter().map(|name| text(case, name)).find(|name| !name.is_empty());
     let first = case.pointer("/data/0").or_else(|| case.pointer("/turns/0/data/0")).and_then(Value::as_str);
     named.or(first).unwrap_or_default().to_owned()
 }

@@ -99,9 +99,11 @@ fn same_written(a: &Value, b: &Value) -> bool {
 fn plain(value: &Value) -> String {
     const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
     let text = lower(value);
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let month = words.iter().find_map(|word| {
-        let at = MONTHS.find(word.get(..3)?).filter(|at| at % 3 == 0 && word.chars().all(char::is_alphabetic))?;
+        let at =
+            MONTHS.find(word.get(..3)?).filter(|at| at % 3 == 0 && word.chars().all(char::is_alphabetic))?;
         Some(at / 3 + 1)
     });
     let numbers: Vec<u32> = words.iter().filter_map(|word| word.parse().ok()).collect();
@@ -372,7 +374,9 @@ fn main() {
             let names: Vec<&str> =
                 judged.first().into_iter().flat_map(|first| &first.features).map(|(name, _)| *name).collect();
             let agree: Vec<Vec<bool>> = (shapes.iter())
-                .map(|a| shapes.iter().map(|b| matches!((a, b), (Some(a), Some(b)) if a.agrees_with(b))).collect())
+                .map(|a| {
+                    shapes.iter().map(|b| matches!((a, b), (Some(a), Some(b)) if a.agrees_with(b))).collect()
+                })
                 .collect();
             let row = json!({
                 "set": case.set, "question": if unread { "" } else { &case.question }, "source": case.source, "unread": unread, "proposals": rows, "names": names,

@@ -91,13 +91,15 @@ fn attachment(question: &str, first: &Candidate, second: &Candidate) -> Option<O
         return None;
     }
     // The reading with fewer conditions leaves one of the lists as it is.
-    let conditions = |form: &Form| form.filters.len() + form.also.as_ref().map_or(0, |also| also.filters.len());
+    let conditions =
+        |form: &Form| form.filters.len() + form.also.as_ref().map_or(0, |also| also.filters.len());
     let split = match first.form.also {
         Some(_) => conditions(&first.form) < conditions(&second.form),
         None => is_split(&first.form),
     };
     let (whole, part) = if split { (second, first) } else { (first, second) };
-    let choice = |candidate: &Candidate, question: String| Choice { label: candidate.words.clone(), question };
+    let choice =
+        |candidate: &Candidate, question: String| Choice { label: candidate.words.clone(), question };
     let options = [
         choice(whole, format!("{before} and {after} (the condition holds for both)")),
         choice(part, format!("{before} and also just {after}")),

@@ -154,7 +154,8 @@ impl Considered<'_> {
         if matches!(self.planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
             return self.planned;
         }
-        if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE) {
+        if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE)
+        {
             return ask;
         }
         let read = reading(self.question, candidate, self.catalogue, self.is_relative);

@@ -192,7 +192,11 @@ fn what_the_data_does_not_hold_is_said() {
             }
             Outcome::Read(reading) => {
                 assert!(reading.confidence < SURE, "{question}: {}", reading.confidence);
-                assert!(reading.unexplained.join(" ").contains(part), "{question}: {:?}", reading.unexplained);
+                assert!(
+                    reading.unexplained.join(" ").contains(part),
+                    "{question}: {:?}",
+                    reading.unexplained
+                );
             }
             other @ Outcome::Ask { .. } => panic!("{question}: {other:?}"),
         }

@@ -159,9 +159,8 @@ impl Judge<'_> {
         let reader = planner.is_none();
         let plain = facts.aggregates.is_empty();
         // A number of every row, listed and not added up.
-        let listed = plain
-            && facts.groups == 0
-            && facts.shown.iter().any(|column| self.role(column) == Role::Measure);
+        let listed =
+            plain && facts.groups == 0 && facts.shown.iter().any(|column| self.role(column) == Role::Measure);
         let hidden = facts.limit.is_some() && !facts.ordered.is_subset(&facts.shown);
         let hidden_measure = facts.limit.is_some() && !plain && !facts.measure_shown;
         let mut features: Vec<Feature> = vec![
@@ -268,12 +267,7 @@ impl Judge<'_> {
                     || facts.nested > 0
                     || facts.aggregates.contains("max")
                     || facts.aggregates.contains("min"));
-        by_value
-            || by_table
-            || mark.products.iter().any(product)
-            || by_number
-            || by_period
-            || by_operator
+        by_value || by_table || mark.products.iter().any(product) || by_number || by_period || by_operator
     }
 
     fn has(&self, wanted: fn(Operator) -> bool) -> bool {
@@ -430,8 +424,14 @@ impl Judge<'_> {
     fn result_features(&self, facts: &Facts, company: &Company) -> Vec<Feature> {
         let Some(result) = company.result else {
             return [
-                "not run", "empty result", "same result", "other result", "many rows", "very many rows",
-                "one row", "every row",
+                "not run",
+                "empty result",
+                "same result",
+                "other result",
+                "many rows",
+                "very many rows",
+                "one row",
+                "every row",
             ]
             .into_iter()
             .map(|name| (name, yes(name == "not run")))

@@ -342,7 +342,8 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     let unexplained = work.reading.as_ref().map(|reading| reading.unexplained.as_slice());
     if let Some(words) = unexplained.filter(|words| !words.is_empty()) {
         let words = words.join("”, “");
-        answer.answer = format!("Nothing in the data was found for “{words}”. Without that: {}", answer.answer);
+        answer.answer =
+            format!("Nothing in the data was found for “{words}”. Without that: {}", answer.answer);
     }
     // Nothing found may mean that a word was taken for the wrong thing: such an answer is never sure.
     let nothing = answer.tables.first().is_some_and(|table| {

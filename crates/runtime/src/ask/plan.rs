@@ -182,9 +182,8 @@ async fn local(
     }
     let today = house.clock.now().to_chrono().date_naive();
     let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
-    let consider = |catalogue| {
-        propose::consider(&ask.question, catalogue, talk.earlier.as_ref(), today, &meaning)
-    };
+    let consider =
+        |catalogue| propose::consider(&ask.question, catalogue, talk.earlier.as_ref(), today, &meaning);
     let outcome = {
         let considered = consider(visible);
         let mut shapes = Vec::new();
@@ -197,11 +196,14 @@ async fn local(
         // What the question is about may be there but not to be read: then policy says so, instead of "there is no such thing".
         Outcome::Read(reading) if reading.confidence >= SURE => outcome,
         // What may not be read is not run: both sides are compared without results.
-        _ if visible != everything => match (consider(everything).decide(&[]), consider(visible).decide(&[])) {
+        _ if visible != everything => match (consider(everything).decide(&[]), consider(visible).decide(&[]))
+        {
             (Outcome::Read(whole), Outcome::Read(seen)) if whole.confidence > seen.confidence + 0.1 => {
                 Outcome::Read(whole)
             }
-            (Outcome::Read(whole), Outcome::Ask { .. } | Outcome::Unanswerable { .. }) => Outcome::Read(whole),
+            (Outcome::Read(whole), Outcome::Ask { .. } | Outcome::Unanswerable { .. }) => {
+                Outcome::Read(whole)
+            }
             _ => outcome,
         },
         _ => outcome,
