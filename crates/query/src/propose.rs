@@ -20,7 +20,7 @@ pub const SURE: f64 = 0.85;
 /// Below this nothing is answered.
 const HOPELESS: f64 = 0.05;
 /// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
-const WITHOUT_FOCUS: f64 = 0.33;
+const WITHOUT_FOCUS: f64 = 0.2;
 /// Candidates of the reader that are judged.
 const JUDGED: usize = 6;
 
