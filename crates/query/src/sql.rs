@@ -182,11 +182,15 @@ impl Writer {
     fn number_in(&self, text: &str) -> String {
         let plain = format!("replace({text}, ',', '')");
         match self.dialect {
-            Dialect::Sqlite => format!(
-                "CASE WHEN {text} GLOB '*[0-9]:[0-9]*' THEN CAST({text} AS REAL) * 60 + \
-                 CAST(substr({text}, instr({text}, ':') + 1) AS REAL) WHEN {text} GLOB '*[0-9]*' THEN \
-                 CAST(ltrim({plain}, '+$€£#@~<>=Tt ') AS REAL) END"
-            ),
+            Dialect::Sqlite => {
+                let start = format!("ltrim({plain}, '+$€£#@~<>=Tt ')");
+                let digits = format!("ltrim({start}, '-')");
+                format!(
+                    "CASE WHEN ltrim({digits}, '0123456789') = {digits} THEN NULL \
+                     WHEN instr({text}, ':') > 0 THEN CAST({text} AS REAL) * 60 + \
+                     CAST(substr({text}, instr({text}, ':') + 1) AS REAL) ELSE CAST({start} AS REAL) END"
+                )
+            }
             Dialect::DataFusion => format!(
                 "CASE WHEN strpos({text}, ':') > 0 THEN \
                  TRY_CAST(regexp_replace(split_part({text}, ':', 1), '[^0-9]', '', 'g') AS DOUBLE) * 60 + \

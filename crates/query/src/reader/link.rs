@@ -621,9 +621,9 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
             let quality = if countries.contains(&lower.as_str()) || are_same_value(&token.stem, &stem(&lower))
             {
                 0.95
-            } else if few && are_same_value(&token.stem, &stem(opening)) {
-                0.8
-            } else if lower.chars().count() >= 5 && distance(&token.word, &lower, 1) <= 1 {
+            } else if few && are_same_value(&token.stem, &stem(opening))
+                || lower.chars().count() >= 5 && distance(&token.word, &lower, 1) <= 1
+            {
                 0.8
             } else if few && matches!(role, Role::Category | Role::Text) {
                 let words: Vec<String> = lower

@@ -67,13 +67,13 @@ fn quantifier(marks: &[Mark], schema: &Schema) -> Option<(usize, usize, usize)> 
         matches!(mark.operator, Some(Operator::Of | Operator::Filler | Operator::Only))
             || has_word("single specific of the our your given", &mark.text)
     };
-    let found = (0..marks.len()).filter(|at| marks.get(*at).is_some_and(ends)).filter_map(|at| {
+    let mut found = (0..marks.len()).filter(|at| marks.get(*at).is_some_and(ends)).filter_map(|at| {
         let over = (at + 1..marks.len()).find(|next| !marks.get(*next).is_some_and(small))?;
         let (table, _) = marks.get(over).and_then(|mark| table_of(schema, mark))?;
         Some((at, over, table))
     });
     // "all the tools used by every crew": the last quantifier goes over the others.
-    found.last()
+    found.next_back()
 }
 
 /// The columns of a list: those that are named, else the names of the things that are named.

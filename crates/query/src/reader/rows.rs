@@ -20,6 +20,9 @@ const FIRST: &str = "first earliest 1st initial";
 const LAST: &str = "last latest final recent newest";
 const LISTED: &str = "listed list table chart row rows entries entry times time total number";
 
+/// Rows of a table that people look at one by one.
+const SMALL: u64 = 500;
+
 /// A reader of one question.
 struct Reader<'a> {
     marks: &'a [Mark],
@@ -32,7 +35,9 @@ struct Reader<'a> {
 
 /// Readings of a question about the rows of the only table.
 pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
-    if schema.catalogue.tables.len() != 1 {
+    // The rows of a large table are not looked at one by one: its cells are added up.
+    let small = schema.table(0).is_some_and(|table| table.rows.is_some_and(|rows| rows <= SMALL));
+    if schema.catalogue.tables.len() != 1 || !small {
         return Vec::new();
     }
     let mut reader = Reader { marks, schema, used: vec![false; marks.len()], filters: Vec::new(), cost: 0.0 };
@@ -300,32 +305,34 @@ impl Reader<'_> {
         found.filter(|(place, _)| marks(*place) == 2)
     }
 
+    /// A mark between a question word and the noun that it asks for.
+    fn is_passed_over(&self, at: usize) -> bool {
+        let text = self.text(at);
+        let small = matches!(
+            self.operator(at),
+            Some(
+                Operator::Filler
+                    | Operator::Of
+                    | Operator::Is
+                    | Operator::Superlative(_)
+                    | Operator::Top(_)
+                    | Operator::Distinct
+                    | Operator::Only
+            )
+        );
+        small
+            || self.marks.get(at).is_some_and(|mark| mark.number.is_some())
+            || [FIRST, LAST, NEXT, PREVIOUS].iter().any(|list| has_word(list, &text))
+            || adjective(&text, true).is_some()
+    }
+
     /// The column that an answer is taken from, best first.
     fn targets(&self, without: &[ColumnRef]) -> Vec<ColumnRef> {
         let wh = (0..self.marks.len()).find(|at| {
             matches!(self.operator(*at), Some(Operator::Which | Operator::Show)) && self.is_free(*at)
         });
         let word = wh.map(|at| self.text(at)).unwrap_or_default();
-        let asked = wh.and_then(|at| {
-            (at + 1..self.marks.len()).find(|next| {
-                !matches!(
-                    self.operator(*next),
-                    Some(
-                        Operator::Filler
-                            | Operator::Of
-                            | Operator::Is
-                            | Operator::Superlative(_)
-                            | Operator::Top(_)
-                            | Operator::Distinct
-                            | Operator::Only
-                    )
-                ) && self.marks.get(*next).is_none_or(|mark| mark.number.is_none())
-                    && !has_word(FIRST, &self.text(*next))
-                    && !has_word(LAST, &self.text(*next))
-                    && !(has_word(NEXT, &self.text(*next)) || has_word(PREVIOUS, &self.text(*next)))
-                    && adjective(&self.text(*next), true).is_none()
-            })
-        });
+        let asked = wh.and_then(|at| (at + 1..self.marks.len()).find(|next| !self.is_passed_over(*next)));
         let noun = asked.map(|at| self.text(at)).unwrap_or_default();
         let filtered = |place: ColumnRef| self.filters.iter().any(|(_, filter)| filter.place() == place);
         let display = self.schema.display_without(0, without).and_then(|places| places.first().copied());
