@@ -39,7 +39,7 @@ number for thing|not counted|no number|no time|many for one|words|tables in data
 planner missing|raw rows|lookup rows"""
 # Features that are known only when the proposals were run.
 RESULT = "other result|many rows|very many rows|every row|empty result|no number|many for one|same result|one row"
-IN_FAVOUR = "explained agreement|explained agreement on many rows|coverage|mean link|weakest link|agrees|same result|margin|one row"
+IN_FAVOUR = "coverage|mean link|weakest link|agrees|same result|margin|one row"
 
 
 def names_of(text):

@@ -228,10 +228,6 @@ impl Judge<'_> {
             ("lookup rows", if plain { rows } else { 0.0 }),
             ("reader tables", if reader { tables } else { 0.0 }),
         ];
-        // Two proposers that ask the same and leave no word over. On a table of a hundred rows and more, that is no accident.
-        let explained = company.agrees && left == 0;
-        features.push(("explained agreement", yes(explained)));
-        features.push(("explained agreement on many rows", yes(explained && rows > 2.0)));
         features.extend(self.focus_features(facts, &columns, company.result));
         features.extend(self.result_features(facts, company));
         Account { features, unexplained }
