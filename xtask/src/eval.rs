@@ -3,9 +3,10 @@
 //! Every question goes through the program itself, `steward ask … --json`, as a user would ask it: no model, a fresh home.
 //! What is counted: how many answers are right, how many were given with high confidence, and how many of those are right.
 
+mod judge;
 mod score;
 
-use crate::process::{built, command, run_quietly};
+use crate::process::{built, command, root, run_quietly};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -16,12 +17,12 @@ use std::sync::{Mutex, PoisonError};
 #[derive(clap::Args)]
 pub(crate) struct Eval {
     /// `tools` for how well tools are chosen and their arguments filled, `language` for how well requests are routed to domains
-    /// and intents; questions about data when nothing is said.
+    /// and intents, `judge` to fit the judge of questions anew and measure it; questions about data when nothing is said.
     set: Option<Set>,
     /// The folder with the data sets.
     #[arg(long)]
     bench: PathBuf,
-    /// Only these sets: people, wikisql, spider, dialogues, dabench, wikitables, ambrosia.
+    /// Only these sets: people, wikisql, spider, dialogues, dabench, wikitables, ambrosia, unanswerable.
     #[arg(long)]
     only: Vec<String>,
     /// Every so-many-th question; 1 is all of them.
@@ -43,6 +44,7 @@ pub(crate) struct Eval {
 enum Set {
     Tools,
     Language,
+    Judge,
 }
 
 /// The part of a set that failures are read in, and the part that they are not.
@@ -68,6 +70,8 @@ struct Scored {
     /// It said that the data does not say.
     abstained: bool,
     sure: bool,
+    /// It named words that nothing in the data was found for.
+    missing: bool,
     line: String,
     /// Its place in a dialogue, from 1.
     turn: usize,
@@ -78,6 +82,7 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
     match eval.set {
         Some(Set::Tools) => return tools(eval),
         Some(Set::Language) => return language(eval),
+        Some(Set::Judge) => return judge::fit(&eval.bench, eval.part == Some(Part::Unread)),
         None => {}
     }
     run_quietly(&["cargo", "build", "--quiet", "--package", "steward"])?;
@@ -95,8 +100,10 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
         ("dabench", "dabench/questions.jsonl"),
         ("wikitables", "wikitables/questions.jsonl"),
         ("ambrosia", "ambrosia/questions.jsonl"),
+        (UNANSWERABLE, judge::OWN),
     ] {
-        let path = eval.bench.join(file);
+        let own = set == UNANSWERABLE;
+        let path = if own { root().join(file) } else { eval.bench.join(file) };
         if (!eval.only.is_empty() && !eval.only.iter().any(|only| only == set)) || !path.exists() {
             continue;
         }
@@ -111,7 +118,7 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
         let wanted =
             |case: &Value| eval.part.is_none_or(|part| (part == Part::Unread) == is_unread(&source(case)));
         let cases: Vec<Value> = cases.into_iter().filter(wanted).step_by(eval.every.max(1)).collect();
-        let folder = path.parent().unwrap_or(&eval.bench).to_owned();
+        let folder = if own { eval.bench.clone() } else { path.parent().unwrap_or(&eval.bench).to_owned() };
         let scores = measure(&steward, set, &folder, &cases)?;
         report(set, &scores, eval.wrong);
     }
@@ -120,7 +127,8 @@ pub(crate) fn run(eval: &Eval) -> Result<()> {
 
 /// The database, table or file that a case is about, as its set names it.
 fn source(case: &Value) -> String {
-    let named = ["table", "database"].iter().map(|name| text(case, name)).find(|name| !name.is_empty());
+    let named =
+        ["table", "database", "source"].iter().map(|name| text(case, name)).find(|name| !name.is_empty());
     let first = case.pointer("/data/0").or_else(|| case.pointer("/turns/0/data/0")).and_then(Value::as_str);
     named.or(first).unwrap_or_default().to_owned()
 }
@@ -259,6 +267,11 @@ fn score_case(
             let right = score::same_rows(case.get("rows").unwrap_or(&Value::Null), &answer, ordered);
             Ok(vec![scored(right, &answer, text(case, "question"))])
         }
+        UNANSWERABLE => {
+            let data = folder.join(text(case, "set")).join(text(case, "source"));
+            let answer = ask(steward, home, text(case, "question"), &data, None)?;
+            Ok(vec![scored(false, &answer, text(case, "question"))])
+        }
         "dialogues" => {
             let mut conversation = None;
             let mut turns = Vec::new();
@@ -288,7 +301,9 @@ fn scored(right: bool, answer: &Value, question: &str) -> Scored {
     let asked = answer.get("clarification").is_some_and(|question| !question.is_null());
     let line = format!("{score:.2} {question}\n      {sql}");
     let sure = sure && !asked;
-    Scored { right: right && !asked, sure, asked, abstained: !answered && !asked, line, ..Scored::default() }
+    let missing = answer.get("unexplained").and_then(Value::as_array).is_some_and(|words| !words.is_empty());
+    let abstained = !answered && !asked;
+    Scored { right: right && !asked, sure, asked, abstained, missing, line, ..Scored::default() }
 }
 
 fn ask(
@@ -311,6 +326,9 @@ fn ask(
     // A refusal prints its answer too, then fails.
     Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
 }
+
+/// Questions of our own that the data cannot answer.
+const UNANSWERABLE: &str = "unanswerable";
 
 /// Marks the ambiguous questions of a set among their readings.
 const AMBIGUOUS: usize = usize::MAX;
@@ -343,6 +361,10 @@ fn report(set: &str, scores: &[Scored], wrong: bool) {
                 share(asked, ambiguous.len()),
                 ambiguous.len()
             );
+        }
+        if set == UNANSWERABLE {
+            let said = count(&|s| s.abstained || s.asked || !s.sure && s.missing);
+            println!("    said so in {:.1} %", share(said, all));
         }
         if set == "dialogues" {
             by_turn(&scores.iter().filter(|scored| scored.unread == unread).cloned().collect::<Vec<_>>());

@@ -1,7 +1,9 @@
-//! Measures the reader on dumped catalogues (see `dump_catalogues` of `analysis`) without opening sources:
-//! `measure_reader --bench DIR --dumps DIR [--only SET]... [--part read|unread|all] [--wrong] [--features FILE]`.
+//! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of `analysis`), without opening
+//! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--only SET]... [--part read|unread|all] [--wrong] [--sure]
+//! [--features FILE]`. `--own` names the questions that the data cannot answer, `--features` a file for `bench/fit_judge.py`.
 //!
-//! A third of the databases and tables of every set, chosen by a hash of their name, is left unread: `--wrong` never shows it.
+//! A third of the databases and tables of every set, chosen by a hash of their name, is left unread: its failures are never
+//! shown.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,8 +19,10 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use steward_query::catalogue::Catalogue;
-use steward_query::judge::{Judge, Proposal, Proposer};
-use steward_query::planner::{self, NoMeaning, Outcome};
+use steward_query::frame;
+use steward_query::judge::{Proposer, ResultShape};
+use steward_query::planner::{NoMeaning, Outcome};
+use steward_query::propose::{SURE, consider};
 use steward_query::query::{Dialect, Query};
 use steward_query::{reader, sql};
 
@@ -86,6 +90,34 @@ fn same_strict(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// The same value as another program would write it: "- 3" and -3, "january 22 , 1978" and 1978-01-22. The judge learns from
+/// this; what is reported keeps to the rule of the set.
+fn same_written(a: &Value, b: &Value) -> bool {
+    same_strict(a, b) || plain(a) == plain(b) && !plain(a).is_empty()
+}
+
+fn plain(value: &Value) -> String {
+    const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
+    let text = lower(value);
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let month = words.iter().find_map(|word| {
+        let at =
+            MONTHS.find(word.get(..3)?).filter(|at| at % 3 == 0 && word.chars().all(char::is_alphabetic))?;
+        Some(at / 3 + 1)
+    });
+    let numbers: Vec<u32> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    match (month, numbers.as_slice(), words.len()) {
+        (Some(month), [day, year], 3) | (Some(month), [day, year, ..], 4) if *year > 31 => {
+            format!("{year}{month:02}{day:02}")
+        }
+        _ if text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[7] == b'-' => {
+            text.chars().filter(char::is_ascii_digit).take(8).collect()
+        }
+        _ => text.chars().filter(|c| !c.is_whitespace() && *c != '%').collect(),
+    }
+}
+
 fn permutations(width: usize) -> Vec<Vec<usize>> {
     if width > 5 {
         return vec![(0..width).collect()];
@@ -123,11 +155,11 @@ fn same_rows(gold: &[Vec<Value>], got: &[Vec<Value>], ordered: bool) -> bool {
     })
 }
 
-fn same_values(gold: &[Value], got: &[Vec<Value>]) -> bool {
+fn same_values(gold: &[Value], got: &[Vec<Value>], same: fn(&Value, &Value) -> bool) -> bool {
     let got: Vec<&Value> = got.iter().flatten().collect();
     !got.is_empty()
-        && gold.iter().all(|a| got.iter().any(|b| same_strict(a, b)))
-        && got.iter().all(|a| gold.iter().any(|b| same_strict(a, b)))
+        && gold.iter().all(|a| got.iter().any(|b| same(a, b)))
+        && got.iter().all(|a| gold.iter().any(|b| same(a, b)))
 }
 
 struct Source {
@@ -159,8 +191,15 @@ fn run(source: &Source, query: &Query) -> Option<Rows> {
     Some(all)
 }
 
+/// Questions of `ambrosia` as they stand, which have several readings.
+const AMBIGUOUS: &str = "ambiguous";
+/// Questions that the data cannot answer.
+const UNANSWERABLE: &str = "unanswerable";
+
 struct Case {
     set: &'static str,
+    /// The set that the source belongs to.
+    from: String,
     source: String,
     question: String,
     truth: Value,
@@ -173,13 +212,21 @@ fn rows_of(value: &Value) -> Rows {
 
 fn is_right(case: &Case, rows: &Rows) -> bool {
     match case.set {
+        AMBIGUOUS | UNANSWERABLE => false,
         "people" => covers(&rows_of(&case.truth), rows),
-        "wikisql" | "wikitables" => same_values(case.truth.as_array().unwrap(), rows),
+        "wikisql" | "wikitables" => same_values(case.truth.as_array().unwrap(), rows, same_strict),
         _ => same_rows(&rows_of(&case.truth), rows, case.ordered),
     }
 }
 
-fn cases(bench: &str) -> Vec<Case> {
+/// What the judge learns from.
+fn is_right_as_written(case: &Case, rows: &Rows) -> bool {
+    is_right(case, rows)
+        || matches!(case.set, "wikisql" | "wikitables")
+            && same_values(case.truth.as_array().unwrap(), rows, same_written)
+}
+
+fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
     let text =
         |case: &Value, name: &str| case.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut cases = Vec::new();
@@ -195,6 +242,7 @@ fn cases(bench: &str) -> Vec<Case> {
                     let source = case["data"][0].as_str().unwrap().to_owned();
                     cases.push(Case {
                         set,
+                        from: set.to_owned(),
                         source,
                         question: text(&case, "question"),
                         truth: case["rows"].clone(),
@@ -203,6 +251,7 @@ fn cases(bench: &str) -> Vec<Case> {
                 }
                 "wikisql" | "wikitables" => cases.push(Case {
                     set,
+                    from: set.to_owned(),
                     source: text(&case, "table"),
                     question: text(&case, "question"),
                     truth: case["answer"].clone(),
@@ -210,15 +259,25 @@ fn cases(bench: &str) -> Vec<Case> {
                 }),
                 "spider" => cases.push(Case {
                     set,
+                    from: set.to_owned(),
                     source: text(&case, "database"),
                     question: text(&case, "question"),
                     truth: case["rows"].clone(),
                     ordered: case["ordered"].as_bool().unwrap_or(false),
                 }),
                 _ => {
+                    cases.push(Case {
+                        set: AMBIGUOUS,
+                        from: set.to_owned(),
+                        source: text(&case, "database"),
+                        question: text(&case, "question"),
+                        truth: Value::Null,
+                        ordered: false,
+                    });
                     for reading in case["readings"].as_array().unwrap() {
                         cases.push(Case {
                             set,
+                            from: set.to_owned(),
                             source: text(&case, "database"),
                             question: text(reading, "question"),
                             truth: reading["rows"].clone(),
@@ -229,7 +288,34 @@ fn cases(bench: &str) -> Vec<Case> {
             }
         }
     }
+    let own = own.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    for line in own.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        cases.push(Case {
+            set: UNANSWERABLE,
+            from: text(&case, "set"),
+            source: text(&case, "source"),
+            question: text(&case, "question"),
+            truth: Value::Null,
+            ordered: false,
+        });
+    }
     cases
+}
+
+/// What came of the questions of one part of a set.
+#[derive(Default)]
+struct Tally {
+    cases: usize,
+    right: usize,
+    sure: usize,
+    both: usize,
+    asked: usize,
+    declined: usize,
+    /// Declined, or not sure and with the words that nothing was found for.
+    said: usize,
+    /// Right by any proposal.
+    any: usize,
 }
 
 fn main() {
@@ -243,9 +329,8 @@ fn main() {
     let mut features = value("--features").map(|file| std::fs::File::create(file).unwrap());
     let today = chrono::NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
     let mut sources: BTreeMap<String, Option<Source>> = BTreeMap::new();
-    let mut counts: BTreeMap<(&str, bool), [usize; 6]> = BTreeMap::new();
-    let mut picks: BTreeMap<(&str, bool), [usize; 3]> = BTreeMap::new();
-    for (at, case) in cases(&bench).iter().enumerate() {
+    let mut tallies: BTreeMap<(&str, bool), Tally> = BTreeMap::new();
+    for (at, case) in cases(&bench, value("--own")).iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != case.set) || at % every != 0 {
             continue;
         }
@@ -253,108 +338,92 @@ fn main() {
         if part == "read" && unread || part == "unread" && !unread {
             continue;
         }
-        let path = format!("{bench}/{}/{}", case.set, case.source);
+        let path = format!("{bench}/{}/{}", case.from, case.source);
         let name = path.replace(['/', '.'], "_").trim_start_matches('_').to_owned();
         let source = sources.entry(name.clone()).or_insert_with(|| {
             let text = std::fs::read_to_string(format!("{dumps}/{name}.json")).ok()?;
             let rows = rusqlite::Connection::open(format!("{dumps}/{name}.sqlite")).ok()?;
             Some(Source { catalogue: serde_json::from_str(&text).unwrap(), rows })
         });
-        let count = counts.entry((case.set, unread)).or_default();
-        count[0] += 1;
+        let tally = tallies.entry((case.set, unread)).or_default();
+        tally.cases += 1;
         let Some(source) = source else { continue };
-        let mut lines = Vec::new();
-        let earlier = match planner::read(&case.question, &source.catalogue, None, today, &NoMeaning) {
-            Outcome::Read(reading) => {
-                let query = reading.queries.into_iter().next().map(|named| named.query);
-                let mut query = query.unwrap_or_default();
-                expand(&mut query, &source.catalogue);
-                let rows = run(source, &query);
-                let right = rows.as_ref().is_some_and(|rows| is_right(case, rows));
-                lines.push(format!(
-                    "    old {:.2} {} {}",
-                    reading.confidence,
-                    right,
-                    sql::write(&query, Dialect::Sqlite)
-                ));
-                Some((right, reading.confidence, rows, query))
-            }
-            _ => None,
-        };
-        let candidates = reader::propose(&case.question, &source.catalogue, None, today, &NoMeaning);
-        let mut rights = Vec::new();
-        for candidate in candidates.iter().take(12) {
-            let mut query = candidate.query.clone();
+        let answer = |query: &Query| {
+            let mut query = query.clone();
             expand(&mut query, &source.catalogue);
-            let rows = run(source, &query);
-            let right = rows.as_ref().is_some_and(|rows| is_right(case, rows));
-            if lines.len() < 5 {
-                lines.push(format!(
-                    "    new {:.2} {right} {:?} {}",
-                    candidate.cost,
-                    candidate.unexplained,
-                    sql::write(&query, Dialect::Sqlite)
-                ));
-            }
-            rights.push(right);
-        }
-        let mut proposals: Vec<(Proposal, bool)> = Vec::new();
-        if let Some((right, confidence, _, query)) = &earlier {
-            let proposer = Proposer::Planner((confidence * 1000.0) as u32);
-            let proposal =
-                Proposal { query, proposer, cost: 0.0, defaults: 0, multiplies: false, follows: false };
-            proposals.push((proposal, *right));
-        }
-        for (candidate, right) in candidates.iter().zip(&rights).take(4) {
-            let proposal = Proposal {
-                query: &candidate.query,
-                proposer: Proposer::Reader,
-                cost: f64::from(candidate.cost),
-                defaults: candidate.defaults,
-                multiplies: candidate.multiplies,
-                follows: false,
-            };
-            proposals.push((proposal, *right));
-        }
-        let judge = Judge::new(&case.question, &source.catalogue, today, &NoMeaning);
-        let all: Vec<Proposal> = proposals.iter().map(|(proposal, _)| proposal.clone()).collect();
-        let judged = judge.judge(&all);
-        let best = judged.iter().enumerate().max_by(|a, b| a.1.probability.total_cmp(&b.1.probability));
-        let chosen = best.map(|(at, judgement)| (proposals[at].1, judgement));
-        let sure = chosen.as_ref().is_some_and(|(_, judgement)| judgement.probability >= 0.85);
-        let picked = chosen.as_ref().is_some_and(|(right, _)| *right);
-        let pick = picks.entry((case.set, unread)).or_default();
-        pick[0] += usize::from(picked);
-        pick[1] += usize::from(sure);
-        pick[2] += usize::from(sure && picked);
-        if flag("--sure") && !unread && sure && !picked {
-            println!("SURE {} {} | {}", case.set, case.source, case.question);
-            if let Some((at, judgement)) = best {
-                println!(
-                    "    {:.2} {:?} {}",
-                    judgement.probability,
-                    judgement.unexplained,
-                    sql::write(proposals[at].0.query, Dialect::Sqlite)
-                );
-                println!("    truth {}", case.truth.to_string().chars().take(200).collect::<String>());
-            }
-        }
-        let old = earlier.as_ref().is_some_and(|(right, ..)| *right);
-        let (first, any) = (rights.first() == Some(&true), rights.contains(&true));
-        for (at, hit) in [old, first, any, old || first, old || any].into_iter().enumerate() {
-            count[at + 1] += usize::from(hit);
-        }
+            run(source, &query)
+        };
+        let considered = consider(&case.question, &source.catalogue, None, today, &NoMeaning);
+        let proposals = considered.proposals();
+        let results: Vec<Option<Rows>> = proposals.iter().map(|proposal| answer(proposal.query)).collect();
+        let rights: Vec<bool> =
+            results.iter().map(|rows| rows.as_ref().is_some_and(|rows| is_right(case, rows))).collect();
+        let shapes: Vec<Option<ResultShape>> =
+            results.iter().map(|rows| rows.as_ref().map(|rows| ResultShape::of(&cells(rows)))).collect();
+        let judged = considered.judge(&shapes);
         if let Some(file) = &mut features {
-            let rows: Vec<Value> = (judged.iter().zip(&proposals))
-                .map(|(judgement, (_, right))| json!({ "x": judgement.features.to_vec(), "right": right }))
+            let labels = results.iter().map(|rows| rows.as_ref().map(|rows| is_right_as_written(case, rows)));
+            let rows: Vec<Value> = (judged.iter().zip(labels).zip(&proposals))
+                .map(|((judgement, right), proposal)| {
+                    let x: Vec<f64> = judgement.features.iter().map(|(_, value)| *value).collect();
+                    let planner = matches!(proposal.proposer, Proposer::Planner(_));
+                    json!({ "x": x, "right": right, "planner": planner, "capped": !judgement.unexplained.is_empty(),
+                        "misses_focus": judgement.misses_focus, "outside": !judgement.outside.is_empty() })
+                })
+                .collect();
+            let names: Vec<&str> =
+                judged.first().into_iter().flat_map(|first| &first.features).map(|(name, _)| *name).collect();
+            let agree: Vec<Vec<bool>> = (shapes.iter())
+                .map(|a| {
+                    shapes.iter().map(|b| matches!((a, b), (Some(a), Some(b)) if a.agrees_with(b))).collect()
+                })
                 .collect();
             let row = json!({
-                "set": case.set, "source": case.source, "unread": unread, "old": old, "first": first, "any": any,
-                "proposals": rows, "names": steward_query::judge::FEATURES.to_vec(),
+                "set": case.set, "question": if unread { "" } else { &case.question }, "source": case.source, "unread": unread, "proposals": rows, "names": names,
+                "agree": agree,
             });
             writeln!(file, "{row}").unwrap();
         }
-        if !unread && (flag("--wrong") && !first || flag("--none") && !any && !old) {
+        let mut lines: Vec<String> = (judged.iter().zip(&proposals).zip(&rights))
+            .map(|((judgement, proposal), right)| {
+                format!(
+                    "    {} {:.2} {:.2} {right} {:?} {}",
+                    if matches!(proposal.proposer, Proposer::Planner(_)) { "planner" } else { "reader " },
+                    judgement.score,
+                    judgement.probability,
+                    judgement.unexplained,
+                    sql::write(proposal.query, Dialect::Sqlite)
+                )
+            })
+            .collect();
+        tally.any += usize::from(rights.contains(&true));
+        drop(proposals);
+        let (mut right, mut sure) = (false, false);
+        match considered.decide(&shapes) {
+            Outcome::Read(reading) => {
+                let rows = reading.queries.first().and_then(|named| answer(&named.query));
+                right = rows.as_ref().is_some_and(|rows| is_right(case, rows));
+                let empty = rows.as_ref().is_none_or(|rows| rows.iter().flatten().all(Value::is_null));
+                sure = reading.confidence >= SURE && !empty;
+                let named = !reading.unexplained.is_empty();
+                tally.said += usize::from(!sure && (named || empty));
+                lines.insert(0, format!("    answers {:.2}", reading.confidence));
+            }
+            Outcome::Ask { question, options } => {
+                tally.asked += 1;
+                lines.insert(0, format!("    asks {question} {options:?}"));
+            }
+            Outcome::Unanswerable { why, .. } => {
+                tally.declined += 1;
+                tally.said += 1;
+                lines.insert(0, format!("    declines {why}"));
+            }
+        }
+        tally.right += usize::from(right);
+        tally.sure += usize::from(sure);
+        tally.both += usize::from(sure && right);
+        let shown = flag("--wrong") && !right || flag("--sure") && sure && !right;
+        if shown && !unread {
             println!("{} {} | {}", case.set, case.source, case.question);
             println!("    {}", reader::explain(&case.question, &source.catalogue, today, &NoMeaning));
             lines.iter().for_each(|line| println!("{line}"));
@@ -362,25 +431,40 @@ fn main() {
         }
     }
     println!(
-        "{:<12} {:<7} {:>6} {:>7} {:>7} {:>7} {:>9} {:>9}",
-        "set", "part", "cases", "old", "new", "new@k", "old|new", "old|new@k"
+        "{:<13} {:<7} {:>6} {:>8} {:>8} {:>8} {:>18} {:>8} {:>9} {:>8}",
+        "set", "part", "cases", "any", "right", "sure", "right when sure", "asked", "declined", "says so"
     );
-    for ((set, unread), [right, sure, both]) in &picks {
-        let all = counts[&(*set, *unread)][0].max(1) as f64;
+    for ((set, unread), tally) in tallies {
+        let share = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+        let of = |part: usize| share(part, tally.cases);
         println!(
-            "judged {set:<12} {:<7} right {:>5.1}%  sure {:>5.1}%  right among the sure {:>5.1}%",
-            if *unread { "unread" } else { "read" },
-            100.0 * *right as f64 / all,
-            100.0 * *sure as f64 / all,
-            100.0 * *both as f64 / (*sure).max(1) as f64
+            "{set:<13} {:<7} {:>6} {:>6.1} % {:>6.1} % {:>6.1} % {:>8.1} % {:>7} {:>6.1} % {:>7.1} % {:>6.1} %",
+            if unread { "unread" } else { "read" },
+            tally.cases,
+            of(tally.any),
+            of(tally.right),
+            of(tally.sure),
+            share(tally.both, tally.sure),
+            format!("({}/{})", tally.both, tally.sure),
+            of(tally.asked),
+            of(tally.declined),
+            of(tally.said),
         );
     }
-    for ((set, unread), [all, rest @ ..]) in counts {
-        let part = if unread { "unread" } else { "read" };
-        let share: Vec<String> =
-            rest.iter().map(|n| format!("{:>6.1}%", 100.0 * *n as f64 / all.max(1) as f64)).collect();
-        println!("{set:<12} {part:<7} {all:>6} {}", share.join("  "));
-    }
+}
+
+/// Rows as the judge takes them.
+fn cells(rows: &Rows) -> Vec<Vec<frame::Value>> {
+    let cell = |value: &Value| match value {
+        Value::Number(number) => number
+            .as_i64()
+            .map(frame::Value::Int)
+            .or_else(|| number.as_f64().map(frame::Value::Float))
+            .unwrap_or_default(),
+        Value::String(text) => frame::Value::Text(text.clone()),
+        _ => frame::Value::Null,
+    };
+    rows.iter().map(|row| row.iter().map(cell).collect()).collect()
 }
 
 /// `*` as the columns of its table.

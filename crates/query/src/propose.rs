@@ -3,11 +3,12 @@
 //! The outcome is a reading with a calibrated probability, a question back when two readings are equally likely, or a word
 //! about what is missing.
 
+use crate::ask_back;
 use crate::catalogue::Catalogue;
 use crate::chart::ChartKind;
-use crate::judge::{Judge, Judgement, Proposal, Proposer};
+use crate::judge::{Judge, Judgement, Proposal, Proposer, ResultShape};
 use crate::planner::particulars::TIME;
-use crate::planner::{self, ChartWish, Choice, Intent, Meaning, Named, Outcome, Parameter, Reading};
+use crate::planner::{self, ChartWish, Intent, Meaning, Named, Outcome, Parameter, Reading};
 use crate::query::Query;
 use crate::reader::{self, Candidate, Filter, Form, Group};
 use chrono::NaiveDate;
@@ -17,11 +18,13 @@ use steward_text::tokens::tokenize;
 /// From here on an answer is called sure.
 pub const SURE: f64 = 0.85;
 /// Below this nothing is answered.
-const HOPELESS: f64 = 0.08;
+const HOPELESS: f64 = 0.05;
+/// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
+const WITHOUT_FOCUS: f64 = 0.2;
 /// Candidates of the reader that are judged.
 const JUDGED: usize = 6;
 
-/// Reads a question with all proposers.
+/// Reads a question with all proposers, without running anything.
 #[must_use]
 pub fn read(
     question: &str,
@@ -30,99 +33,159 @@ pub fn read(
     today: NaiveDate,
     meaning: &dyn Meaning,
 ) -> Outcome {
+    consider(question, catalogue, earlier, today, meaning).decide(&[])
+}
+
+/// A question with everything that was proposed for it.
+pub struct Considered<'a> {
+    question: &'a str,
+    catalogue: &'a Catalogue,
+    planned: Outcome,
+    candidates: Vec<Candidate>,
+    /// The planner's query is among the proposals, the first of them.
+    has_planned: bool,
+    follows: bool,
+    is_relative: bool,
+    judge: Judge<'a>,
+}
+
+/// Asks all proposers. What they propose may be run before [`Considered::decide`], which then knows the results.
+#[must_use]
+pub fn consider<'a>(
+    question: &'a str,
+    catalogue: &'a Catalogue,
+    earlier: Option<&Reading>,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+) -> Considered<'a> {
     let planned = planner::read(question, catalogue, earlier, today, meaning);
-    // An overview is several queries; what it holds is not one candidate among others.
-    if let Outcome::Read(reading) = &planned
-        && matches!(
-            reading.intent,
-            Intent::Overview | Intent::Distribution | Intent::Outliers | Intent::Missing
-        )
-    {
-        return planned;
-    }
     let anchor = planner::confidence::anchor(catalogue, today);
     let before = earlier.and_then(|reading| reading.form.as_ref());
+    // An overview is several queries; what it holds is not one candidate among others.
+    let whole = matches!(&planned, Outcome::Read(reading) if matches!(
+        reading.intent,
+        Intent::Overview | Intent::Distribution | Intent::Outliers | Intent::Missing
+    ));
     // Without a form of its own to edit, the reader cannot follow what the planner began.
-    let candidates = if earlier.is_some() && before.is_none() {
+    let mut candidates = if whole || earlier.is_some() && before.is_none() {
         Vec::new()
     } else {
         reader::propose(question, catalogue, before, anchor, meaning)
     };
-    let planned_query = match &planned {
-        Outcome::Read(reading) => reading.queries.first().map(|named| (&named.query, reading.confidence)),
-        _ => None,
-    };
-    let follows = earlier.is_some();
-    let mut proposals: Vec<Proposal> = Vec::new();
-    if let Some((query, confidence)) = planned_query.filter(|_| before.is_none()) {
-        let proposer = Proposer::Planner((confidence * 1000.0) as u32);
-        proposals.push(Proposal { query, proposer, cost: 0.0, defaults: 0, multiplies: false, follows });
+    candidates.truncate(JUDGED);
+    let has_planned = !whole
+        && before.is_none()
+        && matches!(&planned, Outcome::Read(reading) if !reading.queries.is_empty());
+    Considered {
+        question,
+        catalogue,
+        planned,
+        candidates,
+        has_planned,
+        follows: earlier.is_some(),
+        is_relative: is_relative(question, anchor, today),
+        judge: Judge::new(question, catalogue, anchor, meaning),
     }
-    let planners = proposals.len();
-    proposals.extend(candidates.iter().take(JUDGED).map(|candidate| Proposal {
-        query: &candidate.query,
-        proposer: Proposer::Reader,
-        cost: f64::from(candidate.cost),
-        defaults: candidate.defaults,
-        multiplies: candidate.multiplies,
-        follows,
-    }));
-    let judge = Judge::new(question, catalogue, anchor, meaning);
-    let judged = judge.judge(&proposals);
-    let Some((best, judgement)) = choose(&judged, planners) else { return planned };
-    let mut judgement = judgement.clone();
-    if let Some(candidate) = best.checked_sub(planners).and_then(|at| candidates.get(at)) {
-        // The reader may have used a word for something that no single part of the query shows, such as a margin.
-        judgement.unexplained.retain(|word| candidate.unexplained.contains(word));
-    }
-    let judgement = &judgement;
-    if judgement.probability < HOPELESS {
-        return nothing_found(catalogue, judgement);
-    }
-    if best < planners {
-        return match planned {
-            Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement)),
-            other => other,
-        };
-    }
-    let Some(candidate) = candidates.get(best - planners) else { return planned };
-    // The planner found a word that two columns fit equally well.
-    let tied = candidates
-        .iter()
-        .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
-    if matches!(planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
-        return planned;
-    }
-    if let Some(ask) = ask_back(question, candidate, &candidates, judgement) {
-        return ask;
-    }
-    Outcome::Read(with_judgement(
-        reading(question, candidate, catalogue, is_relative(question, anchor, today)),
-        judgement,
-    ))
 }
 
-/// The likeliest proposal. Candidates of the reader come with their own order, which a small difference does not turn.
-fn choose(judged: &[Judgement], planners: usize) -> Option<(usize, &Judgement)> {
-    let lead = |at: usize| if at == planners { 0.08 } else { 0.0 };
-    judged
-        .iter()
-        .enumerate()
-        .max_by(|(a, x), (b, y)| (x.probability + lead(*a)).total_cmp(&(y.probability + lead(*b))))
+impl Considered<'_> {
+    /// What was proposed, in the order of the results that [`Considered::decide`] takes.
+    #[must_use]
+    pub fn proposals(&self) -> Vec<Proposal<'_>> {
+        let mut proposals: Vec<Proposal> = Vec::new();
+        if let Outcome::Read(reading) = &self.planned
+            && self.has_planned
+            && let Some(named) = reading.queries.first()
+        {
+            proposals.push(Proposal {
+                query: &named.query,
+                proposer: Proposer::Planner((reading.confidence * 1000.0) as u32),
+                cost: 0.0,
+                defaults: 0,
+                multiplies: false,
+                follows: self.follows,
+                unused: None,
+                grammar: None,
+            });
+        }
+        proposals.extend(self.candidates.iter().map(|candidate| Proposal {
+            query: &candidate.query,
+            proposer: Proposer::Reader,
+            cost: f64::from(candidate.cost),
+            defaults: candidate.defaults,
+            multiplies: candidate.multiplies,
+            follows: self.follows,
+            unused: Some(&candidate.unexplained),
+            grammar: Some(candidate.grammar),
+        }));
+        proposals
+    }
+
+    /// What the judge says of every proposal.
+    #[must_use]
+    pub fn judge(&self, results: &[Option<ResultShape>]) -> Vec<Judgement> {
+        self.judge.judge(&self.proposals(), results)
+    }
+
+    /// Answers, asks back or says what is missing.
+    #[must_use]
+    pub fn decide(self, results: &[Option<ResultShape>]) -> Outcome {
+        let judged = self.judge(results);
+        let best = judged.iter().enumerate().max_by(|(_, a), (_, b)| a.score.total_cmp(&b.score));
+        let Some((best, judgement)) = best else { return self.planned };
+        let planners = usize::from(self.has_planned);
+        let own: Vec<Option<&ResultShape>> = results.iter().skip(planners).map(Option::as_ref).collect();
+        if let Some(ask) = ask_back::open_list(self.question, &self.candidates, &own, self.catalogue) {
+            return ask;
+        }
+        if is_hopeless(judgement) {
+            return nothing_found(self.catalogue, judgement);
+        }
+        if best < planners {
+            return match self.planned {
+                Outcome::Read(reading) => Outcome::Read(with_judgement(reading, judgement, self.follows)),
+                other => other,
+            };
+        }
+        let Some(candidate) = self.candidates.get(best - planners) else { return self.planned };
+        // The planner found a word that two columns fit equally well.
+        let tied = (self.candidates.iter())
+            .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
+        if matches!(self.planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
+            return self.planned;
+        }
+        if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE)
+        {
+            return ask;
+        }
+        let read = reading(self.question, candidate, self.catalogue, self.is_relative);
+        Outcome::Read(with_judgement(read, judgement, self.follows))
+    }
 }
 
 /// A reading with what the judge says of it.
-fn with_judgement(mut reading: Reading, judgement: &Judgement) -> Reading {
+fn with_judgement(mut reading: Reading, judgement: &Judgement, follows: bool) -> Reading {
     reading.confidence = judgement.probability.clamp(0.02, 0.98);
+    if follows {
+        // The judge learned from questions that stand alone; of one that goes on from another it is not sure.
+        reading.confidence = reading.confidence.min(SURE - 0.01);
+    }
     if !judgement.unexplained.is_empty() {
         // A word that carries meaning and was not used keeps an answer from being sure.
         reading.confidence = reading.confidence.min(SURE - 0.01);
-        let words = judgement.unexplained.join("”, “");
-        reading.assumptions.push(format!("Nothing in the data was found for “{words}”."));
+        reading.unexplained.clone_from(&judgement.unexplained);
     }
     reading
 }
 
+/// Whether an answer would be about something else than what was asked.
+fn is_hopeless(judgement: &Judgement) -> bool {
+    judgement.probability < HOPELESS
+        || !judgement.outside.is_empty()
+        || (judgement.misses_focus || judgement.misses_name) && judgement.probability < WITHOUT_FOCUS
+}
+
+/// Says what nothing was found for, and what there is instead.
 fn nothing_found(catalogue: &Catalogue, judgement: &Judgement) -> Outcome {
     let can_answer = (catalogue.tables.iter())
         .map(|table| {
@@ -132,48 +195,14 @@ fn nothing_found(catalogue: &Catalogue, judgement: &Judgement) -> Outcome {
         })
         .collect();
     let words = judgement.unexplained.join("”, “");
-    let why = if words.is_empty() {
+    let why = if !judgement.outside.is_empty() {
+        format!("The data does not reach there: {}.", judgement.outside.join(", "))
+    } else if words.is_empty() {
         "No reading of the question fits the data.".to_owned()
     } else {
         format!("Nothing in the data was found for “{words}”.")
     };
     Outcome::Unanswerable { why, can_answer }
-}
-
-/// Two columns that a word may mean equally well are asked about.
-fn ask_back(question: &str, best: &Candidate, all: &[Candidate], judgement: &Judgement) -> Option<Outcome> {
-    if judgement.probability >= SURE {
-        return None;
-    }
-    let mut options: Vec<Choice> = Vec::new();
-    let mut asked = String::new();
-    for other in all {
-        if other.query == best.query
-            || (other.cost - best.cost).abs() > 0.01
-            || other.columns.len() != best.columns.len()
-        {
-            continue;
-        }
-        let apart: Vec<_> = best.columns.iter().zip(&other.columns).filter(|(a, b)| a != b).collect();
-        let [((at, word, mine), (other_at, _, theirs))] = apart.as_slice() else { continue };
-        if at != other_at || !question.contains(word.as_str()) || mine.eq_ignore_ascii_case(theirs) {
-            continue;
-        }
-        if options.is_empty() {
-            asked.clone_from(word);
-            options.push(Choice {
-                label: best.words.clone(),
-                question: question.replacen(word.as_str(), mine, 1),
-            });
-        }
-        options.push(Choice {
-            label: other.words.clone(),
-            question: question.replacen(word.as_str(), theirs, 1),
-        });
-    }
-    options.truncate(3);
-    (options.len() > 1)
-        .then(|| Outcome::Ask { question: format!("What does “{asked}” mean here?"), options })
 }
 
 /// A candidate of the reader as a reading.
@@ -195,6 +224,7 @@ fn reading(question: &str, candidate: &Candidate, catalogue: &Catalogue, relativ
         reasoning: vec![format!("Read as: {}.", candidate.words)],
         sketch: planner::Sketch::default(),
         form: Some(form.clone()),
+        unexplained: Vec::new(),
     }
 }
 

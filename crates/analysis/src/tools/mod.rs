@@ -4,6 +4,7 @@
 //! earlier calls. Whatever reads data passes through policy's one admission first.
 
 mod plot;
+mod probe;
 mod profiler;
 mod sql;
 mod statement;

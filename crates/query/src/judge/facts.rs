@@ -35,6 +35,10 @@ pub(super) struct Facts {
     pub having: bool,
     pub set: bool,
     pub items: usize,
+    /// A number over rows is among the columns of the result.
+    pub measure_shown: bool,
+    /// Columns that must lie in a range: from and to.
+    pub ranges: Vec<(ColumnName, Literal, Literal)>,
 }
 
 impl Facts {
@@ -63,6 +67,7 @@ impl Facts {
         };
         if outer {
             self.items = query.items.len();
+            self.measure_shown = query.items.iter().any(|item| has_aggregate(&item.expr));
             self.limit = query.limit;
             self.order = query.order.first().map(|(_, down)| *down);
         }
@@ -146,6 +151,11 @@ impl Facts {
                 self.negates |= *compare == Compare::NotEqual;
                 self.expr(left, named, &mut columns);
                 self.expr(right, named, &mut columns);
+                if let (Expr::Column(table, column), Compare::Equal, Expr::Literal(value)) =
+                    (left, compare, right)
+                {
+                    self.ranges.push(((named(table), column.clone()), value.clone(), value.clone()));
+                }
             }
             Condition::In(expr, values) => {
                 self.one_of = true;
@@ -169,6 +179,9 @@ impl Facts {
             Condition::Within(expr, from, to) => {
                 self.compares = true;
                 self.expr(expr, named, &mut columns);
+                if let Expr::Column(table, column) = expr {
+                    self.ranges.push(((named(table), column.clone()), from.clone(), to.clone()));
+                }
                 self.literal(from);
                 self.literal(to);
             }
@@ -215,4 +228,8 @@ pub(super) fn aggregate_name(aggregate: Aggregate) -> &'static str {
         Aggregate::StdDev => "standard deviation",
         Aggregate::Correlation => "correlation",
     }
+}
+
+fn has_aggregate(expr: &Expr) -> bool {
+    matches!(expr, Expr::Aggregate(..)) || expr.children().into_iter().any(has_aggregate)
 }

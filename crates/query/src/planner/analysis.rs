@@ -88,6 +88,7 @@ impl Reader<'_> {
             parameters: self.parameters,
             sketch,
             form: None,
+            unexplained: Vec::new(),
         })
     }
 

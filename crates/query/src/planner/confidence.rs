@@ -96,6 +96,7 @@ impl Reader<'_> {
             parameters: self.parameters,
             sketch: self.sketch,
             form: None,
+            unexplained: Vec::new(),
         })
     }
 

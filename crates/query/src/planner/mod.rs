@@ -131,6 +131,9 @@ pub struct Reading {
     /// What the reader made the query from, for follow-up questions.
     #[serde(default)]
     pub form: Option<crate::reader::Form>,
+    /// Words that carry meaning and that nothing in the data was found for.
+    #[serde(default)]
+    pub unexplained: Vec<String>,
 }
 
 /// One way out of an ambiguity.

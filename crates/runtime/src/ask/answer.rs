@@ -238,6 +238,7 @@ impl Answer {
             "confidence": self.confidence,
             "confidence_score": (self.score * 1000.0).round() / 1000.0,
             "clarification": self.clarification,
+            "unexplained": self.reading.as_ref().map(|reading| reading.unexplained.as_slice()).unwrap_or_default(),
             "sources": self.sources,
             "suggestions": self.suggestions,
             "planner": self.planner,
@@ -338,6 +339,12 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     answer.sources = sources(bench, &read);
     answer.response.metrics.rows_processed = rows_of(bench, &read);
     tell(&mut answer, found, &spoken, &values);
+    let unexplained = work.reading.as_ref().map(|reading| reading.unexplained.as_slice());
+    if let Some(words) = unexplained.filter(|words| !words.is_empty()) {
+        let words = words.join("”, “");
+        answer.answer =
+            format!("Nothing in the data was found for “{words}”. Without that: {}", answer.answer);
+    }
     // Nothing found may mean that a word was taken for the wrong thing: such an answer is never sure.
     let nothing = answer.tables.first().is_some_and(|table| {
         table.frame.rows.iter().all(|row| row.iter().all(steward_analysis::frame::Value::is_null))

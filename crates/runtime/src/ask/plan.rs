@@ -5,11 +5,11 @@ use super::{AppContext, Ask, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
-use steward_analysis::planner::{self, ChartWish, Choice, Outcome, Reading};
+use steward_analysis::planner::{ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
-use steward_analysis::{model_planner, shape, share, sql};
+use steward_analysis::{model_planner, propose, shape, share, sql};
 use steward_domain::{Coded as _, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
@@ -206,21 +206,28 @@ async fn local(
         return Planned::Work(from_procedure(table, procedure.clone(), visible));
     }
     let today = house.clock.now().to_chrono().date_naive();
-    let meaning: &dyn planner::Meaning = &|a: &str, b: &str| house.encoder.similarity(a, b);
-    let read = |catalogue: &Catalogue| {
-        steward_analysis::propose::read(&ask.question, catalogue, talk.earlier.as_ref(), today, meaning)
+    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
+    let consider =
+        |catalogue| propose::consider(&ask.question, catalogue, talk.earlier.as_ref(), today, &meaning);
+    let outcome = {
+        let considered = consider(visible);
+        let mut shapes = Vec::new();
+        for proposal in considered.proposals() {
+            shapes.push(bench.probe(proposal.query, visible).await);
+        }
+        considered.decide(&shapes)
     };
-    let outcome = read(visible);
     let outcome = match &outcome {
         // What the question is about may be there but not to be read: then policy says so, instead of "there is no such thing".
         Outcome::Read(reading) if reading.confidence >= SURE => outcome,
-        _ if visible != everything => match read(everything) {
-            Outcome::Read(whole) => {
-                let better = match &outcome {
-                    Outcome::Read(reading) => whole.confidence > reading.confidence + 0.1,
-                    _ => true,
-                };
-                if better { Outcome::Read(whole) } else { outcome }
+        // What may not be read is not run: both sides are compared without results.
+        _ if visible != everything => match (consider(everything).decide(&[]), consider(visible).decide(&[]))
+        {
+            (Outcome::Read(whole), Outcome::Read(seen)) if whole.confidence > seen.confidence + 0.1 => {
+                Outcome::Read(whole)
+            }
+            (Outcome::Read(whole), Outcome::Ask { .. } | Outcome::Unanswerable { .. }) => {
+                Outcome::Read(whole)
             }
             _ => outcome,
         },
