@@ -1,13 +1,13 @@
 //! Agents of conversations: what was said before, tools that are found on the way, and what counts as data.
 
-use crate::kit::{AppContext, Run, failed};
+use crate::kit::{Definitions, Run, failed};
 use serde_json::{Value, json};
-use steward_domain::{Idempotency, Role};
-use steward_engine::{Class, EarlierMessage, Effect, Provenance, Settings, ToolOutcome, ToolSpec};
+use steward_domain::{Idempotency, Provenance, Role};
+use steward_engine::{Class, EarlierMessage, Effect, Settings, ToolOutcome, ToolSpec};
 
 fn agent(earlier: &[(Role, &str)]) -> Run {
     let earlier = earlier.iter().map(|(role, text)| EarlierMessage { role: *role, text: (*text).to_owned() });
-    let program = AppContext::new().agent_program("worker", Settings::default());
+    let program = Definitions::new().agent_program("worker", Settings::default());
     Run::start_after(program, json!("Find the tea for Ana"), earlier.collect())
 }
 

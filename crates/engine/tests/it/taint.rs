@@ -1,12 +1,12 @@
 //! What a model of a tainted session writes is untrusted, whichever way the data came in.
 
-use crate::kit::{AppContext, Run};
+use crate::kit::{Definitions, Run};
 use serde_json::json;
 use steward_domain::*;
 use steward_engine::*;
 
 fn agent() -> Run {
-    let program = AppContext::new().agent_program("worker", Settings::default());
+    let program = Definitions::new().agent_program("worker", Settings::default());
     Run::start(program, json!("Pay 100 to bob"))
 }
 

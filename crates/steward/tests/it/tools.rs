@@ -187,6 +187,7 @@ fn the_doctor_names_programs_that_run_without_a_sandbox() {
     let servers = [server("free", ""), server("shut_in", ", sandbox: {}")].join(", ");
     std::fs::write(bench.home().join("config/mcp_servers.yaml"), format!("servers: [{servers}]\n")).unwrap();
     let told = bench.json("doctor");
-    let found = told["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "sandbox").unwrap();
+    let found =
+        told["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "sandbox").unwrap();
     assert!(found["detail"].as_str().unwrap().starts_with("free: runs with all your rights"), "{found}");
 }
