@@ -87,10 +87,12 @@ impl Taint {
         self.absorb(Provenance::Untrusted);
         let known = self.ids.entry(server.to_owned()).or_default();
         match result {
-            Value::String(text) => match serde_json::from_str(text) {
-                Ok(parsed @ (Value::Object(_) | Value::Array(_))) => collect_ids(&parsed, known),
-                _ => {}
-            },
+            // A server may send its JSON as text.
+            Value::String(text) => {
+                if let Ok(parsed @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
+                    collect_ids(&parsed, known);
+                }
+            }
             other => collect_ids(other, known),
         }
     }

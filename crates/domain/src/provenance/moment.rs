@@ -113,8 +113,8 @@ fn year(word: &str) -> Option<u16> {
 }
 
 fn month(word: &str) -> Option<u8> {
-    let is = |name: &&str| word == *name || (word.len() == 3 && name.starts_with(word));
-    MONTHS.iter().position(|name| is(&name)).and_then(|place| u8::try_from(place + 1).ok())
+    let is = |name: &str| word == name || (word.len() == 3 && name.starts_with(word));
+    MONTHS.iter().position(|name| is(name)).and_then(|place| u8::try_from(place + 1).ok())
 }
 
 fn day(word: &str) -> Option<u8> {

@@ -6,7 +6,7 @@ use serde_json::json;
 const TASK: &str = "Please invite bob@x.example to 'Lunch' on May 19th, 2024 at 12:00 for one hour, and pay $1,200 to Alice's \
                     account GB29NWBK60161331926819. Ask eve.mallory@y.example first.";
 
-fn object(value: Value) -> JsonObject {
+fn object(value: &Value) -> JsonObject {
     value.as_object().cloned().unwrap()
 }
 
@@ -20,8 +20,8 @@ fn tainted() -> Taint {
 }
 
 /// Where the arguments of a call of `cal` came from, in a session that has read a result.
-fn check(arguments: Value, call: Provenance) {
-    let origin = tainted().judge_call("cal", &object(arguments.clone()));
+fn check(arguments: &Value, call: Provenance) {
+    let origin = tainted().judge_call("cal", &object(arguments));
     assert_eq!(origin.call, call, "{arguments} {origin:?}");
 }
 
@@ -58,13 +58,13 @@ fn a_value_is_the_persons_only_with_a_proof() {
         (json!({}), Untrusted),
         (json!({ "note": "", "also": null, "more": [] }), Untrusted),
     ] {
-        check(arguments, call);
+        check(&arguments, call);
     }
 }
 
 #[test]
 fn ids_of_one_server_prove_nothing_to_another() {
-    let origin = tainted().judge_call("bank", &object(json!({ "event_id": "7" })));
+    let origin = tainted().judge_call("bank", &object(&json!({ "event_id": "7" })));
     assert_eq!(origin.call, Provenance::Untrusted);
 }
 
@@ -72,7 +72,7 @@ fn ids_of_one_server_prove_nothing_to_another() {
 fn without_words_of_a_person_nothing_is_proved() {
     let mut taint = Taint::new("");
     taint.absorb(Provenance::Untrusted);
-    let origin = taint.judge_call("cal", &object(json!({ "to": "bob@x.example" })));
+    let origin = taint.judge_call("cal", &object(&json!({ "to": "bob@x.example" })));
     assert_eq!((origin.call, taint.judge_text("Lunch")), (Provenance::Untrusted, Provenance::Untrusted));
 }
 
@@ -80,7 +80,7 @@ fn without_words_of_a_person_nothing_is_proved() {
 fn taint_only_grows() {
     let mut taint = Taint::new(TASK);
     assert!(!taint.is_tainted());
-    assert_eq!(taint.judge_call("cal", &object(json!({ "a": 1 }))).call, Provenance::User);
+    assert_eq!(taint.judge_call("cal", &object(&json!({ "a": 1 }))).call, Provenance::User);
     taint.absorb(Provenance::Untrusted);
     for from in [Provenance::Operator, Provenance::User] {
         taint.absorb(from);

@@ -62,8 +62,8 @@ fn normal(text: &str) -> String {
 
 /// The number that a word is: `1,200`, `$50`, `12.50`.
 fn number(word: &str) -> Option<f64> {
-    let word =
-        word.trim_matches(|mark| BEFORE.contains(mark) && mark != '-' || AFTER.contains(mark) && mark != '-');
+    let is_mark = |mark: char| mark != '-' && (BEFORE.contains(mark) || AFTER.contains(mark));
+    let word = word.trim_matches(is_mark);
     let word = word.trim_end_matches(['-']);
     let plain = word.trim_start_matches(['$', '€', '£']);
     let grouped =
