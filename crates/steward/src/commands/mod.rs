@@ -224,7 +224,7 @@ pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failur
 
 async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Ask(ask) => ask::run(context, ask).await,
+        Command::Ask(ask) => Box::pin(ask::run(context, ask)).await,
         Command::Chat(chat) => Box::pin(chat::run(context, chat)).await,
         Command::Profile(profile) => profile::run(context, &profile).await,
         Command::Init => init::run(context).await,
