@@ -636,7 +636,7 @@ class Provider:
         from cryptography.hazmat.primitives.asymmetric import rsa
 
         self.make = lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        self.keys, self.asked = {"one": self.make()}, 0
+        self.keys, self.asked = {"one": self.make(), "for-encryption": self.make()}, 0
         provider = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -659,16 +659,17 @@ class Provider:
     def jwks(self):
         numbers = {kid: key.public_key().public_numbers() for kid, key in self.keys.items()}
         pack = lambda number: b64(number.to_bytes((number.bit_length() + 7) // 8, "big"))
-        return {"keys": [{"kty": "RSA", "kid": kid, "alg": "RS256", "use": "sig", "n": pack(n.n), "e": pack(n.e)} for kid, n in numbers.items()]}
+        use = lambda kid: "enc" if kid == "for-encryption" else "sig"
+        return {"keys": [{"kty": "RSA", "kid": kid, "alg": "RS256", "use": use(kid), "n": pack(n.n), "e": pack(n.e)} for kid, n in numbers.items()]}
 
-    def token(self, kid="one", key=None, alg="RS256", sign=None, **claims):
+    def token(self, kid="one", key=None, alg="RS256", sign=None, header=None, **claims):
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import padding
 
         now = int(time.time())
         claims = {"iss": self.base, "aud": "steward", "sub": "bob-at-idp", "exp": now + 600, "iat": now} | claims
         claims = {name: value for name, value in claims.items() if value is not None}
-        signed = f"{b64(json.dumps({'alg': alg, 'kid': kid, 'typ': 'JWT'}).encode())}.{b64(json.dumps(claims).encode())}"
+        signed = f"{b64(json.dumps({'alg': alg, 'kid': kid, 'typ': 'JWT'} | (header or {})).encode())}.{b64(json.dumps(claims).encode())}"
         if sign is not None:
             return f"{signed}.{b64(sign(signed.encode()))}"
         return f"{signed}.{b64((key or self.keys[kid]).sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
@@ -693,6 +694,8 @@ def tokens(binary, check):
     access.write_text(access.read_text() + f"\noidc:\n  issuer: {provider.base}\n  audience: steward\n")
     with server:
         ask = lambda token: request(server.base, "GET", "/api/v1/me", key=token)
+        got = ask(provider.token(exp=2**63 - 1))
+        check(got.status in (200, 401), "an end in the far future breaks nothing", got)
         good = ask(provider.token())
         check(good.status == 200 and good.json()["user"] == "bob" and good.json()["signed_in_with"] == "token", "a good token opens", good)
         check(ask(provider.token(aud=["other", "steward"])).status == 200, "one of several audiences")
@@ -721,6 +724,11 @@ def tokens(binary, check):
             "no signature": f"{head}.{claims}.",
             "nothing": "..",
             "much": f"{head}.{'A' * 40000}.{signature}",
+            "an extension that must be understood": provider.token(header={"crit": ["exp2"], "exp2": 1}),
+            "an empty list of extensions": provider.token(header={"crit": []}),
+            "a key that is for encryption": provider.token(kid="for-encryption"),
+            "an end beyond all numbers": provider.token(exp=1e300),
+            "an end that is no number": provider.token(exp="soon"),
         }.items():
             got = ask(token)
             check(got.status in (401, 431) and (got.status == 431 or got.is_problem()), f"a token with {what} is refused", got)

@@ -278,8 +278,8 @@ impl Session {
     pub async fn run(&self, sql: &AdmittedSql) -> Result<Ran> {
         let statement = Statement::from(sql);
         match &self.remote {
-            Some(remote) => remote.run(statement).await.map(|(frame, cut)| Ran { frame, cut }),
-            None => self.run_statement(&statement).await,
+            Some(remote) => Box::pin(remote.run(statement)).await.map(|(frame, cut)| Ran { frame, cut }),
+            None => Box::pin(self.run_statement(&statement)).await,
         }
     }
 
@@ -323,8 +323,8 @@ impl Session {
     pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
         let statement = Statement::from(sql);
         match &self.remote {
-            Some(remote) => remote.materialise(statement, name).await,
-            None => self.materialise_statement(&statement, name).await,
+            Some(remote) => Box::pin(remote.materialise(statement, name)).await,
+            None => Box::pin(self.materialise_statement(&statement, name)).await,
         }
     }
 
@@ -434,7 +434,7 @@ impl Session {
     /// The first rows of a table.
     pub async fn head(&self, table: &str, rows: usize) -> Result<(Frame, bool)> {
         if let Some(remote) = &self.remote {
-            return remote.head(table, rows).await;
+            return Box::pin(remote.head(table, rows)).await;
         }
         let place = self.catalogue.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table));
         match place.and_then(|place| self.catalogue.tables.get(place).zip(self.rooms.get(place))) {

@@ -111,7 +111,7 @@ pub(crate) fn append(
     let (mut from, mut size) = (0, AT_ONCE);
     while from < take {
         let part = batch.slice(from, size.min(take - from));
-        let weight = part.columns().iter().map(|column| weight(column)).fold(0, usize::saturating_add);
+        let weight = part.columns().iter().map(weight).fold(0, usize::saturating_add);
         if weight > *bytes {
             if part.num_rows() == 1 {
                 return Ok(false);

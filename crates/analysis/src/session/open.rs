@@ -46,9 +46,9 @@ impl Session {
     /// A server opens it in another process: see [`crate::isolation`].
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
         let Some(pool) = crate::isolation::installed() else {
-            return Self::open_here(named, options).await;
+            return Box::pin(Self::open_here(named, options)).await;
         };
-        let (remote, description) = pool.open(named, options).await?;
+        let (remote, description) = Box::pin(pool.open(named, options)).await?;
         Self::over(remote, description, options)
     }
 

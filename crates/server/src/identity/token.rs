@@ -1,16 +1,19 @@
-//! Tokens of an identity provider (OpenID Connect): signature, issuer, audience, time.
+//! Tokens of an identity provider (OpenID Connect): signature, issuer, audience, time. `jsonwebtoken` reads and checks them.
 //!
 //! Invariants
 //! - Which algorithm counts is decided by the provider's key and never by the token: `none` and HMAC are never taken.
+//! - A key counts only for what the provider says it is for (`use`, `key_ops`, `alg`).
+//! - What a token says must be understood (`crit`) is understood, or the token is refused.
 //! - A key that is not known is looked for once in a while, so that rotation just works and a flood of wrong tokens asks nobody.
+
+mod signature;
 
 use super::file::Oidc;
 use super::{Error, Result};
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
-use serde::Deserialize;
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation, decode, decode_header};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,33 +25,6 @@ use tokio::sync::Mutex;
 pub trait Fetch: Send + Sync {
     /// From this address.
     async fn get(&self, url: &str) -> std::result::Result<Json, String>;
-}
-
-/// One of the provider's keys.
-#[derive(Debug, Clone, Deserialize)]
-struct Jwk {
-    kty: String,
-    #[serde(default)]
-    kid: Option<String>,
-    #[serde(default)]
-    alg: Option<String>,
-    #[serde(default)]
-    n: String,
-    #[serde(default)]
-    e: String,
-    #[serde(default)]
-    crv: String,
-    #[serde(default)]
-    x: String,
-    #[serde(default)]
-    y: String,
-}
-
-#[derive(Deserialize)]
-struct Header {
-    alg: String,
-    #[serde(default)]
-    kid: Option<String>,
 }
 
 #[derive(Default)]
@@ -71,77 +47,90 @@ const FRESH: Duration = Duration::from_secs(3600);
 /// How often an unknown key may make us look again.
 const AGAIN: Duration = Duration::from_secs(30);
 /// How far clocks may be apart, in seconds.
-const SKEW: i64 = 60;
+const SKEW: f64 = 60.0;
 /// The longest token that is read.
 const LONGEST: usize = 16_384;
 
+fn wrong(why: &str) -> Error {
+    Error::Token(why.to_owned())
+}
+
 impl Tokens {
     pub(super) fn new(provider: Oidc, fetch: Arc<dyn Fetch>, clock: Arc<dyn Clock>) -> Self {
+        signature::install();
         Self { provider, fetch, clock, known: Mutex::default() }
     }
 
     /// The names under which the provider knows whoever a token is for.
     pub(super) async fn check(&self, token: &str) -> Result<Vec<String>> {
-        let wrong = |why: &str| Error::Token(why.to_owned());
         if token.len() > LONGEST {
             return Err(wrong("it is too long"));
         }
-        let mut parts = token.split('.');
-        let (Some(header), Some(claims), Some(signature), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(wrong("it does not have three parts"));
-        };
-        let decode = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong("it is not base64"));
-        let parsed: Header =
-            serde_json::from_slice(&decode(header)?).map_err(|_| wrong("its header cannot be read"))?;
-        let signed = format!("{header}.{claims}");
-        let signature = decode(signature)?;
-        let keys = self.keys(&parsed).await?;
-        if !keys.iter().any(|key| verifies(key, &parsed.alg, signed.as_bytes(), &signature)) {
-            return Err(wrong("its signature does not fit any key of the provider"));
+        let header = decode_header(token).map_err(|error| self.told(error.kind()))?;
+        if header.crit.is_some() {
+            return Err(wrong("it demands an extension that is not understood (`crit`)"));
         }
-        let claims: Json =
-            serde_json::from_slice(&decode(claims)?).map_err(|_| wrong("its claims cannot be read"))?;
-        self.claims(&claims)
+        let mut last = wrong("its signature does not fit any key of the provider");
+        for key in self.keys(&header).await? {
+            let Some(algorithms) = algorithms(&key) else { continue };
+            let Ok(decoding) = DecodingKey::from_jwk(&key) else { continue };
+            match decode::<Json>(token, &decoding, &self.validation(algorithms)) {
+                Ok(good) => return self.claims(&good.claims),
+                Err(error) => last = self.told(error.kind()),
+            }
+        }
+        Err(last)
+    }
+
+    /// What a token must fulfil. Time is checked against our own clock.
+    fn validation(&self, algorithms: Vec<Algorithm>) -> Validation {
+        let mut validation = Validation::default();
+        validation.algorithms = algorithms;
+        (validation.validate_exp, validation.validate_nbf) = (false, false);
+        validation.set_issuer(&[&self.provider.issuer]);
+        validation.set_audience(&[&self.provider.audience]);
+        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+        validation
+    }
+
+    fn told(&self, kind: &ErrorKind) -> Error {
+        wrong(match kind {
+            ErrorKind::InvalidIssuer => "another issuer made it",
+            ErrorKind::InvalidAudience => "it is meant for somebody else (`aud`)",
+            ErrorKind::MissingRequiredClaim(name) => match name.as_str() {
+                "exp" => "it never runs out (`exp` is missing or no time)",
+                "aud" => "it is meant for somebody else (`aud`)",
+                _ => "another issuer made it",
+            },
+            ErrorKind::InvalidToken | ErrorKind::Base64(_) | ErrorKind::Utf8(_) | ErrorKind::Json(_) => {
+                "it is no token that can be read"
+            }
+            _ => "its signature does not fit any key of the provider",
+        })
     }
 
     fn claims(&self, claims: &Json) -> Result<Vec<String>> {
-        let wrong = |why: &str| Err(Error::Token(why.to_owned()));
-        if claims.get("iss").and_then(Json::as_str) != Some(self.provider.issuer.as_str()) {
-            return wrong("another issuer made it");
-        }
-        let meant = match claims.get("aud") {
-            Some(Json::String(one)) => *one == self.provider.audience,
-            Some(Json::Array(many)) => {
-                many.iter().any(|one| one.as_str() == Some(self.provider.audience.as_str()))
-            }
-            _ => false,
-        };
-        if !meant {
-            return wrong("it is meant for somebody else (`aud`)");
-        }
-        let now = self.clock.now().micros() / 1_000_000;
-        let time = |name: &str| claims.get(name).and_then(Json::as_f64).map(|seconds| seconds as i64);
+        let now = self.clock.now().micros() as f64 / 1e6;
+        let time = |name: &str| claims.get(name).and_then(Json::as_f64);
         match time("exp") {
             Some(end) if now <= end + SKEW => {}
-            Some(_) => return wrong("it has run out"),
-            None => return wrong("it never runs out (`exp` is missing)"),
+            Some(_) => return Err(wrong("it has run out")),
+            None => return Err(wrong("it never runs out (`exp` is missing or no time)")),
         }
-        if time("nbf").is_some_and(|from| now + SKEW < from) {
-            return wrong("it does not count yet");
+        if claims.get("nbf").is_some() && time("nbf").is_none_or(|from| now + SKEW < from) {
+            return Err(wrong("it does not count yet"));
         }
         let text = |name: &str| claims.get(name).and_then(Json::as_str).map(str::to_owned);
         let mut subjects: Vec<String> = text("sub").into_iter().collect();
         if claims.get("email_verified").and_then(Json::as_bool) == Some(true) {
             subjects.extend(text("email"));
         }
-        if subjects.is_empty() { wrong("it names nobody (`sub` is missing)") } else { Ok(subjects) }
+        if subjects.is_empty() { Err(wrong("it names nobody (`sub` is missing)")) } else { Ok(subjects) }
     }
 
     /// The keys that may have signed it, fetched anew when none fits.
     async fn keys(&self, header: &Header) -> Result<Vec<Jwk>> {
-        let fits = |key: &&Jwk| header.kid.is_none() || key.kid == header.kid;
+        let fits = |key: &&Jwk| header.kid.is_none() || key.common.key_id == header.kid;
         let mut known = self.known.lock().await;
         let now = self.clock.monotonic();
         let age = known.at.map(|at| now.saturating_sub(at));
@@ -182,52 +171,28 @@ impl Tokens {
     }
 }
 
-/// Whether this key made this signature, by the one algorithm that is its own.
-fn verifies(key: &Jwk, alg: &str, signed: &[u8], signature: &[u8]) -> bool {
-    let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
-    if key.alg.as_deref().is_some_and(|own| own != alg) {
-        return false;
+/// The algorithms that a key may be used with; nothing when it is not for signatures, or of a kind that is not taken.
+fn algorithms(key: &Jwk) -> Option<Vec<Algorithm>> {
+    if !matches!(key.common.public_key_use, None | Some(PublicKeyUse::Signature)) {
+        return None;
     }
-    match (key.kty.as_str(), key.crv.as_str(), alg) {
-        ("RSA", _, "RS256" | "RS384" | "RS512" | "PS256") => {
-            let scheme = match alg {
-                "RS256" => &signature::RSA_PKCS1_2048_8192_SHA256,
-                "RS384" => &signature::RSA_PKCS1_2048_8192_SHA384,
-                "RS512" => &signature::RSA_PKCS1_2048_8192_SHA512,
-                _ => &signature::RSA_PSS_2048_8192_SHA256,
-            };
-            RsaPublicKeyComponents { n: bytes(&key.n), e: bytes(&key.e) }
-                .verify(scheme, signed, signature)
-                .is_ok()
-        }
-        ("EC", "P-256", "ES256") => {
-            point(&key.x, &key.y).verify_with(&signature::ECDSA_P256_SHA256_FIXED, signed, signature)
-        }
-        ("EC", "P-384", "ES384") => {
-            point(&key.x, &key.y).verify_with(&signature::ECDSA_P384_SHA384_FIXED, signed, signature)
-        }
-        ("OKP", "Ed25519", "EdDSA") => {
-            Point(bytes(&key.x)).verify_with(&signature::ED25519, signed, signature)
-        }
-        _ => false,
+    if key.common.key_operations.as_ref().is_some_and(|allowed| !allowed.contains(&KeyOperations::Verify)) {
+        return None;
     }
-}
-
-struct Point(Vec<u8>);
-
-impl Point {
-    fn verify_with(
-        &self,
-        scheme: &'static dyn signature::VerificationAlgorithm,
-        signed: &[u8],
-        signature: &[u8],
-    ) -> bool {
-        UnparsedPublicKey::new(scheme, &self.0).verify(signed, signature).is_ok()
+    let own: &[Algorithm] = match &key.algorithm {
+        AlgorithmParameters::RSA(_) => {
+            &[Algorithm::RS256, Algorithm::RS384, Algorithm::RS512, Algorithm::PS256]
+        }
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => &[Algorithm::ES256],
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P384 => &[Algorithm::ES384],
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => &[Algorithm::EdDSA],
+        _ => return None,
+    };
+    match key.common.key_algorithm {
+        None => Some(own.to_vec()),
+        Some(named) => {
+            let named = Algorithm::try_from(named).ok()?;
+            own.contains(&named).then(|| vec![named])
+        }
     }
-}
-
-/// A point in its uncompressed form.
-fn point(x: &str, y: &str) -> Point {
-    let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
-    Point([vec![4], bytes(x), bytes(y)].concat())
 }

@@ -83,7 +83,7 @@ const WAYS: &[(&str, Needs, How)] = &[
     ("a head by nobody", Nothing, Sql("UPDATE log_head SET note = replace(note, '—', '-')")),
     ("a clock that was set back", Nothing, Hand(set_back)),
     ("a store put back to an older copy", Witness, Hand(|bench| put_back(bench, false))),
-    ("a store that was emptied", Witness, Hand(|bench| gone(bench))),
+    ("a store that was emptied", Witness, Hand(gone)),
     ("another history of the same length", Witness, Hand(|bench| put_back(bench, true))),
 ];
 
@@ -165,7 +165,7 @@ fn copied(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copied(&entry.path(), &target)
+            copied(&entry.path(), &target);
         } else {
             let _bytes = fs::copy(entry.path(), target).unwrap();
         }
