@@ -540,7 +540,7 @@ impl Reader<'_> {
             Filter::Number(place, _, number) => Filter::Number(place, Compare::Equal, number),
             other => other,
         };
-        let beside = Some(Beside { anchor: vec![anchor.clone()], after });
+        let beside = Some(Box::new(Beside { anchor: vec![anchor.clone()], after }));
         if counts {
             return Some(Form { measures: vec![Measure::Rows], filters: rest, beside, ..Form::default() });
         }
