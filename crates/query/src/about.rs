@@ -1,6 +1,7 @@
 //! Questions about the data itself: which columns there are, what the first rows look like.
 //!
-//! They are recognised only when every word of the question is about the data as such. A question that names a column, a
+//! They are recognised only when every word of the question is about the data as such. A question
+//! that names a column, a
 //! value or anything unknown is for the reader.
 
 use crate::catalogue::{Catalogue, Table};

@@ -1,6 +1,8 @@
-//! Questions about rows of one table: which row, how many rows, the row next to another, the difference of two rows.
+//! Questions about rows of one table: which row, how many rows, the row next to another, the
+//! difference of two rows.
 //!
-//! People ask so of small tables that they can see. The answer is a cell, a count or one number over a few cells.
+//! People ask so of small tables that they can see. The answer is a cell, a count or one number
+//! over a few cells.
 
 use super::form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::lexicon::{Operator, adjective};
