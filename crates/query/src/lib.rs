@@ -4,6 +4,7 @@
 //! - The same question over the same catalogue gives the same readings.
 //! - A query is a value. Only `sql` turns it into text, with every name quoted and every literal escaped.
 
+pub mod about;
 mod ask_back;
 pub mod catalogue;
 pub mod chart;

@@ -387,13 +387,15 @@ impl Writer {
 
     fn query(&self, query: &Query) -> String {
         let mut text = self.core(query);
-        if let Some((operation, other)) = &query.set {
+        let mut set = &query.set;
+        while let Some((operation, other)) = set {
             let word = match operation {
                 SetOperation::Union => "UNION",
                 SetOperation::Intersect => "INTERSECT",
                 SetOperation::Except => "EXCEPT",
             };
             let _ = write!(text, " {word} {}", self.core(other));
+            set = &other.set;
         }
         if !query.order.is_empty() {
             let _ = write!(text, " ORDER BY {}", self.order(&query.order));

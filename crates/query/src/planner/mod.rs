@@ -176,6 +176,9 @@ pub fn read(
     today: NaiveDate,
     meaning: &dyn Meaning,
 ) -> Outcome {
+    if let Some(reading) = crate::about::read(question, catalogue) {
+        return Outcome::Read(reading);
+    }
     let schema = schema::Schema::new(catalogue);
     // Nobody asks in more than a page: the rest would only cost time.
     let asked: String = question.chars().take(2_000).collect();

@@ -1,6 +1,8 @@
-//! Parts of cells that a question names: "brel" and "gaby wagenheim" of "Jacques Brel, Gaby Wagenheim".
+//! Parts of cells that a question names: "brel" and "gaby wagenheim" of "Jacques Brel, Gaby
+//! Wagenheim".
 //!
-//! Only runs of two words and more are linked here. A single word is looked at when nothing else explains it.
+//! Only runs of two words and more are linked here. A single word is looked at when nothing else
+//! explains it.
 
 use super::lexicon::phrases_at;
 use super::link::{ColumnRef, Found, Schema, ValueLink};

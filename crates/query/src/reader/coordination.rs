@@ -1,6 +1,8 @@
-//! Two lists in one question: "jazz bands and rock bands from 1985", "all chefs and just the waiters who speak French".
+//! Two lists in one question: "jazz bands and rock bands from 1985", "all chefs and just the
+//! waiters who speak French".
 //!
-//! A condition that stands behind the second list may hold for both. Words decide where they can; else both are proposed.
+//! A condition that stands behind the second list may hold for both. Words decide where they can;
+//! else both are proposed.
 
 use super::form::{Filter, Form};
 use super::lexicon::Operator;
@@ -214,7 +216,8 @@ fn form(
     holds: &dyn Fn(usize, usize) -> bool,
     used: &mut [bool],
 ) -> Option<Form> {
-    // The option in the list's own table, else the first one that is not in the table of the other list.
+    // The option in the list's own table, else the first one that is not in the table of the other
+    // list.
     let resolve = |table: usize, other: Option<usize>, list: usize| -> Vec<Filter> {
         let mut filters: Vec<Filter> = Vec::new();
         for condition in conditions.iter().filter(|condition| holds(condition.at, list)) {

@@ -187,7 +187,7 @@ pub struct Form {
     pub chart: Option<ChartKind>,
     /// Only the row next to another one.
     #[serde(default)]
-    pub beside: Option<Beside>,
+    pub beside: Option<Box<Beside>>,
     /// Only what is related to every row of this table.
     #[serde(default)]
     pub every: Option<usize>,

@@ -1,13 +1,16 @@
-//! Lists over two kinds of things: "for each club, its members" (pairs) and "members common to all clubs" (division).
+//! Lists over two kinds of things: "for each club, its members" (pairs) and "members common to all
+//! clubs" (division).
 //!
-//! One quantifier often allows both. Then both are proposed, and the evidence for each says how likely it is.
+//! One quantifier often allows both. Then both are proposed, and the evidence for each says how
+//! likely it is.
 
 use super::form::Form;
 use super::lexicon::Operator;
 use super::link::{ColumnRef, Mark, Schema};
 use crate::roles::Role;
 
-/// A list that was read: its form, the marks it used, the evidence that it gives up, and which readings compete.
+/// A list that was read: its form, the marks it used, the evidence that it gives up, and which
+/// readings compete.
 pub(super) struct ListReading {
     pub form: Form,
     pub used: Vec<bool>,
@@ -187,7 +190,8 @@ pub(super) fn read(marks: &[Mark], schema: &Schema) -> Vec<ListReading> {
     readings
 }
 
-/// "The crews and their tools": things and what belongs to them. The mark of the things stands for both.
+/// "The crews and their tools": things and what belongs to them. The mark of the things stands for
+/// both.
 fn possessive(marks: &[Mark], schema: &Schema) -> Option<(usize, usize, usize)> {
     let owned = marks.iter().position(|mark| {
         has_word("their its his her corresponding respective", &mark.text) && mark.columns.is_empty()

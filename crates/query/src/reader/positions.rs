@@ -1,6 +1,7 @@
 //! Rows by their position in the table, next to other rows, and alike other rows.
 //!
-//! A table that is read from a file or a page has an order that people refer to. It is counted before anything is left out.
+//! A table that is read from a file or a page has an order that people refer to. It is counted
+//! before anything is left out.
 
 use super::form::{Filter, OrderKey};
 use super::link::{ColumnRef, Schema};

@@ -1,4 +1,5 @@
-//! Mechanisms of the reader as rows of data: a question, the grammar that reads it, and the rows that come of it.
+//! Mechanisms of the reader as rows of data: a question, the grammar that reads it, and the rows
+//! that come of it.
 
 use super::{Candidate, Grammar, propose};
 use crate::catalogue::{Catalogue, Column, Evidence, Join, Table};

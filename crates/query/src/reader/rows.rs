@@ -1,6 +1,8 @@
-//! Questions about rows of one table: which row, how many rows, the row next to another, the difference of two rows.
+//! Questions about rows of one table: which row, how many rows, the row next to another, the
+//! difference of two rows.
 //!
-//! People ask so of small tables that they can see. The answer is a cell, a count or one number over a few cells.
+//! People ask so of small tables that they can see. The answer is a cell, a count or one number
+//! over a few cells.
 
 use super::form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::lexicon::{Operator, adjective};
@@ -540,7 +542,7 @@ impl Reader<'_> {
             Filter::Number(place, _, number) => Filter::Number(place, Compare::Equal, number),
             other => other,
         };
-        let beside = Some(Beside { anchor: vec![anchor.clone()], after });
+        let beside = Some(Box::new(Beside { anchor: vec![anchor.clone()], after }));
         if counts {
             return Some(Form { measures: vec![Measure::Rows], filters: rest, beside, ..Form::default() });
         }

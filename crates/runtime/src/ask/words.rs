@@ -1,8 +1,9 @@
 //! The words of an answer, computed from the rows: each number with the call and the cells it came from.
 
 use super::answer::{Answer, Evidence, Shown};
+use steward_analysis::about::{COLUMNS, FIRST_ROWS};
 use steward_analysis::findings::Finding;
-use steward_analysis::frame::{Frame, Value, show};
+use steward_analysis::frame::{Frame, Unit, Value, show};
 use steward_domain::CallId;
 
 /// The words: what a procedure says, or the first table in a sentence, then what stands out.
@@ -27,7 +28,8 @@ pub(super) fn tell(
     for (index, (call, list)) in found.into_iter().enumerate() {
         let Some(table) = answer.tables.get(index) else { continue };
         // A lone number or a short list speaks for itself.
-        let worth = table.frame.rows.len() > 2 && values.is_empty();
+        let as_such = matches!(table.frame.name.as_str(), COLUMNS | FIRST_ROWS);
+        let worth = table.frame.rows.len() > 2 && values.is_empty() && !as_such;
         for finding in list.into_iter().take(if index == 0 { 3 } else { 1 }).filter(|_| worth) {
             answer.evidence.extend(finding.cells.into_iter().map(|cell| Evidence {
                 text: cell.text,
@@ -78,6 +80,13 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
         format!("{}{rest}", some.join(", "))
     };
     let columns = frame.fields.len();
+    match frame.name.as_str() {
+        COLUMNS => return (columns_line(frame, &cell), Vec::new()),
+        FIRST_ROWS if !frame.rows.is_empty() => {
+            return (format!("The first {} rows, with {columns} columns.", frame.rows.len()), Vec::new());
+        }
+        _ => {}
+    }
     match (frame.rows.len(), columns) {
         (0, _) => ("There is nothing that fits.".to_owned(), Vec::new()),
         (1, 1) => (format!("{}: {}.", capital(&label(0)), cell(0, 0)), vec![trace(0, 0)]),
@@ -109,16 +118,34 @@ fn sentence(table: &Shown, call: CallId) -> (String, Vec<Evidence>) {
     }
 }
 
+/// How many columns there are, and which.
+fn columns_line(frame: &Frame, cell: &dyn Fn(usize, usize) -> String) -> String {
+    let mut tables: Vec<(String, Vec<String>)> = Vec::new();
+    for row in 0..frame.rows.len() {
+        let (table, column) = (cell(row, 1), format!("{} ({})", cell(row, 2), cell(row, 3)));
+        match tables.iter_mut().find(|(known, _)| *known == table) {
+            Some((_, columns)) => columns.push(column),
+            None => tables.push((table, vec![column])),
+        }
+    }
+    let lines = tables
+        .iter()
+        .map(|(table, columns)| format!("{table} has {} columns: {}.", columns.len(), columns.join(", ")));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The largest and the smallest of the first measure, with what they belong to.
 fn extremes(
     frame: &Frame,
     cell: &dyn Fn(usize, usize) -> String,
     label: &dyn Fn(usize) -> String,
 ) -> Option<(String, Vec<(usize, usize)>)> {
-    let measure = (1..frame.fields.len()).find(|column| {
-        frame.fields.get(*column).is_some_and(|field| field.kind.is_number() && field.name != "rank")
-            && frame.column(*column).any(|value| value.number().is_some())
-    })?;
+    let measure =
+        (1..frame.fields.len()).find(|column| {
+            frame.fields.get(*column).is_some_and(|field| {
+                field.kind.is_number() && field.unit != Unit::Year && field.name != "rank"
+            }) && frame.column(*column).any(|value| value.number().is_some())
+        })?;
     let numbers = || (0..frame.rows.len()).filter_map(|row| Some((row, frame.cell(row, measure).number()?)));
     let (highest, _) = numbers().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let (lowest, _) = numbers().min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))?;

@@ -254,7 +254,7 @@ async fn check(file: &str) {
     for row in
         rows.rows.iter().filter(|row| only.as_ref().is_none_or(|only| row.name.contains(only.as_str())))
     {
-        let (verdict, told) = bench.run(row).await;
+        let (verdict, told) = Box::pin(bench.run(row)).await;
         let held_out = is_held_out(&row.name);
         if verdict != Verdict::Right && (!held_out || read_all || verdict == Verdict::Wrong && only.is_none())
         {
