@@ -182,7 +182,7 @@ fn what_the_data_does_not_hold_is_said() {
     let rows = [
         ("sales in March 1998", "order_date runs from 2024-01-01 to 2024-12-31"),
         ("who is the chief executive?", "chief"),
-        ("what salary does each salesperson get?", "salary"),
+        ("which violins need tuning?", "violins"),
     ];
     for (question, part) in rows {
         match outcome(question, None) {

@@ -179,8 +179,11 @@ impl<'a> Judge<'a> {
                 };
                 let account = self.account(proposal, facts, &company);
                 let text = |at: &usize| {
-                    let text = &self.marks.get(*at)?.text;
-                    proposal.unused.is_none_or(|unused| unused.contains(text)).then(|| text.clone())
+                    let mark = self.marks.get(*at)?;
+                    // What is asked for and links to nothing is not there, whatever the proposer made of it.
+                    let asked = self.focus.mark == Some(*at) && mark.is_unknown();
+                    let left = proposal.unused.is_none_or(|unused| unused.contains(&mark.text));
+                    (asked || left).then(|| mark.text.clone())
                 };
                 Judgement {
                     score: weigh(&WEIGHTS.choice, &account.features),
