@@ -289,7 +289,7 @@ mod tests {
         );
         assert!(
             ruled("a = 1").and(&other).rules.is_empty()
-                && other.clone().and(&ruled("a = 1")).rules.is_empty()
+                && other.and(&ruled("a = 1")).rules.is_empty()
         );
         let wide = Role { domains: set(&["crm"]), ..Role::default() };
         assert!(narrow.and(&wide).tables.is_empty(), "a role that may read every table widens the other");
