@@ -84,9 +84,8 @@ impl Tokens {
 
     /// What a token must fulfil. Time is checked against our own clock.
     fn validation(&self, algorithms: Vec<Algorithm>) -> Validation {
-        let mut validation = Validation::default();
-        validation.algorithms = algorithms;
-        (validation.validate_exp, validation.validate_nbf) = (false, false);
+        let (validate_exp, validate_nbf) = (false, false);
+        let mut validation = Validation { algorithms, validate_exp, validate_nbf, ..Validation::default() };
         validation.set_issuer(&[&self.provider.issuer]);
         validation.set_audience(&[&self.provider.audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
