@@ -91,6 +91,7 @@ fn reading(question: &str, name: &str, queries: Vec<Query>) -> Reading {
         parameters: Vec::new(),
         sketch: Sketch::default(),
         form: None,
+        unexplained: Vec::new(),
     }
 }
 

@@ -287,10 +287,7 @@ mod tests {
             ruled("a = 1").and(&ruled("b = 2")).rules["sales"].rows.as_deref(),
             Some("(a = 1) OR (b = 2)")
         );
-        assert!(
-            ruled("a = 1").and(&other).rules.is_empty()
-                && other.and(&ruled("a = 1")).rules.is_empty()
-        );
+        assert!(ruled("a = 1").and(&other).rules.is_empty() && other.and(&ruled("a = 1")).rules.is_empty());
         let wide = Role { domains: set(&["crm"]), ..Role::default() };
         assert!(narrow.and(&wide).tables.is_empty(), "a role that may read every table widens the other");
     }
