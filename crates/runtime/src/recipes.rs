@@ -3,6 +3,7 @@
 //! Invariant: a recipe that is deleted leaves an entry in the journal, in the transaction that deletes it.
 
 use crate::error::Result;
+use crate::journal_writer::JournalWriter;
 use serde_json::Map;
 use steward_domain::{ChainId, EventType, Label, RecipeId};
 use steward_journal::Draft;
@@ -15,6 +16,7 @@ pub async fn delete_recipe(store: &dyn Store, scope: &Scope, id: RecipeId, surfa
     let data = Map::from_iter([("recipe".to_owned(), id.to_string().into())]);
     let entry = Draft::new(EventType::RecipeDeleted, Label::new(surface)?, data);
     let commit = Commit::new(found.user_id.clone(), ChainId(id.0)).entry(entry);
-    store.commit(&Scope::User(found.user_id.clone()), commit.change(Change::DeleteRecipe { id })).await?;
+    let scope = Scope::User(found.user_id.clone());
+    JournalWriter::write_once(store, &scope, commit.change(Change::DeleteRecipe { id })).await?;
     Ok(())
 }

@@ -6,15 +6,15 @@ use super::compose::millis;
 use super::model_turn::PausedRun;
 use super::{Asked, ChatService, Offered, Opened, Outcome, Reply, StepDone, confirm};
 use crate::ask::Record;
-use crate::run::RunStatus;
 use crate::run::internal::ASK_DATA;
+use crate::run::{RunStatus, read_back};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use steward_domain::{
     AgentResponse, ApprovalMode, Attempt, CallId, CallStatus, Certainty, Idempotency, JsonObject, Label,
     Role, TaskId, Timestamp, ToolCall, ToolName,
 };
-use steward_engine::{EarlierMessage, Effect, EffectId, Event, Program, State, ToolOutcome, Used};
+use steward_engine::{EarlierMessage, Effect, EffectId, Event, Program, ToolOutcome, Used};
 use steward_language::answer::{Evidence, MARK, check_figures, plain};
 use steward_language::words::name_words;
 use steward_policy::{Effect as PolicyEffect, effect_of};
@@ -37,16 +37,13 @@ pub(super) struct RunRecord {
 
 impl RunRecord {
     pub(super) fn of(program: &Program, events: &[Event]) -> Self {
-        let mut state = State::new(program);
         let mut calls: BTreeMap<EffectId, RunCall> = BTreeMap::new();
-        let mut effects = Vec::new();
-        for event in events {
-            effects.clear();
-            let _rejected_again = state.apply_into(program, event, &mut effects);
-            for effect in effects.drain(..) {
+        let state = read_back(program, events, |event, effects| {
+            for effect in effects {
                 if let Effect::CallTool { id, key, tool, arguments, safety, .. } = effect {
-                    let began = event.at();
-                    calls.insert(id, RunCall { key, tool, arguments, safety, began, ended: None });
+                    let (tool, arguments) = (tool.clone(), arguments.clone());
+                    let (key, safety, began) = (*key, *safety, event.at());
+                    calls.insert(*id, RunCall { key, tool, arguments, safety, began, ended: None });
                 }
             }
             if let Event::ToolEnded { effect, outcome, at } = event
@@ -54,7 +51,7 @@ impl RunRecord {
             {
                 call.ended = Some((*at, outcome.clone()));
             }
-        }
+        });
         Self { calls, used: state.used() }
     }
 

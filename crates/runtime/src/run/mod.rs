@@ -26,6 +26,7 @@ pub(crate) use cut_off::turn_subject;
 pub(crate) use executor::carry_out_plan;
 pub use executor::{EffectHandler, EffectOutcome, Work};
 pub(crate) use log::Log;
+pub(crate) use replay::read_back;
 pub use replay::{Divergence, Replayed, RunSnapshot, at};
 pub use service::{Service, ServiceOptions, TaskObserver};
 

@@ -25,6 +25,24 @@ pub struct RunSnapshot {
     pub state: State,
 }
 
+/// Reads recorded events back: calls `each` with every event and the effects that followed from it, and gives the
+/// state at the end.
+pub(crate) fn read_back(
+    program: &Program,
+    events: &[Event],
+    mut each: impl FnMut(&Event, &[Effect]),
+) -> State {
+    let mut state = State::new(program);
+    let mut effects = Vec::new();
+    for event in events {
+        effects.clear();
+        // An event that the engine rejected when it happened is rejected again.
+        let _rejected_again = state.apply_into(program, event, &mut effects);
+        each(event, &effects);
+    }
+    state
+}
+
 /// What came of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
