@@ -18,6 +18,10 @@ pub(super) const SURE: f64 = steward_analysis::propose::SURE;
 /// From here on a question is taken for written instructions.
 const INSTRUCTED: f64 = 0.75;
 
+/// Words from which on a text is written instructions. A shorter one may be a plain question that statistics leave words of
+/// unused: such an answer is given, and is not sure.
+const INSTRUCTIONS: usize = 20;
+
 /// Rows that instructions are read against: enough to know the columns and their values.
 const SAMPLE: usize = 5_000;
 
@@ -196,7 +200,12 @@ async fn local(
                     }
                     procedure::read(&ask.question, &frame)
                 })
-                .map(|procedure| (table.name.clone(), procedure))
+                .map(|mut procedure| {
+                    if ask.question.split_whitespace().count() < INSTRUCTIONS {
+                        procedure.confidence = procedure.confidence.min(SURE - 0.01);
+                    }
+                    (table.name.clone(), procedure)
+                })
         }
         _ => None,
     };
