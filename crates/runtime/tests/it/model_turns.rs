@@ -122,11 +122,15 @@ async fn a_tool_that_was_not_offered_is_found_and_called() {
 }
 
 /// Deletes after it has seen a result: the run waits, a yes makes exactly that call, a no none.
+/// A title that only the model says.
+const RENAMED: &str = "Pay the other bill";
+
 #[tokio::test]
 async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
     let model = FakeModel::start(|messages| match results(messages) {
         0 => Says::Calls(vec![("todo_list_tasks", json!({}))]),
-        1 => Says::Calls(vec![("todo_complete_task", json!({ "id": 2 }))]),
+        // The id is the server's own; the title is nowhere in what the person typed.
+        1 => Says::Calls(vec![("todo_update_task", json!({ "id": 2, "new_title": RENAMED }))]),
         _ => Says::Text(format!("It said: {}", last(messages, "tool").chars().take(20).collect::<String>())),
     })
     .await;
@@ -134,8 +138,8 @@ async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
     let asked = office.say(None, HARD).await;
     assert_eq!(asked.outcome, Outcome::Confirm, "{asked:#?}");
     let question = asked.question.as_ref().unwrap();
-    assert!(question.text.contains("complete task") && question.text.contains("id 2"), "{question:?}");
-    assert_ne!(office.task(2).await["status"], "done", "nothing is done before the yes");
+    assert!(question.text.contains("update task") && question.text.contains("id 2"), "{question:?}");
+    assert_ne!(office.task(2).await["title"], RENAMED, "nothing is done before the yes");
     let task = |reply: &Reply| reply.model.as_ref().unwrap().run;
     let scope = Scope::User(user());
     let stored = office.fixture.house.store.task(&scope, task(&asked)).await.unwrap().unwrap();
@@ -143,7 +147,7 @@ async fn an_effect_after_a_result_asks_and_a_yes_goes_on() {
     let done = office.say(Some(asked.conversation_id), "yes").await;
     assert_eq!(done.outcome, Outcome::Answered, "{done:#?}");
     assert_eq!(task(&done), task(&asked), "the same run goes on");
-    assert_eq!(office.task(2).await["status"], "done");
+    assert_eq!(office.task(2).await["title"], RENAMED);
 
     // A no by its button.
     let asked = office.say(None, HARD).await;
