@@ -87,23 +87,46 @@ impl Grounds {
         };
         match steward_analysis::source::find_guarded(source, &guard) {
             Ok(_) => Ok(()),
-            Err(error) => Err(refused.take().map_or_else(|| failed("sql.run", &error), refuse)),
+            Err(error) => Err(match refused.take() {
+                Some(reason) => refuse(reason),
+                // Outside of what is granted, what exists and what does not are refused alike.
+                None if self.names_granted(source) => failed("sql.run", &error),
+                None => refuse(self.granted()),
+            }),
         }
+    }
+
+    /// Whether a source that was not found lies where this caller may look, by every way to read its text.
+    fn names_granted(&self, source: &str) -> bool {
+        let is_pattern = source.contains(['*', '?', '[']);
+        let after = |mark: &str| source.split_once(mark).map(|(_, path)| path);
+        let readings = [Some(source), after("="), after("://"), source.strip_prefix("sqlite:")];
+        let inside = |path: &str| {
+            let existing = Path::new(path).ancestors().find_map(|part| {
+                let part = if part.as_os_str().is_empty() { Path::new(".") } else { part };
+                part.canonicalize().ok()
+            });
+            existing.is_some_and(|real| self.folders.iter().any(|folder| real.starts_with(folder)))
+        };
+        !(is_pattern && source.contains("..")) && readings.into_iter().flatten().all(inside)
+    }
+
+    /// What is granted, in words.
+    fn granted(&self) -> String {
+        let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        format!("granted: {}", if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") })
     }
 
     /// Why a file may not be read; nothing when it may.
     fn refusal(&self, path: &Path, asked: &[PathBuf], withheld: &[PathBuf]) -> Option<String> {
-        let Ok(real) = path.canonicalize() else { return Some("there is no such file".to_owned()) };
+        let Ok(real) = path.canonicalize() else { return Some(self.granted()) };
         let within = |roots: &[PathBuf]| roots.iter().any(|root| real.starts_with(root));
         let own = |root: &Path| self.home.as_ref().is_some_and(|home| is_own(home, root, &real));
         if within(asked) {
             return None;
         }
         if within(withheld) || !self.folders.iter().any(|folder| real.starts_with(folder) && !own(folder)) {
-            let folders: Vec<String> =
-                self.folders.iter().map(|folder| folder.display().to_string()).collect();
-            let granted = if folders.is_empty() { "nothing".to_owned() } else { folders.join(", ") };
-            return Some(format!("granted: {granted}"));
+            return Some(self.granted());
         }
         None
     }

@@ -56,6 +56,7 @@ fn only_what_is_opened_counts_not_how_it_is_written() {
         (scene.path("data/*.csv"), true),
         (scene.path("data"), true),
         (scene.path("outside/secret.csv"), false),
+        (scene.path("outside/none.csv"), false),
         (scene.path("outside/secret.cs[v=*]"), false),
         (format!("{}/*/../../outside/secret.csv", scene.path("data")), false),
         (scene.path("data/../outside/secret.csv"), false),
@@ -69,6 +70,17 @@ fn only_what_is_opened_counts_not_how_it_is_written() {
     ] {
         assert_eq!(scene.admits(&caller, &source), expected, "{source}");
     }
+}
+
+#[test]
+fn outside_of_what_is_granted_nothing_is_told_of_what_exists() {
+    let scene = Scene::new();
+    let caller = shop_only();
+    let said = |source: String| scene.grounds.admit(&caller, &source).unwrap_err().to_string();
+    let plain = |name: &str| said(scene.path(name)).replace(name, "");
+    assert_eq!(plain("outside/secret.csv"), plain("outside/nothing.csv"));
+    assert_eq!(plain("outside/*.csv"), plain("outside/*.tsv"));
+    assert!(said(scene.path("data/nothing.csv")).contains("No such file"), "inside it is said");
 }
 
 #[test]

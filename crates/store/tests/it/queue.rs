@@ -87,6 +87,7 @@ async fn a_commit_waits_for_the_claim_that_outruns_it() {
     let [store, _] = two(&address).await;
     let user = user();
     let id = queued(&*store, &user).await;
+    let before = store.entries(&scope(&user), id.into(), 0, 9).await.unwrap().len();
     let lease = claim(&*store, 1).await.remove(0);
     let mut raw = PgConnection::connect(&address).await.unwrap();
     let mut outrun = raw.begin().await.unwrap();
@@ -108,7 +109,8 @@ async fn a_commit_waits_for_the_claim_that_outruns_it() {
     outrun.commit().await.unwrap();
     let refused = late.join_next().await.unwrap().unwrap();
     assert!(matches!(refused, Err(Error::LeaseLost)), "{refused:?}");
-    assert!(store.entries(&scope(&user), id.into(), 0, 9).await.unwrap().is_empty());
+    let after = store.entries(&scope(&user), id.into(), 0, 9).await.unwrap().len();
+    assert_eq!(after, before, "nothing of the refused commit is written");
 }
 
 /// A process that was paused in the middle of a claim holds up the tasks of that user, not those of others, and nobody
