@@ -24,6 +24,8 @@ const OPEN: Duration = Duration::from_secs(120);
 const GRACE: Duration = Duration::from_secs(3);
 /// How long the first rows of a table may take.
 const HEAD: Duration = Duration::from_secs(60);
+/// Generations below a child whose memory counts as the child's.
+const FAMILY: usize = 4;
 /// How often the memory of children at work is looked at.
 const LOOK: Duration = Duration::from_millis(15);
 
@@ -96,15 +98,30 @@ impl Shared {
         !lock(&self.calls).waiting.is_empty()
     }
 
-    /// Bytes that it holds and shares with nobody.
+    /// Bytes that it and all processes below it hold and share with no other process.
     fn memory(&self) -> usize {
-        let of = |pid: i32| {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
-            line.split_whitespace().next()?.parse::<usize>().ok()
-        };
-        self.pid.and_then(of).map_or(0, |kilobytes| kilobytes << 10)
+        self.pid.map_or(0, |pid| family_memory(pid, FAMILY))
     }
+}
+
+/// The memory of a process and of those below it. A keeper may stand between the process that was started and the one
+/// that holds the data.
+fn family_memory(pid: i32, depth: usize) -> usize {
+    let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let kilobytes = read("status")
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:")?.split_whitespace().next()?.parse::<usize>().ok());
+    let below: usize = if depth == 0 {
+        0
+    } else {
+        let children = read(&format!("task/{pid}/children"));
+        children
+            .split_whitespace()
+            .filter_map(|child| child.parse().ok())
+            .map(|child| family_memory(child, depth - 1))
+            .sum()
+    };
+    (kilobytes.unwrap_or(0) << 10) + below
 }
 
 impl Pool {
