@@ -83,7 +83,8 @@ pub fn additive(field: &Field) -> bool {
     // One of a row cannot be added to that of another, but a sum of them can.
     const SINGLE: [&str; 5] = ["price", "min", "max", "minimum", "maximum"];
     const SUMS: [&str; 4] = ["sum", "total", "count", "subtotal"];
-    if matches!(field.unit, Unit::Share | Unit::Percent | Unit::Year) {
+    // "margin in % of sales" is a ratio, whatever its unit says.
+    if matches!(field.unit, Unit::Share | Unit::Percent | Unit::Year) || field.name.contains('%') {
         return false;
     }
     let name = field.name.to_lowercase();

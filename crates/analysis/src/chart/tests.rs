@@ -321,6 +321,7 @@ fn what_may_be_added() {
         ("revenue", true),
         ("unit_price", false),
         ("sum(price)", true),
+        ("total amount - cost in % of total amount", false),
         ("avg total", false),
         ("count", true),
     ] {
