@@ -38,7 +38,8 @@ export function Ask(props) {
 function Page({ id, anew, speak }) {
   const [, again] = useState(0);
   useEffect(() => { if (!id) pickUpFresh(); }, [id]);
-  useEffect(() => { if (anew) { beginAnew(); replace('/'); again((n) => n + 1); } }, [anew]);
+  // Before the next event: a message that is sent right after the click belongs to the new conversation.
+  useLayoutEffect(() => { if (anew) { beginAnew(); replace('/'); again((n) => n + 1); } }, [anew]);
   const thread = threadOf(id);
   useWatched(thread.changes);
   thread.onNamed = (name) => { if (location.hash === '' || location.hash === '#/' || location.hash === '#') replace(`/c/${name}`); };
