@@ -104,6 +104,8 @@ done('the chart is there after a reload');
 // A question back, as buttons.
 await page.goto(`${own}/#/`);
 await page.getByRole('link', { name: /new conversation/i }).or(page.getByRole('button', { name: /new conversation/i })).first().click();
+// The page takes `?new=1` out of its address once the new conversation is there; a program types faster than that.
+await page.waitForFunction(() => location.hash === '#/');
 await ask(page, 'mark the report as done');
 const choice = page.getByRole('button', { name: /quarterly report/i }).first();
 await choice.waitFor();
