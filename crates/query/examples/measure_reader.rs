@@ -1,6 +1,7 @@
 //! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of `analysis`), without opening
-//! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--only SET]... [--part read|unread|all] [--wrong] [--sure]
-//! [--features FILE]`. `--own` names the questions that the data cannot answer, `--features` a file for `bench/fit_judge.py`.
+//! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--everyday FILE DATA] [--only SET]... [--part read|unread|all]
+//! [--wrong] [--sure] [--features FILE]`. `--own` names the questions that the data cannot answer, `--everyday` the everyday
+//! questions and the folder of their data, `--features` a file for `bench/fit_judge.py`.
 //!
 //! A third of the databases and tables of every set, chosen by a hash of their name, is left unread: its failures are never
 //! shown.
@@ -193,13 +194,15 @@ fn run(source: &Source, query: &Query) -> Option<Rows> {
 
 /// Questions of `ambrosia` as they stand, which have several readings.
 const AMBIGUOUS: &str = "ambiguous";
+/// Everyday questions of this repository.
+const EVERYDAY: &str = "everyday";
 /// Questions that the data cannot answer.
 const UNANSWERABLE: &str = "unanswerable";
 
 struct Case {
     set: &'static str,
-    /// The set that the source belongs to.
-    from: String,
+    /// The file that it is about, or several joined by `+`.
+    path: String,
     source: String,
     question: String,
     truth: Value,
@@ -213,7 +216,7 @@ fn rows_of(value: &Value) -> Rows {
 fn is_right(case: &Case, rows: &Rows) -> bool {
     match case.set {
         AMBIGUOUS | UNANSWERABLE => false,
-        "people" => covers(&rows_of(&case.truth), rows),
+        "people" | EVERYDAY => covers(&rows_of(&case.truth), rows),
         "wikisql" | "wikitables" => same_values(case.truth.as_array().unwrap(), rows, same_strict),
         _ => same_rows(&rows_of(&case.truth), rows, case.ordered),
     }
@@ -226,7 +229,7 @@ fn is_right_as_written(case: &Case, rows: &Rows) -> bool {
             && same_values(case.truth.as_array().unwrap(), rows, same_written)
 }
 
-fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
+fn cases(bench: &str, own: Option<String>, everyday: Option<(String, String)>) -> Vec<Case> {
     let text =
         |case: &Value, name: &str| case.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut cases = Vec::new();
@@ -242,7 +245,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                     let source = case["data"][0].as_str().unwrap().to_owned();
                     cases.push(Case {
                         set,
-                        from: set.to_owned(),
+                        path: format!("{bench}/{set}/{source}"),
                         source,
                         question: text(&case, "question"),
                         truth: case["rows"].clone(),
@@ -251,7 +254,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                 }
                 "wikisql" | "wikitables" => cases.push(Case {
                     set,
-                    from: set.to_owned(),
+                    path: format!("{bench}/{set}/{}", text(&case, "table")),
                     source: text(&case, "table"),
                     question: text(&case, "question"),
                     truth: case["answer"].clone(),
@@ -259,7 +262,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                 }),
                 "spider" => cases.push(Case {
                     set,
-                    from: set.to_owned(),
+                    path: format!("{bench}/{set}/{}", text(&case, "database")),
                     source: text(&case, "database"),
                     question: text(&case, "question"),
                     truth: case["rows"].clone(),
@@ -268,7 +271,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                 _ => {
                     cases.push(Case {
                         set: AMBIGUOUS,
-                        from: set.to_owned(),
+                        path: format!("{bench}/{set}/{}", text(&case, "database")),
                         source: text(&case, "database"),
                         question: text(&case, "question"),
                         truth: Value::Null,
@@ -277,7 +280,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                     for reading in case["readings"].as_array().unwrap() {
                         cases.push(Case {
                             set,
-                            from: set.to_owned(),
+                            path: format!("{bench}/{set}/{}", text(&case, "database")),
                             source: text(&case, "database"),
                             question: text(reading, "question"),
                             truth: reading["rows"].clone(),
@@ -288,12 +291,31 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
             }
         }
     }
+    if let Some((file, data)) = everyday {
+        for line in std::fs::read_to_string(file).unwrap().lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            if !case["conversation"].is_null() {
+                continue;
+            }
+            let files: Vec<String> = (case["data"].as_array().unwrap().iter())
+                .map(|file| format!("{data}/{}", file.as_str().unwrap()))
+                .collect();
+            cases.push(Case {
+                set: EVERYDAY,
+                path: files.join("+"),
+                source: case["data"][0].as_str().unwrap().to_owned(),
+                question: text(&case, "question"),
+                truth: case["rows"].clone(),
+                ordered: false,
+            });
+        }
+    }
     let own = own.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
     for line in own.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         cases.push(Case {
             set: UNANSWERABLE,
-            from: text(&case, "set"),
+            path: format!("{bench}/{}/{}", text(&case, "set"), text(&case, "source")),
             source: text(&case, "source"),
             question: text(&case, "question"),
             truth: Value::Null,
@@ -330,7 +352,9 @@ fn main() {
     let today = chrono::NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
     let mut sources: BTreeMap<String, Option<Source>> = BTreeMap::new();
     let mut tallies: BTreeMap<(&str, bool), Tally> = BTreeMap::new();
-    for (at, case) in cases(&bench, value("--own")).iter().enumerate() {
+    let everyday = (arguments.iter().position(|a| a == "--everyday"))
+        .and_then(|at| Some((arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone())));
+    for (at, case) in cases(&bench, value("--own"), everyday).iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != case.set) || at % every != 0 {
             continue;
         }
@@ -338,8 +362,7 @@ fn main() {
         if part == "read" && unread || part == "unread" && !unread {
             continue;
         }
-        let path = format!("{bench}/{}/{}", case.from, case.source);
-        let name = path.replace(['/', '.'], "_").trim_start_matches('_').to_owned();
+        let name = case.path.replace(['/', '.', '+'], "_").trim_start_matches('_').to_owned();
         let source = sources.entry(name.clone()).or_insert_with(|| {
             let text = std::fs::read_to_string(format!("{dumps}/{name}.json")).ok()?;
             let rows = rusqlite::Connection::open(format!("{dumps}/{name}.sqlite")).ok()?;
