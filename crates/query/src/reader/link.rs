@@ -166,6 +166,11 @@ impl<'a> Schema<'a> {
     }
 }
 
+/// Words that say in what a number is counted. In a name of several words they say little: "spend" is all of `spend_usd`.
+const UNITS: &str = "usd eur gbp chf dollar dollars euro euros pound pounds cents mm cm m km mi mile miles kg g gram grams \
+    lb lbs oz l ml litre litres liter liters h hr hrs hour hours min mins minute minutes sec secs second seconds ms day days \
+    c f kwh mwh kw mw w pct percent sqm sqft ha hectare hectares mph kmh kph hpa mb gb t tonnes tons";
+
 fn table_words(table: &Table) -> Vec<(String, f32)> {
     let words = name_words(&table.label);
     let last = words.len().saturating_sub(1);
@@ -198,12 +203,15 @@ fn column_words(column: &Column, own: &[String]) -> Vec<(String, f32)> {
         })
         .collect();
     let alone = words.len() == 1;
-    (words.iter())
-        .map(|word| {
+    let last = words.len().saturating_sub(1);
+    (words.iter().enumerate())
+        .map(|(at, word)| {
             let stemmed = stem(word);
             let generic = GENERIC.split(' ').any(|known| known == word);
+            let unit = at == last && UNITS.split_whitespace().any(|known| known == word);
             let weight = match (alone, generic, own.contains(&stemmed)) {
                 (true, ..) => 1.0,
+                _ if unit => 0.1,
                 (_, true, _) => 0.3,
                 (_, _, true) => 0.35,
                 _ => 1.0,
@@ -459,7 +467,8 @@ fn match_words(tokens: &[Token], start: usize, words: &[(String, f32)]) -> Vec<(
             sum += fit * weight;
             gap = 0;
             // The last noun of a name says what it is: "price" of `unit_price`.
-            let named = place + 1 == words.len() && weight >= 0.9 && fit >= 0.95;
+            let noun = words.iter().rposition(|(_, weight)| *weight > 0.1);
+            let named = noun == Some(place) && weight >= 0.9 && fit >= 0.95;
             let quality = (sum / total.max(0.1)).min(1.0).max(if named { 0.7 } else { 0.0 });
             if quality >= 0.3 {
                 found.push(((start, start + offset + 1), quality));
