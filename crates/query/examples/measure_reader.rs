@@ -1,7 +1,8 @@
 //! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of `analysis`), without opening
 //! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--everyday FILE DATA] [--only SET]... [--part read|unread|all]
 //! [--wrong] [--sure] [--features FILE]`. `--own` names the questions that the data cannot answer, `--everyday` the everyday
-//! questions and the folder of their data, `--features` a file for `bench/fit_judge.py`.
+//! questions and the folder of their data, `--features` a file for `bench/fit_judge.py`, `--compositions` one for
+//! `bench/fit_composer.py`.
 //!
 //! A third of the databases and tables of every set, chosen by a hash of their name, is left unread: its failures are never
 //! shown.
@@ -348,6 +349,7 @@ fn main() {
     let (bench, dumps) = (value("--bench").unwrap(), value("--dumps").unwrap());
     let (only, part) = (value("--only"), value("--part").unwrap_or_else(|| "read".to_owned()));
     let every: usize = value("--every").map_or(1, |text| text.parse().unwrap());
+    let mut compositions = value("--compositions").map(|file| Compositions::create(&file));
     let mut features = value("--features").map(|file| std::fs::File::create(file).unwrap());
     let today = chrono::NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
     let mut sources: BTreeMap<String, Option<Source>> = BTreeMap::new();
@@ -376,6 +378,16 @@ fn main() {
             expand(&mut query, &source.catalogue);
             run(source, &query)
         };
+        if let Some(file) = &mut compositions {
+            if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
+                let found = reader::compositions(&case.question, &source.catalogue, today, &NoMeaning, 150);
+                let rights = found.iter().map(|one| {
+                    answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows))
+                });
+                file.write(case, unread, &found, &rights.collect::<Vec<_>>());
+            }
+            continue;
+        }
         let considered = consider(&case.question, &source.catalogue, None, today, &NoMeaning);
         let proposals = considered.proposals();
         let results: Vec<Option<Rows>> = proposals.iter().map(|proposal| answer(proposal.query)).collect();
@@ -453,6 +465,10 @@ fn main() {
             println!("    truth {}", case.truth.to_string().chars().take(200).collect::<String>());
         }
     }
+    if let Some(file) = compositions {
+        file.finish();
+        return;
+    }
     println!(
         "{:<13} {:<7} {:>6} {:>8} {:>8} {:>8} {:>18} {:>8} {:>9} {:>8}",
         "set", "part", "cases", "any", "right", "sure", "right when sure", "asked", "declined", "says so"
@@ -473,6 +489,43 @@ fn main() {
             of(tally.declined),
             of(tally.said),
         );
+    }
+}
+
+/// Compositions of all questions with their features and whether each is right, as text: a question a line.
+struct Compositions {
+    file: std::io::BufWriter<std::fs::File>,
+    names: BTreeMap<String, usize>,
+}
+
+impl Compositions {
+    fn create(path: &str) -> Self {
+        let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+        Self { file, names: BTreeMap::new() }
+    }
+
+    fn write(&mut self, case: &Case, unread: bool, found: &[reader::Composed], rights: &[bool]) {
+        let mut rows: Vec<Value> = Vec::new();
+        for (one, right) in found.iter().zip(rights) {
+            let mut x: Vec<Value> = Vec::new();
+            for (name, value) in &one.features {
+                let next = self.names.len();
+                let at = *self.names.entry(name.clone()).or_insert(next);
+                x.push(json!(at));
+                x.push(json!((value * 1000.0).round() / 1000.0));
+            }
+            rows.push(json!({ "right": right, "x": x, "score": one.score }));
+        }
+        let first = json!({ "set": case.set, "source": case.source, "unread": unread, "forms": rows });
+        writeln!(self.file, "{first}").unwrap();
+    }
+
+    /// The last line: all names, in the order of their numbers.
+    fn finish(mut self) {
+        let mut names: Vec<(&String, &usize)> = self.names.iter().collect();
+        names.sort_by_key(|(_, at)| **at);
+        let names: Vec<&String> = names.into_iter().map(|(name, _)| name).collect();
+        writeln!(self.file, "{}", json!({ "names": names })).unwrap();
     }
 }
 

@@ -15,7 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::frame::Value;
 use crate::planner::Meaning;
 use crate::query::{Literal, Query};
-use crate::reader::{ColumnRef, Grammar, Mark, Schema, marks_of};
+use crate::reader::{ColumnRef, Grammar, Mark, Schema, Standing, marks_of};
 use crate::roles::Role;
 use chrono::NaiveDate;
 use facts::{ColumnName, Facts};
@@ -57,6 +57,8 @@ pub struct Proposal<'a> {
     pub unused: Option<&'a [String]>,
     /// The part of the reader that it comes from.
     pub grammar: Option<Grammar>,
+    /// How the reader ranks it among all forms that the words allow.
+    pub standing: Option<Standing>,
 }
 
 /// The question as the judge sees it.
