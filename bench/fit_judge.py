@@ -33,7 +33,7 @@ SURE = 0.85
 AGAINST = """unknown words|unknown names|operators missing|numbers missing|periods missing|columns missing|values missing|
 tables missing|aggregate missing|group missing|superlative missing|negation missing|columns unsupported|shown unsupported|conditions unsupported|texts unsupported|
 numbers unsupported|aggregate unsupported|group unsupported|limit unsupported|rivals|sum of rate|number of identifier|raw list|
-long list|listed measure|hidden order|joins|multiplies|nested|set operation|conditions|outside range|cost|defaults|lists|rows of one table|not among forms|unlikely form|composed|
+long list|listed measure|hidden order|joins|multiplies|nested|set operation|conditions|outside range|cost|defaults|lists|rows of one table|by meaning|not among forms|unlikely form|composed|
 planner doubt|other result|many rows|very many rows|every row|empty result|focus unknown|focus weak|focus not shown|
 number for thing|not counted|no number|no time|many for one|words|tables in data|reader joins|reader unknown|reader missing|
 planner missing|raw rows|lookup rows"""

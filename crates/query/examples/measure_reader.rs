@@ -23,7 +23,7 @@ use std::io::Write as _;
 use steward_query::catalogue::Catalogue;
 use steward_query::frame;
 use steward_query::judge::{Proposer, ResultShape};
-use steward_query::planner::{NoMeaning, Outcome};
+use steward_query::planner::Outcome;
 use steward_query::propose::{SURE, consider};
 use steward_query::query::{Dialect, Query};
 use steward_query::{reader, sql};
@@ -354,6 +354,8 @@ fn main() {
     let today = chrono::NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
     let mut sources: BTreeMap<String, Option<Source>> = BTreeMap::new();
     let mut tallies: BTreeMap<(&str, bool), Tally> = BTreeMap::new();
+    let encoder = Vectors::default();
+    let meaning = |a: &str, b: &str| encoder.similarity(a, b);
     let everyday = (arguments.iter().position(|a| a == "--everyday"))
         .and_then(|at| Some((arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone())));
     for (at, case) in cases(&bench, value("--own"), everyday).iter().enumerate() {
@@ -380,7 +382,7 @@ fn main() {
         };
         if let Some(file) = &mut compositions {
             if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
-                let found = reader::compositions(&case.question, &source.catalogue, today, &NoMeaning, 150);
+                let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 150);
                 let rights = found.iter().map(|one| {
                     answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows))
                 });
@@ -388,7 +390,7 @@ fn main() {
             }
             continue;
         }
-        let considered = consider(&case.question, &source.catalogue, None, today, &NoMeaning);
+        let considered = consider(&case.question, &source.catalogue, None, today, &meaning);
         let proposals = considered.proposals();
         let results: Vec<Option<Rows>> = proposals.iter().map(|proposal| answer(proposal.query)).collect();
         let rights: Vec<bool> =
@@ -460,7 +462,7 @@ fn main() {
         let shown = flag("--wrong") && !right || flag("--sure") && sure && !right;
         if shown && !unread {
             println!("{} {} | {}", case.set, case.source, case.question);
-            println!("    {}", reader::explain(&case.question, &source.catalogue, today, &NoMeaning));
+            println!("    {}", reader::explain(&case.question, &source.catalogue, today, &meaning));
             lines.iter().for_each(|line| println!("{line}"));
             println!("    truth {}", case.truth.to_string().chars().take(200).collect::<String>());
         }
@@ -489,6 +491,30 @@ fn main() {
             of(tally.declined),
             of(tally.said),
         );
+    }
+}
+
+/// Vectors of words and names, kept while the program runs.
+struct Vectors {
+    encoder: steward_encoder::Encoder,
+    known: std::cell::RefCell<BTreeMap<String, Vec<f32>>>,
+}
+
+impl Default for Vectors {
+    fn default() -> Self {
+        Self { encoder: steward_encoder::Encoder::load().unwrap(), known: Default::default() }
+    }
+}
+
+impl Vectors {
+    fn similarity(&self, a: &str, b: &str) -> f32 {
+        let mut known = self.known.borrow_mut();
+        for text in [a, b] {
+            if !known.contains_key(text) {
+                known.insert(text.to_owned(), self.encoder.embed(text).unwrap_or_default());
+            }
+        }
+        known[a].iter().zip(&known[b]).map(|(a, b)| a * b).sum()
     }
 }
 

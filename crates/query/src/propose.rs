@@ -17,6 +17,8 @@ use steward_text::tokens::tokenize;
 
 /// From here on an answer is called sure.
 pub const SURE: f64 = 0.85;
+/// From here on a reading is taken although the planner would ask which column is meant.
+const LIKELY: f64 = 0.5;
 /// Below this nothing is answered.
 const HOPELESS: f64 = 0.05;
 /// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
@@ -153,7 +155,7 @@ impl Considered<'_> {
         // The planner found a word that two columns fit equally well.
         let tied = (self.candidates.iter())
             .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
-        if matches!(self.planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
+        if matches!(self.planned, Outcome::Ask { .. }) && judgement.probability < if tied { SURE } else { LIKELY } {
             return self.planned;
         }
         if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE)

@@ -21,6 +21,7 @@ use chrono::NaiveDate;
 use facts::{ColumnName, Facts};
 use features::Company;
 pub use features::Feature;
+pub(crate) use features::is_light;
 use focus::Focus;
 pub use result::ResultShape;
 use std::collections::HashMap;

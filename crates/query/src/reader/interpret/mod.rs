@@ -205,7 +205,10 @@ impl Interpreter<'_> {
         let best = options.iter().map(|(_, score)| *score).fold(0.0, f32::max);
         let options = options.into_iter().filter(|(_, score)| *score >= best - 0.25).collect();
         let place = self.choices.take(options)?;
-        self.columns.push((at, place));
+        // A link by meaning alone is a guess, not one of two things that were said.
+        if self.mark(at).is_some_and(|mark| !mark.by_meaning) {
+            self.columns.push((at, place));
+        }
         Some(place)
     }
 
