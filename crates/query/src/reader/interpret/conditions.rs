@@ -64,12 +64,14 @@ impl Interpreter<'_> {
             self.subjects.retain(|(subject, place)| !(*subject == other && same && *place == link.place));
         }
         let negated = self.negated(at, link.place);
-        self.add_filter(Filter::Values { place: link.place, values: link.values.clone(), negated });
+        let filter = Filter::Values { place: link.place, values: link.values.clone(), negated };
+        self.conditions.push((at, filter.clone()));
+        self.add_filter(filter);
         let compared = self.mark(at + 1).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
             || at.checked_sub(1).is_some_and(|before| {
                 self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
             });
-        let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Or | Operator::And))))
+        let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::And))))
             && self.form.filters.iter().any(|filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()));
         if (compared || listed) && !negated {
             self.add_group(Group::Column(link.place));
@@ -95,7 +97,26 @@ impl Interpreter<'_> {
 
     pub(super) fn not(&mut self, at: usize) {
         let Some(next) = self.next(at) else { return };
-        if matches!(self.text(at).as_str(), "without" | "no")
+        let lacks = matches!(self.text(at).as_str(), "without" | "no" | "never");
+        let has_gaps = |reader: &Self, place: ColumnRef| {
+            reader.schema.column(place).is_some_and(|column| column.nulls > 0)
+        };
+        if lacks
+            && self.names_column(next)
+            && self.mark(next).is_some_and(|mark| {
+                let best = mark.column_quality();
+                mark.columns.iter().any(|(place, quality)| *quality >= best - 0.1 && has_gaps(self, *place))
+            })
+            && let Some(place) = self.column(next, |role| role != Role::Flag)
+            && has_gaps(self, place)
+        {
+            self.take(next);
+            self.take_noun(next + 1);
+            self.subjects.retain(|(_, known)| *known != place);
+            self.form.filters.push(Filter::Missing(place, true));
+            return;
+        }
+        if lacks
             && self.is_numeric(next)
             && let Some(place) = self.column(next, Role::is_number)
         {
@@ -111,6 +132,14 @@ impl Interpreter<'_> {
         {
             self.take(next);
             self.add_flag(place, false);
+        }
+    }
+
+    /// A noun that only says that something is a cell: "no email on file", "without a score given".
+    fn take_noun(&mut self, at: usize) {
+        let words = ["value", "values", "figure", "figures", "given", "date", "known", "recorded", "entry"];
+        if words.contains(&self.text(at).as_str()) {
+            self.take(at);
         }
     }
 
@@ -185,9 +214,14 @@ impl Interpreter<'_> {
 
     /// "sales above 2.3 million", "more than 30 mpg", "more than 110 orders".
     pub(super) fn compare(&mut self, at: usize, compare: Compare) {
+        if self.compare_average(at, compare) || self.compare_columns(at, compare) {
+            return;
+        }
+        let one = Some(at + 1).filter(|next| self.text(*next) == "one");
         let Some(value) = (at + 1..self.marks.len())
             .take(4)
             .find(|at| self.mark(*at).is_some_and(|mark| mark.number.is_some()))
+            .or(one)
         else {
             return;
         };
@@ -196,7 +230,8 @@ impl Interpreter<'_> {
         {
             return;
         }
-        let Some(number) = self.mark(value).and_then(|mark| mark.number) else { return };
+        let number = self.mark(value).and_then(|mark| mark.number);
+        let Some(number) = number.or(one.map(|_| 1.0)) else { return };
         let after = self.next(value).filter(|after| *after <= value + 2);
         // What is compared stands behind the number or before the comparison.
         let unit = after.filter(|after| {
@@ -249,9 +284,14 @@ impl Interpreter<'_> {
                 }
                 None => match self.column(counted, |_| true) {
                     Some(place) => {
+                        let different = self.schema.role(place) == Role::Category
+                            && (self.counted.is_some() || !self.subjects.is_empty());
                         let options = vec![
                             (Measure::Rows, 0.6),
-                            (Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)), 0.5),
+                            (
+                                Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)),
+                                if different { 0.7 } else { 0.5 },
+                            ),
                         ];
                         self.choices.take(options).unwrap_or(Measure::Rows)
                     }
@@ -261,11 +301,55 @@ impl Interpreter<'_> {
             self.having(measure, compare, number);
             return;
         }
+        // "more than 8 appointments": things that the data has no name for are rows.
+        let things = after.filter(|after| {
+            self.mark(*after).is_some_and(|mark| mark.is_unknown() && mark.plural) && !self.is_used(*after)
+        });
+        if let (Some(things), true) = (things, number.fract() == 0.0 && self.has_things()) {
+            self.take(things);
+            self.defaults += 1;
+            self.having(Measure::Rows, compare, number);
+            return;
+        }
         if let Some(before) = before {
             self.compare_column(before, compare, number);
         } else if let Some(used) = self.used.get_mut(value) {
             *used = false;
         }
+    }
+
+    /// "paid after the due date", "sold for more than its asking price": two columns of a row.
+    fn compare_columns(&mut self, at: usize, compare: Compare) -> bool {
+        let Some(next) = self.next(at) else { return false };
+        let time = |role: Role| role == Role::Time;
+        let before = (0..at).rev().take(3).collect::<Vec<_>>();
+        for wanted in [time as fn(Role) -> bool, Role::is_number] {
+            let left = before.iter().copied().find(|at| self.has_role(*at, wanted));
+            if let (Some(left), true) = (left, self.has_role(next, wanted)) {
+                let (Some(left_place), Some(right)) = (self.column(left, wanted), self.column(next, wanted))
+                else {
+                    return false;
+                };
+                if left_place == right {
+                    continue;
+                }
+                [left, at, next].into_iter().for_each(|at| self.take(at));
+                for place in [left_place, right] {
+                    self.forget(place);
+                    self.subjects.retain(|(_, known)| *known != place);
+                }
+                let filter = Filter::Columns(left_place, compare, right);
+                self.conditions.push((at, filter.clone()));
+                self.form.filters.push(filter);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether things are asked about that conditions on groups can hold for.
+    fn has_things(&self) -> bool {
+        self.counted.is_some() || !self.tables.is_empty() || self.thing_column().is_some()
     }
 
     /// The things of a named table become groups.
@@ -294,7 +378,8 @@ impl Interpreter<'_> {
                 |measure| matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place),
             );
         let role = self.schema.role(place);
-        let grouped = role == Role::Measure
+        let explicit = taken.is_some() && !self.implicit.contains(&place);
+        let grouped = (role == Role::Measure || explicit)
             && (!self.form.groups.is_empty()
                 || self.subjects.iter().any(|(_, subject)| {
                     !matches!(self.schema.role(*subject), Role::Text | Role::Identifier | Role::Time)

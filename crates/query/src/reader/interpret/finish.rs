@@ -10,6 +10,8 @@ use chrono::NaiveDate;
 
 impl Interpreter<'_> {
     pub(super) fn finish(&mut self) {
+        self.finish_fractions();
+        self.finish_tally();
         self.finish_lookup();
         self.finish_correlation();
         self.finish_per_thing();
@@ -20,6 +22,8 @@ impl Interpreter<'_> {
         self.finish_share();
         self.finish_empty();
         self.row_noun();
+        self.finish_order();
+        self.finish_times();
     }
 
     /// Numbers of one row are shown as they are: "the population of India in 2007".
@@ -181,12 +185,23 @@ impl Interpreter<'_> {
     pub(super) fn finish_superlative(&mut self) {
         let Some(top) = self.superlative.take() else { return };
         let mut measure = self.superlative_measure(&top);
+        if self.both_ends
+            && let Some(Measure::Of(_, scalar)) = &measure
+        {
+            let of = |aggregate: Aggregate| Measure::Of(aggregate, scalar.clone());
+            self.form.measures = vec![of(Aggregate::Min), of(Aggregate::Max)];
+            if !matches!(scalar, Scalar::Column(_)) || self.form.groups.is_empty() {
+                self.subjects.clear();
+            }
+            return;
+        }
         if measure.is_none() && top.about.is_empty() && !self.moments.is_empty() {
             measure = self.main_measure();
         }
         if let (Some((_, group)), Some(measure)) = (self.moments.first().cloned(), measure.clone()) {
             self.add_group(group);
             self.order_by(measure, top.largest, top.limit.unwrap_or(1));
+            self.limit_each();
             return;
         }
         let things = self.subjects.iter().position(|(at, place)| {
@@ -210,6 +225,7 @@ impl Interpreter<'_> {
             if elsewhere && let Some(display) = self.display(table) {
                 display.into_iter().for_each(|place| self.add_group(Group::Column(place)));
                 self.order_by(measure, top.largest, limit);
+                self.limit_each();
                 return;
             }
         }
@@ -218,6 +234,7 @@ impl Interpreter<'_> {
                 let (_, place) = self.subjects.remove(things);
                 self.add_group(Group::Column(place));
                 self.order_by(measure, top.largest, limit);
+                self.limit_each();
             }
             (None, Some(Measure::Of(_, Scalar::Column(place))))
                 if table.is_some() || self.noun_after(&top) =>
@@ -235,8 +252,11 @@ impl Interpreter<'_> {
                     self.form.show = display;
                     self.form.show.push(place);
                 }
+                self.limit_rows_each();
             }
-            (None, Some(Measure::Of(_, scalar))) if self.form.groups.is_empty() => {
+            (None, Some(Measure::Of(_, scalar)))
+                if self.form.groups.is_empty() || self.is_implicit(&scalar) && top.limit.is_none() =>
+            {
                 let aggregate = if top.largest { Aggregate::Max } else { Aggregate::Min };
                 self.form.measures = vec![Measure::Of(aggregate, scalar)];
             }
@@ -411,33 +431,6 @@ impl Interpreter<'_> {
                 self.add_group(Group::Column(place));
             }
         }
-    }
-
-    pub(super) fn finish_share(&mut self) {
-        if !self.share {
-            return;
-        }
-        self.form.distinct = false;
-        let filters: Vec<Filter> = self
-            .form
-            .filters
-            .iter()
-            .filter(|filter| matches!(filter, Filter::Values { .. } | Filter::Flag(..)))
-            .cloned()
-            .collect();
-        if self.form.groups.is_empty()
-            && self.form.measures.iter().all(|measure| *measure == Measure::Rows)
-            && let Some(last) = filters.last()
-        {
-            self.form.filters.retain(|filter| filter != last);
-            self.form.measures = vec![Measure::ShareWhere(Box::new(last.clone()))];
-            self.form.show.clear();
-            return;
-        }
-        if self.form.measures.is_empty() && !self.form.groups.is_empty() {
-            self.form.measures.push(Measure::Rows);
-        }
-        self.form.share = true;
     }
 
     /// Groups without a measure are counted; nothing at all lists rows.

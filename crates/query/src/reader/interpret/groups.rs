@@ -1,8 +1,8 @@
 //! What makes groups: "by region and month", "per customer", "within each".
 
-use super::super::form::{Group, Measure, Scalar};
+use super::super::form::{Group, Measure, OrderKey, Scalar};
 use super::super::lexicon::{DatePart, Operator};
-use super::super::link::ColumnRef;
+use super::super::link::{ColumnRef, Mark};
 use super::Interpreter;
 use crate::query::{Aggregate, Grain};
 use crate::roles::Role;
@@ -49,7 +49,7 @@ impl Interpreter<'_> {
             }
             if first
                 && word == "per"
-                && self.is_plain_number(next)
+                && let Some(next) = self.denominator(next)
                 && let Some(measure) = self.form.measures.pop()
             {
                 if let Some(place) = self.column(next, Role::is_number) {
@@ -72,6 +72,19 @@ impl Interpreter<'_> {
                 from = next;
                 continue;
             }
+            // "by ticket count": the things are counted.
+            if first && word == "by" && matches!(self.text(next + 1).as_str(), "count" | "counts") {
+                self.take(next);
+                self.take(next + 1);
+                if let Some(table) = self.table_at(next) {
+                    self.form.table = table;
+                }
+                self.form.measures.push(Measure::Rows);
+                if let Some(top) = &self.superlative {
+                    self.form.order = Some((OrderKey::Measure(self.form.measures.len() - 1), top.largest));
+                }
+                return;
+            }
             let Some(group) = self.group_at(next) else { break };
             self.take(next);
             if matches!(
@@ -92,6 +105,9 @@ impl Interpreter<'_> {
                 self.form.groups.insert(0, group);
                 self.form.within = Some(0);
             } else {
+                if word.contains("each") || word.contains("every") {
+                    self.each = Some(group.clone());
+                }
                 self.add_group(group);
             }
             first = false;
@@ -111,6 +127,18 @@ impl Interpreter<'_> {
             self.take(link);
             from = link;
         }
+    }
+
+    /// "per square metre", "per dollar spent": the column that a measure is divided by.
+    fn denominator(&mut self, at: usize) -> Option<usize> {
+        if self.is_plain_number(at) {
+            return Some(at);
+        }
+        let unit = self.mark(at).is_some_and(Mark::is_unknown) && self.is_plain_number(at + 1);
+        unit.then(|| {
+            self.take(at);
+            at + 1
+        })
     }
 
     pub(super) fn ranks(&self) -> bool {

@@ -42,6 +42,15 @@ impl Interpreter<'_> {
                 return;
             }
         }
+        let another = (at + 1..self.marks.len()).find(|next| {
+            !matches!(self.mark(*next).and_then(|mark| mark.operator), Some(Operator::And | Operator::Filler))
+        });
+        if let Some(another) = another.filter(|another| *another > at + 1)
+            && matches!(self.operator(another), Some(Operator::Aggregate(_)))
+        {
+            self.waiting.push(aggregate);
+            return;
+        }
         if aggregate == Aggregate::Average && self.value_of_thing(at) {
             return;
         }
@@ -49,10 +58,15 @@ impl Interpreter<'_> {
             role.is_number() || role == Role::Flag || role == Role::Year || role == Role::Category
         });
         if places.is_empty() {
-            self.pending_aggregate(at, aggregate);
+            if !self.aggregate_before(at, aggregate) {
+                self.pending_aggregate(at, aggregate);
+            }
             return;
         }
         for place in places {
+            for earlier in self.waiting.clone() {
+                self.form.measures.push(Measure::Of(earlier, Scalar::Column(place)));
+            }
             let numeric = self
                 .schema
                 .column(place)
@@ -78,6 +92,24 @@ impl Interpreter<'_> {
             }
             self.form.measures.push(Measure::Of(aggregate, scalar));
         }
+    }
+
+    /// "rain total", "billed in total", "take on average": the aggregate stands behind its column.
+    fn aggregate_before(&mut self, at: usize, aggregate: Aggregate) -> bool {
+        let ahead = (at + 1..self.marks.len()).any(|at| self.is_numeric(at) && !self.is_used(at));
+        let near = self.previous(at);
+        let Some(Measure::Of(known, Scalar::Column(place))) = self.form.measures.last_mut() else {
+            return false;
+        };
+        let place = *place;
+        let adjacent =
+            near.is_some_and(|near| self.columns.iter().any(|(mark, known)| *mark == near && *known == place));
+        if !self.implicit.contains(&place) || ahead && !adjacent {
+            return false;
+        }
+        *known = aggregate;
+        self.implicit.retain(|known| *known != place);
+        true
     }
 
     /// The last mark that was used.
@@ -153,6 +185,14 @@ impl Interpreter<'_> {
         }
         let (from, to) = match times.as_slice() {
             [(_, from), (_, to), ..] => (*from, *to),
+            // One end is named; the other is the first time of the same table.
+            [(_, one)] if !self.duration_named(at) => {
+                let mut others = self
+                    .schema
+                    .places()
+                    .filter(|(place, role)| *role == Role::Time && place.table == one.table && place != one);
+                (others.next()?.0, *one)
+            }
             _ => {
                 let mut all = self
                     .schema
@@ -164,6 +204,7 @@ impl Interpreter<'_> {
                 (from, to)
             }
         };
+        let (from, to) = self.in_time_order(from, to);
         times.iter().take(2).for_each(|(at, _)| self.take(*at));
         let all: Vec<String> = (0..self.marks.len()).map(|at| self.text(at)).collect();
         let days = self.schema.column(from).is_some_and(|column| column.kind == crate::frame::Kind::Date);
@@ -184,6 +225,25 @@ impl Interpreter<'_> {
         Some(Scalar::Elapsed(from, to, unit))
     }
 
+    /// Whether a number is called so: "waiting time" of a column of minutes.
+    fn duration_named(&self, at: usize) -> bool {
+        self.next(at).is_some_and(|next| self.is_numeric(next))
+    }
+
+    /// The earlier of two columns of times first.
+    fn in_time_order(&self, from: ColumnRef, to: ColumnRef) -> (ColumnRef, ColumnRef) {
+        use crate::frame::Value;
+        let day = |place: ColumnRef| match self.schema.column(place).map(|column| &column.min) {
+            Some(Value::Date(day)) => Some(*day),
+            Some(Value::Time(moment)) => Some(moment.date()),
+            _ => None,
+        };
+        match day(from).zip(day(to)) {
+            Some((first, second)) if second < first => (to, from),
+            _ => (from, to),
+        }
+    }
+
     /// "how many countries", "number of orders".
     pub(super) fn count(&mut self, at: usize) {
         let mut next = self.next(at);
@@ -198,7 +258,18 @@ impl Interpreter<'_> {
             return;
         };
         let Some(mark) = self.mark(next).cloned() else { return };
+        if self.elapsed_count(at, next) {
+            return;
+        }
         let column = self.names_column(next) && mark.period.is_none();
+        let averaged = self.pending.is_some()
+            && self.mark(next).is_some_and(|mark| {
+                mark.columns.iter().any(|(place, quality)| {
+                    *quality >= 0.5
+                        && self.schema.column(*place).is_some_and(|column| column.kind.is_number())
+                        && self.schema.role(*place) != Role::Identifier
+                })
+            });
         match self.table_at(next) {
             Some(table) => {
                 self.take(next);
@@ -206,8 +277,12 @@ impl Interpreter<'_> {
                 self.form.table = table;
                 self.form.measures.push(Measure::Rows);
             }
-            _ if column && self.has_role(next, |role| role == Role::Measure) && !self.missing_ahead(next) => {
-                let Some(place) = self.column(next, |role| role == Role::Measure) else { return };
+            _ if column
+                && (averaged || self.has_role(next, Role::is_number))
+                && !self.missing_ahead(next) =>
+            {
+                let wanted = |role: Role| role.is_number() || averaged && role == Role::Category;
+                let Some(place) = self.column(next, wanted) else { return };
                 self.take(next);
                 let aggregate = self.pending.take().unwrap_or(Aggregate::Sum);
                 self.form.measures.push(Measure::Of(aggregate, Scalar::Column(place)));
@@ -229,6 +304,7 @@ impl Interpreter<'_> {
                     self.form.filters.push(Filter::Missing(place, true));
                     self.form.measures.push(Measure::Rows);
                 } else {
+                    self.counted = Some((next, place));
                     self.form.measures.push(Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)));
                 }
             }
@@ -248,6 +324,47 @@ impl Interpreter<'_> {
                 self.form.measures.push(Measure::Rows);
             }
         }
+    }
+
+    /// "how many days from listing to sale": time, not things.
+    fn elapsed_count(&mut self, at: usize, next: usize) -> bool {
+        let unit = matches!(self.text(next).as_str(), "days" | "hours" | "minutes" | "weeks");
+        let cue = (0..self.marks.len()).any(|at| {
+            matches!(
+                self.text(at).as_str(),
+                "between" | "from" | "take" | "takes" | "took" | "until" | "pass" | "elapse" | "lie" | "take on"
+            )
+        });
+        if !unit || !cue {
+            return false;
+        }
+        let said = |word: &str| (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|w| w == word));
+        if said("first") && said("last") {
+            let Some(time) = self.time_column() else { return false };
+            for at in 0..self.marks.len() {
+                if matches!(self.text(at).as_str(), "first" | "last" | "between" | "days" | "lie") {
+                    self.take(at);
+                }
+            }
+            self.form.measures.push(Measure::Span(time, TimeUnit::Days));
+            return true;
+        }
+        let Some(scalar) = self.duration(at) else { return false };
+        for at in 0..self.marks.len() {
+            if matches!(self.text(at).as_str(), "pass" | "take" | "takes" | "took" | "lie") {
+                self.take(at);
+            }
+        }
+        let average = (0..self.marks.len())
+            .find(|at| matches!(self.mark(*at).and_then(|mark| mark.operator), Some(Operator::Aggregate(_))));
+        let aggregate = match average.and_then(|average| self.mark(average)?.operator) {
+            Some(Operator::Aggregate(aggregate)) => aggregate,
+            _ => Aggregate::Average,
+        };
+        average.into_iter().for_each(|average| self.take(average));
+        self.pending = None;
+        self.form.measures.push(Measure::Of(aggregate, scalar));
+        true
     }
 
     pub(super) fn missing_ahead(&mut self, at: usize) -> bool {
@@ -427,7 +544,7 @@ impl Interpreter<'_> {
         if let Some(aggregate) = self.pending.take() {
             return Measure::Of(aggregate, Scalar::Column(place));
         }
-        let (sum, average) = if role == Role::Measure { (1.0, 0.4) } else { (0.3, 1.0) };
+        let (sum, average) = if role == Role::Measure || self.amount { (1.0, 0.4) } else { (0.3, 1.0) };
         let options = vec![(Aggregate::Sum, sum), (Aggregate::Average, average)];
         let aggregate = self.choices.take(options).unwrap_or(Aggregate::Sum);
         self.implicit.push(place);

@@ -2,14 +2,17 @@
 //!
 //! Where two meanings are open a choice is made and recorded; the search makes the same reading again with other choices.
 
+mod averages;
 mod conditions;
 mod finish;
 mod groups;
 mod measures;
 mod order;
 mod periods;
+mod ratios;
+mod statistics;
 
-use super::form::{Form, Group};
+use super::form::{Filter, Form, Group};
 use super::lexicon::Operator;
 use super::link::{ColumnRef, Mark, Schema};
 use crate::query::Aggregate;
@@ -87,6 +90,22 @@ pub(super) struct Interpreter<'a> {
     columns: Vec<(usize, ColumnRef)>,
     /// Further columns that name the things of a group.
     extra_groups: Vec<Group>,
+    /// Measures that are divided by the one behind them.
+    fractions: Vec<(usize, ratios::Fraction)>,
+    /// Conditions with their mark.
+    conditions: Vec<(usize, Filter)>,
+    /// Aggregates that share the column of a later one.
+    waiting: Vec<Aggregate>,
+    /// A superlative and its opposite: both ends are asked for.
+    both_ends: bool,
+    /// The order that was said, without a limit.
+    direction: Option<bool>,
+    /// The group that a superlative holds within.
+    each: Option<Group>,
+    /// An amount is asked for, not an average.
+    amount: bool,
+    /// Things that are counted, with their mark.
+    counted: Option<(usize, ColumnRef)>,
 }
 
 /// Reads marks into a form.
@@ -110,6 +129,14 @@ pub(super) fn interpret(schema: &Schema, marks: &[Mark], choices: Choices) -> In
         implicit: Vec::new(),
         columns: Vec::new(),
         extra_groups: Vec::new(),
+        fractions: Vec::new(),
+        conditions: Vec::new(),
+        waiting: Vec::new(),
+        both_ends: false,
+        direction: None,
+        each: None,
+        amount: false,
+        counted: None,
     };
     reader.choose_table();
     reader.scan();
@@ -264,7 +291,10 @@ impl Interpreter<'_> {
             self.period(at, &period);
             return;
         }
-        if self.value_rate(at) {
+        if self.value_rate(at) || self.said_order(at) || self.edges(at) || self.than_average(at) {
+            return;
+        }
+        if self.slash(at) || self.percentile(at) || self.brackets(at) {
             return;
         }
         let names = self.names_column(at) || mark.value_quality() >= 0.6 || mark.table_quality() >= 0.5;
@@ -322,7 +352,8 @@ impl Interpreter<'_> {
         match operator {
             Operator::Aggregate(aggregate) => self.aggregate(at, aggregate),
             Operator::Count => self.count(at),
-            Operator::HowMuch => {}
+            Operator::HowMuch => self.amount = true,
+            Operator::Divide => self.divide(ratios::Fraction::Ratio),
             Operator::Top(largest) => self.top(at, largest),
             Operator::Superlative(largest) => self.superlative(at, largest, Vec::new(), false),
             Operator::Common(largest) => self.superlative(at, largest, Vec::new(), true),
@@ -332,12 +363,16 @@ impl Interpreter<'_> {
             Operator::Within => self.within(at),
             Operator::Order => self.order(at),
             Operator::Direction(down) => {
+                self.direction = Some(down);
                 if let Some((_, known)) = &mut self.form.order {
                     *known = down;
                 }
             }
             Operator::Not => self.not(at),
             Operator::Share => {
+                if self.text(at).starts_with("as ") && !self.form.measures.is_empty() {
+                    self.divide(ratios::Fraction::Percent);
+                }
                 self.share = true;
                 let noun = self.next(at).filter(|next| self.mark(*next).is_some_and(Mark::is_unknown));
                 if let Some(noun) = noun {
@@ -352,6 +387,7 @@ impl Interpreter<'_> {
             Operator::Missing => self.missing(at),
             Operator::Chart(kind) => self.form.chart = Some(kind),
             Operator::Correlation => self.correlated = true,
+            Operator::Distribution => self.distribution(at),
             Operator::Pivot => self.form.pivot = true,
             Operator::Contrast => self.contrast = true,
             _ => {}

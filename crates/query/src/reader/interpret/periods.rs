@@ -1,13 +1,16 @@
 //! Periods and calendar parts of a question.
 
-use super::super::form::{Filter, Group};
+use super::super::form::{Filter, Group, Measure, Scalar};
 use super::super::lexicon::{DatePart, Operator};
 use super::super::link::ColumnRef;
 use super::Interpreter;
-use crate::query::{Compare, Grain};
+use crate::planner::joins;
+use crate::query::{Aggregate, Compare, Grain};
+use crate::reader::lower::measure_places;
 use crate::roles::Role;
 use chrono::Datelike;
 use steward_text::period::Period;
+use steward_text::tokens::stem;
 
 impl Interpreter<'_> {
     pub(super) fn time_column(&self) -> Option<ColumnRef> {
@@ -31,8 +34,123 @@ impl Interpreter<'_> {
     pub(super) fn year_column(&self) -> Option<ColumnRef> {
         let table = self.form.table;
         let years = self.schema.places().filter(|(_, role)| *role == Role::Year).map(|(place, _)| place);
-        let years: Vec<ColumnRef> = years.collect();
+        let years: Vec<ColumnRef> = years.filter(|place| self.is_calendar_year(*place)).collect();
         years.iter().find(|place| place.table == table).or(years.first()).copied()
+    }
+
+    /// The year of something else, such as the one a house was built in, is meant only when it is
+    /// named or when nothing else tells the time.
+    fn is_calendar_year(&self, place: ColumnRef) -> bool {
+        let label = self.label(place).to_lowercase();
+        let plain = |word: &str| {
+            matches!(word, "" | "year" | "yr" | "years" | "calendar" | "fiscal" | "season" | "the" | "of")
+        };
+        let extra: Vec<&str> =
+            label.split(|c: char| !c.is_alphanumeric()).filter(|word| !plain(word)).collect();
+        let said = |word: &str| {
+            let stemmed = stem(word);
+            (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|said| stem(said) == stemmed))
+        };
+        extra.is_empty()
+            || extra.iter().any(|word| said(word))
+            || !self.schema.places().any(|(other, role)| role == Role::Time && other.table == place.table)
+    }
+
+    /// "first and last date", "when was the first": the ends of a column of times.
+    pub(super) fn edges(&mut self, at: usize) -> bool {
+        let edge = |word: &str| match word {
+            "first" | "earliest" | "oldest" => Some(Aggregate::Min),
+            "last" | "latest" | "newest" => Some(Aggregate::Max),
+            _ => None,
+        };
+        let Some(first) = edge(&self.text(at)) else { return false };
+        let mut ends = vec![(at, first)];
+        let mut next = at + 1;
+        while matches!(self.text(next).as_str(), "and" | "the" | "&" | "/") {
+            next += 1;
+        }
+        if next > at + 1
+            && let Some(second) = edge(&self.text(next)).filter(|second| *second != first)
+        {
+            ends.push((next, second));
+            next += 1;
+        }
+        let time = self.has_role(next, |role| role == Role::Time)
+            || matches!(self.text(next).as_str(), "date" | "dates" | "day")
+                && ends.len() == 2
+                && self.time_column().is_some();
+        if !time {
+            return false;
+        }
+        let named = self.column(next, |role| role == Role::Time);
+        let Some(place) = named.or_else(|| self.time_column()) else { return false };
+        ends.iter().for_each(|(at, _)| self.take(*at));
+        self.take(next);
+        for (_, aggregate) in ends {
+            self.form.measures.push(Measure::Of(aggregate, Scalar::Column(place)));
+        }
+        true
+    }
+
+    /// Times that no word names are those of what is measured.
+    pub(super) fn finish_times(&mut self) {
+        let Some(used) = self.time_column() else { return };
+        if self.columns.iter().any(|(_, place)| *place == used) {
+            return;
+        }
+        let Some(best) = self.best_time().filter(|best| *best != used) else { return };
+        for filter in &mut self.form.filters {
+            match filter {
+                Filter::Within(place, ..) | Filter::WithinAny(place, _) | Filter::Parts(place, ..)
+                    if *place == used =>
+                {
+                    *place = best;
+                }
+                _ => {}
+            }
+        }
+        for group in &mut self.form.groups {
+            match group {
+                Group::Period(place, _) | Group::Part(place, _) if *place == used => *place = best,
+                _ => {}
+            }
+        }
+    }
+
+    /// The time that belongs to what is measured: in its own table, or in one that each of its rows
+    /// refers to.
+    fn best_time(&self) -> Option<ColumnRef> {
+        let mut places = Vec::new();
+        self.form.measures.iter().for_each(|measure| measure_places(measure, &mut places));
+        let head = places.first().map_or(self.form.table, |place| place.table);
+        let catalogue = self.schema.catalogue;
+        let head_name = &self.schema.table(head)?.name;
+        let mut best: Option<(f32, ColumnRef)> = None;
+        for (place, role) in self.schema.places().filter(|(_, role)| *role == Role::Time) {
+            debug_assert_eq!(role, Role::Time);
+            let table = &self.schema.table(place.table)?.name;
+            let Some(steps) = joins::steps(catalogue, head_name, table) else { continue };
+            let near = match steps {
+                0 => 1.0,
+                _ if joins::fans_out(catalogue, head_name, table) => 0.1,
+                1 => 0.7,
+                _ => 0.5,
+            };
+            let named = (self.marks.iter().flat_map(|mark| &mark.columns))
+                .filter(|(known, _)| *known == place)
+                .map(|(_, quality)| *quality)
+                .fold(0.0, f32::max);
+            let column = self.schema.column(place)?;
+            let empty = column.nulls as f32 / (column.nulls + column.seen).max(1) as f32;
+            let aside = ["birth", "born", "updated", "modified", "expir", "due", "hire", "signup", "until"];
+            let label = column.label.to_lowercase();
+            let aside = if aside.iter().any(|word| label.contains(word)) { 0.3 } else { 0.0 };
+            let score = near + 0.5 * named - 0.2 * empty - aside - 0.02 * place.column as f32;
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, place));
+            }
+        }
+        best.map(|(_, place)| place)
     }
 
     pub(super) fn period(&mut self, at: usize, period: &Period) {
