@@ -4,7 +4,7 @@ use super::super::form::{Filter, Group, Measure, Scalar};
 use super::super::lexicon::{Operator, adjective};
 use super::super::link::ColumnRef;
 use super::{Interpreter, Superlative};
-use crate::query::{Aggregate, Compare};
+use crate::query::{Aggregate, Compare, Grain};
 use crate::roles::Role;
 
 impl Interpreter<'_> {
@@ -73,7 +73,15 @@ impl Interpreter<'_> {
             });
         let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::And))))
             && self.form.filters.iter().any(|filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()));
-        if (compared || listed) && !negated {
+        let either = at.checked_sub(1).is_some_and(|before| {
+            self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Or))
+        }) && self.counted.is_none()
+            && !self.form.measures.contains(&Measure::Rows)
+            && self.form.filters.iter().any(
+                |filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()),
+            )
+            && self.choices.take(vec![(true, 0.6), (false, 0.5)]).unwrap_or(false);
+        if (compared || listed || either) && !negated {
             self.add_group(Group::Column(link.place));
         }
     }
@@ -122,6 +130,14 @@ impl Interpreter<'_> {
         {
             self.take(next);
             self.form.filters.push(Filter::Number(place, Compare::Equal, 0.0));
+            return;
+        }
+        if self.has_role(next, |role| role == Role::Time)
+            && let Some(place) = self.column(next, |role| role == Role::Time)
+            && has_gaps(self, place)
+        {
+            self.take(next);
+            self.form.filters.push(Filter::Missing(place, true));
             return;
         }
         if self.mark(next).is_some_and(|mark| mark.value_quality() >= 0.5) {
@@ -218,7 +234,11 @@ impl Interpreter<'_> {
             return;
         }
         let one = Some(at + 1).filter(|next| self.text(*next) == "one");
-        let Some(value) = (at + 1..self.marks.len())
+        let number_before = at.checked_sub(1).filter(|before| {
+            self.text(at).starts_with("or ")
+                && self.mark(*before).is_some_and(|mark| mark.number.is_some())
+        });
+        let Some(value) = number_before.into_iter().chain(at + 1..self.marks.len())
             .take(4)
             .find(|at| self.mark(*at).is_some_and(|mark| mark.number.is_some()))
             .or(one)
@@ -232,7 +252,8 @@ impl Interpreter<'_> {
         }
         let number = self.mark(value).and_then(|mark| mark.number);
         let Some(number) = number.or(one.map(|_| 1.0)) else { return };
-        let after = self.next(value).filter(|after| *after <= value + 2);
+        let value_end = if number_before.is_some() { at } else { value };
+        let after = self.next(value_end).filter(|after| *after <= value_end + 2);
         // What is compared stands behind the number or before the comparison.
         let unit = after.filter(|after| {
             self.is_numeric(*after)
@@ -243,6 +264,13 @@ impl Interpreter<'_> {
                         })
                     })
         });
+        if unit.is_none()
+            && let Some(place) = self.comparative_column(at)
+        {
+            self.take(value);
+            self.form.filters.push(Filter::Number(place, compare, number));
+            return;
+        }
         let before = (0..at)
             .rev()
             .find(|before| self.is_numeric(*before) || self.has_role(*before, |role| role == Role::Year));
@@ -318,6 +346,27 @@ impl Interpreter<'_> {
         }
     }
 
+    /// "younger than 6", "65 or older": the number that the adjective is about.
+    fn comparative_column(&mut self, at: usize) -> Option<ColumnRef> {
+        let text = self.text(at);
+        let mut words = text.split(' ');
+        let word = words.find_map(|word| word.strip_suffix("er").map(|root| format!("{root}est")))?;
+        let about = adjective(&word, true)?.about.clone();
+        let table = self.form.table;
+        let mut options: Vec<(ColumnRef, f32)> = Vec::new();
+        for (rank, word) in about.iter().enumerate() {
+            for (place, role) in self.schema.places().filter(|(_, role)| role.is_number()) {
+                debug_assert!(role.is_number());
+                let fit = self.schema.fits(place, word);
+                let near = if place.table == table { 0.1 } else { 0.0 };
+                if fit >= 0.8 {
+                    options.push((place, fit + near - 0.03 * rank as f32));
+                }
+            }
+        }
+        self.choices.take(options)
+    }
+
     /// "paid after the due date", "sold for more than its asking price": two columns of a row.
     fn compare_columns(&mut self, at: usize, compare: Compare) -> bool {
         let Some(next) = self.next(at) else { return false };
@@ -379,6 +428,21 @@ impl Interpreter<'_> {
             );
         let role = self.schema.role(place);
         let explicit = taken.is_some() && !self.implicit.contains(&place);
+        let timed = self.moments.iter().any(|(_, group)| !matches!(group, Group::Period(_, Grain::Day)));
+        if timed && role.is_number() {
+            for (_, group) in std::mem::take(&mut self.moments) {
+                self.add_group(group);
+            }
+            let measure = match taken.and_then(|taken| self.form.measures.get(taken)) {
+                Some(measure) if explicit => measure.clone(),
+                _ => Measure::Of(Aggregate::Sum, Scalar::Column(place)),
+            };
+            if let Some(taken) = taken.filter(|_| !explicit) {
+                self.form.measures.remove(taken);
+            }
+            self.having(measure, compare, number);
+            return;
+        }
         let grouped = (role == Role::Measure || explicit)
             && (!self.form.groups.is_empty()
                 || self.subjects.iter().any(|(_, subject)| {

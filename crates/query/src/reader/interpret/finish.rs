@@ -80,14 +80,28 @@ impl Interpreter<'_> {
         if !self.correlated {
             return;
         }
-        let columns: Vec<ColumnRef> = (self.form.measures.iter())
+        let mut columns: Vec<ColumnRef> = (self.form.measures.iter())
             .filter_map(|measure| match measure {
                 Measure::Of(_, Scalar::Column(place)) => Some(*place),
                 _ => None,
             })
             .collect();
+        // A number with few values was taken for a category.
+        let numeric = |place: &ColumnRef| {
+            self.schema.column(*place).is_some_and(|column| column.kind.is_number())
+                && self.schema.role(*place) == Role::Category
+        };
+        let few: Vec<ColumnRef> =
+            self.subjects.iter().map(|(_, place)| *place).filter(numeric).collect();
+        if columns.len() == 1 {
+            columns.extend(few.first());
+        }
+        columns.dedup();
         if let [left, right] = columns.as_slice() {
             self.form.measures = vec![Measure::Correlation(*left, *right)];
+            self.subjects.retain(|(_, place)| !few.contains(place));
+            let words = (0..self.marks.len()).filter(|at| self.text(*at) == "coefficient");
+            words.collect::<Vec<_>>().into_iter().for_each(|at| self.take(at));
         }
     }
 
@@ -183,8 +197,15 @@ impl Interpreter<'_> {
 
     /// The things that a superlative chooses among, and what it measures.
     pub(super) fn finish_superlative(&mut self) {
-        let Some(top) = self.superlative.take() else { return };
+        let Some(mut top) = self.superlative.take() else { return };
         let mut measure = self.superlative_measure(&top);
+        // The oldest has the earliest date of birth.
+        if let Some(Measure::Of(_, Scalar::Column(place))) = &measure
+            && top.about.contains(&"age")
+            && matches!(self.schema.role(*place), Role::Time | Role::Year)
+        {
+            top.largest = !top.largest;
+        }
         if self.both_ends
             && let Some(Measure::Of(_, scalar)) = &measure
         {
@@ -204,6 +225,9 @@ impl Interpreter<'_> {
             self.limit_each();
             return;
         }
+        if self.lists_rows(&top, measure.as_ref()) {
+            return;
+        }
         let things = self.subjects.iter().position(|(at, place)| {
             let groups = matches!(
                 self.schema.role(*place),
@@ -212,6 +236,13 @@ impl Interpreter<'_> {
             groups && *at != top.at
         });
         let table = self.tables.first().map(|(_, table)| *table);
+        let person = if things.is_none() && table.is_none() { self.person() } else { None };
+        if let (Some(person), Some(measure)) = (person, measure.clone()) {
+            self.add_group(Group::Column(person));
+            self.order_by(measure, top.largest, top.limit.unwrap_or(1));
+            self.limit_each();
+            return;
+        }
         let plural = things
             .and_then(|things| self.subjects.get(things))
             .and_then(|(at, _)| self.mark(*at))
@@ -267,6 +298,84 @@ impl Interpreter<'_> {
                 }
             }
         }
+    }
+
+    /// "the 10 wettest days with station, date and rain": rows, when a moment and more of each is asked for.
+    fn lists_rows(&mut self, top: &Superlative, measure: Option<&Measure>) -> bool {
+        let Some(Measure::Of(_, Scalar::Column(place))) = measure else { return false };
+        let place = *place;
+        if !self.implicit.contains(&place) && self.each.is_none() || self.form.measures.len() > 1 {
+            return false;
+        }
+        let is_time = |subject: &ColumnRef| self.schema.role(*subject) == Role::Time;
+        let time = self.subjects.iter().map(|(_, subject)| *subject).find(is_time);
+        let day = self.moments.iter().find_map(|(_, group)| match group {
+            Group::Period(time, Grain::Day) => Some(*time),
+            _ => None,
+        });
+        let others = self.subjects.iter().filter(|(_, subject)| !is_time(subject)).count();
+        let Some(time) = time.or(day).filter(|time| time.table == place.table) else { return false };
+        let alone = others == 0 && self.each.is_none();
+        let table = place.table;
+        if alone || self.subjects.iter().any(|(_, subject)| subject.table != table) {
+            if alone && self.subjects.len() == 1 {
+                // "on what day": the day is the group.
+                self.subjects.clear();
+                let measure = self.form.measures.first().cloned();
+                self.add_group(Group::Period(time, Grain::Day));
+                if let Some(measure) = measure {
+                    self.order_by(measure, top.largest, top.limit.unwrap_or(1));
+                    return true;
+                }
+            }
+            return false;
+        }
+        self.form.table = table;
+        self.form.show = std::mem::take(&mut self.subjects).into_iter().map(|(_, subject)| subject).collect();
+        for shown in [time, place] {
+            if !self.form.show.contains(&shown) {
+                self.form.show.push(shown);
+            }
+        }
+        self.moments.clear();
+        self.form.measures.clear();
+        self.form.order = Some((OrderKey::Column(place), top.largest));
+        self.form.limit = Some(top.limit.unwrap_or(1));
+        self.limit_rows_each();
+        true
+    }
+
+    /// "who": the people of the data, where no word names them.
+    fn person(&mut self) -> Option<ColumnRef> {
+        const PEOPLE: [&str; 24] = [
+            "doctor", "agent", "director", "customer", "client", "employee", "consultant", "player", "driver",
+            "author", "artist", "teacher", "student", "seller", "manager", "user", "member", "rep", "owner",
+            "worker", "actor", "farmer", "guest", "staff",
+        ];
+        if !self.said("who") {
+            return None;
+        }
+        let mut options: Vec<(ColumnRef, f32)> = Vec::new();
+        for (rank, word) in PEOPLE.iter().enumerate() {
+            for (place, role) in self.schema.places() {
+                let fits = self.schema.fits(place, word) >= 0.95;
+                if fits && matches!(role, Role::Text | Role::Category) {
+                    let near = if place.table == self.form.table { 0.2 } else { 0.0 };
+                    options.push((place, 1.0 + near - 0.01 * rank as f32));
+                }
+            }
+            for (table, known) in self.schema.catalogue.tables.iter().enumerate() {
+                let called = known.label.to_lowercase();
+                if (called == *word || called == format!("{word}s"))
+                    && let Some(place) = self.display(table).and_then(|display| display.first().copied())
+                {
+                    options.push((place, 1.1 - 0.01 * rank as f32));
+                }
+            }
+        }
+        let person = self.choices.take(options)?;
+        self.defaults += 1;
+        Some(person)
     }
 
     pub(super) fn order_by(&mut self, measure: Measure, largest: bool, limit: u64) {
@@ -346,6 +455,11 @@ impl Interpreter<'_> {
             }
         }
         if let Some(place) = self.choices.take(options) {
+            if matches!(self.schema.role(place), Role::Time | Role::Year) {
+                let born = top.about.contains(&"age");
+                let aggregate = if top.largest == born { Aggregate::Min } else { Aggregate::Max };
+                return Some(Measure::Of(aggregate, Scalar::Column(place)));
+            }
             return Some(self.default_measure(place));
         }
         if (top.at..top.at + 3).any(|at| self.text(at).contains("sell"))

@@ -72,6 +72,16 @@ impl Interpreter<'_> {
                 from = next;
                 continue;
             }
+            // "in 2023 (by sold date)": which time is meant.
+            let aside = at.checked_sub(1).is_some_and(|before| matches!(self.text(before).as_str(), "(" | "going" | "judging"));
+            if first && word == "by" && aside && self.has_role(next, |role| role == Role::Time) {
+                self.column(next, |role| role == Role::Time);
+                self.take(next);
+                if let Some(before) = at.checked_sub(1) {
+                    self.take(before);
+                }
+                return;
+            }
             // "by ticket count": the things are counted.
             if first && word == "by" && matches!(self.text(next + 1).as_str(), "count" | "counts") {
                 self.take(next);

@@ -54,6 +54,18 @@ impl Interpreter<'_> {
         if aggregate == Aggregate::Average && self.value_of_thing(at) {
             return;
         }
+        // "total account balance": the thing that a number belongs to stands before it.
+        let at = match self.next(at) {
+            Some(thing)
+                if !self.is_numeric(thing)
+                    && self.mark(thing).is_some_and(|mark| mark.table_quality() >= 0.5)
+                    && self.is_numeric(thing + 1) =>
+            {
+                self.take(thing);
+                thing
+            }
+            _ => at,
+        };
         let places = self.column_list(at, |role| {
             role.is_number() || role == Role::Flag || role == Role::Year || role == Role::Category
         });
@@ -179,6 +191,7 @@ impl Interpreter<'_> {
                 .iter()
                 .filter(|(place, quality)| *quality >= 0.3 && self.schema.role(*place) == Role::Time);
             let best = options.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| *place);
+            let best = best.or_else(|| self.time_by_root(later));
             if let Some(place) = best.filter(|place| !times.iter().any(|(_, known)| known == place)) {
                 times.push((later, place));
             }
@@ -215,7 +228,9 @@ impl Interpreter<'_> {
             () => TimeUnit::Minutes,
         };
         for later in at..self.marks.len() {
-            if said(self, later) || matches!(self.text(later).as_str(), "between" | "and" | "from" | "to") {
+            if said(self, later)
+                || matches!(self.text(later).as_str(), "between" | "and" | "from" | "to" | "after" | "until")
+            {
                 self.take(later);
             }
         }
@@ -223,6 +238,26 @@ impl Interpreter<'_> {
         let noun = self.next(at).filter(|next| self.mark(*next).is_some_and(Mark::is_unknown));
         noun.into_iter().for_each(|noun| self.take(noun));
         Some(Scalar::Elapsed(from, to, unit))
+    }
+
+    /// The time whose name begins like a word that nothing else explains: `resolved_at` for "resolution".
+    fn time_by_root(&self, at: usize) -> Option<ColumnRef> {
+        let mark = self.mark(at).filter(|mark| mark.is_unknown())?;
+        let word = mark.text.to_lowercase();
+        let shared = |label: &str| {
+            label
+                .to_lowercase()
+                .split(|c: char| !c.is_alphanumeric())
+                .map(|part| part.chars().zip(word.chars()).take_while(|(a, b)| a == b).count())
+                .max()
+                .unwrap_or_default()
+        };
+        let times = self.schema.places().filter(|(_, role)| *role == Role::Time);
+        times
+            .map(|(place, _)| (shared(&self.label(place)), place))
+            .filter(|(shared, _)| *shared >= 5)
+            .max_by_key(|(shared, _)| *shared)
+            .map(|(_, place)| place)
     }
 
     /// Whether a number is called so: "waiting time" of a column of minutes.
@@ -233,15 +268,20 @@ impl Interpreter<'_> {
     /// The earlier of two columns of times first.
     fn in_time_order(&self, from: ColumnRef, to: ColumnRef) -> (ColumnRef, ColumnRef) {
         use crate::frame::Value;
-        let day = |place: ColumnRef| match self.schema.column(place).map(|column| &column.min) {
-            Some(Value::Date(day)) => Some(*day),
-            Some(Value::Time(moment)) => Some(moment.date()),
+        let moment = |value: &Value| match value {
+            Value::Date(day) => day.and_hms_opt(0, 0, 0),
+            Value::Time(moment) => Some(*moment),
             _ => None,
         };
-        match day(from).zip(day(to)) {
-            Some((first, second)) if second < first => (to, from),
-            _ => (from, to),
-        }
+        let ends = |place: ColumnRef| {
+            let column = self.schema.column(place)?;
+            moment(&column.min).zip(moment(&column.max))
+        };
+        let swaps = match ends(from).zip(ends(to)) {
+            Some((first, second)) if first != second => second < first,
+            _ => from.table == to.table && to.column < from.column,
+        };
+        if swaps { (to, from) } else { (from, to) }
     }
 
     /// "how many countries", "number of orders".
@@ -259,6 +299,17 @@ impl Interpreter<'_> {
         };
         let Some(mark) = self.mark(next).cloned() else { return };
         if self.elapsed_count(at, next) {
+            return;
+        }
+        // "by how many percent": a unit, not a thing.
+        if mark.operator == Some(Operator::Share) {
+            self.take(next);
+            return;
+        }
+        if self.is_row_noun(next) {
+            self.take(next);
+            self.defaults += 1;
+            self.form.measures.push(Measure::Rows);
             return;
         }
         let column = self.names_column(next) && mark.period.is_none();
@@ -326,6 +377,23 @@ impl Interpreter<'_> {
         }
     }
 
+    /// "properties" in a table of them whose types are called `property_type`: the rows themselves.
+    pub(super) fn is_row_noun(&self, at: usize) -> bool {
+        let Some(mark) = self.mark(at).filter(|mark| mark.plural && mark.tables.is_empty()) else {
+            return false;
+        };
+        let best = mark.column_quality();
+        let mut columns = mark.columns.iter().filter(|(_, quality)| *quality >= best - 0.05).peekable();
+        let kinds = ["type", "kind", "class", "status", "date"];
+        best < 0.9
+            && columns.peek().is_some()
+            && columns.all(|(place, _)| {
+                let label = self.label(*place).to_lowercase();
+                let last = label.split(|c: char| !c.is_alphanumeric()).rfind(|word| !word.is_empty());
+                last.is_some_and(|last| kinds.contains(&last))
+            })
+    }
+
     /// "how many days from listing to sale": time, not things.
     fn elapsed_count(&mut self, at: usize, next: usize) -> bool {
         let unit = matches!(self.text(next).as_str(), "days" | "hours" | "minutes" | "weeks");
@@ -377,14 +445,27 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn missing(&mut self, at: usize) {
+        let behind = (0..at).rev().take(4).find(|before| {
+            self.mark(*before).is_some_and(|mark| {
+                mark.columns.iter().any(|(place, quality)| {
+                    *quality >= 0.5 && self.schema.column(*place).is_some_and(|column| column.nulls > 0)
+                })
+            })
+        });
         let near = self
             .previous(at)
             .filter(|before| self.names_column(*before) && !self.is_used(*before))
+            .or(behind)
             .or_else(|| self.next(at).filter(|next| self.names_column(*next)));
         if let Some(near) = near
             && let Some(place) = self.column(near, |_| true)
         {
             self.take(near);
+            self.forget(place);
+            self.subjects.retain(|(_, known)| *known != place);
+            for between in near + 1..at {
+                self.take(between);
+            }
             self.form.filters.push(Filter::Missing(place, true));
         }
     }
@@ -474,7 +555,22 @@ impl Interpreter<'_> {
 
     /// A column with no operator before it.
     pub(super) fn bare_column(&mut self, at: usize) {
+        if self.is_row_noun(at) {
+            self.take(at);
+            self.defaults += 1;
+            return;
+        }
         let Some(place) = self.column(at, |_| true) else { return };
+        if self.filled(at, place) {
+            return;
+        }
+        let compared = self.form.filters.iter().any(
+            |filter| matches!(filter, Filter::Number(known, ..) | Filter::Between(known, ..) if *known == place),
+        );
+        if compared && self.form.show.contains(&place) {
+            self.take(at);
+            return;
+        }
         match self.schema.role(place) {
             role if role.is_number() => {
                 self.take(at);
@@ -494,6 +590,31 @@ impl Interpreter<'_> {
                 self.subjects.push((at, place));
             }
         }
+    }
+
+    /// "loans that were approved", "orders that used a coupon": cells that are filled.
+    fn filled(&mut self, at: usize, place: ColumnRef) -> bool {
+        let column = self.schema.column(place);
+        let has_gaps = column.is_some_and(|column| column.nulls > 0);
+        let before = |back: usize| at.checked_sub(back).map(|at| self.text(at)).unwrap_or_default();
+        let role = self.schema.role(place);
+        let word = self.text(at);
+        let happened = role == Role::Time
+            && matches!(before(1).as_str(), "were" | "was" | "been" | "are" | "is" | "got" | "have been")
+            && (word.ends_with("ed") || matches!(word.as_str(), "paid" | "sold"));
+        let used = !role.is_number()
+            && role != Role::Time
+            && matches!(before(1).as_str(), "a" | "an" | "any")
+            && matches!(before(2).as_str(), "used" | "with" | "had" | "has" | "have" | "using" | "use");
+        if !has_gaps || !(happened || used) {
+            return false;
+        }
+        self.take(at);
+        let filter = Filter::Missing(place, false);
+        if !self.form.filters.contains(&filter) {
+            self.form.filters.push(filter);
+        }
+        true
     }
 
     /// "survival rate", "percentage of women who survived", "passengers who survived".

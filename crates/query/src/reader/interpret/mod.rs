@@ -285,6 +285,9 @@ impl Interpreter<'_> {
 
     pub(super) fn visit(&mut self, at: usize) {
         let Some(mark) = self.mark(at).cloned() else { return };
+        if self.against_before(at) {
+            return;
+        }
         if let Some(period) =
             mark.period.clone().filter(|_| mark.values.is_empty() || mark.value_quality() < 0.9)
         {
@@ -323,6 +326,14 @@ impl Interpreter<'_> {
         }
         if mark.number.is_some() {
             self.number(at);
+            return;
+        }
+        if mark.column_quality() < 0.9
+            && matches!(self.text(at).as_str(), "months" | "month" | "weeks" | "quarters" | "years")
+            && let Some(group) = self.grain_noun(at)
+        {
+            self.take(at);
+            self.moments.push((at, group));
             return;
         }
         if mark.value_quality() >= mark.column_quality().max(0.3)

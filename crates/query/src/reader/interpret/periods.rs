@@ -8,7 +8,7 @@ use crate::planner::joins;
 use crate::query::{Aggregate, Compare, Grain};
 use crate::reader::lower::measure_places;
 use crate::roles::Role;
-use chrono::Datelike;
+use chrono::{Datelike, NaiveDate};
 use steward_text::period::Period;
 use steward_text::tokens::stem;
 
@@ -53,7 +53,7 @@ impl Interpreter<'_> {
         };
         extra.is_empty()
             || extra.iter().any(|word| said(word))
-            || !self.schema.places().any(|(other, role)| role == Role::Time && other.table == place.table)
+            || !self.schema.places().any(|(_, role)| role == Role::Time)
     }
 
     /// "first and last date", "when was the first": the ends of a column of times.
@@ -94,15 +94,16 @@ impl Interpreter<'_> {
 
     /// Times that no word names are those of what is measured.
     pub(super) fn finish_times(&mut self) {
-        let Some(used) = self.time_column() else { return };
-        if self.columns.iter().any(|(_, place)| *place == used) {
-            return;
-        }
-        let Some(best) = self.best_time().filter(|best| *best != used) else { return };
+        let Some(best) = self.best_time() else { return };
+        let named: Vec<ColumnRef> = (self.marks.iter().flat_map(|mark| &mark.columns))
+            .filter(|(_, quality)| *quality >= 0.6)
+            .map(|(place, _)| *place)
+            .chain(self.columns.iter().map(|(_, place)| *place))
+            .collect();
         for filter in &mut self.form.filters {
             match filter {
                 Filter::Within(place, ..) | Filter::WithinAny(place, _) | Filter::Parts(place, ..)
-                    if *place == used =>
+                    if !named.contains(place) =>
                 {
                     *place = best;
                 }
@@ -111,10 +112,12 @@ impl Interpreter<'_> {
         }
         for group in &mut self.form.groups {
             match group {
-                Group::Period(place, _) | Group::Part(place, _) if *place == used => *place = best,
+                Group::Period(place, _) | Group::Part(place, _) if !named.contains(place) => *place = best,
                 _ => {}
             }
         }
+        let groups = std::mem::take(&mut self.form.groups);
+        groups.into_iter().for_each(|group| self.add_group(group));
     }
 
     /// The time that belongs to what is measured: in its own table, or in one that each of its rows
@@ -187,13 +190,32 @@ impl Interpreter<'_> {
         };
         // "between A and B", "from A to B": one span from the first to the last.
         let joined = self.range_before(at);
-        if let (true, Some(Filter::Within(known, _, to))) = (joined, self.form.filters.last_mut())
+        if let (true, Some(Filter::Within(known, ..))) = (joined, self.form.filters.last())
             && *known == time
         {
-            *to = period.to;
+            // "by how many percent from 2022 to 2023": the second against the first.
+            let first = Period::span(self.form.filters.last().map_or(period.from, first_day), period.from);
+            if self.form.change && whole_years && !self.compares_each() && first.grain == Grain::Year {
+                let spans = vec![(first.from, first.to), (period.from, period.to)];
+                self.form.filters.pop();
+                self.form.filters.push(Filter::WithinAny(time, spans));
+                self.form.has_before = true;
+                self.add_group(Group::Period(time, Grain::Year));
+                return;
+            }
+            if let Some(Filter::Within(_, _, to)) = self.form.filters.last_mut() {
+                *to = period.to;
+            }
             return;
         }
         self.add_filter(filter);
+    }
+
+    /// Whether every period is compared with the one before it.
+    fn compares_each(&self) -> bool {
+        (0..self.marks.len()).any(|at| {
+            matches!(self.text(at).as_str(), "before" | "each" | "every" | "yearly" | "annual" | "per year" | "by year")
+        })
     }
 
     /// "last month vs the month before": the period before the one that was named.
@@ -213,12 +235,49 @@ impl Interpreter<'_> {
         true
     }
 
+    /// "against the year before", "compared with the previous month": the change from one to the next.
+    pub(super) fn against_before(&mut self, at: usize) -> bool {
+        let grain = |word: &str| match word {
+            "day" => Some(Grain::Day),
+            "week" => Some(Grain::Week),
+            "month" => Some(Grain::Month),
+            "quarter" => Some(Grain::Quarter),
+            "year" => Some(Grain::Year),
+            _ => None,
+        };
+        let word = self.text(at);
+        let behind = matches!(self.text(at + 1).as_str(), "before" | "earlier" | "prior");
+        let ahead = word.strip_prefix("previous ").or(word.strip_prefix("prior "));
+        let Some(grain) = ahead.and_then(grain).or(grain(&word).filter(|_| behind)) else { return false };
+        let asks = self.form.change
+            || self.marks.iter().any(|mark| mark.operator == Some(Operator::Growth))
+            || (0..at).any(|at| self.text(at) == "difference");
+        if !asks {
+            return false;
+        }
+        let words: Vec<usize> = (at..=at + usize::from(behind))
+            .chain((0..at).filter(|at| self.text(*at) == "difference"))
+            .collect();
+        words.into_iter().for_each(|at| self.take(at));
+        self.form.change = true;
+        let timed = self.form.groups.iter().any(|group| {
+            matches!(group, Group::Period(..))
+                || matches!(group, Group::Column(place) if self.schema.role(*place) == Role::Year)
+        });
+        if !timed {
+            self.group_period(grain);
+        }
+        true
+    }
+
     /// A comparison that stands right before a period or a number.
     pub(super) fn bound_before(&mut self, at: usize) -> Option<Compare> {
         let before = (0..at).rev().find(|before| {
             !matches!(self.mark(*before).and_then(|mark| mark.operator), Some(Operator::Filler))
         })?;
         match self.mark(before)?.operator? {
+            // "over 2024" is all of it.
+            Operator::Compare(_) if self.text(before) == "over" => None,
             Operator::Compare(compare) => Some(compare),
             Operator::Since => {
                 Some(Compare::GreaterOrEqual).filter(|_| self.text(before) != "from" || !self.range_after(at))
@@ -230,6 +289,9 @@ impl Interpreter<'_> {
     pub(super) fn range_after(&self, at: usize) -> bool {
         matches!(self.text(at + 1).as_str(), "to" | "and" | "until" | "through" | "-" | "till")
             && self.mark(at + 2).is_some_and(|mark| mark.period.is_some() || mark.number.is_some())
+    }
+    pub(super) fn said(&self, word: &str) -> bool {
+        (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|said| said == word))
     }
     pub(super) fn range_before(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1) else { return false };
@@ -281,5 +343,12 @@ impl Interpreter<'_> {
         if let Some(time) = self.time_column() {
             self.add_group(Group::Part(time, part));
         }
+    }
+}
+
+fn first_day(filter: &Filter) -> NaiveDate {
+    match filter {
+        Filter::Within(_, from, _) => *from,
+        _ => NaiveDate::MIN,
     }
 }

@@ -3,7 +3,7 @@
 use super::super::form::{Filter, Measure, Scalar};
 use super::super::lexicon::Operator;
 use super::Interpreter;
-use crate::query::Aggregate;
+use crate::query::{Aggregate, Compare};
 use crate::roles::Role;
 
 /// How a measure stands to the one that follows it.
@@ -89,7 +89,7 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn finish_share(&mut self) {
-        if !self.share {
+        if !self.share || self.form.change {
             return;
         }
         self.form.distinct = false;
@@ -108,6 +108,20 @@ impl Interpreter<'_> {
             [Measure::Of(Aggregate::Sum, scalar)] => Some(scalar.clone()),
             _ => None,
         };
+        // "percentage of days that had rain": where there is any.
+        if let (Some(Scalar::Column(place)), None) = (&summed, &part)
+            && self.implicit.contains(place)
+            && self.columns.iter().any(|(at, known)| {
+                known == place
+                    && at.checked_sub(1).is_some_and(|before| {
+                        matches!(self.text(before).as_str(), "had" | "has" | "have" | "with" | "any")
+                    })
+            })
+        {
+            let any = Filter::Number(*place, Compare::Greater, 0.0);
+            self.form.measures = vec![Measure::ShareWhere(Box::new(any))];
+            return;
+        }
         if let (Some(scalar), Some(part)) = (summed, part) {
             self.form.filters.retain(|filter| *filter != part);
             let whole = Measure::Of(Aggregate::Sum, scalar.clone());

@@ -2,6 +2,7 @@
 
 use super::super::form::{Group, Measure, Scalar, Tally};
 use super::super::lexicon::Operator;
+use super::super::link::ColumnRef;
 use super::Interpreter;
 use crate::query::Aggregate;
 use crate::roles::Role;
@@ -70,7 +71,7 @@ impl Interpreter<'_> {
 
     /// "how many customers have more than 3 orders": groups that fulfil a condition are counted.
     pub(super) fn finish_tally(&mut self) {
-        let Some((_, thing)) = self.counted else { return };
+        let Some((_, thing)) = self.counted.or_else(|| self.counted_table()) else { return };
         if self.form.having.is_empty() && self.form.beyond.is_empty() {
             return;
         }
@@ -88,6 +89,16 @@ impl Interpreter<'_> {
         self.subjects.clear();
         self.tables.clear();
         self.form.tally = Some(Tally::Groups);
+    }
+
+    /// The key of a table whose things are counted while a condition is about another one.
+    fn counted_table(&self) -> Option<(usize, ColumnRef)> {
+        let counts = self.mark(0).and_then(|mark| mark.operator) == Some(Operator::Count);
+        let (at, table) = self.tables.first().copied().filter(|_| counts)?;
+        let known = self.schema.table(table).filter(|_| table != self.form.table)?;
+        let key = known.primary_key.first()?;
+        let column = known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(key))?;
+        Some((at, ColumnRef { table, column }))
     }
 
     /// "distribution of scores", "how are the scores distributed": each value with its count.
