@@ -1,16 +1,18 @@
 //! What holds for the question as a whole, once every mark was looked at.
 
 use super::super::form::{Filter, Group, Measure, OrderKey, Scalar};
-use super::super::lexicon::Operator;
+use super::super::lexicon::{DatePart, Operator};
 use super::super::link::{ColumnRef, Mark};
 use super::{Interpreter, Superlative};
 use crate::query::{Aggregate, Compare, Grain};
 use crate::roles::Role;
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 
 impl Interpreter<'_> {
     pub(super) fn finish(&mut self) {
         self.finish_fractions();
+        self.finish_contrast();
+        self.finish_rates();
         self.finish_tally();
         self.finish_lookup();
         self.finish_correlation();
@@ -141,6 +143,7 @@ impl Interpreter<'_> {
 
     /// Two periods side by side are groups.
     pub(super) fn finish_periods(&mut self) {
+        self.finish_months();
         let spans: Vec<(ColumnRef, NaiveDate, NaiveDate)> = (self.form.filters.iter())
             .filter_map(|filter| match filter {
                 Filter::Within(place, from, to) => Some((*place, *from, *to)),
@@ -174,6 +177,28 @@ impl Interpreter<'_> {
             _ => Grain::Year,
         };
         self.add_group(Group::Period(time, grain));
+    }
+
+    /// "June, July and August" of no year are those months of every year.
+    fn finish_months(&mut self) {
+        let months: Vec<(NaiveDate, u32)> = (self.marks.iter())
+            .filter_map(|mark| mark.period.as_ref().filter(|period| period.yearless))
+            .map(|period| (period.from, period.from.month()))
+            .collect();
+        let is_month = |filter: &Filter| {
+            matches!(filter, Filter::Within(_, from, _) if months.iter().any(|(known, _)| known == from))
+        };
+        let listed: Vec<ColumnRef> =
+            self.form.filters.iter().filter(|filter| is_month(filter)).map(Filter::place).collect();
+        let Some(time) = listed.first().copied().filter(|_| listed.len() >= 2) else { return };
+        if listed.len() != months.len() || self.contrast {
+            return;
+        }
+        self.form.filters.retain(|filter| !is_month(filter));
+        let parts = months.iter().map(|(_, month)| *month).collect();
+        let filter = Filter::Parts(time, DatePart::Month, parts);
+        self.conditions.push((usize::MAX, filter.clone()));
+        self.form.filters.push(filter);
     }
 
     pub(super) fn finish_trend(&mut self) {
@@ -225,7 +250,7 @@ impl Interpreter<'_> {
             self.limit_each();
             return;
         }
-        if self.lists_rows(&top, measure.as_ref()) {
+        if self.lists_rows(&top, measure.as_ref()) || self.lists_table(&top, measure.as_ref()) {
             return;
         }
         let things = self.subjects.iter().position(|(at, place)| {
@@ -341,6 +366,34 @@ impl Interpreter<'_> {
         self.form.measures.clear();
         self.form.order = Some((OrderKey::Column(place), top.largest));
         self.form.limit = Some(top.limit.unwrap_or(1));
+        self.limit_rows_each();
+        true
+    }
+
+    /// "the 10 largest transactions: type and amount": rows of the table that the superlative is about.
+    fn lists_table(&mut self, top: &Superlative, measure: Option<&Measure>) -> bool {
+        let Some(Measure::Of(_, Scalar::Column(place))) = measure else { return false };
+        let place = *place;
+        let near = (top.at + 1..self.marks.len()).take(4).find(|at| self.table_at(*at).is_some());
+        let table = near.and_then(|near| self.table_at(near));
+        if table != Some(place.table) || !self.implicit.contains(&place) || top.limit.is_none() {
+            return false;
+        }
+        let table = place.table;
+        if self.subjects.is_empty() || self.subjects.iter().any(|(_, subject)| subject.table != table) {
+            return false;
+        }
+        self.form.table = table;
+        self.form.show = self.display(table).unwrap_or_default();
+        for (_, shown) in std::mem::take(&mut self.subjects).into_iter().chain([(0, place)]) {
+            if !self.form.show.contains(&shown) {
+                self.form.show.push(shown);
+            }
+        }
+        self.form.measures.clear();
+        self.form.groups.retain(|group| self.each.as_ref() == Some(group));
+        self.form.order = Some((OrderKey::Column(place), top.largest));
+        self.form.limit = top.limit;
         self.limit_rows_each();
         true
     }

@@ -72,6 +72,18 @@ impl Interpreter<'_> {
                 from = next;
                 continue;
             }
+            // "by invoiced amount": the thing that a number belongs to stands before it.
+            if first
+                && word == "by"
+                && self.is_numeric(next + 1)
+                && !self.is_groupable_value(next)
+                && let Some(table) = self.table_at(next)
+            {
+                self.take(next);
+                self.form.table = table;
+                self.ranking(next + 1);
+                return;
+            }
             // "in 2023 (by sold date)": which time is meant.
             let aside = at.checked_sub(1).is_some_and(|before| matches!(self.text(before).as_str(), "(" | "going" | "judging"));
             if first && word == "by" && aside && self.has_role(next, |role| role == Role::Time) {
@@ -139,6 +151,11 @@ impl Interpreter<'_> {
         }
     }
 
+    fn is_groupable_value(&self, at: usize) -> bool {
+        self.has_role(at, |role| matches!(role, Role::Category))
+            && self.mark(at).is_some_and(|mark| mark.column_quality() >= 0.9)
+    }
+
     /// "per square metre", "per dollar spent": the column that a measure is divided by.
     fn denominator(&mut self, at: usize) -> Option<usize> {
         if self.is_plain_number(at) {
@@ -184,6 +201,8 @@ impl Interpreter<'_> {
             return noun;
         }
         if let Some(table) = self.table_at(at) {
+            let per = (0..at).rev().find(|before| self.text(*before) == "per");
+            self.per_thing = self.per_thing.or(per.filter(|per| at - per <= 2).map(|per| (per, table)));
             let display = self.display(table)?;
             self.extra_groups.extend(display.iter().skip(1).map(|place| Group::Column(*place)));
             return display.first().map(|place| Group::Column(*place));

@@ -104,6 +104,10 @@ pub(super) struct Interpreter<'a> {
     each: Option<Group>,
     /// An amount is asked for, not an average.
     amount: bool,
+    /// "per match": the mark of the group and the table of the things.
+    per_thing: Option<(usize, usize)>,
+    /// Marks that open a list of groups.
+    grouped_at: Vec<usize>,
     /// Things that are counted, with their mark.
     counted: Option<(usize, ColumnRef)>,
 }
@@ -137,6 +141,8 @@ pub(super) fn interpret(schema: &Schema, marks: &[Mark], choices: Choices) -> In
         each: None,
         amount: false,
         counted: None,
+        per_thing: None,
+        grouped_at: Vec::new(),
     };
     reader.choose_table();
     reader.scan();
@@ -245,7 +251,23 @@ impl Interpreter<'_> {
             matches!(self.schema.role(*place), Role::Identifier)
                 || self.display(table).is_some_and(|display| display.contains(place))
         });
-        (quality >= best || ids && quality >= 0.6).then_some(table)
+        let repeats = self.schema.catalogue.tables.len() == 1 && self.names_repeat(mark, table);
+        (!repeats && (quality >= best || ids && quality >= 0.6)).then_some(table)
+    }
+
+    /// Whether the things that a mark names come up in many rows of their table.
+    fn names_repeat(&self, mark: &Mark, table: usize) -> bool {
+        let mut named = mark.columns.iter().filter(|(place, quality)| {
+            place.table == table
+                && *quality >= 0.7
+                && matches!(self.schema.role(*place), Role::Text | Role::Category | Role::Identifier)
+        });
+        let mut any = false;
+        let all = named.all(|(place, _)| {
+            any = true;
+            self.schema.column(*place).is_some_and(|column| column.distinct * 2 < column.seen)
+        });
+        any && all
     }
 
     pub(super) fn names_column(&self, at: usize) -> bool {
@@ -370,7 +392,10 @@ impl Interpreter<'_> {
             Operator::Common(largest) => self.superlative(at, largest, Vec::new(), true),
             Operator::Compare(compare) => self.compare(at, compare),
             Operator::Between => self.between(at),
-            Operator::Group => self.group_list(at),
+            Operator::Group => {
+                self.grouped_at.push(at);
+                self.group_list(at);
+            }
             Operator::Within => self.within(at),
             Operator::Order => self.order(at),
             Operator::Direction(down) => {

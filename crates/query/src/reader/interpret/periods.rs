@@ -299,7 +299,11 @@ impl Interpreter<'_> {
         let opened = (0..before).rev().take(3).any(|at| {
             matches!(self.mark(at).and_then(|mark| mark.operator), Some(Operator::Between | Operator::Since))
         });
-        joins && opened
+        let ranges = matches!(self.text(before).as_str(), "to" | "through" | "until" | "till" | "-")
+            && before.checked_sub(1).is_some_and(|first| {
+                self.mark(first).is_some_and(|mark| mark.period.is_some())
+            });
+        joins && opened || ranges
     }
 
     pub(super) fn add_years(&mut self, at: usize, year: ColumnRef, from: f64, to: f64) {

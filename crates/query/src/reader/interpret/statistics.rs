@@ -1,6 +1,6 @@
 //! Percentiles, brackets, and how often each size occurs.
 
-use super::super::form::{Group, Measure, Scalar, Tally};
+use super::super::form::{Filter, Group, Measure, Scalar, Tally};
 use super::super::lexicon::Operator;
 use super::super::link::ColumnRef;
 use super::Interpreter;
@@ -69,6 +69,100 @@ impl Interpreter<'_> {
         true
     }
 
+    /// "how many orders have 1 item, 2 items and so on": things by how many others belong to them.
+    fn sizes(&mut self, at: usize) -> bool {
+        let count = (at + 1..self.marks.len()).find(|at| self.operator(*at) == Some(Operator::Count));
+        let Some(count) = count else { return false };
+        let Some((first, things)) = (count + 1..self.marks.len()).find_map(|at| Some((at, self.table_at(at)?)))
+        else {
+            return false;
+        };
+        let parts = (first + 1..self.marks.len())
+            .filter_map(|at| self.mark(at))
+            .flat_map(|mark| &mark.tables)
+            .map(|(table, _)| *table)
+            .find(|table| self.refers(*table, things));
+        let (Some(parts), Some(key)) = (parts, self.key_of(things)) else { return false };
+        (0..self.marks.len()).for_each(|at| self.take(at));
+        self.form.table = parts;
+        self.form.groups = vec![Group::Column(key)];
+        self.form.measures = vec![Measure::Rows];
+        self.form.tally = Some(Tally::Sizes);
+        true
+    }
+
+    /// Whether each row of a table belongs to one of another.
+    fn refers(&self, table: usize, to: usize) -> bool {
+        let name = |table: usize| self.schema.table(table).map(|table| table.name.as_str());
+        (self.schema.catalogue.joins.iter())
+            .any(|join| Some(join.from.0.as_str()) == name(table) && Some(join.to.0.as_str()) == name(to))
+    }
+
+    fn key_of(&self, table: usize) -> Option<ColumnRef> {
+        let known = self.schema.table(table)?;
+        let key = known.primary_key.first()?;
+        let column = known.columns.iter().position(|column| column.name.eq_ignore_ascii_case(key))?;
+        Some(ColumnRef { table, column })
+    }
+
+    /// "cards per match for every referee", "tickets per agent by team": one count over another.
+    pub(super) fn finish_rates(&mut self) {
+        let Some((per, thing)) = self.per_thing else { return };
+        let [first, _, ..] = self.form.groups.as_slice() else { return };
+        let later = self.grouped_at.iter().any(|at| *at > per);
+        let counted = match self.form.measures.as_slice() {
+            [] => Measure::Rows,
+            [measure @ (Measure::Rows | Measure::Of(Aggregate::Sum, _))] => measure.clone(),
+            _ => return,
+        };
+        let is_thing = |group: &Group| group.place().table == thing;
+        if !later || !is_thing(first) {
+            return;
+        }
+        let Some(key) = self.key_of(thing) else { return };
+        // Both are said; a rate is likelier when the counted things have a table of their own.
+        let options = vec![(true, 0.6), (false, 0.5)];
+        if !self.choices.take(options).unwrap_or(false) {
+            return;
+        }
+        if let Some((_, table)) = self.tables.iter().find(|(at, table)| *at < per && *table != thing) {
+            self.form.table = *table;
+        }
+        self.form.groups.retain(|group| !is_thing(group));
+        self.extra_groups.retain(|group| !is_thing(group));
+        let things = Measure::Of(Aggregate::CountDistinct, Scalar::Column(key));
+        self.form.measures = vec![Measure::Ratio(Box::new(counted), Box::new(things))];
+    }
+
+    /// "with solar versus without", "members vs everyone else": a condition and its opposite are groups.
+    pub(super) fn finish_contrast(&mut self) {
+        let compares = self.contrast
+            || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
+        let opposite = (0..self.marks.len()).find(|at| {
+            matches!(
+                self.text(*at).as_str(),
+                "other" | "others" | "else" | "everyone else" | "rest" | "without" | "no" | "not" | "non" | "part"
+            )
+        });
+        let Some(opposite) = opposite.filter(|_| compares) else { return };
+        let one = self.form.filters.iter().rposition(|filter| {
+            matches!(filter, Filter::Flag(..))
+                || matches!(filter, Filter::Values { negated: false, .. })
+                    && matches!(self.text(opposite).as_str(), "other" | "others" | "else" | "rest")
+        });
+        let Some(one) = one else { return };
+        let filter = self.form.filters.remove(one);
+        self.form.filters.retain(|known| known.place() != filter.place());
+        self.take(opposite);
+        let group = match &filter {
+            Filter::Flag(place, _) => Group::Column(*place),
+            _ => Group::Holds(Box::new(filter)),
+        };
+        self.form.groups.retain(|known| known.place() != group.place());
+        self.subjects.retain(|(_, place)| *place != group.place());
+        self.form.groups.push(group);
+    }
+
     /// "how many customers have more than 3 orders": groups that fulfil a condition are counted.
     pub(super) fn finish_tally(&mut self) {
         let Some((_, thing)) = self.counted.or_else(|| self.counted_table()) else { return };
@@ -106,11 +200,27 @@ impl Interpreter<'_> {
         let column = (at + 1..self.marks.len())
             .take(4)
             .chain((0..at).rev().take(4))
-            .find(|at| self.names_column(*at) && (self.is_numeric(*at) || self.is_groupable(*at)));
+            .find(|at| {
+                let few = |place: ColumnRef| {
+                    self.schema.column(place).is_some_and(|known| known.distinct <= 40)
+                };
+                self.names_column(*at)
+                    && (self.is_numeric(*at) || self.is_groupable(*at))
+                    && self.mark(*at).is_some_and(|mark| {
+                        let best = mark.column_quality();
+                        mark.columns.iter().any(|(place, quality)| *quality >= best - 0.05 && few(*place))
+                    })
+            });
+        if column.is_none() && self.sizes(at) {
+            return;
+        }
         let Some(column) = column else { return };
         let Some(place) = self.column(column, |role| role != Role::Time) else { return };
         if self.schema.column(place).is_none_or(|known| known.distinct > 40) {
             return;
+        }
+        if self.schema.column(place).is_some_and(|known| known.nulls > 0) {
+            self.form.filters.push(Filter::Missing(place, false));
         }
         self.take(column);
         self.forget(place);
