@@ -221,6 +221,9 @@ pub struct Form {
     /// Conditions on groups: position of the measure, comparison, what it is compared with.
     #[serde(default)]
     pub beyond: Vec<(usize, Compare, Baseline)>,
+    /// Columns that tables are to be joined by, where there are several ways.
+    #[serde(default)]
+    pub via: Vec<ColumnRef>,
     /// Groups are counted, not listed.
     #[serde(default)]
     pub tally: Option<Tally>,

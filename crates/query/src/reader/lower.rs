@@ -5,6 +5,7 @@
 use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 use super::lexicon::DatePart;
 use super::link::{ColumnRef, Schema};
+use crate::catalogue::{Catalogue, Join};
 use crate::frame::Kind;
 use crate::planner::joins;
 use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query, SetOperation};
@@ -82,7 +83,11 @@ impl Writer<'_> {
         })?;
         let names: Vec<String> = tables.iter().filter_map(|table| self.table_name(*table)).collect();
         let head_name = self.table_name(head)?;
-        let joins = joins::tree(self.schema.catalogue, &head_name, &names)?;
+        let joins = if form.via.is_empty() {
+            joins::tree(self.schema.catalogue, &head_name, &names)?
+        } else {
+            joins::tree(&self.preferring(&form.via), &head_name, &names)?
+        };
         let fans = names.iter().any(|other| joins::fans_out(self.schema.catalogue, &head_name, other));
         // Rows that a join repeats are counted by their key.
         let key = self.key(head).filter(|_| fans);
@@ -123,6 +128,24 @@ impl Writer<'_> {
             None => query,
         };
         Some(Lowered { query, multiplies })
+    }
+
+    /// The catalogue without the ways between two tables that were not named, where one was.
+    fn preferring(&self, via: &[ColumnRef]) -> Catalogue {
+        let named = |join: &Join| {
+            via.iter().any(|place| {
+                self.schema.table(place.table).is_some_and(|table| table.name == join.from.0)
+                    && self.schema.column(*place).is_some_and(|column| join.from.1.first() == Some(&column.name))
+            })
+        };
+        let known = self.schema.catalogue;
+        let joins = known.joins.iter().filter(|join| {
+            named(join)
+                || !known.joins.iter().any(|other| {
+                    named(other) && other.from.0 == join.from.0 && other.to.0 == join.to.0
+                })
+        });
+        Catalogue { joins: joins.cloned().collect(), tables: known.tables.clone() }
     }
 
     /// The one column that tells the rows of a table apart.
@@ -201,7 +224,8 @@ impl Writer<'_> {
                     name: format!("share of {name}"),
                 });
             }
-            let Some(time) = timed.and_then(|at| groups.get(at)) else { continue };
+            let ordered = timed.or_else(|| self.ordered_group().filter(|_| form.running));
+            let Some(time) = ordered.and_then(|at| groups.get(at)) else { continue };
             let others: Vec<Expr> = groups.iter().filter(|group| *group != time).cloned().collect();
             let before = Expr::Previous {
                 value: Box::new(expr.clone()),
@@ -273,6 +297,14 @@ impl Writer<'_> {
         }
         unique(&mut query.items);
         Some(query)
+    }
+
+    /// The first group of numbers: its values follow each other.
+    fn ordered_group(&self) -> Option<usize> {
+        self.form.groups.iter().position(|group| {
+            matches!(group, Group::Column(place)
+                if self.schema.column(*place).is_some_and(|column| column.kind.is_number()))
+        })
     }
 
     /// Time ascending; otherwise the largest first.

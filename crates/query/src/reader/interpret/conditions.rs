@@ -94,7 +94,14 @@ impl Interpreter<'_> {
             let Some(mark) = self.mark(before) else { return false };
             match mark.operator {
                 Some(Operator::Not) => return true,
-                Some(Operator::Filler | Operator::Of | Operator::And | Operator::Or | Operator::Is) => {}
+                Some(
+                    Operator::Filler
+                    | Operator::Of
+                    | Operator::And
+                    | Operator::Or
+                    | Operator::Is
+                    | Operator::Clause,
+                ) => {}
                 _ if mark.values.iter().any(|link| link.place == place) => {}
                 _ if mark.columns.iter().any(|(known, _)| *known == place) => {}
                 _ => return false,
@@ -106,6 +113,10 @@ impl Interpreter<'_> {
     pub(super) fn not(&mut self, at: usize) {
         let Some(next) = self.next(at) else { return };
         let lacks = matches!(self.text(at).as_str(), "without" | "no" | "never");
+        // "ignore lines without a score".
+        let twice = (0..at).rev().take(3).any(|before| {
+            self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Not))
+        });
         let has_gaps = |reader: &Self, place: ColumnRef| {
             reader.schema.column(place).is_some_and(|column| column.nulls > 0)
         };
@@ -121,7 +132,7 @@ impl Interpreter<'_> {
             self.take(next);
             self.take_noun(next + 1);
             self.subjects.retain(|(_, known)| *known != place);
-            self.form.filters.push(Filter::Missing(place, true));
+            self.form.filters.push(Filter::Missing(place, !twice));
             return;
         }
         if lacks
@@ -290,6 +301,12 @@ impl Interpreter<'_> {
             self.compare_column(unit, compare, number);
             return;
         }
+        // "at least 20 yellow cards": a value may stand between.
+        let after = after.map(|after| {
+            let value = self.mark(after).is_some_and(|mark| mark.value_quality() >= 0.6);
+            let thing = self.mark(after + 1).is_some_and(|mark| mark.table_quality() >= 0.5);
+            if value && thing { after + 1 } else { after }
+        });
         let counted = after.filter(|after| {
             self.mark(*after).is_some_and(|mark| mark.table_quality() >= 0.5)
                 || self

@@ -11,6 +11,7 @@ use chrono::{Datelike, NaiveDate};
 impl Interpreter<'_> {
     pub(super) fn finish(&mut self) {
         self.finish_fractions();
+        self.drop_repeated();
         self.finish_contrast();
         self.finish_rates();
         self.finish_tally();
@@ -26,6 +27,18 @@ impl Interpreter<'_> {
         self.row_noun();
         self.finish_order();
         self.finish_times();
+    }
+
+    /// A measure that is named twice is one.
+    fn drop_repeated(&mut self) {
+        if self.form.having.is_empty() && self.form.beyond.is_empty() && self.form.order.is_none() {
+            let measures = std::mem::take(&mut self.form.measures);
+            for measure in measures {
+                if !self.form.measures.contains(&measure) {
+                    self.form.measures.push(measure);
+                }
+            }
+        }
     }
 
     /// Numbers of one row are shown as they are: "the population of India in 2007".
@@ -202,6 +215,11 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn finish_trend(&mut self) {
+        let versus = self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
+        let named = self.form.filters.iter().any(|filter| matches!(filter, Filter::WithinAny(..)));
+        if self.form.change && versus && named {
+            self.form.has_before = true;
+        }
         let asks = self.marks.iter().any(|mark| mark.operator == Some(Operator::Trend))
             || self.form.change
             || self.form.running;
@@ -261,7 +279,11 @@ impl Interpreter<'_> {
             groups && *at != top.at
         });
         let table = self.tables.first().map(|(_, table)| *table);
-        let person = if things.is_none() && table.is_none() { self.person() } else { None };
+        if things.is_none() && measure.is_none() && table.is_some() && self.said("who") && top.about.is_empty() {
+            measure = Some(Measure::Rows);
+        }
+        let counts = measure == Some(Measure::Rows);
+        let person = if things.is_none() && (table.is_none() || counts) { self.person() } else { None };
         if let (Some(person), Some(measure)) = (person, measure.clone()) {
             self.add_group(Group::Column(person));
             self.order_by(measure, top.largest, top.limit.unwrap_or(1));
@@ -602,6 +624,15 @@ impl Interpreter<'_> {
 
     /// Groups without a measure are counted; nothing at all lists rows.
     pub(super) fn finish_empty(&mut self) {
+        let counts = (self.marks.iter().enumerate()).any(|(at, mark)| {
+            mark.operator == Some(Operator::Count)
+                && self.mark(at + 1).is_none_or(|next| next.operator != Some(Operator::Share))
+        });
+        if counts && self.form.measures.is_empty() && self.form.order.is_none() {
+            self.form.measures.push(Measure::Rows);
+            self.form.show.clear();
+            self.form.distinct = false;
+        }
         if self.form.measures.is_empty() && !self.form.groups.is_empty() {
             let compared =
                 self.contrast || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));

@@ -64,7 +64,8 @@ impl Interpreter<'_> {
                 return;
             }
             // "customer segment": the last noun of a compound is the group.
-            let compound = self.is_groupable(next)
+            let compound = (self.is_groupable(next)
+                || self.mark(next).is_some_and(|mark| mark.table_quality() >= 0.5))
                 && self.mark(next + 1).is_some_and(|mark| mark.operator.is_none() && mark.values.is_empty())
                 && self.is_groupable(next + 1);
             if compound {
@@ -105,6 +106,11 @@ impl Interpreter<'_> {
                 if let Some(top) = &self.superlative {
                     self.form.order = Some((OrderKey::Measure(self.form.measures.len() - 1), top.largest));
                 }
+                return;
+            }
+            // "average revenue per flight" over rows that are flights is the plain average.
+            if first && word == "per" && self.is_grain(next) {
+                self.take(next);
                 return;
             }
             let Some(group) = self.group_at(next) else { break };
@@ -151,6 +157,17 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Whether each row of what is averaged is one of the things that a mark names.
+    fn is_grain(&self, at: usize) -> bool {
+        let Some(Measure::Of(Aggregate::Average, Scalar::Column(place))) = self.form.measures.last() else {
+            return false;
+        };
+        let row = self.mark(at).is_some_and(|mark| {
+            mark.tables.is_empty() && self.is_row_noun_of(mark)
+        });
+        !self.implicit.contains(place) && (self.table_at(at) == Some(place.table) || row)
+    }
+
     fn is_groupable_value(&self, at: usize) -> bool {
         self.has_role(at, |role| matches!(role, Role::Category))
             && self.mark(at).is_some_and(|mark| mark.column_quality() >= 0.9)
@@ -178,8 +195,13 @@ impl Interpreter<'_> {
     pub(super) fn exactly_groups(&self, at: usize) -> bool {
         self.superlative.is_none()
             && self.mark(at).is_some_and(|mark| {
+                let most = if self.form.measures.is_empty() && !self.form.running { 20 } else { 50 };
                 mark.columns.iter().any(|(place, quality)| {
-                    *quality >= 0.9 && self.schema.column(*place).is_some_and(|column| column.distinct <= 20)
+                    *quality >= 0.9
+                        && self.schema.column(*place).is_some_and(|column| {
+                            column.distinct <= 20
+                                || column.distinct <= most && column.kind == crate::frame::Kind::Integer
+                        })
                 })
             })
     }

@@ -286,6 +286,10 @@ impl Interpreter<'_> {
 
     /// "how many countries", "number of orders".
     pub(super) fn count(&mut self, at: usize) {
+        if self.text(at) == "how often" {
+            self.form.measures.push(Measure::Rows);
+            return;
+        }
         let mut next = self.next(at);
         while next.is_some_and(|next| self.operator(next) == Some(Operator::Distinct)) {
             next = next.and_then(|next| {
@@ -379,9 +383,10 @@ impl Interpreter<'_> {
 
     /// "properties" in a table of them whose types are called `property_type`: the rows themselves.
     pub(super) fn is_row_noun(&self, at: usize) -> bool {
-        let Some(mark) = self.mark(at).filter(|mark| mark.plural && mark.tables.is_empty()) else {
-            return false;
-        };
+        self.mark(at).is_some_and(|mark| mark.plural && mark.tables.is_empty() && self.is_row_noun_of(mark))
+    }
+
+    pub(super) fn is_row_noun_of(&self, mark: &Mark) -> bool {
         let best = mark.column_quality();
         let mut columns = mark.columns.iter().filter(|(_, quality)| *quality >= best - 0.05).peekable();
         let kinds = ["type", "kind", "class", "status", "date"];
@@ -564,6 +569,10 @@ impl Interpreter<'_> {
         if self.filled(at, place) {
             return;
         }
+        if self.is_way(at, place) {
+            self.take(at);
+            return;
+        }
         let compared = self.form.filters.iter().any(
             |filter| matches!(filter, Filter::Number(known, ..) | Filter::Between(known, ..) if *known == place),
         );
@@ -590,6 +599,25 @@ impl Interpreter<'_> {
                 self.subjects.push((at, place));
             }
         }
+    }
+
+    /// "the country of the destination airport": the way to a table that was named already.
+    fn is_way(&self, at: usize, place: ColumnRef) -> bool {
+        let (Some(table), Some(column)) = (self.schema.table(place.table), self.schema.column(place)) else {
+            return false;
+        };
+        let mut joins = self.schema.catalogue.joins.iter().filter(|join| {
+            join.from.0 == table.name && join.from.1.first() == Some(&column.name)
+        });
+        joins.any(|join| {
+            let is_target = |table: usize| {
+                self.schema.table(table).is_some_and(|known| known.name == join.to.0)
+            };
+            let named = self.mark(at + 1).is_some_and(|mark| {
+                mark.table_quality() >= 0.5 && mark.tables.iter().any(|(table, _)| is_target(*table))
+            });
+            named && self.form.groups.iter().any(|group| is_target(group.place().table))
+        })
     }
 
     /// "loans that were approved", "orders that used a coupon": cells that are filled.

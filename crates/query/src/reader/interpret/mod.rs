@@ -18,6 +18,7 @@ use super::link::{ColumnRef, Mark, Schema};
 use crate::query::Aggregate;
 use crate::roles::Role;
 use std::collections::BTreeMap;
+use steward_text::tokens::{name_words, stem};
 
 /// Choices that were open, and the ones that are to be made otherwise.
 #[derive(Debug, Clone, Default)]
@@ -147,6 +148,7 @@ pub(super) fn interpret(schema: &Schema, marks: &[Mark], choices: Choices) -> In
     reader.choose_table();
     reader.scan();
     reader.finish();
+    reader.form.via = reader.ways();
     let Interpreter { form, choices, used, assumptions, defaults, columns, .. } = reader;
     Interpretation { form, choices, used, assumptions, defaults, columns }
 }
@@ -171,6 +173,38 @@ impl Interpreter<'_> {
     }
     pub(super) fn text(&self, at: usize) -> String {
         self.mark(at).map(|mark| mark.text.to_lowercase()).unwrap_or_default()
+    }
+
+    /// References that the question names by the word that tells them from others: "home" of
+    /// `home_team_id`, "origin".
+    fn ways(&self) -> Vec<ColumnRef> {
+        let catalogue = self.schema.catalogue;
+        let mut ways = Vec::new();
+        for join in &catalogue.joins {
+            let several = catalogue
+                .joins
+                .iter()
+                .filter(|other| other.from.0 == join.from.0 && other.to.0 == join.to.0)
+                .count();
+            let Some(name) = join.from.1.first().filter(|_| several > 1) else { continue };
+            let target: Vec<String> = name_words(&join.to.0).iter().map(|word| stem(word)).collect();
+            let own = name_words(name)
+                .into_iter()
+                .map(|word| stem(&word))
+                .filter(|word| !target.contains(word) && !matches!(word.as_str(), "id" | "code" | "key" | "no"));
+            let said = own.into_iter().any(|word| {
+                (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|said| stem(said) == word))
+            });
+            let table = catalogue.tables.iter().position(|table| table.name == join.from.0);
+            let Some(table) = table.filter(|_| said) else { continue };
+            let columns = self.schema.table(table).map(|table| table.columns.as_slice()).unwrap_or_default();
+            if let Some(column) = columns.iter().position(|column| column.name == *name) {
+                ways.push(ColumnRef { table, column });
+            }
+        }
+        // Two ends of one way name neither.
+        let one = |place: &ColumnRef| ways.iter().filter(|other| other.table == place.table).count() == 1;
+        ways.iter().copied().filter(one).collect()
     }
 
     /// The next mark that is not mere glue.

@@ -178,7 +178,18 @@ impl Interpreter<'_> {
             }
             return;
         };
-        let bound = self.bound_before(at);
+        let behind = match self.operator(at + 1) {
+            Some(Operator::Compare(compare)) if self.text(at + 1).contains(' ') => Some(compare),
+            _ => None,
+        };
+        let behind = behind.filter(|_| {
+            let text = self.text(at + 1);
+            text.starts_with("or ") || text.starts_with("and ")
+        });
+        if behind.is_some() {
+            self.take(at + 1);
+        }
+        let bound = behind.or_else(|| self.bound_before(at));
         let far =
             |days: i64| period.from.checked_add_signed(chrono::Duration::days(days)).unwrap_or(period.from);
         let filter = match bound {

@@ -123,6 +123,15 @@ impl Interpreter<'_> {
             return;
         }
         if let (Some(scalar), Some(part)) = (summed, part) {
+            // "of the bills": the things, or what they come to.
+            let things = matches!(&scalar, Scalar::Column(place) if self.implicit.contains(place)
+                && self.columns.iter().any(|(at, known)| known == place
+                    && self.mark(*at).is_some_and(|mark| mark.plural && mark.column_quality() < 0.9)));
+            if things && self.choices.take(vec![(true, 0.6), (false, 0.5)]).unwrap_or(false) {
+                self.form.filters.retain(|filter| *filter != part);
+                self.form.measures = vec![Measure::ShareWhere(Box::new(part))];
+                return;
+            }
             self.form.filters.retain(|filter| *filter != part);
             let whole = Measure::Of(Aggregate::Sum, scalar.clone());
             let part = Measure::OfWhere(Aggregate::Sum, scalar, Box::new(part));
