@@ -15,6 +15,9 @@
     reason = "a development program"
 )]
 
+#[path = "support/statistics.rs"]
+mod statistics;
+
 use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -170,9 +173,6 @@ struct Source {
 }
 
 fn run(source: &Source, query: &Query) -> Option<Rows> {
-    if !sql::supports(query, Dialect::Sqlite) {
-        return None;
-    }
     let text = sql::write(query, Dialect::Sqlite);
     let mut statement = source.rows.prepare(&text).ok()?;
     let width = statement.column_count();
@@ -370,6 +370,7 @@ fn main() {
         let source = sources.entry(name.clone()).or_insert_with(|| {
             let text = std::fs::read_to_string(format!("{dumps}/{name}.json")).ok()?;
             let rows = rusqlite::Connection::open(format!("{dumps}/{name}.sqlite")).ok()?;
+            statistics::register(&rows);
             Some(Source { catalogue: serde_json::from_str(&text).unwrap(), rows })
         });
         let tally = tallies.entry((case.set, unread)).or_default();

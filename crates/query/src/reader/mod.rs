@@ -13,10 +13,11 @@ mod link;
 mod lists;
 pub(crate) mod lower;
 mod naming;
+mod nest;
 mod positions;
 mod rows;
 
-pub use form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+pub use form::{Baseline, Beside, Filter, Form, Group, Measure, OrderKey, Scalar, Tally, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;
 pub use link::ColumnRef;

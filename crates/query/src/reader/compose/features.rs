@@ -303,6 +303,7 @@ impl Look<'_> {
         for group in &form.groups {
             match group {
                 Group::Column(place) => self.group(*place),
+                Group::Bracket(..) | Group::Holds(_) => self.add("condition group", 1.0),
                 Group::Period(..) | Group::Part(..) => {
                     let said = if self.said.time {
                         "said"
@@ -434,9 +435,7 @@ impl Look<'_> {
         let form = self.form;
         let mut places: Vec<ColumnRef> = form.show.clone();
         places.extend(form.filters.iter().flat_map(Filter::places));
-        places.extend(form.groups.iter().map(|group| match group {
-            Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => *place,
-        }));
+        places.extend(form.groups.iter().map(Group::place));
         for measure in &form.measures {
             super::super::lower::measure_places(measure, &mut places);
         }
@@ -507,9 +506,7 @@ impl Look<'_> {
         let form = self.form;
         let mut tables: Vec<usize> = form.show.iter().map(|place| place.table).collect();
         tables.extend(form.filters.iter().flat_map(Filter::places).map(|place| place.table));
-        tables.extend(form.groups.iter().map(|group| match group {
-            Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => place.table,
-        }));
+        tables.extend(form.groups.iter().map(|group| group.place().table));
         let mut places = Vec::new();
         for measure in &form.measures {
             super::super::lower::measure_places(measure, &mut places);
