@@ -253,6 +253,8 @@ impl Look<'_> {
                 self.add(if self.said.rate { "ratio, rate" } else { "ratio, no rate" }, 1.0);
             }
             Measure::Correlation(..) => self.add("correlation", 1.0),
+            Measure::OfWhere(..) => self.add("measure of some rows", 1.0),
+            Measure::Span(..) => self.add("span of time", 1.0),
             _ => self.add("other measure", 1.0),
         }
     }
@@ -520,6 +522,22 @@ impl Look<'_> {
         self.add("joins", tables.len().saturating_sub(1) as f32);
         for (_, compare, _) in &form.having {
             self.add(if *compare == Compare::Equal { "having equal" } else { "having" }, 1.0);
+        }
+        if form.tally.is_some() {
+            self.add("counted groups", 1.0);
+        }
+        self.add("compared with an average", form.beyond.len() as f32);
+        for filter in &form.filters {
+            match filter {
+                Filter::Average(..) => self.add("rows against an average", 1.0),
+                Filter::Columns(..) => self.add("columns compared", 1.0),
+                Filter::Missing(..) => self.add("missing cells", 1.0),
+                Filter::Any(_) => self.add("either", 1.0),
+                _ => {}
+            }
+        }
+        if form.change || form.running {
+            self.add(if self.said.trend { "change, said" } else { "change, not said" }, 1.0);
         }
         self.add("conditions", form.filters.len() as f32);
     }

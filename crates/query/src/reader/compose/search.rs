@@ -37,6 +37,7 @@ impl Search<'_> {
                             let at = measures.iter().position(|known| known == measure)?;
                             Some((at, *compare, *number))
                         });
+                        let same = measures == base.measures && *groups == base.groups;
                         let share = self.says(|operator| matches!(operator, Operator::Share));
                         let plain = Form {
                             table,
@@ -50,6 +51,9 @@ impl Search<'_> {
                             limit,
                             within,
                             share: false,
+                            beyond: if same { base.beyond.clone() } else { Vec::new() },
+                            tally: base.tally.filter(|_| same),
+                            has_before: base.has_before && same,
                             ..base.clone()
                         };
                         if share && !groups.is_empty() && without.is_none() {
@@ -354,6 +358,9 @@ impl Search<'_> {
             measures: Vec::new(),
             groups: Vec::new(),
             having: Vec::new(),
+            beyond: Vec::new(),
+            tally: None,
+            has_before: false,
             share: false,
             change: false,
             running: false,
