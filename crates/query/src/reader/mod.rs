@@ -344,3 +344,7 @@ pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning:
 #[cfg(test)]
 #[path = "reader_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "measures_tests.rs"]
+mod measures_tests;

@@ -26,6 +26,7 @@ impl Interpreter<'_> {
         let named = self
             .marks
             .iter()
+            .filter(|mark| !mark.is_glue())
             .flat_map(|mark| &mark.columns)
             .find(|(place, quality)| *quality >= 0.6 && self.schema.role(*place) == Role::Time);
         named.map(|(place, _)| *place).or_else(|| of(true)).or_else(|| of(false))
@@ -95,7 +96,8 @@ impl Interpreter<'_> {
     /// Times that no word names are those of what is measured.
     pub(super) fn finish_times(&mut self) {
         let Some(best) = self.best_time() else { return };
-        let named: Vec<ColumnRef> = (self.marks.iter().flat_map(|mark| &mark.columns))
+        let words = self.marks.iter().filter(|mark| !mark.is_glue());
+        let named: Vec<ColumnRef> = (words.flat_map(|mark| &mark.columns))
             .filter(|(_, quality)| *quality >= 0.6)
             .map(|(place, _)| *place)
             .chain(self.columns.iter().map(|(_, place)| *place))
@@ -225,7 +227,10 @@ impl Interpreter<'_> {
     /// Whether every period is compared with the one before it.
     fn compares_each(&self) -> bool {
         (0..self.marks.len()).any(|at| {
-            matches!(self.text(at).as_str(), "before" | "each" | "every" | "yearly" | "annual" | "per year" | "by year")
+            matches!(
+                self.text(at).as_str(),
+                "before" | "each" | "every" | "yearly" | "annual" | "per year" | "by year"
+            )
         })
     }
 
@@ -311,9 +316,9 @@ impl Interpreter<'_> {
             matches!(self.mark(at).and_then(|mark| mark.operator), Some(Operator::Between | Operator::Since))
         });
         let ranges = matches!(self.text(before).as_str(), "to" | "through" | "until" | "till" | "-")
-            && before.checked_sub(1).is_some_and(|first| {
-                self.mark(first).is_some_and(|mark| mark.period.is_some())
-            });
+            && before
+                .checked_sub(1)
+                .is_some_and(|first| self.mark(first).is_some_and(|mark| mark.period.is_some()));
         joins && opened || ranges
     }
 
