@@ -760,7 +760,12 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
                 let at = words.iter().position(|word| *word == token.stem && word.len() >= 4);
                 // A common word alone is no long value.
                 let long = words.len() > 2 && !token.capital;
-                at.map_or(0.0, |at| if long { 0.4 } else if at == 0 { 0.8 } else { 0.65 })
+                at.map_or(0.0, |at| match () {
+                    () if long => 0.4,
+                    () if at == 0 => 0.8,
+                    () if token.capital || words.len() == 1 => 0.65,
+                    () => 0.45,
+                })
             } else {
                 0.0
             };
