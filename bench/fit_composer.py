@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 RIDGE = 3.0
-SET_WEIGHT = {"everyday": 2.0, "people": 2.0}
+SET_WEIGHT = {"everyday": 1.0, "people": 1.0, "fitting": 3.0}
 FEWEST = 8
 
 

@@ -197,6 +197,8 @@ fn run(source: &Source, query: &Query) -> Option<Rows> {
 const AMBIGUOUS: &str = "ambiguous";
 /// Everyday questions of this repository.
 const EVERYDAY: &str = "everyday";
+/// Everyday questions that weights are fitted on and whose failures are never shown.
+const FITTING: &str = "fitting";
 /// Questions that the data cannot answer.
 const UNANSWERABLE: &str = "unanswerable";
 
@@ -217,7 +219,7 @@ fn rows_of(value: &Value) -> Rows {
 fn is_right(case: &Case, rows: &Rows) -> bool {
     match case.set {
         AMBIGUOUS | UNANSWERABLE => false,
-        "people" | EVERYDAY => covers(&rows_of(&case.truth), rows),
+        "people" | EVERYDAY | FITTING => covers(&rows_of(&case.truth), rows),
         "wikisql" | "wikitables" => same_values(case.truth.as_array().unwrap(), rows, same_strict),
         _ => same_rows(&rows_of(&case.truth), rows, case.ordered),
     }
@@ -230,7 +232,7 @@ fn is_right_as_written(case: &Case, rows: &Rows) -> bool {
             && same_values(case.truth.as_array().unwrap(), rows, same_written)
 }
 
-fn cases(bench: &str, own: Option<String>, everyday: Option<(String, String)>) -> Vec<Case> {
+fn cases(bench: &str, own: Option<String>, everyday: Vec<(String, String, &'static str)>) -> Vec<Case> {
     let text =
         |case: &Value, name: &str| case.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut cases = Vec::new();
@@ -292,8 +294,8 @@ fn cases(bench: &str, own: Option<String>, everyday: Option<(String, String)>) -
             }
         }
     }
-    if let Some((file, data)) = everyday {
-        for line in std::fs::read_to_string(file).unwrap().lines() {
+    for (file, data, set) in everyday {
+        for line in std::fs::read_to_string(file).unwrap_or_default().lines() {
             let case: Value = serde_json::from_str(line).unwrap();
             if !case["conversation"].is_null() {
                 continue;
@@ -302,7 +304,7 @@ fn cases(bench: &str, own: Option<String>, everyday: Option<(String, String)>) -
                 .map(|file| format!("{data}/{}", file.as_str().unwrap()))
                 .collect();
             cases.push(Case {
-                set: EVERYDAY,
+                set,
                 path: files.join("+"),
                 source: case["data"][0].as_str().unwrap().to_owned(),
                 question: text(&case, "question"),
@@ -357,12 +359,17 @@ fn main() {
     let encoder = Vectors::default();
     let meaning = |a: &str, b: &str| encoder.similarity(a, b);
     let everyday = (arguments.iter().position(|a| a == "--everyday"))
-        .and_then(|at| Some((arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone())));
+        .and_then(|at| {
+            let (file, data) = (arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone());
+            let fitting = file.replace("questions.jsonl", "fitting.jsonl");
+            Some(vec![(file, data.clone(), EVERYDAY), (fitting, data, FITTING)])
+        })
+        .unwrap_or_default();
     for (at, case) in cases(&bench, value("--own"), everyday).iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != case.set) || at % every != 0 {
             continue;
         }
-        let unread = is_unread(&case.source);
+        let unread = is_unread(&case.source) && case.set != FITTING;
         if part == "read" && unread || part == "unread" && !unread {
             continue;
         }
@@ -461,7 +468,7 @@ fn main() {
         tally.sure += usize::from(sure);
         tally.both += usize::from(sure && right);
         let shown = flag("--wrong") && !right || flag("--sure") && sure && !right;
-        if shown && !unread {
+        if shown && !unread && case.set != FITTING {
             println!("{} {} | {}", case.set, case.source, case.question);
             println!("    {}", reader::explain(&case.question, &source.catalogue, today, &meaning));
             lines.iter().for_each(|line| println!("{line}"));
