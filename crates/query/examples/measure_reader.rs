@@ -1,6 +1,6 @@
 //! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of `analysis`), without opening
 //! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--everyday FILE DATA] [--only SET]... [--part read|unread|all]
-//! [--wrong] [--sure] [--features FILE]`. `--own` names the questions that the data cannot answer, `--everyday` the everyday
+//! [--wrong] [--sure] [--features FILE]`. `--chains` measures conversations turn by turn instead. `--own` names the questions that the data cannot answer, `--everyday` the everyday
 //! questions and the folder of their data, `--features` a file for `bench/fit_judge.py`, `--compositions` one for
 //! `bench/fit_composer.py`.
 //!
@@ -15,6 +15,8 @@
     reason = "a development program"
 )]
 
+#[path = "support/chains.rs"]
+mod chains;
 #[path = "support/statistics.rs"]
 mod statistics;
 
@@ -170,6 +172,23 @@ fn same_values(gold: &[Value], got: &[Vec<Value>], same: fn(&Value, &Value) -> b
 struct Source {
     catalogue: Catalogue,
     rows: rusqlite::Connection,
+}
+
+impl Source {
+    /// The dump of a file, or of several that are joined by `+`.
+    fn open(dumps: &str, path: &str) -> Option<Self> {
+        let name = path.replace(['/', '.', '+'], "_").trim_start_matches('_').to_owned();
+        let text = std::fs::read_to_string(format!("{dumps}/{name}.json")).ok()?;
+        let rows = rusqlite::Connection::open(format!("{dumps}/{name}.sqlite")).ok()?;
+        statistics::register(&rows);
+        Some(Self { catalogue: serde_json::from_str(&text).unwrap(), rows })
+    }
+
+    fn answer(&self, query: &Query) -> Option<Rows> {
+        let mut query = query.clone();
+        expand(&mut query, &self.catalogue);
+        run(self, &query)
+    }
 }
 
 fn run(source: &Source, query: &Query) -> Option<Rows> {
@@ -359,12 +378,19 @@ fn main() {
     let encoder = Vectors::default();
     let meaning = |a: &str, b: &str| encoder.similarity(a, b);
     let everyday = (arguments.iter().position(|a| a == "--everyday"))
-        .and_then(|at| {
-            let (file, data) = (arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone());
+        .and_then(|at| Some((arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone())));
+    if flag("--chains") {
+        let chains = chains::read(&bench, everyday.as_ref());
+        chains::measure(&chains, &dumps, &part, only.as_deref(), flag("--wrong"), today, &meaning);
+        return;
+    }
+    let everyday = (everyday.into_iter())
+        .flat_map(|(file, data)| {
             let fitting = file.replace("questions.jsonl", "fitting.jsonl");
-            Some(vec![(file, data.clone(), EVERYDAY), (fitting, data, FITTING)])
+            [(file, data.clone(), EVERYDAY), (fitting, data, FITTING)]
         })
-        .unwrap_or_default();
+        .collect();
+    let mut rights_file = value("--rights").map(|file| std::fs::File::create(file).unwrap());
     for (at, case) in cases(&bench, value("--own"), everyday).iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != case.set) || at % every != 0 {
             continue;
@@ -373,27 +399,17 @@ fn main() {
         if part == "read" && unread || part == "unread" && !unread {
             continue;
         }
-        let name = case.path.replace(['/', '.', '+'], "_").trim_start_matches('_').to_owned();
-        let source = sources.entry(name.clone()).or_insert_with(|| {
-            let text = std::fs::read_to_string(format!("{dumps}/{name}.json")).ok()?;
-            let rows = rusqlite::Connection::open(format!("{dumps}/{name}.sqlite")).ok()?;
-            statistics::register(&rows);
-            Some(Source { catalogue: serde_json::from_str(&text).unwrap(), rows })
-        });
+        let source = sources.entry(case.path.clone()).or_insert_with(|| Source::open(&dumps, &case.path));
         let tally = tallies.entry((case.set, unread)).or_default();
         tally.cases += 1;
         let Some(source) = source else { continue };
-        let answer = |query: &Query| {
-            let mut query = query.clone();
-            expand(&mut query, &source.catalogue);
-            run(source, &query)
-        };
+        let answer = |query: &Query| source.answer(query);
         if let Some(file) = &mut compositions {
             if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
                 let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 150);
-                let rights = found.iter().map(|one| {
-                    answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows))
-                });
+                let rights = found
+                    .iter()
+                    .map(|one| answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows)));
                 file.write(case, unread, &found, &rights.collect::<Vec<_>>());
             }
             continue;
@@ -463,6 +479,10 @@ fn main() {
                 tally.said += 1;
                 lines.insert(0, format!("    declines {why}"));
             }
+        }
+        if let Some(file) = rights_file.as_mut().filter(|_| !unread) {
+            writeln!(file, "{}", json!({ "source": case.source, "question": case.question, "right": right }))
+                .unwrap();
         }
         tally.right += usize::from(right);
         tally.sure += usize::from(sure);

@@ -156,6 +156,25 @@ impl Workbench {
         self.admit_with(sql, &Parameters::new())
     }
 
+    /// Asks policy about the statement of a call of `sql.run`, for the engine that the call will run in. Nothing when the
+    /// arguments hold no statement.
+    pub fn admit_call(&self, arguments: &Json) -> Option<Result<AdmittedSql>> {
+        let sql = arguments.get("sql")?.as_str()?;
+        let is_set = |name: &str| arguments.get(name).and_then(Json::as_bool) == Some(true);
+        Some(if is_set("in_engine") || is_set("keep_in_engine") {
+            self.admit_in(sql, Dialect::DataFusion, &Parameters::new())
+        } else {
+            self.admit(sql)
+        })
+    }
+
+    /// The tables that a statement reads which policy has admitted, in whichever engine it ran.
+    #[must_use]
+    pub fn tables_read(&self, sql: &str) -> BTreeSet<String> {
+        let in_engine = || self.admit_in(sql, Dialect::DataFusion, &Parameters::new());
+        self.admit(sql).or_else(|_| in_engine()).map(|admitted| admitted.tables().clone()).unwrap_or_default()
+    }
+
     /// The same, with values for the statement's parameters.
     fn admit_with(&self, sql: &str, parameters: &Parameters) -> Result<AdmittedSql> {
         let mut refused = None;

@@ -150,6 +150,9 @@ impl Reader<'_> {
         }
         self.merge_filters(&mut merged, &new, lean);
         self.changed_number(&mut merged);
+        if lean == Lean::Instead {
+            self.changed_comparison(&mut merged);
+        }
         let counts = new.targets.len() == 1
             && new
                 .targets
@@ -255,6 +258,31 @@ impl Reader<'_> {
         said.into_iter().for_each(|(place, _)| self.take(place));
     }
 
+    /// "how about after?": the same comparison the other way round.
+    fn changed_comparison(&mut self, merged: &mut Sketch) {
+        let has_number = self.marks.iter().any(|mark| mark.number.is_some() || mark.time.is_some());
+        let said = (0..self.marks.len()).find_map(|at| match self.key(at) {
+            Some(Key::Cmp(compare, _)) if !self.mark(at).is_some_and(|mark| mark.used) => Some((at, compare)),
+            _ => None,
+        });
+        let Some((at, compare)) = said.filter(|_| !has_number) else { return };
+        let is_ordering = |condition: &&mut Condition| {
+            matches!(
+                condition,
+                Condition::Compare(
+                    _,
+                    Compare::Less | Compare::LessOrEqual | Compare::Greater | Compare::GreaterOrEqual,
+                    Expr::Literal(_) | Expr::Scalar(_)
+                )
+            )
+        };
+        let known = merged.having.iter_mut().rev().chain(merged.filters.iter_mut().rev()).find(is_ordering);
+        if let Some(Condition::Compare(_, old, _)) = known {
+            *old = compare;
+            self.take(at);
+        }
+    }
+
     pub(super) fn merge_filters(&mut self, merged: &mut Sketch, new: &Sketch, lean: Lean) {
         for condition in &new.filters {
             let column = compared(condition);
@@ -309,6 +337,30 @@ impl Reader<'_> {
             merged.distinct = false;
             return;
         }
+        if counts && lean != Lean::Also {
+            // The rows that are counted are those that were listed.
+            for target in &merged.targets {
+                if let Expr::Column(table, _) = &target.expr
+                    && !merged.also.contains(table)
+                {
+                    merged.also.push(table.clone());
+                }
+            }
+        }
+        let aggregated = new.targets.iter().any(|target| has_aggregate(&target.expr));
+        let listed: Vec<Target> = (merged.targets.iter())
+            .filter(|target| matches!(&target.expr, Expr::Column(_, name) if name != "*"))
+            .cloned()
+            .collect();
+        if aggregated && !counts && !grouped && each && !was_grouped && !listed.is_empty() {
+            // "for each of those, the highest …": what was listed makes the groups.
+            merged.groups = listed.iter().map(|target| target.expr.clone()).collect();
+            merged.targets = listed.into_iter().chain(new.targets.iter().cloned()).collect();
+            merged.order.clear();
+            merged.limit = None;
+            merged.distinct = false;
+            return;
+        }
         if counts && !grouped && lean != Lean::Also {
             let plain_rows = !was_grouped
                 && !merged.distinct
@@ -325,7 +377,6 @@ impl Reader<'_> {
             }
             return;
         }
-        let aggregated = new.targets.iter().any(|target| has_aggregate(&target.expr));
         if lean == Lean::Also && (!grouped || new.targets.iter().all(|target| !has_aggregate(&target.expr))) {
             for target in &new.targets {
                 if !merged.targets.iter().any(|known| known.expr == target.expr) {

@@ -222,6 +222,18 @@ fn follow_ups_change_what_they_mention() {
 }
 
 #[test]
+fn follow_ups_turn_comparisons_and_group_what_was_listed() {
+    let first = reading("titles of books with more than 300 pages", None);
+    assert!(sql_of(&first).contains("books.pages > 300"), "{}", sql_of(&first));
+    let second = reading("how about less than?", Some(&first));
+    assert!(sql_of(&second).contains("books.pages < 300"), "{}", sql_of(&second));
+    let genres = reading("what are the different genres of books?", None);
+    let longest = reading("for each of those, what is the maximum pages?", Some(&genres));
+    let sql = sql_of(&longest);
+    assert!(sql.contains("max(books.pages)") && sql.contains("GROUP BY books.genre"), "{sql}");
+}
+
+#[test]
 fn follow_up_of_an_analysis_is_an_analysis() {
     let first = reading("Analyze 2021 loans of branch Harbour", None);
     let second = reading("and North?", Some(&first));

@@ -1,10 +1,21 @@
 //! A follow-up as an edit of the form before: another measure, group, condition, period, order or limit.
+//!
+//! The invariant: what a follow-up does not mention stays as it was.
 
-use super::form::{Filter, Form, Measure, OrderKey};
+use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::interpret::Interpretation;
 use super::lexicon::Operator;
-use super::link::{Mark, Schema};
+use super::link::{ColumnRef, Mark, Schema};
+use crate::query::Aggregate;
 use crate::roles::Role;
+
+/// How many marks say what is wanted: "revenue instead of orders" says after "instead of" what is not.
+pub(super) fn wanted(marks: &[Mark]) -> usize {
+    let replaced = marks.iter().skip(1).position(|mark| {
+        mark.operator == Some(Operator::Instead) && mark.text.to_lowercase() != "instead"
+    });
+    replaced.map_or(marks.len(), |at| at + 1)
+}
 
 /// Whether a question leans on the one before.
 pub(super) fn leans(marks: &[Mark], read: &Interpretation) -> bool {
@@ -37,6 +48,15 @@ pub(super) fn leans(marks: &[Mark], read: &Interpretation) -> bool {
             | "in"
             | "with"
             | "remove"
+            | "limit"
+            | "restrict"
+            | "filter"
+            | "keep"
+            | "drop"
+            | "leave out"
+            | "add"
+            | "include"
+            | "which ones"
     ) || first == "what" && text(1) == "about"
         || first == "how" && text(1) == "about"
         || marks.iter().any(|mark| matches!(mark.operator, Some(Operator::Instead)))
@@ -47,7 +67,69 @@ pub(super) fn leans(marks: &[Mark], read: &Interpretation) -> bool {
             )
         });
     let bare = read.form.measures.iter().all(|measure| *measure == Measure::Rows) && marks.len() <= 6;
-    opens || bare
+    opens || bare && !names_things(marks)
+}
+
+/// "Show all votes": what is asked for is named in full.
+fn names_things(marks: &[Mark]) -> bool {
+    let asks = matches!(marks.first().and_then(|mark| mark.operator), Some(Operator::Show));
+    asks && marks.iter().any(|mark| mark.table_quality() >= 0.95 && mark.values.is_empty())
+}
+
+/// The aggregate of a follow-up that names no column for it: "and the median?".
+fn bare_aggregate(read: &Interpretation, marks: &[Mark]) -> Option<Aggregate> {
+    let named = read.form.measures.iter().any(|measure| *measure != Measure::Rows);
+    let said = marks.iter().find_map(|mark| match mark.operator {
+        Some(Operator::Aggregate(aggregate)) => Some(aggregate),
+        _ => None,
+    });
+    // "as a share of the total" names no sum.
+    let whole = read.form.share || marks.iter().any(|mark| mark.operator == Some(Operator::Share));
+    said.filter(|_| !named && !whole)
+}
+
+/// The columns that a follow-up of a list wants to see, where it asks for nothing else.
+fn listed(before: &Form, read: &Interpretation, marks: &[Mark]) -> Option<Vec<ColumnRef>> {
+    let has = |wanted: fn(Operator) -> bool| marks.iter().any(|mark| mark.operator.is_some_and(wanted));
+    let shows = has(|operator| matches!(operator, Operator::Show | Operator::Which | Operator::Only));
+    let measures = has(|operator| {
+        matches!(
+            operator,
+            Operator::Aggregate(_)
+                | Operator::Count
+                | Operator::Group
+                | Operator::HowMuch
+                | Operator::Top(_)
+                | Operator::Superlative(_)
+                | Operator::Common(_)
+                | Operator::Share
+                | Operator::Order
+                | Operator::Grain(_)
+        )
+    });
+    let is_list = before.measures.is_empty() && before.order.is_none_or(|_| before.limit.is_none());
+    let mut places: Vec<ColumnRef> = Vec::new();
+    for (_, place) in &read.columns {
+        if !places.contains(place) && !read.form.filters.iter().any(|filter| filter.places().contains(place)) {
+            places.push(*place);
+        }
+    }
+    (is_list && shows && !measures && !read.form.measures.is_empty() && !places.is_empty()).then_some(places)
+}
+
+/// A condition on the column of the same name in the table that was asked about, where the form before does not know the
+/// other table.
+fn near(filter: &Filter, before: &Form, schema: &Schema) -> Filter {
+    let Filter::Values { place, values, negated } = filter else { return filter.clone() };
+    let known = before.filters.iter().flat_map(Filter::places).chain(before.groups.iter().map(Group::place));
+    let known = known.chain(before.show.iter().copied()).any(|other| other.table == place.table);
+    let name = |place: ColumnRef| schema.column(place).map(|column| column.name.to_lowercase());
+    let columns = schema.table(before.table).map_or(0, |table| table.columns.len());
+    let twin = (0..columns)
+        .map(|column| ColumnRef { table: before.table, column })
+        .find(|twin| name(*twin).is_some() && name(*twin) == name(*place))
+        .filter(|_| !known && place.table != before.table);
+    Filter::Values { place: twin.unwrap_or(*place), values: values.clone(), negated: *negated }
 }
 
 /// The form before with the changes that a follow-up names.
@@ -76,6 +158,18 @@ pub(super) fn edit(before: &Form, read: &Interpretation, marks: &[Mark], schema:
         }
         form.order = Some((OrderKey::Column(place), down));
     }
+    let columns = listed(before, read, marks);
+    if let Some(columns) = &columns {
+        form.show.clone_from(columns);
+    }
+    if let Some(aggregate) = bare_aggregate(read, marks) {
+        for measure in &mut form.measures {
+            if let Measure::Of(known, Scalar::Column(_) | Scalar::Product(..)) = measure {
+                *known = aggregate;
+            }
+        }
+    }
+    let lists = lists || columns.is_some();
     let measures: Vec<Measure> =
         (new.measures.iter()).filter(|measure| counts || **measure != Measure::Rows).cloned().collect();
     if !measures.is_empty() && !lists {
@@ -85,7 +179,7 @@ pub(super) fn edit(before: &Form, read: &Interpretation, marks: &[Mark], schema:
             *at = 0;
         }
     }
-    if !new.groups.is_empty() {
+    if !new.groups.is_empty() && columns.is_none() {
         form.groups = new.groups.clone();
         if form.measures.is_empty() {
             form.measures.push(Measure::Rows);
@@ -99,6 +193,7 @@ pub(super) fn edit(before: &Form, read: &Interpretation, marks: &[Mark], schema:
         }
     }
     for filter in &new.filters {
+        let filter = &near(filter, before, schema);
         let place = filter.place();
         let negated = matches!(filter, Filter::Values { negated: true, .. });
         form.filters.retain(|known| {

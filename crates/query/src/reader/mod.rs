@@ -5,6 +5,7 @@ mod cells;
 mod compose;
 mod coordination;
 mod describe;
+mod expressions;
 mod follow;
 mod form;
 mod interpret;
@@ -114,10 +115,15 @@ pub fn propose(
     meaning: &dyn Meaning,
 ) -> Vec<Candidate> {
     let schema = Schema::new(catalogue);
-    let (marks, _) = marks_of(question, &schema, today, meaning);
+    let (mut marks, _) = marks_of(question, &schema, today, meaning);
     let mut found: Vec<Candidate> = Vec::new();
-    let reads = interpretations(&schema, &marks);
+    let mut reads = interpretations(&schema, &marks);
     let earlier = earlier.filter(|_| reads.first().is_some_and(|first| follow::leans(&marks, first)));
+    let wanted = follow::wanted(&marks);
+    if earlier.is_some() && wanted < marks.len() {
+        marks.truncate(wanted);
+        reads = interpretations(&schema, &marks);
+    }
     let bases: Vec<Form> = reads.iter().map(|read| read.form.clone()).collect();
     for read in reads {
         let form =
@@ -344,6 +350,10 @@ pub fn explain(question: &str, catalogue: &Catalogue, today: NaiveDate, meaning:
 #[cfg(test)]
 #[path = "reader_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "follow_tests.rs"]
+mod follow_tests;
 
 #[cfg(test)]
 #[path = "measures_tests.rs"]

@@ -96,6 +96,18 @@ impl Data {
         propose(question, &self.catalogue, None, today, &NoMeaning)
     }
 
+    /// Each turn follows the best reading of the one before and gives these rows.
+    pub(super) fn check_turns(&self, turns: &[(&str, &str)]) {
+        let today = NaiveDate::from_ymd_opt(2025, 6, 1).unwrap();
+        let mut before: Option<Candidate> = None;
+        for (question, expected) in turns {
+            let form = before.as_ref().map(|candidate| &candidate.form);
+            let best = propose(question, &self.catalogue, form, today, &NoMeaning).into_iter().next().unwrap();
+            assert_eq!(self.run(&best), *expected, "{question}: {}", best.words);
+            before = Some(best);
+        }
+    }
+
     fn run(&self, candidate: &Candidate) -> String {
         let text = sql::write(&candidate.query, Dialect::Sqlite);
         let mut statement = self.rows.prepare(&text).unwrap();

@@ -333,8 +333,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     let read: Vec<String> = answer
         .sql
         .iter()
-        .filter_map(|run| bench.admit(&run.sql).ok())
-        .flat_map(|sql| sql.tables().clone())
+        .flat_map(|run| bench.tables_read(&run.sql))
         .collect();
     answer.sources = sources(bench, &read);
     answer.response.metrics.rows_processed = rows_of(bench, &read);

@@ -78,11 +78,9 @@ impl Question<'_> {
         let plan = plan_of(record, &work, &names, self.ask)?;
         // Everything that can be decided before anything runs is decided before anything runs.
         for step in &mut work.steps {
-            let Some(sql) = step.arguments.get("sql").and_then(Json::as_str).map(str::to_owned) else {
-                continue;
-            };
+            let Some(decision) = bench.admit_call(&step.arguments) else { continue };
             if step.after.is_empty() {
-                match bench.admit(&sql) {
+                match decision {
                     Ok(_) => record.note(
                         EventType::PolicyDecision,
                         "policy",

@@ -18,6 +18,9 @@ pub(super) const SURE: f64 = steward_analysis::propose::SURE;
 /// From here on a question is taken for written instructions.
 const INSTRUCTED: f64 = 0.75;
 
+/// From here on a reading of some rows is taken before statistics of all of them.
+const LIKELY: f64 = 0.3;
+
 /// Words from which on a text is written instructions. A shorter one may be a plain question that statistics leave words of
 /// unused: such an answer is given, and is not sure.
 const INSTRUCTIONS: usize = 20;
@@ -167,12 +170,8 @@ fn judged(proposal: propose_model::ModelProposal, local: Planned, wants_model: b
 
 /// Whether policy lets every statement of a reading through.
 fn admitted(work: &Work, bench: &Workbench) -> bool {
-    let statements = work
-        .steps
-        .iter()
-        .filter(|step| step.after.is_empty())
-        .filter_map(|step| step.arguments.get("sql")?.as_str());
-    statements.into_iter().all(|sql| bench.admit(sql).is_ok())
+    let first = work.steps.iter().filter(|step| step.after.is_empty());
+    first.filter_map(|step| bench.admit_call(&step.arguments)).all(|decision| decision.is_ok())
 }
 
 /// The built-in planner: written instructions for statistics first, then questions.
@@ -209,8 +208,10 @@ async fn local(
         }
         _ => None,
     };
+    let is_short = ask.question.split_whitespace().count() < INSTRUCTIONS;
     if let Some((table, procedure)) = &procedure
         && procedure.confidence >= INSTRUCTED
+        && (!is_short || has_conditions(procedure))
     {
         return Planned::Work(from_procedure(table, procedure.clone(), visible));
     }
@@ -243,7 +244,10 @@ async fn local(
         _ => outcome,
     };
     match (outcome, procedure) {
-        (Outcome::Read(reading), Some((table, procedure))) if procedure.confidence > reading.confidence => {
+        (Outcome::Read(reading), Some((table, procedure)))
+            if procedure.confidence > reading.confidence.min(INSTRUCTED)
+                && (has_conditions(&procedure) || !has_likely_filter(&reading)) =>
+        {
             Planned::Work(from_procedure(&table, procedure, visible))
         }
         (Outcome::Read(reading), _) => Planned::Work(from_reading(reading, bench, visible, "local")),
@@ -251,6 +255,17 @@ async fn local(
         (Outcome::Ask { question, options }, None) => Planned::Ask { question, options },
         (Outcome::Unanswerable { why, can_answer }, None) => Planned::Unanswerable { why, can_answer },
     }
+}
+
+/// Whether statistics are taken of some rows only.
+fn has_conditions(procedure: &Procedure) -> bool {
+    procedure.steps.iter().any(|step| matches!(step, procedure::Step::Filter { .. }))
+        || (procedure.answers.iter().flat_map(|asked| &asked.parts)).any(|part| !part.conditions.is_empty())
+}
+
+/// Whether a reading keeps some rows only and is more than a guess.
+fn has_likely_filter(reading: &Reading) -> bool {
+    reading.confidence >= LIKELY && reading.queries.iter().any(|named| named.query.filter.is_some())
 }
 
 /// A statement for the column that was asked for, which policy refuses before anything runs.

@@ -178,6 +178,52 @@ async fn a_database_and_a_file_are_joined() {
     assert_eq!(answer.sources.len(), 2);
 }
 
+/// SQLite has no median, percentile, correlation or deviation: the engine computes those over its rows, and policy is asked
+/// about the engine's SQL.
+#[tokio::test]
+async fn statistics_that_a_database_lacks_are_computed_in_the_engine() {
+    let fixture = Fixture::new();
+    let path = fixture.folder.path().join("clinic.sqlite");
+    #[allow(clippy::disallowed_methods, reason = "a test makes a database to ask")]
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("CREATE TABLE visits (visit_id INTEGER PRIMARY KEY, ward TEXT, cost REAL, minutes REAL); INSERT INTO visits VALUES (1, 'North', 10, 1), (2, 'North', 20, 2), (3, 'North', 60, 6), (4, 'South', 5, 1), (5, 'South', 7, 1);").unwrap();
+    drop(database);
+    let data = [path.display().to_string()];
+    for (question, expected) in [
+        ("median cost by ward", vec![("North", 20.0), ("South", 6.0)]),
+        ("standard deviation of cost by ward", vec![("North", 26.457_513), ("South", 1.414_214)]),
+        ("90th percentile of cost by ward", vec![("North", 52.0), ("South", 6.8)]),
+    ] {
+        let answer = fixture.ask(local(question, &data)).await;
+        assert_eq!(answer.response.status, ResponseStatus::Completed, "{question}: {:?}", answer.response.error);
+        let mut rows: Vec<(String, f64)> = (answer.tables[0].frame.rows.iter())
+            .map(|row| (row[0].plain(), row[1].number().unwrap()))
+            .collect();
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(rows.len(), expected.len(), "{question}: {rows:?}");
+        for (row, (ward, number)) in rows.iter().zip(&expected) {
+            assert!(row.0 == *ward && (row.1 - number).abs() < 1e-4, "{question}: {rows:?}");
+        }
+        assert_eq!(answer.sources.len(), 1, "{question}");
+        assert_eq!(answer.response.metrics.rows_processed, 5, "{question}");
+    }
+}
+
+#[tokio::test]
+async fn statistics_of_some_rows_are_not_taken_of_all() {
+    let fixture = Fixture::new();
+    let mut text = "ListingID,PropertyType,AskingPrice\n".to_owned();
+    for at in 0..40 {
+        let (kind, price) = if at % 2 == 0 { ("Apartment", 100 + at) } else { ("House", 9_000 + 10 * at) };
+        text.push_str(&format!("L{at},{kind},{price}\n"));
+    }
+    let data = [write(fixture.folder.path(), "listings.csv", &text)];
+    let answer = fixture.ask(local("standard deviation of the asking price, apartments only", &data)).await;
+    let row = &answer.tables[0].frame.rows[0];
+    let number = row.iter().find_map(steward_analysis::frame::Value::number).unwrap();
+    assert!((number - 11.832_16).abs() < 0.4, "{row:?}");
+}
+
 #[tokio::test]
 async fn a_chart_that_fails_leaves_the_rest() {
     let plan = json!({

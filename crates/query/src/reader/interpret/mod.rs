@@ -4,6 +4,7 @@
 
 mod averages;
 mod conditions;
+mod durations;
 mod finish;
 mod groups;
 mod measures;
@@ -11,6 +12,7 @@ mod order;
 mod periods;
 mod ratios;
 mod statistics;
+mod superlatives;
 
 use super::form::{Filter, Form, Group};
 use super::lexicon::Operator;

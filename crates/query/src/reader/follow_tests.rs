@@ -1,0 +1,51 @@
+//! Conversations as rows of data: a turn, and the rows that come of it.
+
+use super::tests::Data;
+use crate::frame::Kind::{Date, Integer, Number, Text};
+
+fn ferries() -> Data {
+    Data::new(
+        &[(
+            "ferries",
+            &[
+                ("id", Integer, &["1", "2", "3", "4", "5", "6"]),
+                ("harbour", Text, &["Kiel", "Kiel", "Oban", "Oban", "Riga", "Riga"]),
+                ("operator", Text, &["Blue", "Grey", "Blue", "Grey", "Blue", "Grey"]),
+                (
+                    "sailed_on",
+                    Date,
+                    &["2023-01-03", "2024-01-06", "2023-02-05", "2024-02-05", "2023-03-02", "2024-03-11"],
+                ),
+                ("revenue", Number, &["10", "30", "20", "40", "50", "90"]),
+                ("tonnage", Integer, &["1", "2", "3", "4", "5", "6"]),
+            ],
+        )],
+        &[],
+    )
+}
+
+#[test]
+fn a_part_is_exchanged_and_the_rest_stays() {
+    ferries().check_turns(&[
+        ("total revenue by harbour in 2023", "Riga 50.0; Oban 20.0; Kiel 10.0"),
+        ("and in 2024?", "Riga 90.0; Oban 40.0; Kiel 30.0"),
+        ("without Oban", "Riga 90.0; Kiel 30.0"),
+        ("by operator instead of harbour", "Grey 120.0"),
+    ]);
+    ferries().check_turns(&[
+        ("total revenue by harbour", "Riga 140.0; Oban 60.0; Kiel 40.0"),
+        ("only the top 2", "Riga 140.0; Oban 60.0"),
+        ("now the average instead of the total", "Riga 70.0; Oban 30.0"),
+        ("tonnage instead of revenue", "Riga 11; Oban 7"),
+    ]);
+}
+
+#[test]
+fn a_percentage_of_the_total_is_out_of_a_hundred() {
+    ferries().check_turns(&[
+        ("number of ferries by operator in 2024", "Grey 3"),
+        ("by harbour", "Kiel 1; Oban 1; Riga 1"),
+        ("only Kiel and Riga", "Kiel 1; Riga 1"),
+        ("as a percentage of the total", "Kiel 1 50.0; Riga 1 50.0"),
+    ]);
+}
