@@ -94,7 +94,7 @@ fn sandboxes(toolbox: &Toolbox, findings: &mut Findings) {
         .servers()
         .iter()
         .filter(|(handle, _)| {
-            handle.config().transport == Transport::Stdio && handle.config().config.sandbox.is_none()
+            handle.config().transport == Transport::Stdio && handle.config().config.sandbox.rules().is_none()
         })
         .map(|(handle, _)| handle.name().to_string())
         .collect();
@@ -102,7 +102,7 @@ fn sandboxes(toolbox: &Toolbox, findings: &mut Findings) {
         findings.warn(
             "sandbox",
             format!("{}: runs with all your rights, files and network among them", free.join(", ")),
-            "sandbox: { read: [FOLDER], write: [], network: false } in config/mcp_servers.yaml; see docs/tools.md",
+            "take `sandbox: off` out, or widen it: sandbox: { standard: true, write: [FOLDER] }; see docs/tools.md",
         );
     }
 }

@@ -184,7 +184,9 @@ fn the_doctor_names_programs_that_run_without_a_sandbox() {
     let server = |name: &str, more: &str| {
         format!("{{ name: {name}, transport: stdio, config: {{ command: /bin/true{more} }} }}")
     };
-    let servers = [server("free", ""), server("shut_in", ", sandbox: {}")].join(", ");
+    let servers =
+        [server("free", ", sandbox: off"), server("strict", ", sandbox: {}"), server("standard", "")]
+            .join(", ");
     std::fs::write(bench.home().join("config/mcp_servers.yaml"), format!("servers: [{servers}]\n")).unwrap();
     let told = bench.json("doctor");
     let found =
