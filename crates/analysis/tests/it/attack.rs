@@ -120,7 +120,14 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, ru
                 format!("{:?}", output.frame)
             }
             // A refusal may repeat a name out of the statement, but never what it found.
-            Err(error) => format!("{error} {error:?}"),
+            Err(error) => {
+                // The second wall stands behind the first: what was admitted does not meet it.
+                assert_ne!(steward_domain::Coded::code(&error), "DBS012", "{}", at());
+                if passed.is_ok() && std::env::var_os("STEWARD_ATTACK_REFUSED").is_some() {
+                    eprintln!("{}\n{error}", at());
+                }
+                format!("{error} {error:?}")
+            }
         };
         assert!(!leaks(&said), "{}\n{said}", at());
         let shown = rules && said.to_uppercase().contains(HIDDEN);

@@ -223,7 +223,11 @@ fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
         };
     };
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let listed = |folders: &[String]| folders.iter().map(|path| expanded(path, home.as_deref())).collect();
+    let full = |path: &String| {
+        let path = expanded(path, home.as_deref());
+        std::path::absolute(&path).unwrap_or(path)
+    };
+    let listed = |folders: &[String]| folders.iter().map(full).collect();
     let mut folders = Folders { read: listed(&rules.read), write: listed(&rules.write) };
     let mut private = None;
     if rules.standard {
@@ -231,11 +235,12 @@ fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
             let _the_launcher_notes_that_it_is_missing = std::fs::create_dir_all(folder);
         }
         let path = process::locate(&spec).map_err(|detail| failed(shared, detail))?;
+        let folder = spec.folder.as_ref().and_then(|folder| std::path::absolute(folder).ok());
         let own = folders_of(&Program {
             path: &path,
             args: &spec.args,
             env: &spec.env,
-            folder: spec.folder.as_deref(),
+            folder: folder.as_deref(),
             home: home.as_deref(),
             own: options.home.as_deref(),
         });
