@@ -26,7 +26,8 @@ fn bounds() -> Bounds {
 }
 
 /// Reads what was admitted, whatever it looks like.
-const READS: [&str; 9] = [
+const READS: [&str; 10] = [
+    "SELECT customers.id FROM (SELECT c.id FROM customers AS c WHERE c.name = 'Ada' LIMIT 10) AS customers",
     "SELECT c.id, UPPER(c.name) AS n FROM customers AS c WHERE c.id = 1",
     "SELECT COUNT(*) FROM customers",
     "SELECT c.name, SUM(o.amount) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 2 DESC",
