@@ -3,6 +3,7 @@
 //! - `sql` runs generated statements against every engine with canaries in blocked columns.
 //! - `stop` is one person who may only ask, and tries to stop the server: time, memory, depth, output.
 //! - `audit` changes a home in more than forty ways behind Steward's back; the deep audit must find each.
+//! - `approvals` decides one approval from sixteen sides at once, on both stores; exactly one effect may come of it.
 //! - `access` and `hostile` are the attacks on identities and on the HTTP door, from outside.
 
 use crate::mariadb::MariaDb;
@@ -33,6 +34,12 @@ pub(crate) enum Attack {
     },
     /// The journal and everything it vouches for.
     Audit,
+    /// Approvals: sixteen decisions at once, again and again, on SQLite and PostgreSQL.
+    Approvals {
+        /// Rounds on each store.
+        #[arg(long, default_value_t = 1_000)]
+        rounds: u64,
+    },
     /// Sessions, tokens, keys, grants.
     Access,
     /// Requests, headers, bodies, files that are bombs.
@@ -53,6 +60,15 @@ pub(crate) fn run(attack: &Attack) -> Result<()> {
             cargo.args(["test", "--workspace", "--test", "it", "--", "tampering"]).current_dir(root());
             cargo.env("STEWARD_SKIP", "postgres,mysql");
             done(cargo.status()?)
+        }
+        Attack::Approvals { rounds } => {
+            let postgres = Postgres::start()?;
+            let mut cargo = command("cargo");
+            cargo
+                .args(["test", "--workspace", "--test", "it", "--", "approvals::sixteen"])
+                .current_dir(root());
+            cargo.env("STEWARD_APPROVAL_ROUNDS", rounds.to_string()).env("STEWARD_SKIP", "mysql");
+            done(cargo.env("STEWARD_TEST_POSTGRES", &postgres.address).status()?)
         }
         Attack::Access => crate::web::build_and_run(Some("access")),
         Attack::Hostile => crate::web::build_and_run(Some("hostile")),

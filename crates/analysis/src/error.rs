@@ -121,6 +121,8 @@ impl Error {
 fn plain(text: &str) -> String {
     let first = text.split("\n\nbacktrace:").next().unwrap_or(text);
     let first = first.split("\nThis issue was likely caused by").next().unwrap_or(first);
+    // A plan names what the statement may not: the columns and values of a rule for rows.
+    let first = first.split("Plan: [").next().unwrap_or(first);
     first.trim().to_owned()
 }
 

@@ -123,7 +123,7 @@ pub(crate) fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<St
     let (mut seen, mut emails, mut social, mut cards, mut phones) = (0_u32, 0, 0, 0, 0);
     for value in values {
         seen += 1;
-        emails += u32::from(is_email(value));
+        emails += u32::from(has_email(value));
         social += u32::from(is_social_security(value));
         cards += u32::from(is_card(value));
         phones += u32::from(is_phone(value));
@@ -131,6 +131,12 @@ pub(crate) fn looks_like<'a>(values: impl Iterator<Item = &'a str>) -> Option<St
     let most = |count: u32| count >= 1 && count * 10 >= seen * 8;
     let found = [("email", emails), ("ssn", social), ("credit_card", cards), ("phone", phones)];
     found.into_iter().find(|(_, count)| most(*count)).map(|(name, _)| name.to_owned())
+}
+
+/// Whether a text is an address, or holds one: `Ann <ann@x.example>`, JSON, a list.
+fn has_email(value: &str) -> bool {
+    let parts = value.split(|c: char| c.is_whitespace() || "<>\"'`,;:()[]{}|=".contains(c));
+    value.contains('@') && parts.map(|part| part.trim_matches('.')).any(is_email)
 }
 
 fn is_email(value: &str) -> bool {
@@ -345,6 +351,9 @@ mod tests {
             (["415-555-2671", "415.555.2672"], Some("phone")),
             (["020 7946 0958", "01 23 45 67 89"], Some("phone")),
             (["ada@x.example", "bob@x.example"], Some("email")),
+            (["Ada <ada@x.example>", "Bob <bob@x.example>"], Some("email")),
+            (["{\"to\": \"ada@x.example\"}", "[\"bob@x.example\", 7]"], Some("email")),
+            (["mail me @ noon", "a@b"], None),
             (["123-45-6789", "987-65-4321"], Some("ssn")),
             (["2021-01-05", "01-02-2021"], None),
             (["4155552671", "4155552672"], None),

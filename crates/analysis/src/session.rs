@@ -11,7 +11,7 @@ mod statement;
 pub(crate) use statement::Statement;
 
 use crate::catalogue::{Catalogue, Table};
-use crate::database::{Bounds, Database};
+use crate::database::{Admission, Bounds, Database, Wall};
 use crate::engine::{CsvScan, Engine};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -291,7 +291,8 @@ impl Session {
                     database.query(sql, rows).await?
                 }
                 Some(TableLocation::Server(server, _)) if dialect == server.dialect() => {
-                    server.query(&sql.text, Bounds { rows, timeout }).await?
+                    let admitted = self.admission(sql);
+                    server.query_admitted(&sql.text, Bounds { rows, timeout }, &admitted).await?
                 }
                 _ if dialect == Dialect::DataFusion => self.in_engine(sql, rows).await?,
                 _ => {
@@ -302,6 +303,32 @@ impl Session {
             Ok(Ran { frame, cut })
         };
         tokio::time::timeout(timeout, work).await.unwrap_or(Err(Error::Timeout { seconds: sql.seconds }))
+    }
+
+    /// Where the tables of an admitted statement stand, and what may be read of them.
+    fn admission(&self, sql: &Statement) -> Admission {
+        let placed = |(name, columns): (&String, &BTreeSet<String>)| {
+            let place = self.catalogue.tables.iter().position(|table| table.name == *name)?;
+            match self.rooms.get(place)? {
+                TableLocation::Server(_, path) => Some((path.as_slice(), columns.clone())),
+                _ => None,
+            }
+        };
+        Admission::new(sql.reads.iter().filter_map(placed))
+    }
+
+    /// What keeps statements from columns that they were not admitted to, for each database server of the session.
+    pub async fn walls(&self) -> Result<Vec<Wall>> {
+        let mut walls = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (table, room) in self.catalogue.tables.iter().zip(&self.rooms) {
+            if let TableLocation::Server(server, _) = room
+                && seen.insert(table.source)
+            {
+                walls.push(server.wall().await?);
+            }
+        }
+        Ok(walls)
     }
 
     async fn in_engine(&self, sql: &Statement, rows: usize) -> Result<(Frame, bool)> {

@@ -56,7 +56,7 @@ pub use plan::{Plan, PlanStatus, Subtask};
 pub use provenance::{CallOrigin, Provenance, Taint, is_typed};
 pub use recipe::{Artifact, ArtifactKind, PlanTemplate, Recipe, SubtaskTemplate};
 pub use retention::RetentionPolicy;
-pub use server::{McpServer, SandboxRules, ServerAuth, ServerConfig, Transport};
+pub use server::{McpServer, Sandbox, SandboxOff, SandboxRules, ServerAuth, ServerConfig, Transport};
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,
     SubAgentStatus,

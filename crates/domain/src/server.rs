@@ -78,8 +78,9 @@ pub struct ServerConfig {
     pub env: BTreeMap<String, String>,
     /// Where the program starts.
     pub folder: Option<String>,
-    /// How the program is shut in; nothing means that it runs with the rights of this process.
-    pub sandbox: Option<SandboxRules>,
+    /// How the program is shut in. Nothing means the standard sandbox; `off` means that it runs with the rights of this
+    /// process.
+    pub sandbox: Sandbox,
     /// The address.
     pub url: Option<String>,
     /// Headers sent with every request. `${NAME}` takes a value from the environment, here and in `env`.
@@ -88,16 +89,91 @@ pub struct ServerConfig {
     pub auth: Option<ServerAuth>,
 }
 
-/// How a server's program is shut in.
+/// How a server's program is shut in: `off`, or by these rules. Nothing means the standard rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Sandbox {
+    /// Not at all.
+    Off(SandboxOff),
+    /// By these rules.
+    Rules(SandboxRules),
+}
+
+/// The word for no sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxOff {
+    /// The program runs with the rights of this process.
+    Off,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self::Rules(SandboxRules { standard: true, ..SandboxRules::default() })
+    }
+}
+
+impl Sandbox {
+    /// The rules, unless it is off.
+    #[must_use]
+    pub fn rules(&self) -> Option<&SandboxRules> {
+        match self {
+            Self::Off(_) => None,
+            Self::Rules(rules) => Some(rules),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sandbox {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Sandbox;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("`off`, or rules such as { standard: true, write: [FOLDER] }")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Sandbox, E> {
+                match word {
+                    "off" => Ok(Sandbox::Off(SandboxOff::Off)),
+                    "standard" => Ok(Sandbox::default()),
+                    other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
+                }
+            }
+
+            // Older YAML takes `off` and `on` for switches.
+            fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<Sandbox, E> {
+                Ok(if on { Sandbox::default() } else { Sandbox::Off(SandboxOff::Off) })
+            }
+
+            fn visit_unit<E: serde::de::Error>(self) -> Result<Sandbox, E> {
+                Ok(Sandbox::default())
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Sandbox, A::Error> {
+                SandboxRules::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+                    .map(Sandbox::Rules)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// The rules of a sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxRules {
+    /// Whether it also gets what an ordinary server needs: its installation, its folder, the caches of its package runner,
+    /// what its arguments name, and the network.
+    pub standard: bool,
     /// Folders it may read beside the system's programs and libraries.
     pub read: Vec<String>,
     /// Folders it may read and write.
     pub write: Vec<String>,
-    /// Whether it may open connections.
-    pub network: bool,
+    /// Whether it may open connections; when nothing is said, only with `standard`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<bool>,
     /// Whether it is not started at all where the kernel cannot shut it in.
     pub required: bool,
 }
@@ -152,7 +228,7 @@ impl Check for McpServer {
         let http = url.starts_with("http://") || url.starts_with("https://");
         require(problems, process || http, "config.url", "must be an http or https address", url);
         require(problems, !process || url.is_empty(), "config.url", "is not used with stdio", url);
-        let bare = config.args.is_empty() && config.env.is_empty() && config.sandbox.is_none();
+        let bare = config.args.is_empty() && config.env.is_empty() && config.sandbox == Sandbox::default();
         let local = "takes args, env, folder and sandbox only with stdio";
         require(
             problems,

@@ -202,7 +202,8 @@ fn name_matches(name: &str, pattern: &str) -> bool {
         |(word, part): (&String, &String)| word.starts_with(part.as_str()) || word.ends_with(part.as_str());
     !pattern.is_empty()
         && (name.windows(pattern.len()).any(|window| window.iter().zip(&pattern).all(fits))
-            || name.concat() == pattern.concat())
+            || (1..=name.len())
+                .any(|long| name.windows(long).any(|window| window.concat() == pattern.concat())))
 }
 
 /// The words of a name in lower case: split at anything that is no letter or digit, and where a capital follows a small
@@ -245,6 +246,9 @@ mod tests {
             ("customer_email", "email", true),
             ("EmailAddress", "email", true),
             ("emails", "email", true),
+            ("E-mail Address", "email", true),
+            ("home_e_mail", "email", true),
+            ("the_mail", "email", false),
             ("home-phone", "phone", true),
             ("telephone", "phone", true),
             ("SSN", "ssn", true),

@@ -73,6 +73,7 @@ impl Home {
     /// Takes away what processes left behind that were killed, and what others may read of the store.
     fn tidy(&self, store: &Path) {
         leftovers::clean(&self.tmp(), "data-");
+        leftovers::clean(&self.tmp(), "server-");
         leftovers::clean_noted(&self.tmp());
         if let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) {
             leftovers::clean(parent, &format!(".{}.restore-", name.to_string_lossy()));

@@ -107,6 +107,11 @@ fn folder(spec: &Spec) -> Result<Option<PathBuf>, String> {
     Err(format!("there is no folder {} to start it in{from}", full.display()))
 }
 
+/// Where the program of a child will be found.
+pub(crate) fn locate(spec: &Spec) -> Result<PathBuf, String> {
+    found(spec, folder(spec)?.as_deref())
+}
+
 /// Where the program is. It is looked for here, because a launcher would find out too late for an error that teaches.
 fn found(spec: &Spec, folder: Option<&Path>) -> Result<PathBuf, String> {
     let program = Path::new(&spec.program);

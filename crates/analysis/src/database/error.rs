@@ -49,6 +49,10 @@ pub enum DatabaseError {
     Permission { detail: String },
     #[error("only reading is allowed: {detail}. Send one SELECT statement")]
     NotReadOnly { detail: String },
+    #[error(
+        "the database would read {detail} that this statement was not admitted to, so it was not run. Ask for less, and report this statement: admission should have refused it"
+    )]
+    Wall { detail: String },
     #[error("the database refused the query: {message}")]
     Sql { message: String, category: Category },
 }
@@ -73,7 +77,11 @@ impl DatabaseError {
     pub(super) fn leaves_connection_usable(&self) -> bool {
         matches!(
             self,
-            Self::Sql { .. } | Self::Permission { .. } | Self::NotReadOnly { .. } | Self::Timeout { .. }
+            Self::Sql { .. }
+                | Self::Permission { .. }
+                | Self::NotReadOnly { .. }
+                | Self::Timeout { .. }
+                | Self::Wall { .. }
         )
     }
 }
@@ -92,6 +100,7 @@ impl Coded for DatabaseError {
             Self::Permission { .. } => "DBS009",
             Self::NotReadOnly { .. } => "DBS010",
             Self::Sql { .. } => "DBS011",
+            Self::Wall { .. } => "DBS012",
         }
     }
 
@@ -102,7 +111,7 @@ impl Coded for DatabaseError {
             | Self::NoDatabase { .. }
             | Self::Tls { .. }
             | Self::Sql { .. } => ErrorClass::User,
-            Self::Permission { .. } | Self::NotReadOnly { .. } => ErrorClass::Denied,
+            Self::Permission { .. } | Self::NotReadOnly { .. } | Self::Wall { .. } => ErrorClass::Denied,
             Self::Unreachable { .. } | Self::Busy { .. } | Self::Timeout { .. } | Self::Vanished { .. } => {
                 ErrorClass::Transient
             }

@@ -3,6 +3,9 @@
 //! Three locks keep it so, each enough for most attempts: the words of a statement are looked at (`guard`), it runs as a prepared
 //! statement, of which a server takes only one, and it runs inside a read-only transaction that ends with a rollback. A query
 //! has a limit of rows, of bytes and of time, on this side and on the server's.
+//!
+//! A statement of somebody else's also meets the second wall (`wall`): the server says what it would read, and what was not
+//! admitted ends it.
 
 mod decode;
 mod discover;
@@ -12,6 +15,7 @@ mod mysql;
 mod pool;
 mod postgres;
 mod profile;
+mod wall;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,6 +23,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use error::{Category, DatabaseError};
+pub use wall::{Admission, Wall};
 
 use crate::catalogue::{Join, Table};
 use crate::frame::{Field, Frame, Value};
@@ -66,6 +71,16 @@ pub trait Database: Send + Sync {
     /// Runs one statement. The second value says whether rows were left out because of the limit. When the future is dropped,
     /// the query is stopped, here and on the server.
     async fn query(&self, sql: &str, bounds: Bounds) -> Result<(Frame, bool), DatabaseError>;
+    /// The same for a statement that was admitted to these columns: where the server can say what it would read, more than
+    /// that is refused.
+    async fn query_admitted(
+        &self,
+        sql: &str,
+        bounds: Bounds,
+        admitted: &Admission,
+    ) -> Result<(Frame, bool), DatabaseError>;
+    /// What keeps a statement from columns that it was not admitted to when admission is wrong.
+    async fn wall(&self) -> Result<Wall, DatabaseError>;
 }
 
 /// Connects to `postgres://`, `postgresql://`, `mysql://` or `mariadb://`.

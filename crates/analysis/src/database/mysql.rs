@@ -2,6 +2,12 @@
 //!
 //! A statement is prepared, which shows its columns, and runs in a read-only transaction. Names stand in double quotes as in
 //! the other dialects. What the two servers call differently (the time limit) is found out at the first connection.
+//!
+//! An admitted statement is explained first. What the optimizer's trace says of it (`trace`) is compared with what was
+//! admitted.
+
+mod check;
+mod trace;
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -20,7 +26,8 @@ use super::discover::{self, ForeignKey, Listed, Reader};
 use super::error::{Category, DatabaseError, Moment, Named, from_driver};
 use super::pool::{Lease, Opener, Pool};
 use super::{
-    Bounds, CONNECT_WITHIN, Database, Discovered, Limits, Next, RowBuffer, guard, no_columns, no_placeholders,
+    Admission, Bounds, CONNECT_WITHIN, Database, Discovered, Limits, Next, RowBuffer, Wall, guard,
+    no_columns, no_placeholders,
 };
 use crate::frame::{Field, Frame, Unit};
 use crate::query::Dialect;
@@ -42,6 +49,8 @@ pub(super) struct Link {
     connection: MySqlConnection,
     number: i64,
     limit: TimeLimit,
+    /// Whether the server keeps an optimizer's trace.
+    traces: bool,
 }
 
 /// How the server is told how long a statement may take.
@@ -106,7 +115,9 @@ impl Opener for Server {
             let number = row.try_get_unchecked(0).map_err(failed)?;
             let version: String = row.try_get_unchecked(1).map_err(failed)?;
             let limit = TimeLimit::of(&mut connection, &version).await;
-            Ok(Link { connection, number, limit })
+            let traces = connection.execute(sqlx::raw_sql("SET SESSION optimizer_trace = 'enabled=off'"));
+            let traces = traces.await.is_ok();
+            Ok(Link { connection, number, limit, traces })
         };
         let late =
             || DatabaseError::Unreachable { host: self.host.clone(), detail: "no answer in time".to_owned() };
@@ -138,7 +149,12 @@ impl MySql {
         Ok(Self { pool: Pool::new(Server { options, host }).await? })
     }
 
-    async fn run(&self, sql: &str, limits: Limits) -> Result<(Frame, bool), DatabaseError> {
+    async fn run(
+        &self,
+        sql: &str,
+        limits: Limits,
+        admitted: Option<&Admission>,
+    ) -> Result<(Frame, bool), DatabaseError> {
         let mut lease = self.pool.take().await?;
         let server = self.pool.opener();
         let result = async {
@@ -150,6 +166,9 @@ impl MySql {
             );
             let begun = link.connection.execute(sqlx::raw_sql(AssertSqlSafe(begin))).await;
             begun.map_err(|error| server.error(error, Moment::Reading))?;
+            if let Some(admitted) = admitted.filter(|_| link.traces) {
+                check::check(server, &mut link.connection, sql, admitted).await?;
+            }
             rows(server, &mut link.connection, sql, limits).await
         }
         .await;
@@ -266,6 +285,25 @@ impl Database for MySql {
     async fn query(&self, sql: &str, bounds: Bounds) -> Result<(Frame, bool), DatabaseError> {
         self.read(sql, bounds.into()).await
     }
+
+    async fn query_admitted(
+        &self,
+        sql: &str,
+        bounds: Bounds,
+        admitted: &Admission,
+    ) -> Result<(Frame, bool), DatabaseError> {
+        let limits = Limits::from(bounds);
+        let sql = guard::check(sql, Dialect::MySql)?;
+        limits.enforce(self.run(&sql, limits, Some(admitted))).await
+    }
+
+    async fn wall(&self) -> Result<Wall, DatabaseError> {
+        let mut lease = self.pool.take().await?;
+        let traces = lease.link()?.traces;
+        lease.give_back();
+        let why = "the server keeps no optimizer's trace (MySQL 5.6, MariaDB 10.4 or later do)";
+        Ok(if traces { Wall::Columns } else { Wall::None(why.to_owned()) })
+    }
 }
 
 /// The server shows only what this user may use. Names are cast because servers differ in what type they give them.
@@ -301,7 +339,7 @@ const FOREIGN_KEYS: &str = "
 impl Reader for MySql {
     async fn read(&self, sql: &str, limits: Limits) -> Result<(Frame, bool), DatabaseError> {
         let sql = guard::check(sql, Dialect::MySql)?;
-        limits.enforce(self.run(&sql, limits)).await
+        limits.enforce(self.run(&sql, limits, None)).await
     }
 
     async fn list(&self) -> Result<(Vec<Listed>, Vec<ForeignKey>), DatabaseError> {
@@ -388,9 +426,9 @@ mod tests {
             "SELECT 1; DELETE FROM t",
             "CREATE TABLE u (a int)",
         ] {
-            assert!(database.run(sql, limits).await.is_err(), "{sql}");
+            assert!(database.run(sql, limits, None).await.is_err(), "{sql}");
         }
-        let (frame, _) = database.run("SELECT COUNT(*), SUM(a) FROM t", limits).await.unwrap();
+        let (frame, _) = database.run("SELECT COUNT(*), SUM(a) FROM t", limits, None).await.unwrap();
         assert_eq!(frame.rows, [[Value::Int(1), Value::Int(1)]]);
         // What a statement without columns would do is kept from running; a transaction keeps what has some.
         let mut lease = database.pool.take().await.unwrap();

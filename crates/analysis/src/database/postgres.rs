@@ -3,6 +3,14 @@
 //! A statement is prepared first, which shows its columns. Then it runs inside another that limits its rows and turns types
 //! that are not read here into text on the server. Both happen in a read-only transaction that has already taken its snapshot,
 //! after which PostgreSQL does not let anybody make it writable.
+//!
+//! An admitted statement becomes a temporary view first. The server's own reading of it is compared with what was admitted
+//! (`tree`), the view is what runs, and the rollback takes it away. An account that may make no temporary objects has the
+//! tables of the plan compared (`plan`).
+
+mod plan;
+mod tree;
+mod view;
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -20,8 +28,10 @@ use super::decode::{SHORT_BYTES, Wire};
 use super::discover::{self, ForeignKey, Listed, Reader};
 use super::error::{Category, DatabaseError, Moment, Named, from_driver};
 use super::pool::{Lease, Opener, Pool};
+use super::wall::refused;
 use super::{
-    Bounds, CONNECT_WITHIN, Database, Discovered, Limits, Next, RowBuffer, guard, no_columns, no_placeholders,
+    Admission, Bounds, CONNECT_WITHIN, Database, Discovered, Limits, Next, RowBuffer, Wall, guard,
+    no_columns, no_placeholders,
 };
 use crate::frame::{Field, Frame};
 use crate::query::Dialect;
@@ -38,6 +48,9 @@ pub(super) struct Postgres {
 pub(super) struct Link {
     connection: PgConnection,
     process: i64,
+    wall: Wall,
+    /// The number below that of the lowest system column.
+    lowest: i64,
 }
 
 pub(super) struct Server {
@@ -70,7 +83,10 @@ impl Opener for Server {
             let row = connection.fetch_one("SELECT pg_backend_pid()::int8").await;
             let row = row.map_err(|error| self.error(error, Moment::Connecting))?;
             let process = row.try_get(0).map_err(|error| self.error(error, Moment::Connecting))?;
-            Ok(Link { connection, process })
+            let (wall, lowest) = view::standing_wall(&mut connection)
+                .await
+                .map_err(|error| self.error(error, Moment::Connecting))?;
+            Ok(Link { connection, process, wall, lowest })
         };
         let late =
             || DatabaseError::Unreachable { host: self.host.clone(), detail: "no answer in time".to_owned() };
@@ -102,19 +118,42 @@ impl Postgres {
         Ok(Self { pool: Pool::new(Server { options, host }).await? })
     }
 
-    async fn run(&self, sql: &str, limits: Limits) -> Result<(Frame, bool), DatabaseError> {
+    async fn run(
+        &self,
+        sql: &str,
+        limits: Limits,
+        admitted: Option<&Admission>,
+    ) -> Result<(Frame, bool), DatabaseError> {
         let mut lease = self.pool.take().await?;
         let server = self.pool.opener();
         let result = async {
-            let connection = &mut lease.link()?.connection;
-            // After its first query a transaction can no longer be made writable.
-            let begin =
-                format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {}; SELECT 1", limits.milliseconds());
-            connection
-                .execute(sqlx::raw_sql(AssertSqlSafe(begin)))
-                .await
-                .map_err(|error| server.error(error, Moment::Reading))?;
-            rows(server, connection, sql, limits).await
+            let link = lease.link()?;
+            let stored = admitted.is_some() && matches!(link.wall, Wall::Role(_) | Wall::Columns);
+            // After its first query a transaction can no longer be made writable; one that makes a view is made read-only
+            // before the view is read.
+            let begin = format!(
+                "BEGIN READ {}; SET LOCAL statement_timeout = {}; SELECT 1",
+                if stored { "WRITE" } else { "ONLY" },
+                limits.milliseconds()
+            );
+            execute(server, &mut link.connection, begin).await?;
+            let columns = described(server, &mut link.connection, sql).await?;
+            let names: Vec<String> = (0..columns.len()).map(|place| format!("c{place}")).collect();
+            let names = names.join(", ");
+            let source = match admitted {
+                Some(admitted) if stored => {
+                    view::store(server, link, &format!("({names}) AS\n{sql}\n"), admitted).await?;
+                    format!("pg_temp.{}", view::NAME)
+                }
+                // Columns get names of ours, because names of others may occur twice.
+                _ => format!("(\n{sql}\n) AS q({names})"),
+            };
+            let items: Vec<&str> = columns.iter().map(|column| column.sql.as_str()).collect();
+            let limited = format!("SELECT {} FROM {source} LIMIT {}", items.join(", "), limits.fetched());
+            if let (Some(admitted), Wall::Tables) = (admitted, &link.wall) {
+                plan::check(server, &mut link.connection, &limited, admitted).await?;
+            }
+            rows(server, &mut link.connection, limited, &columns, limits).await
         }
         .await;
         match &result {
@@ -125,6 +164,21 @@ impl Postgres {
         }
         result.map(|(gathered, _)| gathered.finish())
     }
+}
+
+/// Runs statements of ours.
+async fn execute(server: &Server, connection: &mut PgConnection, sql: String) -> Result<(), DatabaseError> {
+    let done = connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await;
+    done.map(|_| ()).map_err(|error| server.error(error, Moment::Reading))
+}
+
+async fn fetch(
+    server: &Server,
+    connection: &mut PgConnection,
+    sql: String,
+) -> Result<Vec<sqlx::postgres::PgRow>, DatabaseError> {
+    let rows = connection.fetch_all(sqlx::query(AssertSqlSafe(sql)).persistent(false)).await;
+    rows.map_err(|error| server.error(error, Moment::Reading))
 }
 
 /// Ends the transaction and gives the connection back, if that works.
@@ -139,13 +193,12 @@ async fn clean(mut lease: Lease<Server>) {
     }
 }
 
-/// The rows, and whether all that the server sent was read.
-async fn rows(
+/// The columns that a statement gives. Preparing it reads none of its rows.
+async fn described(
     server: &Server,
     connection: &mut PgConnection,
     sql: &str,
-    limits: Limits,
-) -> Result<(RowBuffer, bool), DatabaseError> {
+) -> Result<Vec<Shown>, DatabaseError> {
     let failed = |error| server.error(error, Moment::Reading);
     let statement = connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await.map_err(failed)?;
     no_placeholders(
@@ -153,23 +206,22 @@ async fn rows(
     )?;
     let columns: Vec<Shown> =
         statement.columns().iter().enumerate().map(|(place, column)| shown(place, column)).collect();
+    if columns.is_empty() { Err(no_columns()) } else { Ok(columns) }
+}
+
+/// The rows, and whether all that the server sent was read.
+async fn rows(
+    server: &Server,
+    connection: &mut PgConnection,
+    sql: String,
+    columns: &[Shown],
+    limits: Limits,
+) -> Result<(RowBuffer, bool), DatabaseError> {
     let fields = columns.iter().map(|column| Field::new(column.name.clone(), column.wire.kind())).collect();
     let mut gathered = RowBuffer::new(fields, columns.iter().map(|column| column.wire).collect(), limits);
-    if columns.is_empty() {
-        return Err(no_columns());
-    }
-    let items: Vec<&str> = columns.iter().map(|column| column.sql.as_str()).collect();
-    let names: Vec<String> = (0..columns.len()).map(|place| format!("c{place}")).collect();
-    // Columns get names of ours, because names of others may occur twice.
-    let limited = format!(
-        "SELECT {} FROM (\n{sql}\n) AS q({}) LIMIT {}",
-        items.join(", "),
-        names.join(", "),
-        limits.fetched()
-    );
-    let mut stream = connection.fetch(sqlx::query(AssertSqlSafe(limited)).persistent(false));
+    let mut stream = connection.fetch(sqlx::query(AssertSqlSafe(sql)).persistent(false));
     while let Some(row) = stream.next().await {
-        let row = row.map_err(failed)?;
+        let row = row.map_err(|error| server.error(error, Moment::Reading))?;
         let cell = |column: usize| {
             row.try_get_raw(column).ok().filter(|cell| !cell.is_null()).and_then(|cell| cell.as_bytes().ok())
         };
@@ -253,6 +305,24 @@ impl Database for Postgres {
     async fn query(&self, sql: &str, bounds: Bounds) -> Result<(Frame, bool), DatabaseError> {
         self.read(sql, bounds.into()).await
     }
+
+    async fn query_admitted(
+        &self,
+        sql: &str,
+        bounds: Bounds,
+        admitted: &Admission,
+    ) -> Result<(Frame, bool), DatabaseError> {
+        let limits = Limits::from(bounds);
+        let sql = guard::check(sql, Dialect::Postgres)?;
+        limits.enforce(self.run(&sql, limits, Some(admitted))).await
+    }
+
+    async fn wall(&self) -> Result<Wall, DatabaseError> {
+        let mut lease = self.pool.take().await?;
+        let wall = lease.link()?.wall.clone();
+        lease.give_back();
+        Ok(wall)
+    }
 }
 
 /// Tables that may be used, in the order of the search path and then by name. Partitions are read through their table, and
@@ -300,7 +370,7 @@ const FOREIGN_KEYS: &str = "
 impl Reader for Postgres {
     async fn read(&self, sql: &str, limits: Limits) -> Result<(Frame, bool), DatabaseError> {
         let sql = guard::check(sql, Dialect::Postgres)?;
-        limits.enforce(self.run(&sql, limits)).await
+        limits.enforce(self.run(&sql, limits, None)).await
     }
 
     async fn list(&self) -> Result<(Vec<Listed>, Vec<ForeignKey>), DatabaseError> {
@@ -379,9 +449,9 @@ mod tests {
             "SELECT a AS x INTO locks2 FROM locks",
             "COPY (SELECT 1) TO STDOUT",
         ] {
-            assert!(database.run(sql, limits).await.is_err(), "{sql}");
+            assert!(database.run(sql, limits, None).await.is_err(), "{sql}");
         }
-        let (frame, _) = database.run("SELECT count(*), sum(a) FROM locks", limits).await.unwrap();
+        let (frame, _) = database.run("SELECT count(*), sum(a) FROM locks", limits, None).await.unwrap();
         assert_eq!(frame.rows, [[Value::Int(1), Value::Int(1)]]);
         admin.execute(sqlx::raw_sql("DROP TABLE locks")).await.unwrap();
     }

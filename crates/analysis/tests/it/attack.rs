@@ -1,5 +1,6 @@
 //! Statements from a grammar of tricks, run against real engines whose blocked columns hold canaries: none may leave, in a
-//! row or in an error, and nothing may be written. `cargo xtask attack sql` runs many more of them.
+//! row or in an error, and nothing may be written. The same statements run again under row rules, where rows of others must not
+//! leave either. `cargo xtask attack sql` runs many more of them.
 
 mod grammar;
 mod scoped;
@@ -11,23 +12,27 @@ use steward_analysis::query::Dialect;
 use steward_analysis::session::{Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{AnalysisTimeout, RowLimit};
-use steward_policy::{Access, Limits};
+use steward_policy::{Access, Limits, RowRules, TableRules};
 
 /// In every value that may not leave.
 const CANARY: &str = "CANARY";
 /// The number that may not.
 const NUMBER: &str = "918273645";
+/// In every value of a row that the rules take away.
+const HIDDEN: &str = "HIDDEN";
 
-/// Statements for each engine, unless STEWARD_ATTACK_STATEMENTS says otherwise.
-const STATEMENTS: usize = 1_500;
+/// Statements for each engine, once without row rules and once with them, unless STEWARD_ATTACK_STATEMENTS says otherwise.
+const STATEMENTS: usize = 750;
 
 const TABLES: &str = "CREATE TABLE customers (id INT, name VARCHAR(40), segment VARCHAR(40), email VARCHAR(80), ssn VARCHAR(80),
         state VARCHAR(40), secret_score INT);
     INSERT INTO customers VALUES (1, 'Ada', 'new', 'CANARY1@example.com', 'CANARY-1', 'Arizona', 918273645);
     INSERT INTO customers VALUES (2, 'Bob', 'old', 'CANARY2@example.com', 'CANARY-2', 'Texas', 918273645);
+    INSERT INTO customers VALUES (3, 'HIDDEN', 'HIDDEN', 'CANARY3@example.com', 'CANARY-3', 'HIDDEN', 918273645);
     CREATE TABLE orders (id INT, customer_id INT, amount INT, state VARCHAR(40), customer_email VARCHAR(80));
     INSERT INTO orders VALUES (10, 1, 5, 'Arizona', 'CANARY1@example.com');
     INSERT INTO orders VALUES (11, 2, 7, 'Texas', 'CANARY2@example.com');
+    INSERT INTO orders VALUES (12, 3, 9, 'HIDDEN', 'CANARY3@example.com');
     CREATE TABLE payroll (id INT, name VARCHAR(40), salary INT);
     INSERT INTO payroll VALUES (1, 'CANARY', 918273645);";
 
@@ -45,9 +50,30 @@ fn access() -> Access {
     }
 }
 
-async fn open(sources: &[String]) -> Workbench {
+/// The same with rules that take the third row of each table away.
+fn ruled() -> Access {
+    let rows = |rule: &str| TableRules { rows: Some(rule.to_owned()), ..TableRules::default() };
+    let tables = [
+        ("customers".to_owned(), rows("state = caller.state OR ssn = 'CANARY-2'")),
+        ("orders".to_owned(), rows("customer_id < 3")),
+    ];
+    let attributes = [("state".to_owned(), "Arizona".to_owned())].into();
+    Access { rows: RowRules { tables: tables.into(), attributes }, ..access() }
+}
+
+async fn open(sources: &[String], access: Access) -> Workbench {
     let limits = Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::default() };
-    Workbench::new(Session::open(sources, Options::default()).await.unwrap(), access(), limits)
+    Workbench::new(Session::open(sources, Options::default()).await.unwrap(), access, limits)
+}
+
+/// Attacks an engine without row rules, then with them. `oracles` are copies of the data as each of the two may see it.
+async fn attack_twice(sources: &[String], dialect: Dialect, oracles: Option<[&Oracle; 2]>) {
+    let [all, own] = match oracles {
+        Some([all, own]) => [Some(all), Some(own)],
+        None => [None, None],
+    };
+    attack(&open(sources, access()).await, dialect, all, false).await;
+    attack(&open(sources, ruled()).await, dialect, own, true).await;
 }
 
 fn count() -> usize {
@@ -70,7 +96,7 @@ type Oracle = dyn Fn(&str) -> Option<Vec<String>>;
 
 /// Runs generated statements. What is admitted must run without giving a canary away, and must say what the text that came in
 /// says of a copy without the blocked columns.
-async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>) {
+async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, rules: bool) {
     let mut grammar = Grammar::new(seed(), dialect);
     let (mut admissible, mut admitted, mut ran, mut compared) = (0, 0, 0, 0);
     for place in 0..count() {
@@ -87,20 +113,32 @@ async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>) {
             Ok(output) => {
                 ran += 1;
                 let found = output.frame.as_ref().map(rows).unwrap_or_default();
-                if let (true, Some(expected)) = (meant, oracle.and_then(|oracle| oracle(&sql))) {
+                // A result that was cut at the row limit is no whole answer.
+                let whole = found.len() < RowLimit::default().get() as usize;
+                if let (true, Some(expected)) = (meant && whole, oracle.and_then(|oracle| oracle(&sql))) {
                     compared += 1;
                     assert_eq!(found, expected, "what runs means something else. {}", at());
                 }
                 format!("{:?}", output.frame)
             }
             // A refusal may repeat a name out of the statement, but never what it found.
-            Err(error) => format!("{error} {error:?}"),
+            Err(error) => {
+                // The second wall stands behind the first: what was admitted does not meet it.
+                assert_ne!(steward_domain::Coded::code(&error), "DBS012", "{}", at());
+                if passed.is_ok() && std::env::var_os("STEWARD_ATTACK_REFUSED").is_some() {
+                    eprintln!("{}\n{error}", at());
+                }
+                format!("{error} {error:?}")
+            }
         };
         assert!(!leaks(&said), "{}\n{said}", at());
+        let shown = rules && said.to_uppercase().contains(HIDDEN);
+        assert!(!shown, "a row of others left. {}\n{said}", at());
     }
     let share = 100 * admitted / count().max(1);
     eprintln!(
-        "{dialect:?}: {} statements, {admissible} meant to pass, {admitted} admitted ({share} %), {ran} ran, {compared} compared",
+        "{dialect:?}{}: {} statements, {admissible} meant to pass, {admitted} admitted ({share} %), {ran} ran, {compared} compared",
+        if rules { " with row rules" } else { "" },
         count()
     );
     assert!(share >= 60, "only {admitted} of {} were admitted: the grammar tries too little", count());
@@ -124,7 +162,7 @@ fn rows(frame: &Frame) -> Vec<String> {
 }
 
 /// Asks a SQLite copy in memory that has only the columns that may be read.
-fn sqlite_oracle() -> impl Fn(&str) -> Option<Vec<String>> {
+fn sqlite_oracle(rules: bool) -> impl Fn(&str) -> Option<Vec<String>> {
     use rusqlite::types::ValueRef;
     let copy = rusqlite::Connection::open_in_memory().unwrap();
     copy.execute_batch(
@@ -134,6 +172,10 @@ fn sqlite_oracle() -> impl Fn(&str) -> Option<Vec<String>> {
          INSERT INTO orders VALUES (10, 1, 5, 'Arizona'), (11, 2, 7, 'Texas');",
     )
     .unwrap();
+    if !rules {
+        let more = "INSERT INTO customers VALUES (3, 'HIDDEN', 'HIDDEN', 'HIDDEN'); INSERT INTO orders VALUES (12, 3, 9, 'HIDDEN')";
+        copy.execute_batch(more).unwrap();
+    }
     move |sql| {
         let mut statement = copy.prepare(sql).ok()?;
         let width = statement.column_count();
@@ -160,7 +202,8 @@ async fn no_canary_leaves_sqlite() {
     let path = folder.path().join("shop.sqlite");
     rusqlite::Connection::open(&path).unwrap().execute_batch(TABLES).unwrap();
     let before = std::fs::read(&path).unwrap();
-    attack(&open(&[path.display().to_string()]).await, Dialect::Sqlite, Some(&sqlite_oracle())).await;
+    let oracles: [&Oracle; 2] = [&sqlite_oracle(false), &sqlite_oracle(true)];
+    attack_twice(&[path.display().to_string()], Dialect::Sqlite, Some(oracles)).await;
     assert_eq!(before, std::fs::read(&path).unwrap(), "the database was written to");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a file was made");
 }
@@ -169,15 +212,15 @@ async fn no_canary_leaves_sqlite() {
 async fn no_canary_leaves_files() {
     let folder = tempfile::tempdir().unwrap();
     let customers = "id,name,segment,email,ssn,state,secret_score\n1,Ada,new,CANARY1@example.com,CANARY-1,Arizona,918273645\n\
-        2,Bob,old,CANARY2@example.com,CANARY-2,Texas,918273645\n";
+        2,Bob,old,CANARY2@example.com,CANARY-2,Texas,918273645\n3,HIDDEN,HIDDEN,CANARY3@example.com,CANARY-3,HIDDEN,918273645\n";
     let orders = "id,customer_id,amount,state,customer_email\n10,1,5,Arizona,CANARY1@example.com\n\
-        11,2,7,Texas,CANARY2@example.com\n";
+        11,2,7,Texas,CANARY2@example.com\n12,3,9,HIDDEN,CANARY3@example.com\n";
     let sources = [
         write(folder.path(), "customers.csv", customers),
         write(folder.path(), "orders.csv", orders),
         write(folder.path(), "payroll.csv", "id,name,salary\n1,CANARY,918273645\n2,CANARY,918273645\n"),
     ];
-    attack(&open(&sources).await, Dialect::DataFusion, None).await;
+    attack_twice(&sources, Dialect::DataFusion, None).await;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "a file was made");
 }
 
@@ -193,7 +236,7 @@ async fn no_canary_leaves_postgres() {
     own.execute(sqlx::raw_sql(AssertSqlSafe(TABLES.to_owned()))).await.unwrap();
     let state = "SELECT (SELECT count(*) FROM pg_class)::text || ' ' || (SELECT md5(string_agg(c::text, '')) FROM customers c)";
     let before: String = own.fetch_one(state).await.unwrap().get(0);
-    attack(&open(&[url]).await, Dialect::Postgres, None).await;
+    attack_twice(&[url], Dialect::Postgres, None).await;
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
 }
 
@@ -210,6 +253,6 @@ async fn no_canary_leaves_mysql() {
     let state = "SELECT CONCAT((SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'attack_canaries'), ' ', \
         (SELECT SUM(id) FROM customers), ' ', (SELECT SUM(amount) FROM orders))";
     let before: String = own.fetch_one(state).await.unwrap().get(0);
-    attack(&open(&[url]).await, Dialect::MySql, None).await;
+    attack_twice(&[url], Dialect::MySql, None).await;
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
 }

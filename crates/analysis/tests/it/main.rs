@@ -20,6 +20,7 @@ mod rules;
 mod servers;
 mod sources;
 mod tools;
+mod walls;
 mod workbooks;
 
 use std::path::Path;

@@ -142,7 +142,9 @@ impl<'a> Renderer<'a> {
             verdict: self.access.verdict(&table, column),
             origin: Some((table.name.clone(), column.name.clone())),
         };
-        let columns = table.columns.iter().map(offer).collect();
+        // A column that is not granted is refused in the same words as one that does not exist, and means as little.
+        let granted = |column: &Offered| column.verdict != Verdict::Hidden;
+        let columns = table.columns.iter().map(offer).filter(granted).collect();
         let full = table.full_path();
         let path = match alias {
             Some(alias) => vec![self.dialect.fold(alias)],

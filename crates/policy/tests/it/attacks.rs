@@ -231,3 +231,51 @@ fn what_is_deep_or_long_is_refused_before_it_is_followed() {
     let chain = format!("SELECT state FROM sales WHERE state = 'a'{}", " OR state = 'b'".repeat(400));
     assert!(ask_in(&chain, Dialect::DataFusion).is_ok());
 }
+
+/// What is not granted is refused in the same words as what does not exist, wherever it stands.
+#[test]
+fn hidden_columns_read_like_missing_ones() {
+    let schema = steward_policy::Schema {
+        tables: ["people", "places"]
+            .map(|name| steward_policy::Table {
+                name: name.to_owned(),
+                path: Vec::new(),
+                columns: ["id", "hidden"].map(steward_policy::Column::plain).into(),
+            })
+            .into(),
+    };
+    let granted = ["people", "places"].map(|name| (name.to_owned(), ["id".to_owned()].into())).into();
+    let access = steward_policy::Access { tables: granted, ..steward_policy::Access::default() };
+    let said = |sql: &str, dialect| {
+        let parameters = steward_policy::Parameters::new();
+        let draft = steward_policy::Draft { sql, dialect, parameters: &parameters };
+        let admitted = steward_policy::admit(&draft, &schema, &access, steward_policy::Limits::default());
+        admitted.map(|sql| sql.text().to_owned()).map_err(|denied| denied.to_string())
+    };
+    for sql in [
+        "SELECT NAME FROM people",
+        "SELECT p.NAME FROM people p",
+        "SELECT id FROM people WHERE NAME = 1",
+        "SELECT id FROM people ORDER BY NAME",
+        "SELECT (SELECT NAME FROM people) FROM (SELECT 1 AS NAME) x",
+        "SELECT people.id FROM people JOIN places USING (NAME)",
+        "SELECT id FROM people NATURAL JOIN places",
+        "SELECT count(NAME) FROM people GROUP BY NAME",
+        "SELECT id AS NAME FROM people ORDER BY NAME",
+    ] {
+        use steward_policy::Dialect::{DataFusion, MySql, Postgres, Sqlite};
+        for dialect in [DataFusion, Sqlite, Postgres, MySql] {
+            let hidden = said(&sql.replace("NAME", "hidden"), dialect);
+            // What is admitted names the hidden column of no table: an inner name that is not there is the outer one.
+            let leads =
+                |text: &String| text.contains("people\".\"hidden") || text.contains("people`.`hidden");
+            assert!(!hidden.as_ref().is_ok_and(leads), "{hidden:?}");
+            let missing = said(&sql.replace("NAME", "absent"), dialect);
+            let read_alike = |text: Result<String, String>, name: &str| match text {
+                Ok(text) => text.replace(name, "NAME"),
+                Err(text) => text.replace(name, "NAME"),
+            };
+            assert_eq!(read_alike(hidden, "hidden"), read_alike(missing, "absent"), "{dialect:?} {sql}");
+        }
+    }
+}

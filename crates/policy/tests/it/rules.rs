@@ -46,7 +46,7 @@ fn every_way_to_a_table_goes_through_its_rows() {
             Dialect::Postgres => "E'it''s \\\\ Arizona'",
             _ => "'it''s \\ Arizona'",
         };
-        let part = format!("AS rows WHERE ((rows.state = {literal}) OR (rows.city = 'Oslo'))) AS ");
+        let part = format!("AS rows WHERE ((rows.state = {literal}) OR (rows.city = 'Oslo')) ");
         for sql in [
             "SELECT sum(amount) FROM sales",
             "SELECT s.city FROM sales s JOIN customers c ON c.state = s.state",

@@ -410,6 +410,7 @@ impl Toolbox {
 fn mcp_options(options: &Options, house: &AppContext) -> steward_tools::mcp::Options {
     steward_tools::mcp::Options {
         launcher: options.launcher.clone(),
+        home: Some(options.home.clone()),
         logins: Some(options.home.join("keys/mcp")),
         clock: house.clock.clone(),
         ..steward_tools::mcp::Options::default()

@@ -3,6 +3,7 @@
 use super::Context;
 use super::doctor::Findings;
 use std::collections::BTreeSet;
+use steward_analysis::database::Wall;
 use steward_analysis::session::{Options, Session};
 use steward_analysis::source::without_password;
 use steward_domain::Transport;
@@ -27,8 +28,8 @@ fn databases(toolbox: &Toolbox) -> BTreeSet<String> {
     sources.map(ToString::to_string).filter(|source| source.contains("://")).collect()
 }
 
-/// Whether the account itself is kept from the columns that the rules block. PostgreSQL and MySQL have no wall of ours behind
-/// admission: there it is the account's privileges, or nothing.
+/// What keeps a statement from the columns that the rules block when admission is wrong: the account's own privileges, the
+/// server's reading of the statement, or nothing.
 async fn columns(context: &Context, source: &str, findings: &mut Findings) {
     let shown = without_password(source);
     let session = match Session::open(&[source.to_owned()], Options::default()).await {
@@ -61,14 +62,30 @@ async fn columns(context: &Context, source: &str, findings: &mut Findings) {
     }
     let named = open.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = if open.len() > NAMED { format!(" and {} more", open.len() - NAMED) } else { String::new() };
-    findings.warn(
-        "column wall",
-        format!(
-            "{shown}: its account may read {named}{more}, which the rules block. Steward makes no views or roles there: \
-             admission alone keeps them"
-        ),
-        "GRANT SELECT (columns) or views to an account for Steward; see docs/security.md",
-    );
+    let rules = format!("{shown}: its account may read {named}{more}, which the rules block");
+    let walls = session.walls().await.unwrap_or_else(|error| vec![Wall::None(error.to_string())]);
+    for wall in walls {
+        match wall {
+            Wall::Role(role) => findings.ok(
+                "column wall",
+                format!("{rules}. Every statement is compared with what the server reads, and runs as {role}"),
+            ),
+            Wall::Columns => findings.ok(
+                "column wall",
+                format!("{rules}. Every statement is compared with what the server reads before it runs"),
+            ),
+            Wall::Tables => findings.warn(
+                "column wall",
+                format!("{rules}. It may make no temporary views, so only tables are compared with what the server reads"),
+                "GRANT TEMPORARY ON DATABASE to the account, or SELECT on columns only; see docs/security.md",
+            ),
+            Wall::None(why) => findings.warn(
+                "column wall",
+                format!("{rules}. Admission alone keeps them: {why}"),
+                "GRANT SELECT (columns) or views to an account for Steward; see docs/security.md",
+            ),
+        }
+    }
 }
 
 /// Programs that run with all the rights of this process.
@@ -77,7 +94,7 @@ fn sandboxes(toolbox: &Toolbox, findings: &mut Findings) {
         .servers()
         .iter()
         .filter(|(handle, _)| {
-            handle.config().transport == Transport::Stdio && handle.config().config.sandbox.is_none()
+            handle.config().transport == Transport::Stdio && handle.config().config.sandbox.rules().is_none()
         })
         .map(|(handle, _)| handle.name().to_string())
         .collect();
@@ -85,7 +102,7 @@ fn sandboxes(toolbox: &Toolbox, findings: &mut Findings) {
         findings.warn(
             "sandbox",
             format!("{}: runs with all your rights, files and network among them", free.join(", ")),
-            "sandbox: { read: [FOLDER], write: [], network: false } in config/mcp_servers.yaml; see docs/tools.md",
+            "take `sandbox: off` out, or widen it: sandbox: { standard: true, write: [FOLDER] }; see docs/tools.md",
         );
     }
 }

@@ -9,12 +9,13 @@ const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 fn office() -> (Bench, PathBuf) {
     let bench = Bench::new();
     bench.run("init");
-    let outbox = bench.path("outbox.jsonl");
+    let outbox = bench.path("outbox/mails.jsonl");
     for file in ["mcp_servers.yaml", "tools.yaml"] {
         let text = std::fs::read_to_string(format!("{EXAMPLES}/workflows/config/{file}")).unwrap();
         let text = text
-            .replace("~/steward-outbox.jsonl", &outbox.display().to_string())
-            .replace("folder: examples/workflows", &format!("folder: {EXAMPLES}/workflows"));
+            .replace("~/steward-outbox/mails.jsonl", &outbox.display().to_string())
+            .replace("folder: examples/workflows", &format!("folder: {EXAMPLES}/workflows"))
+            .replace("[examples/apps]", &format!("[{EXAMPLES}/apps]"));
         std::fs::write(bench.home().join("config").join(file), text).unwrap();
     }
     (bench, outbox)

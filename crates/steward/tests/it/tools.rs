@@ -38,7 +38,8 @@ fn built_in_tools_are_listed_shown_found_and_called() {
 #[test]
 fn a_server_is_added_tested_called_and_removed() {
     let bench = Bench::new();
-    let folder = bench.path("");
+    let folder = bench.path("shop");
+    std::fs::create_dir(&folder).unwrap();
     let folder = folder.to_str().unwrap();
     let added = bench.run_with(&["mcp-servers", "add", "shop", "--", "python3", &shop(), folder]);
     assert_eq!(added.code, 0, "{}", added.err);
@@ -184,10 +185,74 @@ fn the_doctor_names_programs_that_run_without_a_sandbox() {
     let server = |name: &str, more: &str| {
         format!("{{ name: {name}, transport: stdio, config: {{ command: /bin/true{more} }} }}")
     };
-    let servers = [server("free", ""), server("shut_in", ", sandbox: {}")].join(", ");
+    let servers =
+        [server("free", ", sandbox: off"), server("strict", ", sandbox: {}"), server("standard", "")]
+            .join(", ");
     std::fs::write(bench.home().join("config/mcp_servers.yaml"), format!("servers: [{servers}]\n")).unwrap();
     let told = bench.json("doctor");
     let found =
         told["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "sandbox").unwrap();
     assert!(found["detail"].as_str().unwrap().starts_with("free: runs with all your rights"), "{found}");
+}
+
+/// What is started without a word about a sandbox reads and writes only what it was given: the person's own files are not there.
+#[test]
+fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
+    let bench = Bench::new();
+    bench.ok("init");
+    let (data, code) = (bench.path("data"), bench.path("code"));
+    for folder in [&data, &code] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let secret = bench.path("secret.txt");
+    std::fs::write(&secret, "CANARY").unwrap();
+    let script = std::fs::read_to_string(shop()).unwrap();
+    // Before it serves, it tries what it may not, and says on standard error what came of it.
+    let tries = format!(
+        "import os, sys, tempfile\ndef attempt(name, work):\n    try:\n        work()\n        print(name, 'worked', file=sys.stderr)\n    \
+         except OSError as error:\n        print(name, 'refused', error.errno, file=sys.stderr)\n\
+         attempt('reading-secret', lambda: open({secret:?}).read())\n\
+         attempt('reading-keys', lambda: os.listdir({keys:?}))\n\
+         attempt('writing-beside', lambda: open({beside:?}, 'w'))\n\
+         attempt('writing-data', lambda: open({own:?}, 'w'))\n\
+         attempt('writing-temporary', lambda: tempfile.NamedTemporaryFile())\n",
+        secret = secret.display().to_string(),
+        keys = bench.home().join("keys").display().to_string(),
+        beside = code.join("new.py").display().to_string(),
+        own = data.join("new.txt").display().to_string(),
+    );
+    std::fs::write(code.join("server.py"), tries + &script).unwrap();
+    let server = |sandbox: &str| {
+        format!(
+            "servers: [{{ name: shop, transport: stdio, config: {{ command: python3, args: [{:?}, {:?}]{sandbox} }} }}]\n",
+            code.join("server.py").display().to_string(),
+            data.display().to_string()
+        )
+    };
+    let outcome = |sandbox: &str| {
+        std::fs::write(bench.home().join("config/mcp_servers.yaml"), server(sandbox)).unwrap();
+        let tested = bench.run("mcp-servers log shop");
+        assert_eq!(tested.code, 0, "{} {}", tested.out, tested.err);
+        format!("{} {}", tested.out, tested.err)
+    };
+    let standard = outcome("");
+    for line in [
+        "reading-secret refused",
+        "reading-keys refused",
+        "writing-beside refused",
+        "writing-data worked",
+        "writing-temporary worked",
+    ] {
+        assert!(standard.contains(line), "{line}\n{standard}");
+    }
+    let strict = outcome(&format!(
+        ", sandbox: {{ standard: true, network: false, read: [{:?}] }}",
+        secret.display().to_string()
+    ));
+    assert!(strict.contains("reading-secret worked"), "{strict}");
+    let off = outcome(", sandbox: off");
+    assert!(off.contains("reading-secret worked") && off.contains("writing-beside worked"), "{off}");
+    // Nothing of the temporary folders is left.
+    let left = std::fs::read_dir(bench.home().join("tmp")).into_iter().flatten().flatten();
+    assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with("server-")).count(), 0);
 }

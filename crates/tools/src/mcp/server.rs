@@ -52,6 +52,8 @@ pub struct Options {
     pub log_lines: usize,
     /// The program that shuts server programs in: this very binary.
     pub launcher: Option<PathBuf>,
+    /// Steward's home: its `tmp/` holds the temporary folders of servers, and the standard sandbox grants none of the rest.
+    pub home: Option<PathBuf>,
     /// The folder in which logins are kept.
     pub logins: Option<PathBuf>,
     /// Where values for `${NAME}` come from.
@@ -76,6 +78,7 @@ impl Default for Options {
             message_bytes: MESSAGE_BYTES,
             log_lines: 500,
             launcher: None,
+            home: None,
             logins: None,
             variables: Arc::new(|name| std::env::var(name).ok()),
             clock: Arc::new(SystemClock::default()),

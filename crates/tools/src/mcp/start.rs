@@ -11,15 +11,18 @@ use crate::mcp::server::Shared;
 use crate::mcp::transport::{fill_all, http, sse, stdio::Stdio};
 use crate::process::{self, Running, Spec};
 use crate::sandbox::Confinement;
+use crate::sandbox::private::PrivateFolder;
+use crate::sandbox::standard::{Folders, Program, expanded, folders as folders_of};
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle,
 };
 use rmcp::transport::Transport;
 use rustix::process::{Pid, test_kill_process_group};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use steward_domain::Transport as Kind;
+use steward_domain::{SandboxRules, Transport as Kind};
 use tokio::task::JoinSet;
 
 /// How long the last messages of a connection may take before it is cut.
@@ -30,6 +33,8 @@ pub(crate) struct Live {
     pub(crate) connection: Arc<Connection>,
     service: RunningService<RoleClient, Client>,
     process: Option<Running>,
+    /// Goes with the process.
+    private: Option<PrivateFolder>,
     tasks: JoinSet<()>,
 }
 
@@ -44,6 +49,7 @@ impl Live {
             process.stop(grace).await;
             buried(group).await;
         }
+        drop(self.private);
     }
 }
 
@@ -95,8 +101,9 @@ async fn greet(shared: &Arc<Shared>, mode: ClientLifecycleMode) -> Result<Live, 
     let limit = shared.options.message_bytes;
     match shared.server.transport {
         Kind::Stdio => {
-            let mut process = process::start(&spec(shared).map_err(Refusal::Final)?)
-                .map_err(|error| Refusal::Final(failed(shared, error.to_string())))?;
+            let (spec, private) = spec(shared).map_err(Refusal::Final)?;
+            let mut process =
+                process::start(&spec).map_err(|error| Refusal::Final(failed(shared, error.to_string())))?;
             let (Some(stdin), Some(stdout), Some(stderr)) =
                 (process.stdin.take(), process.stdout.take(), process.stderr.take())
             else {
@@ -107,6 +114,7 @@ async fn greet(shared: &Arc<Shared>, mode: ClientLifecycleMode) -> Result<Live, 
             match serve(shared, transport, Arc::clone(&tap), mode).await {
                 Ok(mut live) => {
                     live.process = Some(process);
+                    live.private = private;
                     Ok(live)
                 }
                 Err(refusal) => {
@@ -161,7 +169,7 @@ where
     let (connection, reaper) = Connection::new(name, info, service.peer().clone(), tap, most);
     let mut tasks = JoinSet::new();
     tasks.spawn(reaper.run());
-    Ok(Live { connection, service, process: None, tasks })
+    Ok(Live { connection, service, process: None, private: None, tasks })
 }
 
 fn refusal(shared: &Shared, tap: &Tap, error: &ClientInitializeError) -> Refusal {
@@ -193,28 +201,69 @@ fn cause(error: &ClientInitializeError) -> &(dyn std::error::Error + 'static) {
     }
 }
 
-/// The child process of a server.
-fn spec(shared: &Shared) -> Result<Spec> {
+/// The child process of a server, and its temporary folder.
+fn spec(shared: &Shared) -> Result<(Spec, Option<PrivateFolder>)> {
     let (config, options) = (&shared.server.config, &shared.options);
     let env = fill_all(&config.env, &*options.variables).map_err(|detail| failed(shared, detail))?;
-    let sandbox = match (&config.sandbox, &options.launcher) {
-        (None, _) => None,
-        (Some(_), None) => return Err(failed(shared, "nothing is there to shut it in".into())),
-        (Some(rules), Some(launcher)) => Some(Confinement {
-            read: rules.read.iter().map(Into::into).collect(),
-            write: rules.write.iter().map(Into::into).collect(),
-            network: rules.network,
-            required: rules.required,
-            launcher: launcher.clone(),
-        }),
-    };
-    Ok(Spec {
+    let mut spec = Spec {
         program: config.command.clone().unwrap_or_default(),
         args: config.args.clone(),
         env: env.into_iter().collect(),
         folder: config.folder.as_ref().map(Into::into),
-        sandbox,
-    })
+        sandbox: None,
+    };
+    let Some(rules) = config.sandbox.rules() else { return Ok((spec, None)) };
+    let Some(launcher) = &options.launcher else {
+        // Only where this process is not the binary itself is there no launcher.
+        let asked = *rules != SandboxRules { standard: true, ..SandboxRules::default() };
+        return if asked {
+            Err(failed(shared, "nothing is there to shut it in".into()))
+        } else {
+            Ok((spec, None))
+        };
+    };
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let full = |path: &String| {
+        let path = expanded(path, home.as_deref());
+        std::path::absolute(&path).unwrap_or(path)
+    };
+    let listed = |folders: &[String]| folders.iter().map(full).collect();
+    let mut folders = Folders { read: listed(&rules.read), write: listed(&rules.write) };
+    let mut private = None;
+    if rules.standard {
+        for folder in &folders.write {
+            let _the_launcher_notes_that_it_is_missing = std::fs::create_dir_all(folder);
+        }
+        let path = process::locate(&spec).map_err(|detail| failed(shared, detail))?;
+        let folder = spec.folder.as_ref().and_then(|folder| std::path::absolute(folder).ok());
+        let own = folders_of(&Program {
+            path: &path,
+            args: &spec.args,
+            env: &spec.env,
+            folder: folder.as_deref(),
+            home: home.as_deref(),
+            own: options.home.as_deref(),
+        });
+        folders.read.extend(own.read);
+        folders.write.extend(own.write);
+        let temporary = PrivateFolder::make(options.home.as_deref(), shared.server.name.as_ref())
+            .map_err(|error| failed(shared, format!("no temporary folder for it: {error}")))?;
+        folders.write.push(temporary.path().to_owned());
+        spec.env.entry("TMPDIR".to_owned()).or_insert_with(|| temporary.path().display().to_string());
+        private = Some(temporary);
+    }
+    // What is not there and not named in the configuration is no mistake.
+    let there = |folder: &PathBuf| folder.exists() || !rules.standard;
+    folders.read.retain(there);
+    folders.write.retain(there);
+    spec.sandbox = Some(Confinement {
+        read: folders.read,
+        write: folders.write,
+        network: rules.network.unwrap_or(rules.standard),
+        required: rules.required,
+        launcher: launcher.clone(),
+    });
+    Ok((spec, private))
 }
 
 /// The server did not start.

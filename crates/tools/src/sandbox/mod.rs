@@ -14,7 +14,9 @@
 mod confine;
 mod files;
 mod keeper;
+pub(crate) mod private;
 mod seccomp;
+pub(crate) mod standard;
 
 pub use confine::confine_and_exec;
 

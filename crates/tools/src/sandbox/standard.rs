@@ -1,0 +1,215 @@
+//! The standard sandbox: what the program of a server may touch when its configuration says nothing about it.
+//!
+//! It is enough for ordinary servers to start: their installation, their folder, the caches of their package runner, a
+//! temporary folder of their own, the network, and what their arguments name. The rest of the person's files is not there.
+//!
+//! Invariant: neither the home of the person, nor anything above it, nor Steward's own files are granted by it, whatever the
+//! arguments name.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders that are granted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Folders {
+    /// To be read.
+    pub(crate) read: Vec<PathBuf>,
+    /// To be read and written.
+    pub(crate) write: Vec<PathBuf>,
+}
+
+/// A program and what is known of it.
+pub(crate) struct Program<'a> {
+    /// Where it was found.
+    pub(crate) path: &'a Path,
+    /// Its arguments.
+    pub(crate) args: &'a [String],
+    /// Its environment.
+    pub(crate) env: &'a BTreeMap<String, String>,
+    /// Where it starts.
+    pub(crate) folder: Option<&'a Path>,
+    /// The home of the person.
+    pub(crate) home: Option<&'a Path>,
+    /// Steward's own home.
+    pub(crate) own: Option<&'a Path>,
+}
+
+/// Roots of programs that keep versions of other programs, by the name of the folder.
+const MANAGERS: [&str; 9] = [".pyenv", ".nvm", ".volta", ".asdf", ".rbenv", ".fnm", ".bun", ".deno", "mise"];
+
+/// What a package runner keeps below the home: it is read and written.
+const CACHES: [(&str, &[&str]); 9] = [
+    ("npx", &[".npm", ".cache/npm", ".cache/node"]),
+    ("npm", &[".npm", ".cache/npm", ".cache/node"]),
+    ("pnpm", &[".local/share/pnpm", ".cache/pnpm", ".local/state/pnpm"]),
+    ("bunx", &[".bun"]),
+    ("bun", &[".bun"]),
+    ("deno", &[".cache/deno", ".deno"]),
+    ("uvx", &[".cache/uv", ".local/share/uv"]),
+    ("uv", &[".cache/uv", ".local/share/uv"]),
+    ("pipx", &[".local/pipx", ".local/share/pipx", ".cache/pipx", ".cache/pip"]),
+];
+
+/// Files that are programs: read, with what lies beside them.
+const SCRIPTS: [&str; 10] = ["py", "js", "mjs", "cjs", "ts", "mts", "rb", "sh", "pl", "jar"];
+/// Files beside which their program writes others.
+const DATABASES: [&str; 6] = ["db", "db3", "sqlite", "sqlite3", "duckdb", "s3db"];
+/// Below these only the system's own programs have something to write, and what may be read is granted to everybody.
+const SYSTEM: [&str; 14] = [
+    "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys", "/dev", "/boot",
+    "/run", "/var/run",
+];
+/// Folders of a home that hold secrets.
+const SECRET: [&str; 7] = [".ssh", ".gnupg", ".aws", ".kube", ".docker", ".password-store", "keyrings"];
+/// Parts of Steward's home that are its own.
+const OWN: [&str; 8] = ["config", "keys", "logs", "artifacts", "memory", "tmp", "backups", "uploads"];
+
+/// What this program is granted.
+pub(crate) fn folders(program: &Program<'_>) -> Folders {
+    let mut granted = Folders::default();
+    program.installation(program.path, 2, &mut granted.read);
+    if let Some(folder) = program.folder.filter(|folder| program.may_have(folder)) {
+        granted.read.push(folder.to_owned());
+    }
+    let name = program.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if let (Some((_, kept)), Some(home)) = (CACHES.iter().find(|(runner, _)| *runner == name), program.home) {
+        granted.write.extend(kept.iter().map(|folder| home.join(folder)));
+    }
+    for argument in program.args {
+        let value = argument.split_once('=').filter(|_| argument.starts_with('-')).map(|(_, value)| value);
+        program.grant(value.unwrap_or(argument), true, &mut granted);
+    }
+    for value in program.env.values().filter(|value| value.starts_with(['/', '~'])) {
+        program.grant(value, false, &mut granted);
+    }
+    granted
+}
+
+/// Where a path leads, with `~/` for the home.
+pub(crate) fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+impl Program<'_> {
+    /// The folders that hold a program: its prefix, that of what it is a link to, and that of what interprets it.
+    fn installation(&self, path: &Path, depth: usize, into: &mut Vec<PathBuf>) {
+        let real = path.canonicalize().ok();
+        for path in std::iter::once(path).chain(real.as_deref()) {
+            let managed = path.ancestors().find(|folder| {
+                folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| MANAGERS.contains(&name))
+            });
+            let Some(folder) = path.parent() else { continue };
+            let prefix = if folder.ends_with("bin") { folder.parent().unwrap_or(folder) } else { folder };
+            // What people install for themselves lies beside what they keep.
+            let prefix = if prefix.ends_with(".local") { folder } else { prefix };
+            let prefix = managed.unwrap_or(prefix);
+            let prefix = if self.may_have(prefix) { prefix } else { folder };
+            if self.may_have(prefix) && !into.iter().any(|known| known == prefix) {
+                into.push(prefix.to_owned());
+            }
+        }
+        if depth > 0 {
+            for interpreter in self.interpreters(path) {
+                self.installation(&interpreter, depth - 1, into);
+            }
+        }
+    }
+
+    /// What a script names in its first line.
+    fn interpreters(&self, script: &Path) -> Vec<PathBuf> {
+        use std::io::Read as _;
+        let mut start = [0_u8; 256];
+        let read = std::fs::File::open(script).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+        let start = String::from_utf8_lossy(start.get(..read).unwrap_or_default()).into_owned();
+        let Some(line) = start.strip_prefix("#!").and_then(|rest| rest.lines().next()) else {
+            return Vec::new();
+        };
+        let words = line.split_whitespace().filter(|word| !word.starts_with('-'));
+        let path =
+            self.env.get("PATH").map(Into::into).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+        words
+            .filter_map(|word| match Path::new(word).is_absolute() {
+                true => Some(PathBuf::from(word)),
+                false => {
+                    std::env::split_paths(&path).map(|folder| folder.join(word)).find(|path| path.is_file())
+                }
+            })
+            .collect()
+    }
+
+    /// Grants what an argument names. A folder may be written, a script is read with what lies beside it, a database is
+    /// written with what lies beside it, and of any other file the file itself is granted. `makes` says that the folder of a
+    /// file that is not there yet is made.
+    fn grant(&self, named: &str, makes: bool, granted: &mut Folders) {
+        let outright = named.starts_with(['/', '~', '.']);
+        if named.is_empty() || named.starts_with('-') || named.contains("://") || named.contains('\n') {
+            return;
+        }
+        let path = expanded(named, self.home);
+        let path = match self.folder {
+            Some(folder) if path.is_relative() => folder.join(path),
+            _ => std::path::absolute(&path).unwrap_or(path),
+        };
+        let ends = |list: &[&str]| {
+            path.extension()
+                .and_then(|end| end.to_str())
+                .is_some_and(|end| list.contains(&end.to_lowercase().as_str()))
+        };
+        let beside = path.parent().filter(|folder| self.may_have(folder));
+        if path.is_dir() {
+            if outright && self.may_have(&path) {
+                granted.write.push(path);
+            }
+        } else if path.is_file() {
+            match beside {
+                Some(folder) if ends(&SCRIPTS) => granted.read.push(folder.to_owned()),
+                Some(folder) if ends(&DATABASES) => granted.write.push(folder.to_owned()),
+                _ if ends(&SCRIPTS) => granted.read.push(path),
+                _ if self.is_own(&path) => {}
+                _ => granted.write.push(path),
+            }
+        } else if let (true, true, Some(folder)) = (outright, makes && path.extension().is_some(), beside) {
+            let _the_program_says_that_it_is_missing = std::fs::create_dir(folder);
+            granted.write.push(folder.to_owned());
+        }
+    }
+
+    /// Whether a folder is one of those that may be granted as a whole.
+    fn may_have(&self, folder: &Path) -> bool {
+        let plain = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let real = plain.canonicalize().unwrap_or_else(|_| plain.clone());
+        let parts = real.components().filter(|part| matches!(part, Component::Normal(_))).count();
+        let above = |of: Option<&Path>| {
+            let of = of.map(|of| of.canonicalize().unwrap_or_else(|_| of.to_owned()));
+            of.is_some_and(|of| of.starts_with(&real))
+        };
+        let secret = real.components().any(|part| SECRET.iter().any(|name| part.as_os_str() == *name));
+        let shared = real == std::env::temp_dir() || real == Path::new("/var/tmp");
+        parts >= 2
+            && !above(self.home)
+            && !above(self.own)
+            && !self.is_own(&real)
+            && !secret
+            && !shared
+            && !SYSTEM.iter().any(|system| real.starts_with(system))
+    }
+
+    /// Whether a path is one of Steward's own files.
+    fn is_own(&self, path: &Path) -> bool {
+        let Some(own) = self.own else { return false };
+        let own = own.canonicalize().unwrap_or_else(|_| own.to_owned());
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let Ok(inside) = path.strip_prefix(&own) else { return false };
+        let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        first.is_none_or(|first| {
+            OWN.contains(&first.as_str()) || first.starts_with("state.db") || first == "journal.head"
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "standard_tests.rs"]
+mod tests;
