@@ -127,6 +127,21 @@ impl Considered<'_> {
         self.judge.judge(&self.proposals(), results)
     }
 
+    /// Every proposal as a reading with its probability, in the order of the proposals.
+    #[must_use]
+    pub fn readings(&self, results: &[Option<ResultShape>]) -> Vec<Reading> {
+        let planned = match &self.planned {
+            Outcome::Read(reading) if self.has_planned => Some(reading.clone()),
+            _ => None,
+        };
+        let candidates = self
+            .candidates
+            .iter()
+            .map(|candidate| reading(self.question, candidate, self.catalogue, self.is_relative));
+        let all = planned.into_iter().chain(candidates).zip(self.judge(results));
+        all.map(|(reading, judgement)| with_judgement(reading, &judgement, self.follows)).collect()
+    }
+
     /// Answers, asks back or says what is missing.
     #[must_use]
     pub fn decide(self, results: &[Option<ResultShape>]) -> Outcome {

@@ -156,6 +156,8 @@ pub(crate) struct ConversationSettings {
     pub(crate) model_tokens: u64,
     /// Seconds that a turn with a model may take.
     pub(crate) model_seconds: u64,
+    /// Whether a model plans a task before it sees any result, where that can work.
+    pub(crate) plan_first: bool,
 }
 
 impl Default for ConversationSettings {
@@ -166,6 +168,7 @@ impl Default for ConversationSettings {
             model_steps: 16,
             model_tokens: 200_000,
             model_seconds: 300,
+            plan_first: true,
         }
     }
 }

@@ -15,7 +15,7 @@ use steward_engine::{
     AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Reply, State, ToolOutcome, Usage,
 };
 use steward_models::{
-    Answer, Arguments, Chat, Event as ModelEvent, Model, ModelError, OfferedTool, ToolCall, Turn,
+    Answer, Arguments, Chat, Event as ModelEvent, Model, ModelError, OfferedTool, ReplySchema, ToolCall, Turn,
 };
 use steward_policy::Caller;
 use steward_tools::call::Receipt;
@@ -195,9 +195,13 @@ impl Runner {
         let tools = offered.filter_map(|(name, agent)| self.offered(name, agent, &names, caller)).collect();
         let mut turns = vec![Turn::system(&prompt.agent.system_prompt)];
         turns.extend(prompt.all().map(|message| turn(message, &names)));
+        let schema = prompt
+            .value_type
+            .map(|value| ReplySchema { name: "value".to_owned(), schema: value.reply_schema() });
         let chat = Chat {
             turns,
             tools,
+            schema,
             temperature: Some(prompt.agent.temperature.get() as f32),
             ..Chat::default()
         };

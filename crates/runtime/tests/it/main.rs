@@ -20,6 +20,7 @@ mod fake_model;
 mod live_model;
 mod model_proposals;
 mod model_turns;
+mod plan_first;
 mod records;
 mod runs;
 mod stories;

@@ -89,4 +89,9 @@ async fn agreement_raises_the_probability() {
     let both = with(&model).ask(ask(question, &data)).await;
     assert!(both.score > alone.score + 0.1, "{} and {}", alone.score, both.score);
     assert!(both.reasoning.iter().any(|line| line.contains("same result")), "{:?}", both.reasoning);
+    let model = FakeModel::start(move |_| plan("SELECT count(*) AS n FROM sales")).await;
+    let against = with(&model).ask(ask(question, &data)).await;
+    assert!(against.score < alone.score, "{} and {}", alone.score, against.score);
+    // The reading is no help to a model that is to find its own way.
+    assert!(!told(&model.prompts()).contains("simple parser"));
 }

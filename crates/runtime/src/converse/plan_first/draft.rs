@@ -1,0 +1,189 @@
+//! What a model wrote as a plan: read, its tools and arguments checked against what was offered, or what is wrong with it.
+
+use super::signature;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use steward_domain::{NodeName, ToolName};
+use steward_engine::{StaticStep, ToolSpec, first_json};
+
+/// A tool that a plan may call.
+pub(super) struct PlannedTool {
+    pub(super) spec: ToolSpec,
+    pub(super) parameters: Map<String, Json>,
+    pub(super) signature: String,
+}
+
+/// What the model made of the request.
+pub(super) enum Draft {
+    /// A plan.
+    Plan { steps: Vec<StaticStep>, answer: String },
+    /// It takes looking first, for this reason.
+    Cannot(String),
+    /// It is no plan; each line says why.
+    Broken(Vec<String>),
+}
+
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    steps: Vec<Json>,
+    #[serde(default)]
+    answer: Json,
+    #[serde(default)]
+    cannot: Option<Json>,
+}
+
+/// Reads a reply.
+pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draft {
+    let broken = |line: &str| Draft::Broken(vec![line.to_owned()]);
+    let Some(document) = first_json(reply) else { return broken("the reply is not a JSON object") };
+    // A list of steps is a plan without an answer.
+    let document = if document.is_array() { serde_json::json!({ "steps": document }) } else { document };
+    let written: Written = match serde_json::from_value(document) {
+        Ok(written) => written,
+        Err(error) => return broken(&error.to_string()),
+    };
+    if let Some(why) = written.cannot.filter(|why| !why.is_null() && *why != Json::Bool(false)) {
+        return Draft::Cannot(why.as_str().unwrap_or("the model did not say why").to_owned());
+    }
+    let (mut steps, mut problems) = (Vec::new(), Vec::new());
+    for (place, step) in written.steps.into_iter().enumerate() {
+        match step_of(step, place, tools) {
+            Ok(step) => steps.push(step),
+            Err(lines) => problems.extend(lines),
+        }
+    }
+    if !problems.is_empty() {
+        return Draft::Broken(problems);
+    }
+    if steps.is_empty() {
+        return broken("there are no steps");
+    }
+    Draft::Plan { steps, answer: written.answer.as_str().unwrap_or_default().to_owned() }
+}
+
+fn step_of(
+    mut step: Json,
+    place: usize,
+    tools: &BTreeMap<ToolName, PlannedTool>,
+) -> Result<StaticStep, Vec<String>> {
+    let number = place + 1;
+    if let Some(members) = step.as_object_mut() {
+        members.entry("id").or_insert_with(|| format!("step_{number}").into());
+        // Models say that they leave something out.
+        members.retain(|_, value| !value.is_null());
+        if let Some(named) = members.get("tool").and_then(Json::as_str) {
+            let known = resolve(named, tools).map(|name| Json::from(name.as_str()));
+            let Some(known) = known else {
+                let names: Vec<&str> = tools.keys().map(|name| name.as_str()).collect();
+                return Err(vec![format!(
+                    "step {number}: there is no tool {named:?}; there are {}",
+                    names.join(", ")
+                )]);
+            };
+            members.insert("tool".to_owned(), known);
+        }
+    }
+    let step: StaticStep =
+        serde_json::from_value(step).map_err(|error| vec![format!("step {number}: {error}")])?;
+    let problems = check_arguments(&step, tools);
+    if problems.is_empty() { Ok(step) } else { Err(problems) }
+}
+
+/// The tool that a name means: exactly, as providers spell it, or by its last part where only one has it.
+fn resolve<'a>(named: &str, tools: &'a BTreeMap<ToolName, PlannedTool>) -> Option<&'a ToolName> {
+    let plain = |name: &str| name.replace(['.', '-', ':', '/'], "_").to_lowercase();
+    let exact = tools.keys().find(|name| name.as_str() == named || plain(name.as_str()) == plain(named));
+    exact.or_else(|| {
+        let last = |name: &str| name.rsplit(['.', ':', '/']).next().map(str::to_lowercase);
+        let mut fits = tools.keys().filter(|name| last(name.as_str()) == last(named));
+        match (fits.next(), fits.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        }
+    })
+}
+
+fn check_arguments(step: &StaticStep, tools: &BTreeMap<ToolName, PlannedTool>) -> Vec<String> {
+    let Some(tool) = step.tool.as_ref().and_then(|name| tools.get(name)) else { return Vec::new() };
+    let (known, required) = signature::arguments(&tool.parameters);
+    let mut problems = Vec::new();
+    for name in step.arguments.keys().filter(|name| !known.contains(&name.as_str()) && !known.is_empty()) {
+        problems.push(format!(
+            "step {}: {} has no argument {name:?}: {}",
+            step.id, tool.spec.name, tool.signature
+        ));
+    }
+    for name in required.iter().filter(|name| !step.arguments.contains_key(**name)) {
+        problems.push(format!("step {}: {} needs {name:?}: {}", step.id, tool.spec.name, tool.signature));
+    }
+    problems
+}
+
+/// What a step does, for people: `list tasks`, `find out: the id of the task`.
+pub(super) fn describe(step: &StaticStep) -> String {
+    let id = |id: &NodeName| id.as_str().replace('_', " ");
+    match (&step.tool, &step.extract) {
+        (Some(tool), _) => {
+            steward_language::words::name_words(tool.as_str().rsplit('.').next().unwrap_or_default())
+                .join(" ")
+        }
+        (None, Some(extract)) => format!("find out: {}", extract.instruction),
+        (None, None) => id(&step.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use steward_domain::Idempotency;
+
+    fn tools() -> BTreeMap<ToolName, PlannedTool> {
+        let tool = |name: &str, parameters: Json| {
+            let name = ToolName::new(name).unwrap();
+            let spec = ToolSpec {
+                name: name.clone(),
+                server: None,
+                safety: Idempotency::None,
+                timeout_seconds: 10,
+                fallback_tools: Vec::new(),
+            };
+            let parameters = parameters.as_object().unwrap().clone();
+            let signature = signature::of_schema(name.as_str(), &parameters, &Map::new(), None).unwrap();
+            (name, PlannedTool { spec, parameters, signature })
+        };
+        let id = json!({ "required": ["id"], "properties": { "id": { "type": "integer" }, "title": { "type": "string" } } });
+        BTreeMap::from([tool("todo.update_task", id), tool("todo.list_tasks", json!({ "properties": {} }))])
+    }
+
+    #[test]
+    fn drafts_are_read_leniently_and_checked_strictly() {
+        let plan = |reply: &str| match read(reply, &tools()) {
+            Draft::Plan { steps, .. } => {
+                steps.iter().filter_map(|step| step.tool.clone()).map(|t| t.to_string()).collect()
+            }
+            Draft::Cannot(why) => vec![format!("cannot: {why}")],
+            Draft::Broken(lines) => vec![format!("broken: {}", lines.join(" "))],
+        };
+        let steps = r#"{"steps": [{"id": "a", "tool": "todo_list_tasks", "arguments": {}},
+            {"tool": "update_task", "args": {"id": {"$ref": "a[0].id"}}, "when": null}], "answer": "x"}"#;
+        assert_eq!(plan(steps), ["todo.list_tasks", "todo.update_task"]);
+        assert_eq!(
+            plan(&format!("Here is the plan:\n```json\n{steps}\n```")),
+            ["todo.list_tasks", "todo.update_task"]
+        );
+        assert_eq!(plan(r#"{"cannot": "it depends"}"#), ["cannot: it depends"]);
+        for (reply, wanted) in [
+            ("I would list the tasks first", "not a JSON object"),
+            (r#"{"steps": []}"#, "no steps"),
+            (r#"{"steps": [{"tool": "rm"}]}"#, "there is no tool \"rm\""),
+            (r#"{"steps": [{"tool": "update_task", "arguments": {"name": 1}}]}"#, "has no argument \"name\""),
+            (r#"{"steps": [{"tool": "update_task"}]}"#, "needs \"id\""),
+            (r#"{"steps": [{"tool": "list_tasks", "loop": 1}]}"#, "unknown field"),
+        ] {
+            assert!(plan(reply)[0].contains(wanted), "{reply}: {:?}", plan(reply));
+        }
+    }
+}
