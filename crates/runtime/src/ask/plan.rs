@@ -11,7 +11,7 @@ use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
 use steward_analysis::{model_planner, propose, shape, share, sql};
-use steward_domain::{Coded as _, RecipeId};
+use steward_domain::{Coded as _, ModelUsage, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
 pub(super) const SURE: f64 = steward_analysis::propose::SURE;
@@ -72,6 +72,7 @@ pub(super) async fn choose(
     bench: &Workbench,
     fingerprint: &str,
     warming: &mut tokio::task::JoinSet<()>,
+    used: &mut Vec<ModelUsage>,
 ) -> Planned {
     let visible = bench.session.visible(&bench.access);
     let everything = bench.session.catalogue();
@@ -110,7 +111,9 @@ pub(super) async fn choose(
     let follows_up = talk.earlier.is_some() && matches!(local, Planned::Work(_));
     let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure && !follows_up);
     if wants_model && let Some(model) = &house.model {
-        let proposed = propose_model::propose(house, &**model, ask, bench, &visible, &alternatives).await;
+        let counted = propose_model::CountedModel::new(house, &**model, &ask.user);
+        let proposed = propose_model::propose(house, &counted, ask, bench, &visible, &alternatives).await;
+        used.extend(counted.into_used());
         match proposed {
             Ok(proposal) if ask.planner == Some(Planner::Model) => {
                 return Planned::Work(from_model(proposal.plan));

@@ -9,6 +9,7 @@
 use super::{AppContext, Ask};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use steward_analysis::catalogue::Catalogue;
 use steward_analysis::frame::Frame;
@@ -18,13 +19,55 @@ use steward_analysis::planner::Reading;
 use steward_analysis::query::Dialect;
 use steward_analysis::tools::Workbench;
 use steward_analysis::{shape, sql};
-use steward_domain::ErrorCategory;
-use steward_models::{Model, ModelError};
+use steward_domain::{ErrorCategory, ModelUsage, UserId};
+use steward_models::{Model, ModelError, Reply, Request, Usage};
 
 /// Attempts of the model, the first included.
 const ATTEMPTS: usize = 3;
 /// How long the query of a proposal may run.
 const TRIAL: Duration = Duration::from_secs(20);
+/// A model whose answers are counted for a person, and that is not asked beyond what they may use.
+pub(super) struct CountedModel<'a> {
+    house: &'a AppContext,
+    model: &'a dyn Model,
+    user: &'a UserId,
+    used: Mutex<Vec<ModelUsage>>,
+}
+
+impl<'a> CountedModel<'a> {
+    pub(super) fn new(house: &'a AppContext, model: &'a dyn Model, user: &'a UserId) -> Self {
+        Self { house, model, user, used: Mutex::default() }
+    }
+
+    /// What was used.
+    pub(super) fn into_used(self) -> Vec<ModelUsage> {
+        self.used.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait::async_trait]
+impl Model for CountedModel<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+        let AppContext { ledger, store, clock, model_name, .. } = self.house;
+        ledger.check(&**store, &**clock, self.user).await?;
+        let (tokens, cost) = (self.used.lock().unwrap_or_else(PoisonError::into_inner).iter())
+            .fold((0, 0), |(tokens, cost), one| (tokens + one.tokens(), cost + one.cost_micros));
+        if let Some(detail) = ledger.budget().answer.exceeded_by(tokens, cost) {
+            return Err(ModelError::OverBudget { which: "of one answer", detail });
+        }
+        let reply = self.model.complete(request).await?;
+        let usage = Usage { input: reply.input_tokens, output: reply.output_tokens, cached: 0 };
+        let cost = reply.cost_micros.unwrap_or_default();
+        let row = ledger.add(self.user, model_name, usage, cost, clock.now());
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        Ok(reply)
+    }
+}
+
 /// A reading of the question, and what its query gives where that was tried.
 #[derive(Debug, Clone)]
 pub(super) struct Alternative {

@@ -15,6 +15,7 @@ mod carry;
 mod compose;
 mod confirm;
 mod decisions;
+mod digest;
 mod effects;
 mod ending;
 mod find;

@@ -10,6 +10,7 @@
 //! - Every figure of what a model wrote is checked before it is given as the answer.
 
 use super::carry::Done;
+use super::digest;
 use super::model_answer::{RunRecord, answer_of, paused_reply};
 use super::plan_first::{self, Planned};
 use super::readers::BROUGHT;
@@ -44,24 +45,25 @@ const SURE: f64 = 0.75;
 const WORDS_PER_STEP: usize = 14;
 /// Tools that are offered at first; a search finds others.
 const OFFERED: usize = 10;
-/// Messages of the conversation that a model is shown, and characters of each.
-const EARLIER: u32 = 40;
-const EARLIER_CHARS: usize = 4_000;
+/// Messages of the conversation that a model may be told of; all but the newest are shortened.
+const REMEMBERED: u32 = 1_000;
 
 /// What a turn with a model may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelLimits {
     /// Questions to the model.
     pub steps: u32,
     /// Tokens, read and written.
     pub tokens: u64,
+    /// Money, in the currency of the prices.
+    pub money: Option<f64>,
     /// Seconds.
     pub seconds: u64,
 }
 
 impl Default for ModelLimits {
     fn default() -> Self {
-        Self { steps: 16, tokens: 200_000, seconds: 300 }
+        Self { steps: 16, tokens: 200_000, money: None, seconds: 300 }
     }
 }
 
@@ -355,14 +357,13 @@ impl ChatService {
             return Ok(Vec::new());
         }
         let scope = Scope::User(opened.turn.caller.user.clone());
-        let window = self.house().store.window(&scope, opened.memory.id, EARLIER).await?;
-        let kept = window.iter().filter(|message| matches!(message.role, Role::User | Role::Agent));
-        Ok(kept
-            .map(|message| EarlierMessage {
-                role: message.role,
-                text: message.content.chars().take(EARLIER_CHARS).collect(),
-            })
-            .collect())
+        let window = self.house().store.window(&scope, opened.memory.id, REMEMBERED).await?;
+        let said: Vec<(Role, &str)> = window
+            .iter()
+            .filter(|message| matches!(message.role, Role::User | Role::Agent))
+            .map(|message| (message.role, message.content.as_str()))
+            .collect();
+        Ok(digest::shorten(&said))
     }
 
     /// The agent of this turn: its prompt, and the tools that fit best of those that the person may use.

@@ -31,7 +31,7 @@ pub(crate) fn served_by(mut office: Office, model: &FakeModel, plan_first: bool)
     let home = office.fixture.folder.path().to_owned();
     let runner = Runner::new(toolbox.clone(), model.models(), home).unwrap();
     let name = Label::new("big").unwrap();
-    let limits = ModelLimits { steps: 8, tokens: 20_000, seconds: 30 };
+    let limits = ModelLimits { steps: 8, tokens: 20_000, money: None, seconds: 30 };
     let service = steward_runtime::converse::ChatService::new(toolbox, Default::default());
     office.talker =
         service.with_model(ChatModel { runner, extractor: name.clone(), name, limits, plan_first });

@@ -76,6 +76,7 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
     // A conversation cannot go on without results, so a model that may not be sent any does not serve it.
     let chosen = context.models()?.for_purpose(ModelPurpose::Chat).filter(|chosen| chosen.send_results);
     let Some(chosen) = chosen else { return Ok(service) };
+    let budget = &context.settings.models.budget;
     let reads = context.models()?.for_purpose(ModelPurpose::Extract).filter(|chosen| chosen.send_results);
     Ok(service.with_model(ChatModel {
         runner: super::run::over(context, &toolbox)?,
@@ -84,7 +85,8 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
         plan_first: limits.plan_first,
         limits: ModelLimits {
             steps: u32::from(limits.model_steps.max(1)),
-            tokens: limits.model_tokens,
+            tokens: budget.answer.tokens.map_or(limits.model_tokens, |most| most.min(limits.model_tokens)),
+            money: budget.answer.money,
             seconds: limits.model_seconds,
         },
     }))

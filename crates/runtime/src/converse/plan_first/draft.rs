@@ -48,7 +48,7 @@ pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draf
         return Draft::Cannot(why.as_str().unwrap_or("the model did not say why").to_owned());
     }
     let (mut steps, mut problems) = (Vec::new(), Vec::new());
-    for (place, step) in written.steps.into_iter().enumerate() {
+    for (place, step) in with_plain_ids(written.steps).into_iter().enumerate() {
         match step_of(step, place, tools) {
             Ok(step) => steps.push(step),
             Err(lines) => problems.extend(lines),
@@ -63,6 +63,50 @@ pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draf
     Draft::Plan { steps, answer: written.answer.as_str().unwrap_or_default().to_owned() }
 }
 
+/// Names of steps without dots and spaces, in references to them, too: models call a step like its tool.
+fn with_plain_ids(mut steps: Vec<Json>) -> Vec<Json> {
+    let plain = |id: &str| -> String {
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
+    };
+    let ids: Vec<String> = steps
+        .iter()
+        .filter_map(|step| step.get("id")?.as_str())
+        .filter(|id| plain(id) != **id)
+        .map(str::to_owned)
+        .collect();
+    for step in &mut steps {
+        for id in &ids {
+            rename(step, id, &plain(id));
+        }
+        if let Some(Json::String(id)) = step.get_mut("id") {
+            *id = plain(id);
+        }
+    }
+    steps
+}
+
+/// Renames a step in the references of a value.
+fn rename(value: &mut Json, from: &str, to: &str) {
+    match value {
+        Json::Array(values) => values.iter_mut().for_each(|value| rename(value, from, to)),
+        Json::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Json::String(text) if name == "$ref" => {
+                        if let Some(rest) = text.strip_prefix(from)
+                            && (rest.is_empty() || rest.starts_with(['.', '[']))
+                        {
+                            *text = format!("{to}{rest}");
+                        }
+                    }
+                    other => rename(other, from, to),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 fn step_of(
     mut step: Json,
     place: usize,
@@ -73,6 +117,14 @@ fn step_of(
         members.entry("id").or_insert_with(|| format!("step_{number}").into());
         // Models say that they leave something out.
         members.retain(|_, value| !value.is_null());
+        // A step that is called like a tool and names none means that tool.
+        if !members.contains_key("tool")
+            && !members.contains_key("extract")
+            && let Some(named) = members.get("id").and_then(Json::as_str)
+            && let Some(known) = resolve(named, tools)
+        {
+            members.insert("tool".to_owned(), known.as_str().into());
+        }
         if let Some(named) = members.get("tool").and_then(Json::as_str) {
             let known = resolve(named, tools).map(|name| Json::from(name.as_str()));
             let Some(known) = known else {
@@ -114,6 +166,19 @@ fn check_arguments(step: &StaticStep, tools: &BTreeMap<ToolName, PlannedTool>) -
             "step {}: {} has no argument {name:?}: {}",
             step.id, tool.spec.name, tool.signature
         ));
+    }
+    for (name, value) in &step.arguments {
+        let allowed =
+            tool.parameters.get("properties").and_then(|known| known.get(name)?.get("enum")?.as_array());
+        // A reference is filled in later; the tool's own schema looks at it then.
+        if let Some(allowed) = allowed.filter(|allowed| !value.is_object() && !allowed.contains(value)) {
+            let allowed: Vec<String> = allowed.iter().map(Json::to_string).collect();
+            problems.push(format!(
+                "step {}: {name} must be one of {}, not {value}",
+                step.id,
+                allowed.join(", ")
+            ));
+        }
     }
     for name in required.iter().filter(|name| !step.arguments.contains_key(**name)) {
         problems.push(format!("step {}: {} needs {name:?}: {}", step.id, tool.spec.name, tool.signature));
@@ -174,6 +239,11 @@ mod tests {
             plan(&format!("Here is the plan:\n```json\n{steps}\n```")),
             ["todo.list_tasks", "todo.update_task"]
         );
+        let named = r#"{"steps": [{"id": "todo.list_tasks", "arguments": {}},
+            {"id": "x y", "tool": "update_task", "arguments": {"id": {"$ref": "todo.list_tasks.tasks[0].id"}}}]}"#;
+        let Draft::Plan { steps, .. } = read(named, &tools()) else { panic!("no plan") };
+        assert_eq!((steps[0].id.as_str(), steps[1].id.as_str()), ("todo_list_tasks", "x_y"));
+        assert_eq!(steps[1].arguments["id"], json!({ "$ref": "todo_list_tasks.tasks[0].id" }));
         assert_eq!(plan(r#"{"cannot": "it depends"}"#), ["cannot: it depends"]);
         for (reply, wanted) in [
             ("I would list the tasks first", "not a JSON object"),

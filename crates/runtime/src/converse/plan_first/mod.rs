@@ -262,7 +262,13 @@ impl ChatService {
         if let (true, Some(spec), Some((about, parameters))) =
             (has_data, internal::spec(ASK_DATA), internal::about(ASK_DATA))
         {
-            let parameters: Map<String, Json> = parameters.as_object().cloned().unwrap_or_default();
+            let mut parameters: Map<String, Json> = parameters.as_object().cloned().unwrap_or_default();
+            let mut names: Vec<String> =
+                internal::sources(&registry.snapshot(), caller).into_keys().collect();
+            names.extend((!opened.data.is_empty()).then(|| internal::OWN_DATA.to_owned()));
+            if let Some(source) = parameters.get_mut("properties").and_then(|known| known.get_mut("source")) {
+                *source = json!({ "type": "string", "enum": names });
+            }
             let returns = json!({ "properties": { "answer": { "type": "string" }, "tables": { "type": "array",
                 "items": { "properties": { "columns": { "type": "array", "items": { "type": "string" } },
                     "rows": { "type": "array", "items": { "type": "array" } } } } } } });
@@ -330,24 +336,26 @@ fn note(record: &mut Record, mut subject: Json) -> Result<()> {
 impl super::ModelLimits {
     /// For one run.
     pub(super) fn of_run(&self) -> Limits {
-        Limits { tokens: Some(self.tokens), seconds: Some(self.seconds), ..Limits::default() }
+        let (tokens, seconds) = (Some(self.tokens), Some(self.seconds));
+        Limits { tokens, seconds, cost_usd: self.money, ..Limits::default() }
     }
 }
 
 /// What the writer of plans is told.
 const PLAN: &str = r#"You plan the task of one person. You see their words only, and no result. The plan is carried out as it is.
 Reply with one JSON object and nothing else: {"steps": [...], "answer": "what the answer is to say"}
-A step calls a tool or extracts a value:
-{"id": "tasks", "tool": "todo.list_tasks", "arguments": {"status": "open"}}
-{"id": "pick", "extract": {"from": {"$ref": "tasks"}, "instruction": "the id of the task about milk", "type": "integer"}}
-{"id": "done", "tool": "todo.complete_task", "arguments": {"id": {"$ref": "pick"}}}
-- {"$ref": "tasks.items[0].id"} is a part of a result. Use a path only where the tool's type after -> shows it; else extract.
-- {"$text": ["Hello ", {"$ref": "pick"}]} is a text with values in it.
+Each step has an "id" and either a "tool" with its "arguments", or an "extract" that reads a value out of results:
+{"id": "find", "tool": "books.search", "arguments": {"author": "Eco"}}
+{"id": "pick", "extract": {"from": {"$ref": "find"}, "instruction": "the id of the newest book", "type": "integer"}}
+{"id": "price", "tool": "books.price", "arguments": {"id": {"$ref": "pick"}}}
+{"id": "sum", "tool": "calc.run", "arguments": {"formula": {"$text": ["3 * ", {"$ref": "price.amount"}]}}}
+- {"$ref": "price.amount"} is a part of the result of the step "price". Use a path only where the type after -> shows it; else extract.
+- {"$text": ["3 * ", {"$ref": "price.amount"}]} is a text with values in it.
 - type: "text", "number", "integer", "boolean", "date", ["text"], {"name": "text", "total": "number"}, {"one_of": ["a", "b"]}.
 - "for_each": {"$ref": "names"} repeats a step with a tool; {"$ref": "item"} is the item at hand.
 - "when": {"value": {"$ref": "pick"}, "is": "more", "to": 3} does a step only then. is: empty, not_empty, equal, not_equal,
   more, less, contains, true, false.
-- Use the tools below only, with their arguments. Values are the person's words or come from earlier steps.
+- Call the tools of the list below and no others. Values are the person's words or come from earlier steps.
 - Do what was asked and nothing beyond it.
 - When a result must be read before it is clear what to do next, or something that you need was not said, reply
   {"cannot": "why"}."#;
