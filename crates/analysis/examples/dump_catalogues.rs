@@ -1,5 +1,6 @@
 //! Writes the catalogue of every data source under a folder as JSON, and its rows as a SQLite file, so that the reader can be
-//! measured and fitted without opening the sources again: `dump_catalogues OUT FILE...`.
+//! measured and fitted without opening the sources again: `dump_catalogues OUT FILE...`. Files that belong together are
+//! joined by `+`.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,12 +19,12 @@ async fn main() {
     let out = arguments.next().expect("a folder to write to");
     std::fs::create_dir_all(&out).unwrap();
     for file in arguments {
-        let name = file.replace(['/', '.'], "_").trim_start_matches('_').to_owned();
+        let name = file.replace(['/', '.', '+'], "_").trim_start_matches('_').to_owned();
         let (json, database) = (format!("{out}/{name}.json"), format!("{out}/{name}.sqlite"));
         if Path::new(&json).exists() {
             continue;
         }
-        let session = match Session::open(std::slice::from_ref(&file), Options::default()).await {
+        let session = match Session::open(&file.split('+').map(str::to_owned).collect::<Vec<_>>(), Options::default()).await {
             Ok(session) => session,
             Err(error) => {
                 eprintln!("{file}: {error}");

@@ -1,6 +1,8 @@
 //! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of `analysis`), without opening
-//! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--only SET]... [--part read|unread|all] [--wrong] [--sure]
-//! [--features FILE]`. `--own` names the questions that the data cannot answer, `--features` a file for `bench/fit_judge.py`.
+//! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--everyday FILE DATA] [--only SET]... [--part read|unread|all]
+//! [--wrong] [--sure] [--features FILE]`. `--own` names the questions that the data cannot answer, `--everyday` the everyday
+//! questions and the folder of their data, `--features` a file for `bench/fit_judge.py`, `--compositions` one for
+//! `bench/fit_composer.py`.
 //!
 //! A third of the databases and tables of every set, chosen by a hash of their name, is left unread: its failures are never
 //! shown.
@@ -13,6 +15,9 @@
     reason = "a development program"
 )]
 
+#[path = "support/statistics.rs"]
+mod statistics;
+
 use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -21,7 +26,7 @@ use std::io::Write as _;
 use steward_query::catalogue::Catalogue;
 use steward_query::frame;
 use steward_query::judge::{Proposer, ResultShape};
-use steward_query::planner::{NoMeaning, Outcome};
+use steward_query::planner::Outcome;
 use steward_query::propose::{SURE, consider};
 use steward_query::query::{Dialect, Query};
 use steward_query::{reader, sql};
@@ -168,9 +173,6 @@ struct Source {
 }
 
 fn run(source: &Source, query: &Query) -> Option<Rows> {
-    if !sql::supports(query, Dialect::Sqlite) {
-        return None;
-    }
     let text = sql::write(query, Dialect::Sqlite);
     let mut statement = source.rows.prepare(&text).ok()?;
     let width = statement.column_count();
@@ -193,13 +195,15 @@ fn run(source: &Source, query: &Query) -> Option<Rows> {
 
 /// Questions of `ambrosia` as they stand, which have several readings.
 const AMBIGUOUS: &str = "ambiguous";
+/// Everyday questions of this repository.
+const EVERYDAY: &str = "everyday";
 /// Questions that the data cannot answer.
 const UNANSWERABLE: &str = "unanswerable";
 
 struct Case {
     set: &'static str,
-    /// The set that the source belongs to.
-    from: String,
+    /// The file that it is about, or several joined by `+`.
+    path: String,
     source: String,
     question: String,
     truth: Value,
@@ -213,7 +217,7 @@ fn rows_of(value: &Value) -> Rows {
 fn is_right(case: &Case, rows: &Rows) -> bool {
     match case.set {
         AMBIGUOUS | UNANSWERABLE => false,
-        "people" => covers(&rows_of(&case.truth), rows),
+        "people" | EVERYDAY => covers(&rows_of(&case.truth), rows),
         "wikisql" | "wikitables" => same_values(case.truth.as_array().unwrap(), rows, same_strict),
         _ => same_rows(&rows_of(&case.truth), rows, case.ordered),
     }
@@ -226,7 +230,7 @@ fn is_right_as_written(case: &Case, rows: &Rows) -> bool {
             && same_values(case.truth.as_array().unwrap(), rows, same_written)
 }
 
-fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
+fn cases(bench: &str, own: Option<String>, everyday: Option<(String, String)>) -> Vec<Case> {
     let text =
         |case: &Value, name: &str| case.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut cases = Vec::new();
@@ -242,7 +246,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                     let source = case["data"][0].as_str().unwrap().to_owned();
                     cases.push(Case {
                         set,
-                        from: set.to_owned(),
+                        path: format!("{bench}/{set}/{source}"),
                         source,
                         question: text(&case, "question"),
                         truth: case["rows"].clone(),
@@ -251,7 +255,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                 }
                 "wikisql" | "wikitables" => cases.push(Case {
                     set,
-                    from: set.to_owned(),
+                    path: format!("{bench}/{set}/{}", text(&case, "table")),
                     source: text(&case, "table"),
                     question: text(&case, "question"),
                     truth: case["answer"].clone(),
@@ -259,7 +263,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                 }),
                 "spider" => cases.push(Case {
                     set,
-                    from: set.to_owned(),
+                    path: format!("{bench}/{set}/{}", text(&case, "database")),
                     source: text(&case, "database"),
                     question: text(&case, "question"),
                     truth: case["rows"].clone(),
@@ -268,7 +272,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                 _ => {
                     cases.push(Case {
                         set: AMBIGUOUS,
-                        from: set.to_owned(),
+                        path: format!("{bench}/{set}/{}", text(&case, "database")),
                         source: text(&case, "database"),
                         question: text(&case, "question"),
                         truth: Value::Null,
@@ -277,7 +281,7 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
                     for reading in case["readings"].as_array().unwrap() {
                         cases.push(Case {
                             set,
-                            from: set.to_owned(),
+                            path: format!("{bench}/{set}/{}", text(&case, "database")),
                             source: text(&case, "database"),
                             question: text(reading, "question"),
                             truth: reading["rows"].clone(),
@@ -288,12 +292,31 @@ fn cases(bench: &str, own: Option<String>) -> Vec<Case> {
             }
         }
     }
+    if let Some((file, data)) = everyday {
+        for line in std::fs::read_to_string(file).unwrap().lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            if !case["conversation"].is_null() {
+                continue;
+            }
+            let files: Vec<String> = (case["data"].as_array().unwrap().iter())
+                .map(|file| format!("{data}/{}", file.as_str().unwrap()))
+                .collect();
+            cases.push(Case {
+                set: EVERYDAY,
+                path: files.join("+"),
+                source: case["data"][0].as_str().unwrap().to_owned(),
+                question: text(&case, "question"),
+                truth: case["rows"].clone(),
+                ordered: false,
+            });
+        }
+    }
     let own = own.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
     for line in own.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         cases.push(Case {
             set: UNANSWERABLE,
-            from: text(&case, "set"),
+            path: format!("{bench}/{}/{}", text(&case, "set"), text(&case, "source")),
             source: text(&case, "source"),
             question: text(&case, "question"),
             truth: Value::Null,
@@ -326,11 +349,16 @@ fn main() {
     let (bench, dumps) = (value("--bench").unwrap(), value("--dumps").unwrap());
     let (only, part) = (value("--only"), value("--part").unwrap_or_else(|| "read".to_owned()));
     let every: usize = value("--every").map_or(1, |text| text.parse().unwrap());
+    let mut compositions = value("--compositions").map(|file| Compositions::create(&file));
     let mut features = value("--features").map(|file| std::fs::File::create(file).unwrap());
     let today = chrono::NaiveDate::from_ymd_opt(2026, 12, 31).unwrap();
     let mut sources: BTreeMap<String, Option<Source>> = BTreeMap::new();
     let mut tallies: BTreeMap<(&str, bool), Tally> = BTreeMap::new();
-    for (at, case) in cases(&bench, value("--own")).iter().enumerate() {
+    let encoder = Vectors::default();
+    let meaning = |a: &str, b: &str| encoder.similarity(a, b);
+    let everyday = (arguments.iter().position(|a| a == "--everyday"))
+        .and_then(|at| Some((arguments.get(at + 1)?.clone(), arguments.get(at + 2)?.clone())));
+    for (at, case) in cases(&bench, value("--own"), everyday).iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != case.set) || at % every != 0 {
             continue;
         }
@@ -338,11 +366,11 @@ fn main() {
         if part == "read" && unread || part == "unread" && !unread {
             continue;
         }
-        let path = format!("{bench}/{}/{}", case.from, case.source);
-        let name = path.replace(['/', '.'], "_").trim_start_matches('_').to_owned();
+        let name = case.path.replace(['/', '.', '+'], "_").trim_start_matches('_').to_owned();
         let source = sources.entry(name.clone()).or_insert_with(|| {
             let text = std::fs::read_to_string(format!("{dumps}/{name}.json")).ok()?;
             let rows = rusqlite::Connection::open(format!("{dumps}/{name}.sqlite")).ok()?;
+            statistics::register(&rows);
             Some(Source { catalogue: serde_json::from_str(&text).unwrap(), rows })
         });
         let tally = tallies.entry((case.set, unread)).or_default();
@@ -353,7 +381,17 @@ fn main() {
             expand(&mut query, &source.catalogue);
             run(source, &query)
         };
-        let considered = consider(&case.question, &source.catalogue, None, today, &NoMeaning);
+        if let Some(file) = &mut compositions {
+            if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
+                let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 150);
+                let rights = found.iter().map(|one| {
+                    answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows))
+                });
+                file.write(case, unread, &found, &rights.collect::<Vec<_>>());
+            }
+            continue;
+        }
+        let considered = consider(&case.question, &source.catalogue, None, today, &meaning);
         let proposals = considered.proposals();
         let results: Vec<Option<Rows>> = proposals.iter().map(|proposal| answer(proposal.query)).collect();
         let rights: Vec<bool> =
@@ -425,10 +463,14 @@ fn main() {
         let shown = flag("--wrong") && !right || flag("--sure") && sure && !right;
         if shown && !unread {
             println!("{} {} | {}", case.set, case.source, case.question);
-            println!("    {}", reader::explain(&case.question, &source.catalogue, today, &NoMeaning));
+            println!("    {}", reader::explain(&case.question, &source.catalogue, today, &meaning));
             lines.iter().for_each(|line| println!("{line}"));
             println!("    truth {}", case.truth.to_string().chars().take(200).collect::<String>());
         }
+    }
+    if let Some(file) = compositions {
+        file.finish();
+        return;
     }
     println!(
         "{:<13} {:<7} {:>6} {:>8} {:>8} {:>8} {:>18} {:>8} {:>9} {:>8}",
@@ -450,6 +492,67 @@ fn main() {
             of(tally.declined),
             of(tally.said),
         );
+    }
+}
+
+/// Vectors of words and names, kept while the program runs.
+struct Vectors {
+    encoder: steward_encoder::Encoder,
+    known: std::cell::RefCell<BTreeMap<String, Vec<f32>>>,
+}
+
+impl Default for Vectors {
+    fn default() -> Self {
+        Self { encoder: steward_encoder::Encoder::load().unwrap(), known: Default::default() }
+    }
+}
+
+impl Vectors {
+    fn similarity(&self, a: &str, b: &str) -> f32 {
+        let mut known = self.known.borrow_mut();
+        for text in [a, b] {
+            if !known.contains_key(text) {
+                known.insert(text.to_owned(), self.encoder.embed(text).unwrap_or_default());
+            }
+        }
+        known[a].iter().zip(&known[b]).map(|(a, b)| a * b).sum()
+    }
+}
+
+/// Compositions of all questions with their features and whether each is right, as text: a question a line.
+struct Compositions {
+    file: std::io::BufWriter<std::fs::File>,
+    names: BTreeMap<String, usize>,
+}
+
+impl Compositions {
+    fn create(path: &str) -> Self {
+        let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+        Self { file, names: BTreeMap::new() }
+    }
+
+    fn write(&mut self, case: &Case, unread: bool, found: &[reader::Composed], rights: &[bool]) {
+        let mut rows: Vec<Value> = Vec::new();
+        for (one, right) in found.iter().zip(rights) {
+            let mut x: Vec<Value> = Vec::new();
+            for (name, value) in &one.features {
+                let next = self.names.len();
+                let at = *self.names.entry(name.clone()).or_insert(next);
+                x.push(json!(at));
+                x.push(json!((value * 1000.0).round() / 1000.0));
+            }
+            rows.push(json!({ "right": right, "x": x, "score": one.score }));
+        }
+        let first = json!({ "set": case.set, "source": case.source, "unread": unread, "forms": rows });
+        writeln!(self.file, "{first}").unwrap();
+    }
+
+    /// The last line: all names, in the order of their numbers.
+    fn finish(mut self) {
+        let mut names: Vec<(&String, &usize)> = self.names.iter().collect();
+        names.sort_by_key(|(_, at)| **at);
+        let names: Vec<&String> = names.into_iter().map(|(name, _)| name).collect();
+        writeln!(self.file, "{}", json!({ "names": names })).unwrap();
     }
 }
 

@@ -12,6 +12,8 @@ use steward_text::tokens::{Token, name_words, stem, tokenize};
 
 /// The query that lists columns is called so.
 pub const COLUMNS: &str = "columns";
+/// The query that counts the rows of each table is called so.
+pub const TABLES: &str = "tables";
 /// The query that shows the first rows is called so.
 pub const FIRST_ROWS: &str = "first rows";
 /// Columns that are listed at most.
@@ -20,10 +22,10 @@ const MOST: usize = 120;
 const STRUCTURE: &str =
     "column columns field fields variable variables attribute attributes schema structure describe";
 const ROWS: &str = "row rows record records line lines sample preview head entry entries";
-const DATA: &str = "data dataset file table tables";
+const DATA: &str = "data dataset file files table tables database sheets";
 const SMALL: &str = "what which are is the in of do does you we i have has this that there here me my your our show list \
     give tell all a an it contain contains holds hold available can see look at like please s from some few first top \
-    and names name about get display print how looks named called us file's exist";
+    and names name about get display print how looks named called us file's exist each every many one ones";
 
 fn among(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
@@ -63,6 +65,12 @@ pub(crate) fn read(question: &str, catalogue: &Catalogue) -> Option<Reading> {
         let query = columns_of(&tables)?;
         return Some(reading(question, COLUMNS, vec![query]));
     }
+    // "how many rows does each table have", "which tables are there".
+    let asks_tables = has("tables files sheets") || has("each every") && has("table file");
+    if asks_tables && (has(ROWS) || !has("show first")) {
+        let query = rows_of(&catalogue.tables)?;
+        return Some(reading(question, TABLES, vec![query]));
+    }
     let shows =
         has("show give list see look display print get preview head sample first top") || number.is_some();
     let counts = has("how") && !has("looks look");
@@ -93,6 +101,27 @@ fn reading(question: &str, name: &str, queries: Vec<Query>) -> Reading {
         form: None,
         unexplained: Vec::new(),
     }
+}
+
+/// One row for each table: its name and how many rows it has.
+fn rows_of(tables: &[Table]) -> Option<Query> {
+    let item = |expr: Expr, name: &str| Item { expr, name: name.to_owned() };
+    let count = Expr::Aggregate(Aggregate::Count, vec![Expr::Star]);
+    let rows = tables.iter().map(|table| Query {
+        items: vec![
+            item(Expr::Literal(Literal::Text(table.label.clone())), "table"),
+            item(count.clone(), "rows"),
+        ],
+        table: table.name.clone(),
+        alias: table.name.clone(),
+        ..Query::default()
+    });
+    let mut query = rows.collect::<Vec<_>>().into_iter().rev().reduce(|after, mut query| {
+        query.set = Some((SetOperation::Union, Box::new(after)));
+        query
+    })?;
+    query.order = vec![(Expr::Column(String::new(), "table".to_owned()), false)];
+    Some(query)
 }
 
 /// One row for each column: its table, its name, its type, how many of its cells are filled.
@@ -182,6 +211,8 @@ mod tests {
             ("what columns do you have?", COLUMNS, 1, 5),
             ("which columns are in the honey table", COLUMNS, 1, 3),
             ("describe the data", COLUMNS, 1, 5),
+            ("how many rows does each table have?", TABLES, 1, 2),
+            ("which tables are in this database and how many rows does each one have?", TABLES, 1, 2),
             ("first 4 rows", FIRST_ROWS, 2, 3),
             ("show me some rows of hives", FIRST_ROWS, 1, 3),
             ("show me the data", FIRST_ROWS, 2, 3),

@@ -10,19 +10,21 @@ use crate::judge::{Judge, Judgement, Proposal, Proposer, ResultShape};
 use crate::planner::particulars::TIME;
 use crate::planner::{self, ChartWish, Intent, Meaning, Named, Outcome, Parameter, Reading};
 use crate::query::Query;
-use crate::reader::{self, Candidate, Filter, Form, Group};
+use crate::reader::{self, Candidate, Filter, Form, Grammar, Group};
 use chrono::NaiveDate;
 use steward_text::period::{Period, read_times};
 use steward_text::tokens::tokenize;
 
 /// From here on an answer is called sure.
 pub const SURE: f64 = 0.85;
+/// From here on a reading is taken although the planner would ask which column is meant.
+const LIKELY: f64 = 0.5;
 /// Below this nothing is answered.
 const HOPELESS: f64 = 0.05;
 /// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
 const WITHOUT_FOCUS: f64 = 0.2;
 /// Candidates of the reader that are judged.
-const JUDGED: usize = 6;
+const JUDGED: usize = 14;
 
 /// Reads a question with all proposers, without running anything.
 #[must_use]
@@ -106,6 +108,7 @@ impl Considered<'_> {
                 follows: self.follows,
                 unused: None,
                 grammar: None,
+                standing: None,
             });
         }
         proposals.extend(self.candidates.iter().map(|candidate| Proposal {
@@ -115,8 +118,9 @@ impl Considered<'_> {
             defaults: candidate.defaults,
             multiplies: candidate.multiplies,
             follows: self.follows,
-            unused: Some(&candidate.unexplained),
+            unused: Some(candidate.unexplained.as_slice()).filter(|_| candidate.grammar != Grammar::Composed),
             grammar: Some(candidate.grammar),
+            standing: candidate.standing,
         }));
         proposals
     }
@@ -166,7 +170,7 @@ impl Considered<'_> {
         // The planner found a word that two columns fit equally well.
         let tied = (self.candidates.iter())
             .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
-        if matches!(self.planned, Outcome::Ask { .. }) && (tied || judgement.probability < SURE) {
+        if matches!(self.planned, Outcome::Ask { .. }) && judgement.probability < if tied { SURE } else { LIKELY } {
             return self.planned;
         }
         if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE)

@@ -34,6 +34,8 @@ pub enum Aggregate {
     Median,
     StdDev,
     Correlation,
+    /// The value that so many percent of the rows stay below.
+    Percentile(u8),
 }
 
 /// A literal.

@@ -21,9 +21,17 @@ pub fn supports(query: &Query, dialect: Dialect) -> bool {
     let lacks = |aggregate: Aggregate| match dialect {
         Dialect::DataFusion | Dialect::Postgres => false,
         Dialect::Sqlite => {
-            matches!(aggregate, Aggregate::Median | Aggregate::StdDev | Aggregate::Correlation)
+            matches!(
+                aggregate,
+                Aggregate::Median
+                    | Aggregate::StdDev
+                    | Aggregate::Correlation
+                    | Aggregate::Percentile(_)
+            )
         }
-        Dialect::MySql => matches!(aggregate, Aggregate::Median | Aggregate::Correlation),
+        Dialect::MySql => {
+            matches!(aggregate, Aggregate::Median | Aggregate::Correlation | Aggregate::Percentile(_))
+        }
     };
     !aggregates(query).into_iter().any(lacks)
 }
@@ -256,6 +264,11 @@ impl Writer {
             (Aggregate::StdDev, Dialect::MySql) => format!("stddev_samp({inner})"),
             (Aggregate::StdDev, _) => format!("stddev({inner})"),
             (Aggregate::Correlation, _) => format!("corr({inner})"),
+            (Aggregate::Percentile(percent), Dialect::DataFusion | Dialect::Postgres) => {
+                let share = f64::from(percent) / 100.0;
+                format!("percentile_cont({share}) WITHIN GROUP (ORDER BY {inner})")
+            }
+            (Aggregate::Percentile(percent), _) => format!("percentile({inner}, {percent})"),
         }
     }
 

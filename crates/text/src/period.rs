@@ -146,7 +146,45 @@ pub fn read_times(tokens: &[Token], today: NaiveDate) -> Vec<(usize, usize, Peri
             found.push((start, start + length, when));
         }
     }
+    share_years(tokens, &mut found);
     found
+}
+
+/// "March and June 2023", "1 April to 30 June 2022": the year of the last one holds for those before it.
+fn share_years(tokens: &[Token], found: &mut Vec<(usize, usize, Period)>) {
+    let joins = |at: usize| {
+        tokens.get(at).is_some_and(|token| {
+            matches!(token.word.as_str(), "and" | "to" | "until" | "till" | "through" | "-" | "," | "or")
+        })
+    };
+    let mut shared: Vec<usize> = Vec::new();
+    for at in (0..found.len()).rev() {
+        let Some((from, to, when)) = found.get(at).cloned() else { continue };
+        if !when.yearless || !joins(to) {
+            continue;
+        }
+        // Behind ", and" the next one starts a token later.
+        let next = to + 1 + usize::from(joins(to + 1));
+        let later = (found.iter().enumerate())
+            .filter(|(place, (start, _, other))| {
+                *start == next && (!other.yearless || shared.contains(place)) && other.grain != Grain::Year
+            })
+            .max_by_key(|(_, (_, end, _))| *end)
+            .map(|(_, (.., other))| other.from);
+        let Some(later) = later else { continue };
+        let wraps = (when.from.month(), when.from.day()) > (later.month(), later.day());
+        let year = later.year() - i32::from(wraps);
+        let moved = match when.grain {
+            Grain::Day => day(year, when.from.month(), when.from.day()),
+            _ => month(year, when.from.month()),
+        };
+        if let (Some(moved), Some(cell)) = (moved, found.get_mut(at)) {
+            *cell = (from, to, moved);
+            shared.push(at);
+        }
+    }
+    // A day without a year is one only beside a day with a year.
+    found.retain(|(_, _, when)| !(when.yearless && when.grain == Grain::Day));
 }
 
 fn at(tokens: &[Token], start: usize, today: NaiveDate) -> Vec<(usize, Period)> {
@@ -209,6 +247,8 @@ fn at(tokens: &[Token], start: usize, today: NaiveDate) -> Vec<(usize, Period)> 
         let length = 2 + skip(1);
         if let Some(number) = year_number(token(length + skip(length))) {
             add(length + skip(length) + 1, day(number, m, d));
+        } else if word(1 + skip(1)).len() > 2 {
+            add(length, day(today.year(), m, d).map(|when| Period { yearless: true, ..when }));
         }
     }
     if let Some((length, when)) = relative(&word, &token, today) {
@@ -248,7 +288,19 @@ fn month_first<'t>(
         && !before.is_some_and(|token| {
             matches!(
                 token.word.as_str(),
-                "in" | "since" | "during" | "for" | "before" | "after" | "and" | "or" | "to" | "of" | "until"
+                "in" | "since"
+                    | "during"
+                    | "for"
+                    | "before"
+                    | "after"
+                    | "and"
+                    | "or"
+                    | "to"
+                    | "of"
+                    | "until"
+                    | "between"
+                    | "from"
+                    | ","
             )
         });
     if sure && !odd {
@@ -272,6 +324,18 @@ fn relative<'t>(
         "yesterday" => return Some((1, span(today.pred_opt()?, today, Grain::Day))),
         "last" | "past" | "previous" | "this" | "current" => {}
         _ => return None,
+    }
+    // "the last quarter of 2023" is counted from that year's end.
+    let gap = usize::from(word(2) == "of" || word(2) == "in");
+    if let Some(number) = year_number(token(2 + gap)).filter(|_| word(0) == "last") {
+        let when = match word(1) {
+            "quarter" => quarter(number, 4),
+            "month" => month(number, 12),
+            _ => None,
+        };
+        if let Some(when) = when {
+            return Some((3 + gap, when));
+        }
     }
     let this = matches!(word(0), "this" | "current");
     let (number, length) = match token(1).and_then(|token| token.number) {

@@ -226,6 +226,7 @@ pub(super) fn aggregate_name(aggregate: Aggregate) -> &'static str {
         Aggregate::Max => "max",
         Aggregate::Median => "median",
         Aggregate::StdDev => "standard deviation",
+        Aggregate::Percentile(_) => "percentile",
         Aggregate::Correlation => "correlation",
     }
 }

@@ -16,7 +16,7 @@ static LIGHT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Whether a word carries little meaning of its own.
-pub(super) fn is_light(text: &str) -> bool {
+pub(crate) fn is_light(text: &str) -> bool {
     let lower = text.to_lowercase();
     lower.split_whitespace().all(|word| LIGHT.contains(word) || word.chars().count() < 2)
 }
@@ -102,7 +102,7 @@ impl Judge<'_> {
         let columns = facts.columns();
         let mut missing = Missing::default();
         let mut unexplained = Vec::new();
-        let (mut content, mut left, mut rivals) = (0_usize, 0_usize, 0_usize);
+        let (mut content, mut left, mut rivals, mut by_meaning) = (0_usize, 0_usize, 0_usize, 0_usize);
         let mut links: Vec<f32> = Vec::new();
         for (at, mark) in self.marks.iter().enumerate() {
             if mark.is_glue() {
@@ -111,6 +111,7 @@ impl Judge<'_> {
             content += 1;
             let used = self.used_columns(mark, &columns);
             if let Some(quality) = used.iter().copied().reduce(f32::max) {
+                by_meaning += usize::from(mark.by_meaning);
                 links.push(quality);
                 let beside = mark.columns.iter().filter(|(place, other)| {
                     *other >= quality - 0.05 && !columns.contains(&self.name(*place))
@@ -185,6 +186,7 @@ impl Judge<'_> {
             ("aggregate unsupported", yes(support.aggregate)),
             ("group unsupported", yes(support.group)),
             ("limit unsupported", yes(support.limit)),
+            ("by meaning", count(by_meaning)),
             ("mean link", f64::from(mean)),
             ("weakest link", f64::from(weakest)),
             ("rivals", count(rivals)),
@@ -206,6 +208,14 @@ impl Judge<'_> {
             ("defaults", count(proposal.defaults)),
             ("lists", yes(proposal.grammar == Some(Grammar::Lists))),
             ("rows of one table", yes(proposal.grammar == Some(Grammar::Rows))),
+            ("composed", yes(proposal.grammar == Some(Grammar::Composed))),
+            ("not among forms", yes(proposal.standing.is_none())),
+            ("first of forms", yes(proposal.standing.is_some_and(|standing| standing.rank == 0))),
+            ("likely form", proposal.standing.map_or(0.0, |standing| f64::from(standing.probability))),
+            (
+                "unlikely form",
+                proposal.standing.map_or(1.0, |s| (-f64::from(s.probability.max(1e-4)).ln() / 4.0).min(2.0)),
+            ),
             ("is planner", yes(!reader)),
             ("planner confidence", planner.unwrap_or(0.0)),
             ("planner doubt", planner.map_or(0.0, |confidence| (1.0 - confidence).max(0.0).ln_1p())),

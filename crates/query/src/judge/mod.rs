@@ -16,13 +16,14 @@ use crate::catalogue::Catalogue;
 use crate::frame::Value;
 use crate::planner::Meaning;
 use crate::query::{Literal, Query};
-use crate::reader::{ColumnRef, Grammar, Mark, Schema, marks_of};
+use crate::reader::{ColumnRef, Grammar, Mark, Schema, Standing, marks_of};
 use crate::roles::Role;
 pub use agreement::{JudgedReading, ModelVerdict, weigh_model};
 use chrono::NaiveDate;
 use facts::{ColumnName, Facts};
 use features::Company;
 pub use features::Feature;
+pub(crate) use features::is_light;
 use focus::Focus;
 pub use result::ResultShape;
 use std::collections::HashMap;
@@ -59,6 +60,8 @@ pub struct Proposal<'a> {
     pub unused: Option<&'a [String]>,
     /// The part of the reader that it comes from.
     pub grammar: Option<Grammar>,
+    /// How the reader ranks it among all forms that the words allow.
+    pub standing: Option<Standing>,
 }
 
 /// The question as the judge sees it.

@@ -32,7 +32,7 @@ pub(crate) fn tree(catalogue: &Catalogue, head: &str, tables: &[String]) -> Opti
 }
 
 /// How many joins lie between two tables, if they can be joined.
-pub(super) fn steps(catalogue: &Catalogue, from: &str, to: &str) -> Option<usize> {
+pub(crate) fn steps(catalogue: &Catalogue, from: &str, to: &str) -> Option<usize> {
     if from == to {
         return Some(0);
     }

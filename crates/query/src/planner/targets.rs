@@ -396,6 +396,7 @@ pub(super) fn aggregate_word(aggregate: Aggregate) -> &'static str {
         Aggregate::Max => "highest",
         Aggregate::Median => "median",
         Aggregate::StdDev => "standard deviation of",
+        Aggregate::Percentile(_) => "percentile of",
         Aggregate::Correlation => "correlation of",
     }
 }

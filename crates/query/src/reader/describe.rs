@@ -1,6 +1,6 @@
 //! A form in plain words, for assumptions, questions back and titles.
 
-use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+use super::form::{Baseline, Filter, Form, Group, Measure, OrderKey, Scalar, Tally, TimeUnit};
 use super::lexicon::DatePart;
 use super::link::{ColumnRef, Schema};
 use super::lower::grain_name;
@@ -31,6 +31,19 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
         let words = measures.get(*measure).cloned().unwrap_or_default();
         parts.push(format!("with {words} {} {number}", compare_words(*compare)));
     }
+    for (measure, compare, baseline) in &form.beyond {
+        let words = measures.get(*measure).cloned().unwrap_or_default();
+        let than = match baseline {
+            Baseline::Overall => "that of all rows",
+            Baseline::Groups => "the average of all",
+        };
+        parts.push(format!("with {words} {} {than}", compare_words(*compare)));
+    }
+    match form.tally {
+        Some(Tally::Groups) => parts.insert(0, "how many groups there are of".to_owned()),
+        Some(Tally::Sizes) => parts.insert(0, "how many groups have each".to_owned()),
+        None => {}
+    }
     if let Some(limit) = form.limit {
         let end = match form.order {
             Some((OrderKey::Position, true)) => "last rows first",
@@ -39,7 +52,7 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
             Some((_, false)) => "smallest first",
             None => "as they come",
         };
-        let within = form.within.and_then(|at| groups.get(at)).map(|group| format!(" for each {group}"));
+        let within = form.within.and_then(|at| within_words(form, at, &groups, &label)).map(|group| format!(" for each {group}"));
         parts.push(format!("the first {limit}{}, {end}", within.unwrap_or_default()));
     } else if let Some((OrderKey::Column(place), down)) = form.order {
         parts.push(format!("ordered by {}{}", label(place), if down { ", largest first" } else { "" }));
@@ -65,6 +78,15 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
         parts.push("with the change against the one before".to_owned());
     }
     parts.join(" ")
+}
+
+fn within_words(
+    form: &Form,
+    at: usize,
+    groups: &[String],
+    label: &dyn Fn(ColumnRef) -> String,
+) -> Option<String> {
+    groups.get(at).cloned().or_else(|| form.show.get(at).map(|place| label(*place)))
 }
 
 fn measure_words(measure: &Measure, label: &dyn Fn(ColumnRef) -> String) -> String {
@@ -95,6 +117,7 @@ fn measure_words(measure: &Measure, label: &dyn Fn(ColumnRef) -> String) -> Stri
                 Aggregate::StdDev => "standard deviation of",
                 Aggregate::Count | Aggregate::Correlation => "count of",
                 Aggregate::CountDistinct => "number of different",
+                Aggregate::Percentile(percent) => return format!("{percent}th percentile of {of}"),
             };
             format!("{word} {of}")
         }
@@ -110,6 +133,11 @@ fn measure_words(measure: &Measure, label: &dyn Fn(ColumnRef) -> String) -> Stri
         Measure::ShareWhere(filter) => format!("% of rows where {}", filter_words(filter, label)),
         Measure::RowsWhere(filter) => format!("number of rows where {}", filter_words(filter, label)),
         Measure::Correlation(left, right) => format!("correlation of {} and {}", label(*left), label(*right)),
+        Measure::OfWhere(aggregate, scalar, filter) => {
+            let whole = measure_words(&Measure::Of(*aggregate, scalar.clone()), label);
+            format!("{whole} where {}", filter_words(filter, label))
+        }
+        Measure::Span(place, _) => format!("time from the first to the last {}", label(*place)),
     }
 }
 
@@ -125,6 +153,8 @@ fn group_words(group: &Group, label: &dyn Fn(ColumnRef) -> String) -> String {
             };
             format!("{part} of {}", label(*place))
         }
+        Group::Bracket(place, _) => format!("brackets of {}", label(*place)),
+        Group::Holds(filter) => format!("whether {}", filter_words(filter, label)),
     }
 }
 
@@ -147,6 +177,17 @@ fn filter_words(filter: &Filter, label: &dyn Fn(ColumnRef) -> String) -> String 
         Filter::Flag(place, set) => format!("{} is {}", label(*place), if *set { "yes" } else { "no" }),
         Filter::Missing(place, missing) => {
             format!("{} is {}", label(*place), if *missing { "empty" } else { "not empty" })
+        }
+        Filter::Columns(left, compare, right) => {
+            format!("{} {} {}", label(*left), compare_words(*compare), label(*right))
+        }
+        Filter::Average(place, compare, within) => {
+            let of = within.map_or_else(String::new, |within| format!(" of the same {}", label(within)));
+            format!("{} {} the average{of}", label(*place), compare_words(*compare))
+        }
+        Filter::Parts(place, _, parts) => {
+            let parts: Vec<String> = parts.iter().map(u32::to_string).collect();
+            format!("{} in {}", label(*place), parts.join(", "))
         }
         Filter::SameAs(place, of) => {
             let of: Vec<String> = of.iter().map(|filter| filter_words(filter, label)).collect();

@@ -55,6 +55,30 @@ pub enum Measure {
     Less(Box<Measure>, Box<Measure>),
     /// How two columns move together.
     Correlation(ColumnRef, ColumnRef),
+    /// An aggregate of a value over the rows that fulfil a condition.
+    OfWhere(Aggregate, Scalar, Box<Filter>),
+    /// Time from the first moment of a column to its last one, in this unit.
+    Span(ColumnRef, TimeUnit),
+}
+
+/// What the measure of a group is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Baseline {
+    /// The same measure over all rows.
+    Overall,
+    /// The average of the measure over all groups.
+    Groups,
+}
+
+/// What is counted once groups are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tally {
+    /// How many groups there are.
+    Groups,
+    /// How many groups have each value of the first measure.
+    Sizes,
 }
 
 /// What makes a group.
@@ -67,6 +91,24 @@ pub enum Group {
     Period(ColumnRef, Grain),
     /// The same part of a moment.
     Part(ColumnRef, DatePart),
+    /// Numbers from and to, both included; the last one may be open.
+    Bracket(ColumnRef, Vec<(f64, Option<f64>)>),
+    /// Rows that fulfil a condition, and the others.
+    Holds(Box<Filter>),
+}
+
+impl Group {
+    /// The column that it is about.
+    #[must_use]
+    pub fn place(&self) -> ColumnRef {
+        match self {
+            Self::Column(place)
+            | Self::Period(place, _)
+            | Self::Part(place, _)
+            | Self::Bracket(place, _) => *place,
+            Self::Holds(filter) => filter.place(),
+        }
+    }
 }
 
 /// A condition on rows.
@@ -98,6 +140,13 @@ pub enum Filter {
     SameAs(ColumnRef, Vec<Filter>),
     /// Any of several sets of conditions; each set holds as a whole.
     Any(Vec<Vec<Filter>>),
+    /// Two columns of a row compared.
+    Columns(ColumnRef, Compare, ColumnRef),
+    /// A value compared with the average of all rows that fulfil the other conditions, or of those
+    /// with the same value of another column.
+    Average(ColumnRef, Compare, Option<ColumnRef>),
+    /// One of these parts of a moment: months 6, 7 and 8.
+    Parts(ColumnRef, DatePart, Vec<u32>),
 }
 
 impl Filter {
@@ -112,6 +161,9 @@ impl Filter {
             | Self::WithinAny(place, _)
             | Self::Flag(place, _)
             | Self::SameAs(place, _)
+            | Self::Columns(place, ..)
+            | Self::Average(place, ..)
+            | Self::Parts(place, ..)
             | Self::Missing(place, _) => *place,
             Self::Any(sets) => {
                 sets.iter().flatten().next().map_or(ColumnRef { table: 0, column: 0 }, Self::place)
@@ -124,6 +176,8 @@ impl Filter {
     pub fn places(&self) -> Vec<ColumnRef> {
         match self {
             Self::Any(sets) => sets.iter().flatten().flat_map(Self::places).collect(),
+            Self::Columns(left, _, right) => vec![*left, *right],
+            Self::Average(place, _, Some(within)) => vec![*place, *within],
             Self::SameAs(place, of) => of.iter().flat_map(Self::places).chain([*place]).collect(),
             other => vec![other.place()],
         }
@@ -164,6 +218,15 @@ pub struct Form {
     pub filters: Vec<Filter>,
     /// Conditions on groups: position of the measure, comparison, number.
     pub having: Vec<(usize, Compare, f64)>,
+    /// Conditions on groups: position of the measure, comparison, what it is compared with.
+    #[serde(default)]
+    pub beyond: Vec<(usize, Compare, Baseline)>,
+    /// Columns that tables are to be joined by, where there are several ways.
+    #[serde(default)]
+    pub via: Vec<ColumnRef>,
+    /// Groups are counted, not listed.
+    #[serde(default)]
+    pub tally: Option<Tally>,
     /// Columns that are listed when nothing is measured.
     pub show: Vec<ColumnRef>,
     /// Equal rows once.
@@ -172,7 +235,7 @@ pub struct Form {
     pub order: Option<(OrderKey, bool)>,
     /// At most so many rows.
     pub limit: Option<u64>,
-    /// The limit holds within each value of this group.
+    /// The limit holds within each value of this group, or of this column of a list.
     pub within: Option<usize>,
     /// The values of the last group make columns.
     #[serde(default)]
@@ -181,6 +244,9 @@ pub struct Form {
     pub share: bool,
     /// Change against the group before.
     pub change: bool,
+    /// Only groups that have one before them.
+    #[serde(default)]
+    pub has_before: bool,
     /// Sums over all groups up to this one.
     pub running: bool,
     /// The chart that was asked for.

@@ -46,6 +46,8 @@ pub(crate) struct Mark {
     pub period: Option<Period>,
     pub quoted: bool,
     pub plural: bool,
+    /// Linked by nothing but nearness in meaning.
+    pub by_meaning: bool,
     /// A price and a quantity whose product is meant.
     pub products: Vec<(ColumnRef, ColumnRef)>,
 }
@@ -166,6 +168,11 @@ impl<'a> Schema<'a> {
     }
 }
 
+/// Words that say in what a number is counted. In a name of several words they say little: "spend" is all of `spend_usd`.
+const UNITS: &str = "usd eur gbp chf dollar dollars euro euros pound pounds cents mm cm m km mi mile miles kg g gram grams \
+    lb lbs oz l ml litre litres liter liters h hr hrs hour hours min mins minute minutes sec secs second seconds ms day days \
+    c f kwh mwh gwh kw mw w pct percent sqm sqft m2 km2 ha hectare hectares mph kmh kph hpa mb gb t tonnes tons";
+
 fn table_words(table: &Table) -> Vec<(String, f32)> {
     let words = name_words(&table.label);
     let last = words.len().saturating_sub(1);
@@ -186,9 +193,28 @@ fn table_words(table: &Table) -> Vec<(String, f32)> {
         .collect()
 }
 
+/// Units whose capitals stand inside of them, which would else be taken for the start of a word.
+const SPELLED: [(&str, &str); 5] =
+    [("kWh", "kwh"), ("MWh", "mwh"), ("GWh", "gwh"), ("kW", "kw"), ("hPa", "hpa")];
+
+/// The words of a column's name, and how many of them stand before a bracket.
+fn label_words(label: &str) -> (Vec<String>, usize) {
+    let mut spelled = label.to_owned();
+    for (unit, plain) in SPELLED {
+        spelled = spelled.replace(unit, &format!(" {plain} "));
+    }
+    let outside = spelled.split(['(', '[']).next().unwrap_or_default();
+    let before = name_words(outside).len();
+    let words = name_words(&spelled);
+    let before = if before == 0 { words.len() } else { before };
+    (words, before)
+}
+
 fn column_words(column: &Column, own: &[String]) -> Vec<(String, f32)> {
     let label = if column.label.is_empty() { &column.name } else { &column.label };
-    let words: Vec<String> = (name_words(label).iter())
+    let (names, outside) = label_words(label);
+    let noted: Vec<String> = names.iter().skip(outside).cloned().collect();
+    let words: Vec<String> = (names.iter())
         .flat_map(|word| {
             let whole: Vec<&str> = match word.as_str() {
                 "percap" => vec!["per", "capita"],
@@ -198,12 +224,16 @@ fn column_words(column: &Column, own: &[String]) -> Vec<(String, f32)> {
         })
         .collect();
     let alone = words.len() == 1;
-    (words.iter())
-        .map(|word| {
+    let last = words.len().saturating_sub(1);
+    (words.iter().enumerate())
+        .map(|(at, word)| {
             let stemmed = stem(word);
             let generic = GENERIC.split(' ').any(|known| known == word);
+            let unit = at == last && UNITS.split_whitespace().any(|known| known == word);
+            let aside = noted.contains(word) || word.chars().all(|c| c.is_ascii_digit());
             let weight = match (alone, generic, own.contains(&stemmed)) {
                 (true, ..) => 1.0,
+                _ if unit || aside => 0.1,
                 (_, true, _) => 0.3,
                 (_, _, true) => 0.35,
                 _ => 1.0,
@@ -238,7 +268,24 @@ fn fit(token: &Token, name: &str) -> f32 {
     if are_synonyms(&token.stem, name) {
         return 0.6;
     }
+    if shorter >= 3 && (is_skeleton(&token.word, name) || shorter == 4 && near == 1 && same_start(token, name)) {
+        return 0.65;
+    }
     0.0
+}
+
+fn same_start(token: &Token, name: &str) -> bool {
+    token.stem.chars().next() == name.chars().next()
+}
+
+/// A short form that keeps the first letter and leaves out vowels only: "cst", "amt", "dept" for "department".
+fn is_skeleton(short: &str, long: &str) -> bool {
+    let bones = |text: &str| -> Vec<char> {
+        let letters = text.chars().enumerate();
+        letters.filter(|(at, c)| *at == 0 || !"aeiou".contains(*c)).map(|(_, c)| c).collect()
+    };
+    let letters = short.chars().all(|c| c.is_ascii_alphabetic());
+    letters && short.chars().count() < long.chars().count() && bones(short) == bones(long)
 }
 
 pub(super) type Found = HashMap<(usize, usize), Mark>;
@@ -425,7 +472,17 @@ fn link_names(tokens: &[Token], schema: &Schema, spans: &Spans, found: &mut Foun
         }
         for start in 0..tokens.len() {
             for (span, quality) in match_words(tokens, start, words) {
-                add(span, quality);
+                if span.1 > span.0 + 1 || quality >= 0.95 || !is_function_word(tokens, start) {
+                    add(span, quality);
+                }
+            }
+        }
+        // A unit stands for the column that is counted in it: "how many kWh".
+        if let Some(unit) = unit_of(words) {
+            for (at, token) in tokens.iter().enumerate() {
+                if is_unit(&token.word, unit) {
+                    add((at, at + 1), 0.55);
+                }
             }
         }
     }
@@ -439,6 +496,56 @@ fn link_names(tokens: &[Token], schema: &Schema, spans: &Spans, found: &mut Foun
         }
     }
     found.retain(|_, mark| !mark.columns.is_empty() || !mark.tables.is_empty());
+}
+
+/// Prepositions and verbs of asking: alone they name no part of a longer name.
+fn is_function_word(tokens: &[Token], at: usize) -> bool {
+    phrases_at(tokens, at).iter().any(|(operator, length)| {
+        *length == 1
+            && matches!(
+                operator,
+                Operator::Of
+                    | Operator::Show
+                    | Operator::Which
+                    | Operator::Is
+                    | Operator::Filler
+                    | Operator::Clause
+                    | Operator::Since
+                    | Operator::Until
+                    | Operator::And
+                    | Operator::Or
+                    | Operator::Not
+                    | Operator::Group
+            )
+    })
+}
+
+/// The unit in a name of several words.
+fn unit_of(words: &[(String, f32)]) -> Option<&str> {
+    let unit = words.iter().rev().map(|(word, _)| word.as_str()).find(|word| {
+        UNITS.split_whitespace().any(|known| known == *word || stem(known) == *word)
+    });
+    unit.filter(|_| words.len() > 1)
+}
+
+/// Units by the ways in which they are written.
+const UNIT_NAMES: [&str; 9] = [
+    "usd dollar dollars bucks",
+    "eur euro euros",
+    "gbp pound pounds quid",
+    "min mins minute minutes",
+    "h hr hrs hour hours",
+    "km kilometer kilometers kilometre kilometres",
+    "kg kilo kilos kilogram kilograms",
+    "kwh",
+    "mm millimetre millimetres millimeter millimeters",
+];
+
+fn is_unit(word: &str, unit: &str) -> bool {
+    UNIT_NAMES.iter().any(|names| {
+        let has = |text: &str| names.split(' ').any(|name| name == text || stem(name) == text);
+        has(word) && has(unit)
+    })
 }
 
 /// Runs of tokens from `start` that say words of a name, with how much of the name they say.
@@ -459,7 +566,8 @@ fn match_words(tokens: &[Token], start: usize, words: &[(String, f32)]) -> Vec<(
             sum += fit * weight;
             gap = 0;
             // The last noun of a name says what it is: "price" of `unit_price`.
-            let named = place + 1 == words.len() && weight >= 0.9 && fit >= 0.95;
+            let noun = words.iter().rposition(|(_, weight)| *weight > 0.1);
+            let named = noun == Some(place) && weight >= 0.9 && fit >= 0.95;
             let quality = (sum / total.max(0.1)).min(1.0).max(if named { 0.7 } else { 0.0 });
             if quality >= 0.3 {
                 found.push(((start, start + offset + 1), quality));
@@ -537,20 +645,38 @@ fn link_rest(marks: &mut [Mark], tokens: &[Token], schema: &Schema, meaning: &dy
         }
         mark.values = partial_values(token, schema);
         if mark.values.is_empty() {
-            let near = |place: ColumnRef| {
-                let label = schema.column(place).map_or("", |column| column.label.as_str());
-                meaning.similarity(&token.word, &name_words(label).join(" "))
-            };
-            let links = schema.columns.iter().take(60).map(|(place, ..)| (*place, near(*place)));
-            mark.columns =
-                links.filter(|(_, near)| *near >= 0.6).map(|(place, near)| (place, near * 0.7)).collect();
+            link_by_meaning(mark, &token.word, schema, meaning);
         }
     }
 }
 
+/// Links a word to the columns and tables nearest in meaning, weakly: it may be something that the data does not have.
+fn link_by_meaning(mark: &mut Mark, word: &str, schema: &Schema, meaning: &dyn Meaning) {
+    // Words that say how things are related, and names, are no columns by meaning.
+    const RELATED: &str = "common shared both together corresponding respective same simultaneously mutual either neither";
+    let named = mark.from > 0 && mark.text.starts_with(char::is_uppercase);
+    if named || crate::judge::is_light(word) || RELATED.split(' ').any(|known| known == word) {
+        return;
+    }
+    let near = |text: &str| meaning.similarity(word, text);
+    let mut columns: Vec<(ColumnRef, f32)> = (schema.columns.iter().take(80))
+        .map(|(place, words, _)| {
+            let said: Vec<&str> =
+                words.iter().filter(|(_, weight)| *weight > 0.1).map(|(word, _)| word.as_str()).collect();
+            (*place, near(&said.join(" ")))
+        })
+        .collect();
+    let best = columns.iter().map(|(_, near)| *near).fold(0.0, f32::max);
+    columns.retain(|(_, near)| *near >= 0.55 && *near >= best - 0.06);
+    columns.sort_by(|a, b| b.1.total_cmp(&a.1));
+    columns.truncate(3);
+    mark.columns = columns.into_iter().map(|(place, near)| (place, 0.6 * near)).collect();
+    mark.by_meaning = !mark.columns.is_empty();
+}
+
 /// Words for money that comes in, and how columns with it are called.
 const MONEY: &str =
-    "revenue sales turnover takings spending spend spent income business earned earn earnings sold paid";
+    "revenue sales turnover takings spending spend spent income business earned earn earnings sold paid money cash billed";
 const AMOUNTS: [&str; 5] = ["revenue", "sales", "amount", "total", "subtotal"];
 
 /// Revenue that no column is called after: a total, or a price times a quantity.
@@ -632,7 +758,9 @@ fn partial_values(token: &Token, schema: &Schema) -> Vec<ValueLink> {
                     .map(stem)
                     .collect();
                 let at = words.iter().position(|word| *word == token.stem && word.len() >= 4);
-                at.map_or(0.0, |at| if at == 0 { 0.8 } else { 0.65 })
+                // A common word alone is no long value.
+                let long = words.len() > 2 && !token.capital;
+                at.map_or(0.0, |at| if long { 0.4 } else if at == 0 { 0.8 } else { 0.65 })
             } else {
                 0.0
             };

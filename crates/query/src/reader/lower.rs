@@ -5,11 +5,15 @@
 use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 use super::lexicon::DatePart;
 use super::link::{ColumnRef, Schema};
+use crate::catalogue::{Catalogue, Join};
 use crate::frame::Kind;
 use crate::planner::joins;
 use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query, SetOperation};
 use crate::roles::Role;
 use std::collections::BTreeSet;
+
+/// The name of the result column with the change against the group before.
+pub(super) const CHANGE: &str = "change";
 
 /// A query made from a form.
 #[derive(Debug, Clone)]
@@ -55,9 +59,7 @@ impl Writer<'_> {
         let form = self.form;
         let mut places: Vec<ColumnRef> = form.show.clone();
         places.extend(form.filters.iter().flat_map(Filter::places));
-        places.extend(form.groups.iter().map(|group| match group {
-            Group::Column(place) | Group::Period(place, _) | Group::Part(place, _) => *place,
-        }));
+        places.extend(form.groups.iter().map(Group::place));
         form.measures.iter().for_each(|measure| measure_places(measure, &mut places));
         if let Some((OrderKey::Column(place), _)) = form.order {
             places.push(place);
@@ -81,7 +83,11 @@ impl Writer<'_> {
         })?;
         let names: Vec<String> = tables.iter().filter_map(|table| self.table_name(*table)).collect();
         let head_name = self.table_name(head)?;
-        let joins = joins::tree(self.schema.catalogue, &head_name, &names)?;
+        let joins = if form.via.is_empty() {
+            joins::tree(self.schema.catalogue, &head_name, &names)?
+        } else {
+            joins::tree(&self.preferring(&form.via), &head_name, &names)?
+        };
         let fans = names.iter().any(|other| joins::fans_out(self.schema.catalogue, &head_name, other));
         // Rows that a join repeats are counted by their key.
         let key = self.key(head).filter(|_| fans);
@@ -106,6 +112,7 @@ impl Writer<'_> {
             if let Some(every) = form.every {
                 self.relate_to_every(&mut query, head, every)?;
             }
+            let query = if form.within.is_some() { self.rows_within(query) } else { query };
             return Some(Lowered { query, multiplies });
         }
         if form.pivot
@@ -114,8 +121,31 @@ impl Writer<'_> {
             return Some(Lowered { query, multiplies });
         }
         writer.aggregate(&mut query);
-        let query = if form.within.is_some() { writer.within_groups(query) } else { query };
+        let query = match form.tally {
+            Some(tally) => writer.tally(query, tally),
+            None if form.within.is_some() => writer.within_groups(query),
+            None if form.change => writer.with_before(query),
+            None => query,
+        };
         Some(Lowered { query, multiplies })
+    }
+
+    /// The catalogue without the ways between two tables that were not named, where one was.
+    fn preferring(&self, via: &[ColumnRef]) -> Catalogue {
+        let named = |join: &Join| {
+            via.iter().any(|place| {
+                self.schema.table(place.table).is_some_and(|table| table.name == join.from.0)
+                    && self.schema.column(*place).is_some_and(|column| join.from.1.first() == Some(&column.name))
+            })
+        };
+        let known = self.schema.catalogue;
+        let joins = known.joins.iter().filter(|join| {
+            named(join)
+                || !known.joins.iter().any(|other| {
+                    named(other) && other.from.0 == join.from.0 && other.to.0 == join.to.0
+                })
+        });
+        Catalogue { joins: joins.cloned().collect(), tables: known.tables.clone() }
     }
 
     /// The one column that tells the rows of a table apart.
@@ -180,7 +210,7 @@ impl Writer<'_> {
         let form = self.form;
         let groups: Vec<Expr> = form.groups.iter().map(|group| self.group(group)).collect();
         for (group, expr) in form.groups.iter().zip(&groups) {
-            query.items.push(Item { expr: expr.clone(), name: self.group_name(group) });
+            query.items.push(Item { expr: self.group_label(group, expr), name: self.group_name(group) });
         }
         let measures: Vec<Expr> = form.measures.iter().map(|measure| self.measure(measure)).collect();
         let timed =
@@ -194,7 +224,8 @@ impl Writer<'_> {
                     name: format!("share of {name}"),
                 });
             }
-            let Some(time) = timed.and_then(|at| groups.get(at)) else { continue };
+            let ordered = timed.or_else(|| self.ordered_group().filter(|_| form.running));
+            let Some(time) = ordered.and_then(|at| groups.get(at)) else { continue };
             let others: Vec<Expr> = groups.iter().filter(|group| *group != time).cloned().collect();
             let before = Expr::Previous {
                 value: Box::new(expr.clone()),
@@ -203,8 +234,9 @@ impl Writer<'_> {
             };
             if form.change {
                 let change = Expr::Arithmetic('-', Box::new(expr.clone()), Box::new(before.clone()));
-                let rate = Expr::Arithmetic('/', Box::new(change), Box::new(before));
-                query.items.push(Item { expr: rate, name: "change".to_owned() });
+                let rate = Expr::Arithmetic('/', Box::new(change.clone()), Box::new(before));
+                query.items.push(Item { expr: change, name: CHANGE.to_owned() });
+                query.items.push(Item { expr: hundred(rate), name: "change in %".to_owned() });
             }
             if form.running {
                 let running = Expr::RunningSum {
@@ -224,7 +256,13 @@ impl Writer<'_> {
                 Expr::Literal(literal(*number)),
             ))
         });
-        query.having = all(having.collect());
+        let beyond = form.beyond.iter().filter_map(|(measure, compare, baseline)| {
+            let measure = measures.get(*measure)?.clone();
+            let baseline = self.baseline(query, &measure, *baseline);
+            Some(Condition::Compare(measure, *compare, baseline))
+        });
+        let conditions: Vec<Condition> = having.chain(beyond).collect();
+        query.having = all(conditions);
         query.limit = form.limit;
         query.order = match form.order {
             Some((OrderKey::Measure(at), down)) => {
@@ -261,14 +299,22 @@ impl Writer<'_> {
         Some(query)
     }
 
+    /// The first group of numbers: its values follow each other.
+    fn ordered_group(&self) -> Option<usize> {
+        self.form.groups.iter().position(|group| {
+            matches!(group, Group::Column(place)
+                if self.schema.column(*place).is_some_and(|column| column.kind.is_number()))
+        })
+    }
+
     /// Time ascending; otherwise the largest first.
     fn natural_order(&self, groups: &[Expr], measures: &[Expr], timed: Option<usize>) -> Vec<(Expr, bool)> {
         let ordered = |at: usize| match self.form.groups.get(at) {
-            Some(Group::Period(..) | Group::Part(..)) => true,
+            Some(Group::Period(..) | Group::Part(..) | Group::Bracket(..)) => true,
             Some(Group::Column(place)) => {
                 self.schema.column(*place).is_some_and(|column| column.kind != Kind::Text)
             }
-            None => false,
+            Some(Group::Holds(_)) | None => false,
         };
         if let Some(at) = timed.or_else(|| (groups.len() == 1 && ordered(0)).then_some(0)) {
             let mut order: Vec<(Expr, bool)> =
@@ -293,48 +339,52 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// The first rows of each value of one group, by the order of the measure.
-    fn within_groups(&self, mut inner: Query) -> Query {
-        let at = self.form.within.unwrap_or_default();
-        let partition: Vec<Expr> = inner.group.get(at).cloned().into_iter().collect();
-        let order = std::mem::take(&mut inner.order);
-        let limit = inner.limit.take();
-        let rank = "rank".to_owned();
-        inner.items.push(Item { expr: Expr::RowNumber { partition, order }, name: rank.clone() });
-        let ranked = "ranked".to_owned();
-        let column = |name: &str| Expr::Column(ranked.clone(), name.to_owned());
-        let items: Vec<Item> = inner
-            .items
-            .iter()
-            .map(|item| Item { expr: column(&item.name), name: item.name.clone() })
-            .collect();
-        let first = inner.items.get(at).map(|item| column(&item.name));
-        let limit = limit.map(|limit| {
-            let number = i64::try_from(limit).unwrap_or(i64::MAX);
-            Condition::Compare(column(&rank), Compare::LessOrEqual, Expr::Literal(Literal::Int(number)))
-        });
-        Query {
-            items,
-            from: Some(Box::new(inner)),
-            alias: ranked.clone(),
-            filter: limit,
-            order: first.into_iter().map(|first| (first, false)).chain([(column(&rank), false)]).collect(),
-            ..Query::default()
-        }
-    }
-
     fn is_year(&self, group: &Group) -> bool {
         matches!(group, Group::Column(place) if self.schema.role(*place) == Role::Year)
     }
 
-    fn group(&self, group: &Group) -> Expr {
+    pub(super) fn group(&self, group: &Group) -> Expr {
         match group {
             Group::Column(place) => self.column(*place),
             Group::Period(place, grain) => Expr::Truncate(*grain, Box::new(self.column(*place))),
             Group::Part(place, DatePart::Weekday) => Expr::Part(Grain::Day, Box::new(self.column(*place))),
             Group::Part(place, DatePart::Month) => Expr::Part(Grain::Month, Box::new(self.column(*place))),
             Group::Part(place, DatePart::Hour) => Expr::Hour(Box::new(self.column(*place))),
+            Group::Bracket(place, brackets) => self.bracket(*place, brackets),
+            Group::Holds(filter) => self.one_where(filter, 1.0),
         }
+    }
+
+    /// What stands in the result for a group: weekdays by their names.
+    fn group_label(&self, group: &Group, expr: &Expr) -> Expr {
+        const DAYS: [&str; 7] =
+            ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+        if !matches!(group, Group::Part(_, DatePart::Weekday)) {
+            return expr.clone();
+        }
+        let text = |text: &str| Expr::Literal(Literal::Text(text.to_owned()));
+        DAYS.iter().enumerate().rev().fold(Expr::Literal(Literal::Null), |other, (at, name)| {
+            let number = Expr::Literal(Literal::Int(at as i64 + 1));
+            let today = Condition::Compare(expr.clone(), Compare::Equal, number);
+            Expr::Choose(Box::new(today), Box::new(text(name)), Box::new(other))
+        })
+    }
+
+    /// The bracket that a number falls in, as people write it.
+    fn bracket(&self, place: ColumnRef, brackets: &[(f64, Option<f64>)]) -> Expr {
+        let mut expr = Expr::Literal(Literal::Null);
+        for (low, high) in brackets.iter().rev() {
+            let (words, condition) = match high {
+                Some(high) => (format!("{low}-{high}"), Filter::Between(place, *low, *high)),
+                None => (format!("{low}+"), Filter::Number(place, Compare::GreaterOrEqual, *low)),
+            };
+            expr = Expr::Choose(
+                Box::new(self.condition(&condition)),
+                Box::new(Expr::Literal(Literal::Text(words))),
+                Box::new(expr),
+            );
+        }
+        expr
     }
 
     fn group_name(&self, group: &Group) -> String {
@@ -344,6 +394,8 @@ impl Writer<'_> {
             Group::Part(_, DatePart::Weekday) => "weekday".to_owned(),
             Group::Part(_, DatePart::Month) => "month".to_owned(),
             Group::Part(_, DatePart::Hour) => "hour".to_owned(),
+            Group::Bracket(place, _) => self.label(*place),
+            Group::Holds(filter) => self.filter_words(filter),
         }
     }
 
@@ -357,13 +409,7 @@ impl Writer<'_> {
             Scalar::Quotient(left, right) => two('/', *left, *right),
             Scalar::Difference(left, right) => two('-', *left, *right),
             Scalar::Elapsed(from, to, unit) => {
-                let days = Expr::Days(Box::new(self.column(*from)), Box::new(self.column(*to)));
-                let times = match unit {
-                    TimeUnit::Days => return days,
-                    TimeUnit::Hours => 24,
-                    TimeUnit::Minutes => 24 * 60,
-                };
-                Expr::Arithmetic('*', Box::new(days), Box::new(Expr::Literal(Literal::Int(times))))
+                in_unit(Expr::Days(Box::new(self.column(*from)), Box::new(self.column(*to))), *unit)
             }
             Scalar::Period(place, grain) => Expr::Truncate(*grain, Box::new(self.column(*place))),
         }
@@ -408,6 +454,15 @@ impl Writer<'_> {
             Measure::Correlation(left, right) => {
                 Expr::Aggregate(Aggregate::Correlation, vec![self.column(*left), self.column(*right)])
             }
+            Measure::OfWhere(aggregate, scalar, filter) => {
+                let cell = Expr::When(Box::new(self.condition(filter)), Box::new(self.scalar(scalar)));
+                Expr::Aggregate(*aggregate, vec![cell])
+            }
+            Measure::Span(place, unit) => {
+                let edge =
+                    |aggregate: Aggregate| Box::new(Expr::Aggregate(aggregate, vec![self.column(*place)]));
+                in_unit(Expr::Days(edge(Aggregate::Min), edge(Aggregate::Max)), *unit)
+            }
         }
     }
 
@@ -451,6 +506,7 @@ impl Writer<'_> {
                     Aggregate::StdDev => format!("standard deviation of {of}"),
                     Aggregate::CountDistinct => format!("number of {of}"),
                     Aggregate::Count | Aggregate::Correlation => format!("count of {of}"),
+                    Aggregate::Percentile(percent) => format!("{percent}th percentile of {of}"),
                 }
             }
             Measure::Ratio(left, right) => {
@@ -465,6 +521,11 @@ impl Writer<'_> {
             Measure::Correlation(left, right) => {
                 format!("correlation of {} and {}", self.label(*left), self.label(*right))
             }
+            Measure::OfWhere(aggregate, scalar, filter) => {
+                let whole = self.measure_name(&Measure::Of(*aggregate, scalar.clone()));
+                format!("{whole} with {}", self.filter_words(filter))
+            }
+            Measure::Span(place, _) => format!("time from first to last {}", self.label(*place)),
         }
     }
 
@@ -516,6 +577,14 @@ impl Writer<'_> {
             Filter::Flag(place, set) => self.flag(*place, *set),
             Filter::Missing(place, missing) => not(!missing, Condition::IsNull(self.column(*place))),
             Filter::SameAs(place, of) => self.same_as(*place, of),
+            Filter::Columns(left, compare, right) => {
+                Condition::Compare(self.column(*left), *compare, self.column(*right))
+            }
+            Filter::Average(place, compare, within) => self.beside_average(*place, *compare, *within),
+            Filter::Parts(place, part, parts) => {
+                let part = self.group(&Group::Part(*place, *part));
+                Condition::In(part, parts.iter().map(|part| Literal::Int(i64::from(*part))).collect())
+            }
             Filter::Any(sets) => Condition::Any(
                 (sets.iter())
                     .filter_map(|set| all(set.iter().map(|filter| self.condition(filter)).collect()))
@@ -562,6 +631,10 @@ fn is_safe(measure: &Measure) -> bool {
         Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
             is_safe(left) && is_safe(right)
         }
+        Measure::Span(..) => true,
+        Measure::OfWhere(aggregate, ..) => {
+            matches!(aggregate, Aggregate::CountDistinct | Aggregate::Min | Aggregate::Max)
+        }
         Measure::Rows | Measure::ShareWhere(_) | Measure::RowsWhere(_) | Measure::Correlation(..) => false,
     }
 }
@@ -569,16 +642,12 @@ fn is_safe(measure: &Measure) -> bool {
 pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
     match measure {
         Measure::Rows => {}
-        Measure::Of(_, Scalar::Column(place) | Scalar::Period(place, _)) => places.push(*place),
-        Measure::Of(
-            _,
-            Scalar::Product(a, b)
-            | Scalar::Quotient(a, b)
-            | Scalar::Difference(a, b)
-            | Scalar::Elapsed(a, b, _),
-        ) => {
-            places.extend([*a, *b]);
+        Measure::Of(_, scalar) => scalar_places(scalar, places),
+        Measure::OfWhere(_, scalar, filter) => {
+            scalar_places(scalar, places);
+            places.extend(filter.places());
         }
+        Measure::Span(place, _) => places.push(*place),
         Measure::Ratio(left, right) | Measure::Percent(left, right) | Measure::Less(left, right) => {
             measure_places(left, places);
             measure_places(right, places);
@@ -586,6 +655,26 @@ pub(crate) fn measure_places(measure: &Measure, places: &mut Vec<ColumnRef>) {
         Measure::ShareWhere(filter) | Measure::RowsWhere(filter) => places.extend(filter.places()),
         Measure::Correlation(left, right) => places.extend([*left, *right]),
     }
+}
+
+fn scalar_places(scalar: &Scalar, places: &mut Vec<ColumnRef>) {
+    match scalar {
+        Scalar::Column(place) | Scalar::Period(place, _) => places.push(*place),
+        Scalar::Product(a, b)
+        | Scalar::Quotient(a, b)
+        | Scalar::Difference(a, b)
+        | Scalar::Elapsed(a, b, _) => places.extend([*a, *b]),
+    }
+}
+
+/// Days in another unit.
+fn in_unit(days: Expr, unit: TimeUnit) -> Expr {
+    let times = match unit {
+        TimeUnit::Days => return days,
+        TimeUnit::Hours => 24,
+        TimeUnit::Minutes => 24 * 60,
+    };
+    Expr::Arithmetic('*', Box::new(days), Box::new(Expr::Literal(Literal::Int(times))))
 }
 
 pub(super) fn grain_name(grain: Grain) -> &'static str {

@@ -2,6 +2,7 @@
 //! nothing explains. Which candidate is right is for the judge to say.
 
 mod cells;
+mod compose;
 mod coordination;
 mod describe;
 mod follow;
@@ -12,10 +13,11 @@ mod link;
 mod lists;
 pub(crate) mod lower;
 mod naming;
+mod nest;
 mod positions;
 mod rows;
 
-pub use form::{Beside, Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
+pub use form::{Baseline, Beside, Filter, Form, Group, Measure, OrderKey, Scalar, Tally, TimeUnit};
 pub use lexicon::DatePart;
 pub(crate) use lexicon::Operator;
 pub use link::ColumnRef;
@@ -37,6 +39,17 @@ pub enum Grammar {
     Lists,
     /// Rows of one table.
     Rows,
+    /// A combination that the words allow, whatever their order.
+    Composed,
+}
+
+/// How a candidate stands among all forms that the words allow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Its share of the likelihood.
+    pub probability: f32,
+    /// Its place, from 0.
+    pub rank: usize,
 }
 
 /// A way to read a question.
@@ -62,6 +75,8 @@ pub struct Candidate {
     pub words: String,
     /// Which column each mark was taken for: position of the mark, its text, the column's label.
     pub columns: Vec<(usize, String, String)>,
+    /// How it stands among all forms that the words allow. Nothing for a follow-up.
+    pub standing: Option<Standing>,
 }
 
 /// The marks of a question and how many words it has.
@@ -83,6 +98,11 @@ pub(crate) fn is_superlative(mark: &Mark) -> bool {
 
 /// Readings that are looked at.
 const MOST: usize = 24;
+/// Candidates of rules that are kept.
+const READ: usize = 6;
+/// Compositions that are compared with each other, and those that become candidates.
+const POOL: usize = 80;
+const COMPOSED: usize = 7;
 
 /// Reads a question. The best candidates by their evidence come first.
 #[must_use]
@@ -96,16 +116,10 @@ pub fn propose(
     let schema = Schema::new(catalogue);
     let (marks, _) = marks_of(question, &schema, today, meaning);
     let mut found: Vec<Candidate> = Vec::new();
-    let first = interpret(&schema, &marks, Choices::default());
-    let earlier = earlier.filter(|_| follow::leans(&marks, &first));
-    let mut queue: Vec<Choices> = Vec::new();
-    for (at, options) in first.choices.open.iter().enumerate() {
-        for option in 1..options.len() {
-            queue.push(Choices { other: [(at, option)].into(), open: Vec::new() });
-        }
-    }
-    let others = queue.into_iter().take(MOST).map(|choices| interpret(&schema, &marks, choices));
-    for read in std::iter::once(first).chain(others.collect::<Vec<_>>()) {
+    let reads = interpretations(&schema, &marks);
+    let earlier = earlier.filter(|_| reads.first().is_some_and(|first| follow::leans(&marks, first)));
+    let bases: Vec<Form> = reads.iter().map(|read| read.form.clone()).collect();
+    for read in reads {
         let form =
             earlier.map_or_else(|| read.form.clone(), |before| follow::edit(before, &read, &marks, &schema));
         let Some(lowered) = lower::lower(&form, &schema) else { continue };
@@ -137,14 +151,10 @@ pub fn propose(
             assumptions: read.assumptions,
             defaults: read.defaults,
             multiplies: lowered.multiplies,
+            standing: None,
         });
     }
-    let mut lists: Vec<(Grammar, lists::ListReading)> = Vec::new();
-    if earlier.is_none() {
-        let two = lists::read(&marks, &schema).into_iter().chain(coordination::read(&marks, &schema));
-        lists.extend(two.map(|list| (Grammar::Lists, list)));
-        lists.extend(rows::read(&marks, &schema).into_iter().map(|list| (Grammar::Rows, list)));
-    }
+    let lists = if earlier.is_none() { other_grammars(&schema, &marks) } else { Vec::new() };
     for (grammar, list) in lists {
         let Some(lowered) = lower::lower(&list.form, &schema) else { continue };
         found.retain(|known| known.query != lowered.query);
@@ -159,10 +169,60 @@ pub fn propose(
             assumptions: Vec::new(),
             defaults: 0,
             multiplies: false,
+            standing: None,
         });
     }
     sort(&mut found);
+    found.truncate(READ);
+    if earlier.is_none() {
+        add_compositions(&schema, &marks, bases, &mut found);
+    }
     found
+}
+
+/// Adds the best compositions that are no candidates yet, and says of every candidate how it stands among them.
+fn add_compositions(schema: &Schema, marks: &[Mark], bases: Vec<Form>, found: &mut Vec<Candidate>) {
+    let others: Vec<Form> = (found.iter())
+        .filter(|candidate| candidate.grammar != Grammar::Measures)
+        .map(|candidate| candidate.form.clone())
+        .collect();
+    let mut pool: Vec<(Form, Query, bool, f32)> = Vec::new();
+    for composition in compose::compose(schema, marks, &bases, &others) {
+        let Some(lowered) = lower::lower(&composition.form, schema) else { continue };
+        if pool.iter().any(|(_, query, ..)| *query == lowered.query) {
+            continue;
+        }
+        let score = composition.score + if lowered.multiplies { compose::multiplied() } else { 0.0 };
+        pool.push((composition.form, lowered.query, lowered.multiplies, score));
+        if pool.len() >= POOL {
+            break;
+        }
+    }
+    pool.sort_by(|a, b| b.3.total_cmp(&a.3));
+    let best = pool.first().map_or(0.0, |(.., score)| *score);
+    let total: f32 = pool.iter().map(|(.., score)| (score - best).exp()).sum();
+    let words = |form: &Form| describe::describe(form, schema);
+    let unknown: Vec<String> = marks.iter().filter(|mark| mark.is_unknown()).map(|mark| mark.text.clone()).collect();
+    for (rank, (form, query, multiplies, score)) in pool.into_iter().enumerate() {
+        let standing = Some(Standing { probability: (score - best).exp() / total, rank });
+        if let Some(known) = found.iter_mut().find(|known| known.query == query) {
+            known.standing = standing;
+        } else if rank < COMPOSED {
+            found.push(Candidate {
+                grammar: Grammar::Composed,
+                words: words(&form),
+                columns: Vec::new(),
+                form,
+                query,
+                unexplained: unknown.clone(),
+                cost: 0.0,
+                assumptions: Vec::new(),
+                defaults: 0,
+                multiplies,
+                standing,
+            });
+        }
+    }
 }
 
 /// Sorts candidates by their evidence. The best one of every grammar comes before the second of any.
@@ -186,6 +246,70 @@ fn sort(found: &mut Vec<Candidate>) {
 fn unexplained(marks: &[Mark], used: &[bool]) -> Vec<String> {
     let left = marks.iter().zip(used).filter(|(mark, used)| !**used && !mark.is_glue());
     left.map(|(mark, _)| mark.text.clone()).collect()
+}
+
+/// A composed form as a query, with the features that its rank is made from, for fitting.
+pub struct Composed {
+    /// The query.
+    pub query: Query,
+    /// Its features.
+    pub features: Vec<(String, f32)>,
+    /// Its score by the present weights.
+    pub score: f32,
+}
+
+/// All compositions of a question, the best first, for fitting their weights.
+#[must_use]
+pub fn compositions(
+    question: &str,
+    catalogue: &Catalogue,
+    today: NaiveDate,
+    meaning: &dyn Meaning,
+    most: usize,
+) -> Vec<Composed> {
+    let schema = Schema::new(catalogue);
+    let (marks, _) = marks_of(question, &schema, today, meaning);
+    let reads = interpretations(&schema, &marks);
+    let bases: Vec<Form> = reads.into_iter().map(|read| read.form).collect();
+    let others: Vec<Form> = other_grammars(&schema, &marks).into_iter().map(|(_, list)| list.form).collect();
+    let mut found: Vec<Composed> = Vec::new();
+    for composition in compose::compose(&schema, &marks, &bases, &others) {
+        let Some(lowered) = lower::lower(&composition.form, &schema) else { continue };
+        if found.iter().any(|known| known.query == lowered.query) {
+            continue;
+        }
+        let mut features = composition.features;
+        if lowered.multiplies {
+            features.push(("multiplies".to_owned(), 1.0));
+        }
+        found.push(Composed { query: lowered.query, features, score: composition.score });
+        if found.len() >= most {
+            break;
+        }
+    }
+    found
+}
+
+/// The first interpretation and those with one choice made otherwise.
+fn interpretations(schema: &Schema, marks: &[Mark]) -> Vec<interpret::Interpretation> {
+    let first = interpret(schema, marks, Choices::default());
+    let mut queue: Vec<Choices> = Vec::new();
+    for (at, options) in first.choices.open.iter().enumerate() {
+        for option in 1..options.len() {
+            queue.push(Choices { other: [(at, option)].into(), open: Vec::new() });
+        }
+    }
+    let others = queue.into_iter().take(MOST).map(|choices| interpret(schema, marks, choices));
+    let others: Vec<_> = others.collect();
+    std::iter::once(first).chain(others).collect()
+}
+
+/// Lists over two kinds of things, two lists, and rows of one table.
+fn other_grammars(schema: &Schema, marks: &[Mark]) -> Vec<(Grammar, lists::ListReading)> {
+    let two = lists::read(marks, schema).into_iter().chain(coordination::read(marks, schema));
+    let mut all: Vec<(Grammar, lists::ListReading)> = two.map(|list| (Grammar::Lists, list)).collect();
+    all.extend(rows::read(marks, schema).into_iter().map(|list| (Grammar::Rows, list)));
+    all
 }
 
 /// The marks of a question as text, for development.

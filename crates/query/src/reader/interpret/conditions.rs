@@ -4,7 +4,7 @@ use super::super::form::{Filter, Group, Measure, Scalar};
 use super::super::lexicon::{Operator, adjective};
 use super::super::link::ColumnRef;
 use super::{Interpreter, Superlative};
-use crate::query::{Aggregate, Compare};
+use crate::query::{Aggregate, Compare, Grain};
 use crate::roles::Role;
 
 impl Interpreter<'_> {
@@ -64,14 +64,24 @@ impl Interpreter<'_> {
             self.subjects.retain(|(subject, place)| !(*subject == other && same && *place == link.place));
         }
         let negated = self.negated(at, link.place);
-        self.add_filter(Filter::Values { place: link.place, values: link.values.clone(), negated });
+        let filter = Filter::Values { place: link.place, values: link.values.clone(), negated };
+        self.conditions.push((at, filter.clone()));
+        self.add_filter(filter);
         let compared = self.mark(at + 1).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
             || at.checked_sub(1).is_some_and(|before| {
                 self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Versus)))
             });
-        let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::Or | Operator::And))))
+        let listed = at.checked_sub(1).is_some_and(|before| self.mark(before).is_some_and(|mark| matches!(mark.operator, Some(Operator::And))))
             && self.form.filters.iter().any(|filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()));
-        if (compared || listed) && !negated {
+        let either = at.checked_sub(1).is_some_and(|before| {
+            self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Or))
+        }) && self.counted.is_none()
+            && !self.form.measures.contains(&Measure::Rows)
+            && self.form.filters.iter().any(
+                |filter| matches!(filter, Filter::Values { place, values, negated: false } if *place == link.place && values.len() > link.values.len()),
+            )
+            && self.choices.take(vec![(true, 0.6), (false, 0.5)]).unwrap_or(false);
+        if (compared || listed || either) && !negated {
             self.add_group(Group::Column(link.place));
         }
     }
@@ -84,7 +94,14 @@ impl Interpreter<'_> {
             let Some(mark) = self.mark(before) else { return false };
             match mark.operator {
                 Some(Operator::Not) => return true,
-                Some(Operator::Filler | Operator::Of | Operator::And | Operator::Or | Operator::Is) => {}
+                Some(
+                    Operator::Filler
+                    | Operator::Of
+                    | Operator::And
+                    | Operator::Or
+                    | Operator::Is
+                    | Operator::Clause,
+                ) => {}
                 _ if mark.values.iter().any(|link| link.place == place) => {}
                 _ if mark.columns.iter().any(|(known, _)| *known == place) => {}
                 _ => return false,
@@ -95,12 +112,43 @@ impl Interpreter<'_> {
 
     pub(super) fn not(&mut self, at: usize) {
         let Some(next) = self.next(at) else { return };
-        if matches!(self.text(at).as_str(), "without" | "no")
+        let lacks = matches!(self.text(at).as_str(), "without" | "no" | "never");
+        // "ignore lines without a score".
+        let twice = (0..at).rev().take(3).any(|before| {
+            self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Not))
+        });
+        let has_gaps = |reader: &Self, place: ColumnRef| {
+            reader.schema.column(place).is_some_and(|column| column.nulls > 0)
+        };
+        if lacks
+            && self.names_column(next)
+            && self.mark(next).is_some_and(|mark| {
+                let best = mark.column_quality();
+                mark.columns.iter().any(|(place, quality)| *quality >= best - 0.1 && has_gaps(self, *place))
+            })
+            && let Some(place) = self.column(next, |role| role != Role::Flag)
+            && has_gaps(self, place)
+        {
+            self.take(next);
+            self.take_noun(next + 1);
+            self.subjects.retain(|(_, known)| *known != place);
+            self.form.filters.push(Filter::Missing(place, !twice));
+            return;
+        }
+        if lacks
             && self.is_numeric(next)
             && let Some(place) = self.column(next, Role::is_number)
         {
             self.take(next);
             self.form.filters.push(Filter::Number(place, Compare::Equal, 0.0));
+            return;
+        }
+        if self.has_role(next, |role| role == Role::Time)
+            && let Some(place) = self.column(next, |role| role == Role::Time)
+            && has_gaps(self, place)
+        {
+            self.take(next);
+            self.form.filters.push(Filter::Missing(place, true));
             return;
         }
         if self.mark(next).is_some_and(|mark| mark.value_quality() >= 0.5) {
@@ -111,6 +159,14 @@ impl Interpreter<'_> {
         {
             self.take(next);
             self.add_flag(place, false);
+        }
+    }
+
+    /// A noun that only says that something is a cell: "no email on file", "without a score given".
+    fn take_noun(&mut self, at: usize) {
+        let words = ["value", "values", "figure", "figures", "given", "date", "known", "recorded", "entry"];
+        if words.contains(&self.text(at).as_str()) {
+            self.take(at);
         }
     }
 
@@ -185,9 +241,18 @@ impl Interpreter<'_> {
 
     /// "sales above 2.3 million", "more than 30 mpg", "more than 110 orders".
     pub(super) fn compare(&mut self, at: usize, compare: Compare) {
-        let Some(value) = (at + 1..self.marks.len())
+        if self.compare_average(at, compare) || self.compare_columns(at, compare) {
+            return;
+        }
+        let one = Some(at + 1).filter(|next| self.text(*next) == "one");
+        let number_before = at.checked_sub(1).filter(|before| {
+            self.text(at).starts_with("or ")
+                && self.mark(*before).is_some_and(|mark| mark.number.is_some())
+        });
+        let Some(value) = number_before.into_iter().chain(at + 1..self.marks.len())
             .take(4)
             .find(|at| self.mark(*at).is_some_and(|mark| mark.number.is_some()))
+            .or(one)
         else {
             return;
         };
@@ -196,8 +261,10 @@ impl Interpreter<'_> {
         {
             return;
         }
-        let Some(number) = self.mark(value).and_then(|mark| mark.number) else { return };
-        let after = self.next(value).filter(|after| *after <= value + 2);
+        let number = self.mark(value).and_then(|mark| mark.number);
+        let Some(number) = number.or(one.map(|_| 1.0)) else { return };
+        let value_end = if number_before.is_some() { at } else { value };
+        let after = self.next(value_end).filter(|after| *after <= value_end + 2);
         // What is compared stands behind the number or before the comparison.
         let unit = after.filter(|after| {
             self.is_numeric(*after)
@@ -208,6 +275,13 @@ impl Interpreter<'_> {
                         })
                     })
         });
+        if unit.is_none()
+            && let Some(place) = self.comparative_column(at)
+        {
+            self.take(value);
+            self.form.filters.push(Filter::Number(place, compare, number));
+            return;
+        }
         let before = (0..at)
             .rev()
             .find(|before| self.is_numeric(*before) || self.has_role(*before, |role| role == Role::Year));
@@ -227,6 +301,12 @@ impl Interpreter<'_> {
             self.compare_column(unit, compare, number);
             return;
         }
+        // "at least 20 yellow cards": a value may stand between.
+        let after = after.map(|after| {
+            let value = self.mark(after).is_some_and(|mark| mark.value_quality() >= 0.6);
+            let thing = self.mark(after + 1).is_some_and(|mark| mark.table_quality() >= 0.5);
+            if value && thing { after + 1 } else { after }
+        });
         let counted = after.filter(|after| {
             self.mark(*after).is_some_and(|mark| mark.table_quality() >= 0.5)
                 || self
@@ -249,9 +329,14 @@ impl Interpreter<'_> {
                 }
                 None => match self.column(counted, |_| true) {
                     Some(place) => {
+                        let different = self.schema.role(place) == Role::Category
+                            && (self.counted.is_some() || !self.subjects.is_empty());
                         let options = vec![
                             (Measure::Rows, 0.6),
-                            (Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)), 0.5),
+                            (
+                                Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)),
+                                if different { 0.7 } else { 0.5 },
+                            ),
                         ];
                         self.choices.take(options).unwrap_or(Measure::Rows)
                     }
@@ -261,11 +346,76 @@ impl Interpreter<'_> {
             self.having(measure, compare, number);
             return;
         }
+        // "more than 8 appointments": things that the data has no name for are rows.
+        let things = after.filter(|after| {
+            self.mark(*after).is_some_and(|mark| mark.is_unknown() && mark.plural) && !self.is_used(*after)
+        });
+        if let (Some(things), true) = (things, number.fract() == 0.0 && self.has_things()) {
+            self.take(things);
+            self.defaults += 1;
+            self.having(Measure::Rows, compare, number);
+            return;
+        }
         if let Some(before) = before {
             self.compare_column(before, compare, number);
         } else if let Some(used) = self.used.get_mut(value) {
             *used = false;
         }
+    }
+
+    /// "younger than 6", "65 or older": the number that the adjective is about.
+    fn comparative_column(&mut self, at: usize) -> Option<ColumnRef> {
+        let text = self.text(at);
+        let mut words = text.split(' ');
+        let word = words.find_map(|word| word.strip_suffix("er").map(|root| format!("{root}est")))?;
+        let about = adjective(&word, true)?.about.clone();
+        let table = self.form.table;
+        let mut options: Vec<(ColumnRef, f32)> = Vec::new();
+        for (rank, word) in about.iter().enumerate() {
+            for (place, role) in self.schema.places().filter(|(_, role)| role.is_number()) {
+                debug_assert!(role.is_number());
+                let fit = self.schema.fits(place, word);
+                let near = if place.table == table { 0.1 } else { 0.0 };
+                if fit >= 0.8 {
+                    options.push((place, fit + near - 0.03 * rank as f32));
+                }
+            }
+        }
+        self.choices.take(options)
+    }
+
+    /// "paid after the due date", "sold for more than its asking price": two columns of a row.
+    fn compare_columns(&mut self, at: usize, compare: Compare) -> bool {
+        let Some(next) = self.next(at) else { return false };
+        let time = |role: Role| role == Role::Time;
+        let before = (0..at).rev().take(3).collect::<Vec<_>>();
+        for wanted in [time as fn(Role) -> bool, Role::is_number] {
+            let left = before.iter().copied().find(|at| self.has_role(*at, wanted));
+            if let (Some(left), true) = (left, self.has_role(next, wanted)) {
+                let (Some(left_place), Some(right)) = (self.column(left, wanted), self.column(next, wanted))
+                else {
+                    return false;
+                };
+                if left_place == right {
+                    continue;
+                }
+                [left, at, next].into_iter().for_each(|at| self.take(at));
+                for place in [left_place, right] {
+                    self.forget(place);
+                    self.subjects.retain(|(_, known)| *known != place);
+                }
+                let filter = Filter::Columns(left_place, compare, right);
+                self.conditions.push((at, filter.clone()));
+                self.form.filters.push(filter);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether things are asked about that conditions on groups can hold for.
+    fn has_things(&self) -> bool {
+        self.counted.is_some() || !self.tables.is_empty() || self.thing_column().is_some()
     }
 
     /// The things of a named table become groups.
@@ -294,7 +444,23 @@ impl Interpreter<'_> {
                 |measure| matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place),
             );
         let role = self.schema.role(place);
-        let grouped = role == Role::Measure
+        let explicit = taken.is_some() && !self.implicit.contains(&place);
+        let timed = self.moments.iter().any(|(_, group)| !matches!(group, Group::Period(_, Grain::Day)));
+        if timed && role.is_number() {
+            for (_, group) in std::mem::take(&mut self.moments) {
+                self.add_group(group);
+            }
+            let measure = match taken.and_then(|taken| self.form.measures.get(taken)) {
+                Some(measure) if explicit => measure.clone(),
+                _ => Measure::Of(Aggregate::Sum, Scalar::Column(place)),
+            };
+            if let Some(taken) = taken.filter(|_| !explicit) {
+                self.form.measures.remove(taken);
+            }
+            self.having(measure, compare, number);
+            return;
+        }
+        let grouped = (role == Role::Measure || explicit)
             && (!self.form.groups.is_empty()
                 || self.subjects.iter().any(|(_, subject)| {
                     !matches!(self.schema.role(*subject), Role::Text | Role::Identifier | Role::Time)

@@ -1,15 +1,20 @@
 //! What holds for the question as a whole, once every mark was looked at.
 
 use super::super::form::{Filter, Group, Measure, OrderKey, Scalar};
-use super::super::lexicon::Operator;
+use super::super::lexicon::{DatePart, Operator};
 use super::super::link::{ColumnRef, Mark};
 use super::{Interpreter, Superlative};
 use crate::query::{Aggregate, Compare, Grain};
 use crate::roles::Role;
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 
 impl Interpreter<'_> {
     pub(super) fn finish(&mut self) {
+        self.finish_fractions();
+        self.drop_repeated();
+        self.finish_contrast();
+        self.finish_rates();
+        self.finish_tally();
         self.finish_lookup();
         self.finish_correlation();
         self.finish_per_thing();
@@ -20,6 +25,20 @@ impl Interpreter<'_> {
         self.finish_share();
         self.finish_empty();
         self.row_noun();
+        self.finish_order();
+        self.finish_times();
+    }
+
+    /// A measure that is named twice is one.
+    fn drop_repeated(&mut self) {
+        if self.form.having.is_empty() && self.form.beyond.is_empty() && self.form.order.is_none() {
+            let measures = std::mem::take(&mut self.form.measures);
+            for measure in measures {
+                if !self.form.measures.contains(&measure) {
+                    self.form.measures.push(measure);
+                }
+            }
+        }
     }
 
     /// Numbers of one row are shown as they are: "the population of India in 2007".
@@ -76,14 +95,28 @@ impl Interpreter<'_> {
         if !self.correlated {
             return;
         }
-        let columns: Vec<ColumnRef> = (self.form.measures.iter())
+        let mut columns: Vec<ColumnRef> = (self.form.measures.iter())
             .filter_map(|measure| match measure {
                 Measure::Of(_, Scalar::Column(place)) => Some(*place),
                 _ => None,
             })
             .collect();
+        // A number with few values was taken for a category.
+        let numeric = |place: &ColumnRef| {
+            self.schema.column(*place).is_some_and(|column| column.kind.is_number())
+                && self.schema.role(*place) == Role::Category
+        };
+        let few: Vec<ColumnRef> =
+            self.subjects.iter().map(|(_, place)| *place).filter(numeric).collect();
+        if columns.len() == 1 {
+            columns.extend(few.first());
+        }
+        columns.dedup();
         if let [left, right] = columns.as_slice() {
             self.form.measures = vec![Measure::Correlation(*left, *right)];
+            self.subjects.retain(|(_, place)| !few.contains(place));
+            let words = (0..self.marks.len()).filter(|at| self.text(*at) == "coefficient");
+            words.collect::<Vec<_>>().into_iter().for_each(|at| self.take(at));
         }
     }
 
@@ -123,6 +156,7 @@ impl Interpreter<'_> {
 
     /// Two periods side by side are groups.
     pub(super) fn finish_periods(&mut self) {
+        self.finish_months();
         let spans: Vec<(ColumnRef, NaiveDate, NaiveDate)> = (self.form.filters.iter())
             .filter_map(|filter| match filter {
                 Filter::Within(place, from, to) => Some((*place, *from, *to)),
@@ -158,7 +192,34 @@ impl Interpreter<'_> {
         self.add_group(Group::Period(time, grain));
     }
 
+    /// "June, July and August" of no year are those months of every year.
+    fn finish_months(&mut self) {
+        let months: Vec<(NaiveDate, u32)> = (self.marks.iter())
+            .filter_map(|mark| mark.period.as_ref().filter(|period| period.yearless))
+            .map(|period| (period.from, period.from.month()))
+            .collect();
+        let is_month = |filter: &Filter| {
+            matches!(filter, Filter::Within(_, from, _) if months.iter().any(|(known, _)| known == from))
+        };
+        let listed: Vec<ColumnRef> =
+            self.form.filters.iter().filter(|filter| is_month(filter)).map(Filter::place).collect();
+        let Some(time) = listed.first().copied().filter(|_| listed.len() >= 2) else { return };
+        if listed.len() != months.len() || self.contrast {
+            return;
+        }
+        self.form.filters.retain(|filter| !is_month(filter));
+        let parts = months.iter().map(|(_, month)| *month).collect();
+        let filter = Filter::Parts(time, DatePart::Month, parts);
+        self.conditions.push((usize::MAX, filter.clone()));
+        self.form.filters.push(filter);
+    }
+
     pub(super) fn finish_trend(&mut self) {
+        let versus = self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
+        let named = self.form.filters.iter().any(|filter| matches!(filter, Filter::WithinAny(..)));
+        if self.form.change && versus && named {
+            self.form.has_before = true;
+        }
         let asks = self.marks.iter().any(|mark| mark.operator == Some(Operator::Trend))
             || self.form.change
             || self.form.running;
@@ -179,14 +240,35 @@ impl Interpreter<'_> {
 
     /// The things that a superlative chooses among, and what it measures.
     pub(super) fn finish_superlative(&mut self) {
-        let Some(top) = self.superlative.take() else { return };
+        let Some(mut top) = self.superlative.take() else { return };
         let mut measure = self.superlative_measure(&top);
+        // The oldest has the earliest date of birth.
+        if let Some(Measure::Of(_, Scalar::Column(place))) = &measure
+            && top.about.contains(&"age")
+            && matches!(self.schema.role(*place), Role::Time | Role::Year)
+        {
+            top.largest = !top.largest;
+        }
+        if self.both_ends
+            && let Some(Measure::Of(_, scalar)) = &measure
+        {
+            let of = |aggregate: Aggregate| Measure::Of(aggregate, scalar.clone());
+            self.form.measures = vec![of(Aggregate::Min), of(Aggregate::Max)];
+            if !matches!(scalar, Scalar::Column(_)) || self.form.groups.is_empty() {
+                self.subjects.clear();
+            }
+            return;
+        }
         if measure.is_none() && top.about.is_empty() && !self.moments.is_empty() {
             measure = self.main_measure();
         }
         if let (Some((_, group)), Some(measure)) = (self.moments.first().cloned(), measure.clone()) {
             self.add_group(group);
             self.order_by(measure, top.largest, top.limit.unwrap_or(1));
+            self.limit_each();
+            return;
+        }
+        if self.lists_rows(&top, measure.as_ref()) || self.lists_table(&top, measure.as_ref()) {
             return;
         }
         let things = self.subjects.iter().position(|(at, place)| {
@@ -197,6 +279,17 @@ impl Interpreter<'_> {
             groups && *at != top.at
         });
         let table = self.tables.first().map(|(_, table)| *table);
+        if things.is_none() && measure.is_none() && table.is_some() && self.said("who") && top.about.is_empty() {
+            measure = Some(Measure::Rows);
+        }
+        let counts = measure == Some(Measure::Rows);
+        let person = if things.is_none() && (table.is_none() || counts) { self.person() } else { None };
+        if let (Some(person), Some(measure)) = (person, measure.clone()) {
+            self.add_group(Group::Column(person));
+            self.order_by(measure, top.largest, top.limit.unwrap_or(1));
+            self.limit_each();
+            return;
+        }
         let plural = things
             .and_then(|things| self.subjects.get(things))
             .and_then(|(at, _)| self.mark(*at))
@@ -210,6 +303,7 @@ impl Interpreter<'_> {
             if elsewhere && let Some(display) = self.display(table) {
                 display.into_iter().for_each(|place| self.add_group(Group::Column(place)));
                 self.order_by(measure, top.largest, limit);
+                self.limit_each();
                 return;
             }
         }
@@ -218,6 +312,7 @@ impl Interpreter<'_> {
                 let (_, place) = self.subjects.remove(things);
                 self.add_group(Group::Column(place));
                 self.order_by(measure, top.largest, limit);
+                self.limit_each();
             }
             (None, Some(Measure::Of(_, Scalar::Column(place))))
                 if table.is_some() || self.noun_after(&top) =>
@@ -235,8 +330,11 @@ impl Interpreter<'_> {
                     self.form.show = display;
                     self.form.show.push(place);
                 }
+                self.limit_rows_each();
             }
-            (None, Some(Measure::Of(_, scalar))) if self.form.groups.is_empty() => {
+            (None, Some(Measure::Of(_, scalar)))
+                if self.form.groups.is_empty() || self.is_implicit(&scalar) && top.limit.is_none() =>
+            {
                 let aggregate = if top.largest { Aggregate::Max } else { Aggregate::Min };
                 self.form.measures = vec![Measure::Of(aggregate, scalar)];
             }
@@ -247,6 +345,112 @@ impl Interpreter<'_> {
                 }
             }
         }
+    }
+
+    /// "the 10 wettest days with station, date and rain": rows, when a moment and more of each is asked for.
+    fn lists_rows(&mut self, top: &Superlative, measure: Option<&Measure>) -> bool {
+        let Some(Measure::Of(_, Scalar::Column(place))) = measure else { return false };
+        let place = *place;
+        if !self.implicit.contains(&place) && self.each.is_none() || self.form.measures.len() > 1 {
+            return false;
+        }
+        let is_time = |subject: &ColumnRef| self.schema.role(*subject) == Role::Time;
+        let time = self.subjects.iter().map(|(_, subject)| *subject).find(is_time);
+        let day = self.moments.iter().find_map(|(_, group)| match group {
+            Group::Period(time, Grain::Day) => Some(*time),
+            _ => None,
+        });
+        let others = self.subjects.iter().filter(|(_, subject)| !is_time(subject)).count();
+        let Some(time) = time.or(day).filter(|time| time.table == place.table) else { return false };
+        let alone = others == 0 && self.each.is_none();
+        let table = place.table;
+        if alone || self.subjects.iter().any(|(_, subject)| subject.table != table) {
+            if alone && self.subjects.len() == 1 {
+                // "on what day": the day is the group.
+                self.subjects.clear();
+                let measure = self.form.measures.first().cloned();
+                self.add_group(Group::Period(time, Grain::Day));
+                if let Some(measure) = measure {
+                    self.order_by(measure, top.largest, top.limit.unwrap_or(1));
+                    return true;
+                }
+            }
+            return false;
+        }
+        self.form.table = table;
+        self.form.show = std::mem::take(&mut self.subjects).into_iter().map(|(_, subject)| subject).collect();
+        for shown in [time, place] {
+            if !self.form.show.contains(&shown) {
+                self.form.show.push(shown);
+            }
+        }
+        self.moments.clear();
+        self.form.measures.clear();
+        self.form.order = Some((OrderKey::Column(place), top.largest));
+        self.form.limit = Some(top.limit.unwrap_or(1));
+        self.limit_rows_each();
+        true
+    }
+
+    /// "the 10 largest transactions: type and amount": rows of the table that the superlative is about.
+    fn lists_table(&mut self, top: &Superlative, measure: Option<&Measure>) -> bool {
+        let Some(Measure::Of(_, Scalar::Column(place))) = measure else { return false };
+        let place = *place;
+        let near = (top.at + 1..self.marks.len()).take(4).find(|at| self.table_at(*at).is_some());
+        let table = near.and_then(|near| self.table_at(near));
+        if table != Some(place.table) || !self.implicit.contains(&place) || top.limit.is_none() {
+            return false;
+        }
+        let table = place.table;
+        if self.subjects.is_empty() || self.subjects.iter().any(|(_, subject)| subject.table != table) {
+            return false;
+        }
+        self.form.table = table;
+        self.form.show = self.display(table).unwrap_or_default();
+        for (_, shown) in std::mem::take(&mut self.subjects).into_iter().chain([(0, place)]) {
+            if !self.form.show.contains(&shown) {
+                self.form.show.push(shown);
+            }
+        }
+        self.form.measures.clear();
+        self.form.groups.retain(|group| self.each.as_ref() == Some(group));
+        self.form.order = Some((OrderKey::Column(place), top.largest));
+        self.form.limit = top.limit;
+        self.limit_rows_each();
+        true
+    }
+
+    /// "who": the people of the data, where no word names them.
+    fn person(&mut self) -> Option<ColumnRef> {
+        const PEOPLE: [&str; 24] = [
+            "doctor", "agent", "director", "customer", "client", "employee", "consultant", "player", "driver",
+            "author", "artist", "teacher", "student", "seller", "manager", "user", "member", "rep", "owner",
+            "worker", "actor", "farmer", "guest", "staff",
+        ];
+        if !self.said("who") {
+            return None;
+        }
+        let mut options: Vec<(ColumnRef, f32)> = Vec::new();
+        for (rank, word) in PEOPLE.iter().enumerate() {
+            for (place, role) in self.schema.places() {
+                let fits = self.schema.fits(place, word) >= 0.95;
+                if fits && matches!(role, Role::Text | Role::Category) {
+                    let near = if place.table == self.form.table { 0.2 } else { 0.0 };
+                    options.push((place, 1.0 + near - 0.01 * rank as f32));
+                }
+            }
+            for (table, known) in self.schema.catalogue.tables.iter().enumerate() {
+                let called = known.label.to_lowercase();
+                if (called == *word || called == format!("{word}s"))
+                    && let Some(place) = self.display(table).and_then(|display| display.first().copied())
+                {
+                    options.push((place, 1.1 - 0.01 * rank as f32));
+                }
+            }
+        }
+        let person = self.choices.take(options)?;
+        self.defaults += 1;
+        Some(person)
     }
 
     pub(super) fn order_by(&mut self, measure: Measure, largest: bool, limit: u64) {
@@ -326,6 +530,11 @@ impl Interpreter<'_> {
             }
         }
         if let Some(place) = self.choices.take(options) {
+            if matches!(self.schema.role(place), Role::Time | Role::Year) {
+                let born = top.about.contains(&"age");
+                let aggregate = if top.largest == born { Aggregate::Min } else { Aggregate::Max };
+                return Some(Measure::Of(aggregate, Scalar::Column(place)));
+            }
             return Some(self.default_measure(place));
         }
         if (top.at..top.at + 3).any(|at| self.text(at).contains("sell"))
@@ -413,35 +622,17 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn finish_share(&mut self) {
-        if !self.share {
-            return;
-        }
-        self.form.distinct = false;
-        let filters: Vec<Filter> = self
-            .form
-            .filters
-            .iter()
-            .filter(|filter| matches!(filter, Filter::Values { .. } | Filter::Flag(..)))
-            .cloned()
-            .collect();
-        if self.form.groups.is_empty()
-            && self.form.measures.iter().all(|measure| *measure == Measure::Rows)
-            && let Some(last) = filters.last()
-        {
-            self.form.filters.retain(|filter| filter != last);
-            self.form.measures = vec![Measure::ShareWhere(Box::new(last.clone()))];
-            self.form.show.clear();
-            return;
-        }
-        if self.form.measures.is_empty() && !self.form.groups.is_empty() {
-            self.form.measures.push(Measure::Rows);
-        }
-        self.form.share = true;
-    }
-
     /// Groups without a measure are counted; nothing at all lists rows.
     pub(super) fn finish_empty(&mut self) {
+        let counts = (self.marks.iter().enumerate()).any(|(at, mark)| {
+            mark.operator == Some(Operator::Count)
+                && self.mark(at + 1).is_none_or(|next| next.operator != Some(Operator::Share))
+        });
+        if counts && self.form.measures.is_empty() && self.form.order.is_none() {
+            self.form.measures.push(Measure::Rows);
+            self.form.show.clear();
+            self.form.distinct = false;
+        }
         if self.form.measures.is_empty() && !self.form.groups.is_empty() {
             let compared =
                 self.contrast || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));

@@ -1,8 +1,8 @@
 //! What makes groups: "by region and month", "per customer", "within each".
 
-use super::super::form::{Group, Measure, Scalar};
+use super::super::form::{Group, Measure, OrderKey, Scalar};
 use super::super::lexicon::{DatePart, Operator};
-use super::super::link::ColumnRef;
+use super::super::link::{ColumnRef, Mark};
 use super::Interpreter;
 use crate::query::{Aggregate, Grain};
 use crate::roles::Role;
@@ -49,7 +49,7 @@ impl Interpreter<'_> {
             }
             if first
                 && word == "per"
-                && self.is_plain_number(next)
+                && let Some(next) = self.denominator(next)
                 && let Some(measure) = self.form.measures.pop()
             {
                 if let Some(place) = self.column(next, Role::is_number) {
@@ -64,13 +64,54 @@ impl Interpreter<'_> {
                 return;
             }
             // "customer segment": the last noun of a compound is the group.
-            let compound = self.is_groupable(next)
+            let compound = (self.is_groupable(next)
+                || self.mark(next).is_some_and(|mark| mark.table_quality() >= 0.5))
                 && self.mark(next + 1).is_some_and(|mark| mark.operator.is_none() && mark.values.is_empty())
                 && self.is_groupable(next + 1);
             if compound {
                 self.take(next);
                 from = next;
                 continue;
+            }
+            // "by invoiced amount": the thing that a number belongs to stands before it.
+            if first
+                && word == "by"
+                && self.is_numeric(next + 1)
+                && !self.is_groupable_value(next)
+                && let Some(table) = self.table_at(next)
+            {
+                self.take(next);
+                self.form.table = table;
+                self.ranking(next + 1);
+                return;
+            }
+            // "in 2023 (by sold date)": which time is meant.
+            let aside = at.checked_sub(1).is_some_and(|before| matches!(self.text(before).as_str(), "(" | "going" | "judging"));
+            if first && word == "by" && aside && self.has_role(next, |role| role == Role::Time) {
+                self.column(next, |role| role == Role::Time);
+                self.take(next);
+                if let Some(before) = at.checked_sub(1) {
+                    self.take(before);
+                }
+                return;
+            }
+            // "by ticket count": the things are counted.
+            if first && word == "by" && matches!(self.text(next + 1).as_str(), "count" | "counts") {
+                self.take(next);
+                self.take(next + 1);
+                if let Some(table) = self.table_at(next) {
+                    self.form.table = table;
+                }
+                self.form.measures.push(Measure::Rows);
+                if let Some(top) = &self.superlative {
+                    self.form.order = Some((OrderKey::Measure(self.form.measures.len() - 1), top.largest));
+                }
+                return;
+            }
+            // "average revenue per flight" over rows that are flights is the plain average.
+            if first && word == "per" && self.is_grain(next) {
+                self.take(next);
+                return;
             }
             let Some(group) = self.group_at(next) else { break };
             self.take(next);
@@ -92,6 +133,9 @@ impl Interpreter<'_> {
                 self.form.groups.insert(0, group);
                 self.form.within = Some(0);
             } else {
+                if word.contains("each") || word.contains("every") {
+                    self.each = Some(group.clone());
+                }
                 self.add_group(group);
             }
             first = false;
@@ -113,6 +157,34 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Whether each row of what is averaged is one of the things that a mark names.
+    fn is_grain(&self, at: usize) -> bool {
+        let Some(Measure::Of(Aggregate::Average, Scalar::Column(place))) = self.form.measures.last() else {
+            return false;
+        };
+        let row = self.mark(at).is_some_and(|mark| {
+            mark.tables.is_empty() && self.is_row_noun_of(mark)
+        });
+        !self.implicit.contains(place) && (self.table_at(at) == Some(place.table) || row)
+    }
+
+    fn is_groupable_value(&self, at: usize) -> bool {
+        self.has_role(at, |role| matches!(role, Role::Category))
+            && self.mark(at).is_some_and(|mark| mark.column_quality() >= 0.9)
+    }
+
+    /// "per square metre", "per dollar spent": the column that a measure is divided by.
+    fn denominator(&mut self, at: usize) -> Option<usize> {
+        if self.is_plain_number(at) {
+            return Some(at);
+        }
+        let unit = self.mark(at).is_some_and(Mark::is_unknown) && self.is_plain_number(at + 1);
+        unit.then(|| {
+            self.take(at);
+            at + 1
+        })
+    }
+
     pub(super) fn ranks(&self) -> bool {
         self.marks.iter().any(|mark| {
             mark.operator == Some(Operator::Order) && mark.text.to_lowercase().starts_with("rank")
@@ -123,8 +195,13 @@ impl Interpreter<'_> {
     pub(super) fn exactly_groups(&self, at: usize) -> bool {
         self.superlative.is_none()
             && self.mark(at).is_some_and(|mark| {
+                let most = if self.form.measures.is_empty() && !self.form.running { 20 } else { 50 };
                 mark.columns.iter().any(|(place, quality)| {
-                    *quality >= 0.9 && self.schema.column(*place).is_some_and(|column| column.distinct <= 20)
+                    *quality >= 0.9
+                        && self.schema.column(*place).is_some_and(|column| {
+                            column.distinct <= 20
+                                || column.distinct <= most && column.kind == crate::frame::Kind::Integer
+                        })
                 })
             })
     }
@@ -146,6 +223,8 @@ impl Interpreter<'_> {
             return noun;
         }
         if let Some(table) = self.table_at(at) {
+            let per = (0..at).rev().find(|before| self.text(*before) == "per");
+            self.per_thing = self.per_thing.or(per.filter(|per| at - per <= 2).map(|per| (per, table)));
             let display = self.display(table)?;
             self.extra_groups.extend(display.iter().skip(1).map(|place| Group::Column(*place)));
             return display.first().map(|place| Group::Column(*place));

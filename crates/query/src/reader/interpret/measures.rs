@@ -42,17 +42,43 @@ impl Interpreter<'_> {
                 return;
             }
         }
+        let another = (at + 1..self.marks.len()).find(|next| {
+            !matches!(self.mark(*next).and_then(|mark| mark.operator), Some(Operator::And | Operator::Filler))
+        });
+        if let Some(another) = another.filter(|another| *another > at + 1)
+            && matches!(self.operator(another), Some(Operator::Aggregate(_)))
+        {
+            self.waiting.push(aggregate);
+            return;
+        }
         if aggregate == Aggregate::Average && self.value_of_thing(at) {
             return;
         }
+        // "total account balance": the thing that a number belongs to stands before it.
+        let at = match self.next(at) {
+            Some(thing)
+                if !self.is_numeric(thing)
+                    && self.mark(thing).is_some_and(|mark| mark.table_quality() >= 0.5)
+                    && self.is_numeric(thing + 1) =>
+            {
+                self.take(thing);
+                thing
+            }
+            _ => at,
+        };
         let places = self.column_list(at, |role| {
             role.is_number() || role == Role::Flag || role == Role::Year || role == Role::Category
         });
         if places.is_empty() {
-            self.pending_aggregate(at, aggregate);
+            if !self.aggregate_before(at, aggregate) {
+                self.pending_aggregate(at, aggregate);
+            }
             return;
         }
         for place in places {
+            for earlier in self.waiting.clone() {
+                self.form.measures.push(Measure::Of(earlier, Scalar::Column(place)));
+            }
             let numeric = self
                 .schema
                 .column(place)
@@ -78,6 +104,24 @@ impl Interpreter<'_> {
             }
             self.form.measures.push(Measure::Of(aggregate, scalar));
         }
+    }
+
+    /// "rain total", "billed in total", "take on average": the aggregate stands behind its column.
+    fn aggregate_before(&mut self, at: usize, aggregate: Aggregate) -> bool {
+        let ahead = (at + 1..self.marks.len()).any(|at| self.is_numeric(at) && !self.is_used(at));
+        let near = self.previous(at);
+        let Some(Measure::Of(known, Scalar::Column(place))) = self.form.measures.last_mut() else {
+            return false;
+        };
+        let place = *place;
+        let adjacent =
+            near.is_some_and(|near| self.columns.iter().any(|(mark, known)| *mark == near && *known == place));
+        if !self.implicit.contains(&place) || ahead && !adjacent {
+            return false;
+        }
+        *known = aggregate;
+        self.implicit.retain(|known| *known != place);
+        true
     }
 
     /// The last mark that was used.
@@ -147,12 +191,21 @@ impl Interpreter<'_> {
                 .iter()
                 .filter(|(place, quality)| *quality >= 0.3 && self.schema.role(*place) == Role::Time);
             let best = options.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| *place);
+            let best = best.or_else(|| self.time_by_root(later));
             if let Some(place) = best.filter(|place| !times.iter().any(|(_, known)| known == place)) {
                 times.push((later, place));
             }
         }
         let (from, to) = match times.as_slice() {
             [(_, from), (_, to), ..] => (*from, *to),
+            // One end is named; the other is the first time of the same table.
+            [(_, one)] if !self.duration_named(at) => {
+                let mut others = self
+                    .schema
+                    .places()
+                    .filter(|(place, role)| *role == Role::Time && place.table == one.table && place != one);
+                (others.next()?.0, *one)
+            }
             _ => {
                 let mut all = self
                     .schema
@@ -164,6 +217,7 @@ impl Interpreter<'_> {
                 (from, to)
             }
         };
+        let (from, to) = self.in_time_order(from, to);
         times.iter().take(2).for_each(|(at, _)| self.take(*at));
         let all: Vec<String> = (0..self.marks.len()).map(|at| self.text(at)).collect();
         let days = self.schema.column(from).is_some_and(|column| column.kind == crate::frame::Kind::Date);
@@ -174,7 +228,9 @@ impl Interpreter<'_> {
             () => TimeUnit::Minutes,
         };
         for later in at..self.marks.len() {
-            if said(self, later) || matches!(self.text(later).as_str(), "between" | "and" | "from" | "to") {
+            if said(self, later)
+                || matches!(self.text(later).as_str(), "between" | "and" | "from" | "to" | "after" | "until")
+            {
                 self.take(later);
             }
         }
@@ -184,8 +240,56 @@ impl Interpreter<'_> {
         Some(Scalar::Elapsed(from, to, unit))
     }
 
+    /// The time whose name begins like a word that nothing else explains: `resolved_at` for "resolution".
+    fn time_by_root(&self, at: usize) -> Option<ColumnRef> {
+        let mark = self.mark(at).filter(|mark| mark.is_unknown())?;
+        let word = mark.text.to_lowercase();
+        let shared = |label: &str| {
+            label
+                .to_lowercase()
+                .split(|c: char| !c.is_alphanumeric())
+                .map(|part| part.chars().zip(word.chars()).take_while(|(a, b)| a == b).count())
+                .max()
+                .unwrap_or_default()
+        };
+        let times = self.schema.places().filter(|(_, role)| *role == Role::Time);
+        times
+            .map(|(place, _)| (shared(&self.label(place)), place))
+            .filter(|(shared, _)| *shared >= 5)
+            .max_by_key(|(shared, _)| *shared)
+            .map(|(_, place)| place)
+    }
+
+    /// Whether a number is called so: "waiting time" of a column of minutes.
+    fn duration_named(&self, at: usize) -> bool {
+        self.next(at).is_some_and(|next| self.is_numeric(next))
+    }
+
+    /// The earlier of two columns of times first.
+    fn in_time_order(&self, from: ColumnRef, to: ColumnRef) -> (ColumnRef, ColumnRef) {
+        use crate::frame::Value;
+        let moment = |value: &Value| match value {
+            Value::Date(day) => day.and_hms_opt(0, 0, 0),
+            Value::Time(moment) => Some(*moment),
+            _ => None,
+        };
+        let ends = |place: ColumnRef| {
+            let column = self.schema.column(place)?;
+            moment(&column.min).zip(moment(&column.max))
+        };
+        let swaps = match ends(from).zip(ends(to)) {
+            Some((first, second)) if first != second => second < first,
+            _ => from.table == to.table && to.column < from.column,
+        };
+        if swaps { (to, from) } else { (from, to) }
+    }
+
     /// "how many countries", "number of orders".
     pub(super) fn count(&mut self, at: usize) {
+        if self.text(at) == "how often" {
+            self.form.measures.push(Measure::Rows);
+            return;
+        }
         let mut next = self.next(at);
         while next.is_some_and(|next| self.operator(next) == Some(Operator::Distinct)) {
             next = next.and_then(|next| {
@@ -198,7 +302,29 @@ impl Interpreter<'_> {
             return;
         };
         let Some(mark) = self.mark(next).cloned() else { return };
+        if self.elapsed_count(at, next) {
+            return;
+        }
+        // "by how many percent": a unit, not a thing.
+        if mark.operator == Some(Operator::Share) {
+            self.take(next);
+            return;
+        }
+        if self.is_row_noun(next) {
+            self.take(next);
+            self.defaults += 1;
+            self.form.measures.push(Measure::Rows);
+            return;
+        }
         let column = self.names_column(next) && mark.period.is_none();
+        let averaged = self.pending.is_some()
+            && self.mark(next).is_some_and(|mark| {
+                mark.columns.iter().any(|(place, quality)| {
+                    *quality >= 0.5
+                        && self.schema.column(*place).is_some_and(|column| column.kind.is_number())
+                        && self.schema.role(*place) != Role::Identifier
+                })
+            });
         match self.table_at(next) {
             Some(table) => {
                 self.take(next);
@@ -206,8 +332,12 @@ impl Interpreter<'_> {
                 self.form.table = table;
                 self.form.measures.push(Measure::Rows);
             }
-            _ if column && self.has_role(next, |role| role == Role::Measure) && !self.missing_ahead(next) => {
-                let Some(place) = self.column(next, |role| role == Role::Measure) else { return };
+            _ if column
+                && (averaged || self.has_role(next, Role::is_number))
+                && !self.missing_ahead(next) =>
+            {
+                let wanted = |role: Role| role.is_number() || averaged && role == Role::Category;
+                let Some(place) = self.column(next, wanted) else { return };
                 self.take(next);
                 let aggregate = self.pending.take().unwrap_or(Aggregate::Sum);
                 self.form.measures.push(Measure::Of(aggregate, Scalar::Column(place)));
@@ -229,6 +359,7 @@ impl Interpreter<'_> {
                     self.form.filters.push(Filter::Missing(place, true));
                     self.form.measures.push(Measure::Rows);
                 } else {
+                    self.counted = Some((next, place));
                     self.form.measures.push(Measure::Of(Aggregate::CountDistinct, Scalar::Column(place)));
                 }
             }
@@ -250,6 +381,65 @@ impl Interpreter<'_> {
         }
     }
 
+    /// "properties" in a table of them whose types are called `property_type`: the rows themselves.
+    pub(super) fn is_row_noun(&self, at: usize) -> bool {
+        self.mark(at).is_some_and(|mark| mark.plural && mark.tables.is_empty() && self.is_row_noun_of(mark))
+    }
+
+    pub(super) fn is_row_noun_of(&self, mark: &Mark) -> bool {
+        let best = mark.column_quality();
+        let mut columns = mark.columns.iter().filter(|(_, quality)| *quality >= best - 0.05).peekable();
+        let kinds = ["type", "kind", "class", "status", "date"];
+        best < 0.9
+            && columns.peek().is_some()
+            && columns.all(|(place, _)| {
+                let label = self.label(*place).to_lowercase();
+                let last = label.split(|c: char| !c.is_alphanumeric()).rfind(|word| !word.is_empty());
+                last.is_some_and(|last| kinds.contains(&last))
+            })
+    }
+
+    /// "how many days from listing to sale": time, not things.
+    fn elapsed_count(&mut self, at: usize, next: usize) -> bool {
+        let unit = matches!(self.text(next).as_str(), "days" | "hours" | "minutes" | "weeks");
+        let cue = (0..self.marks.len()).any(|at| {
+            matches!(
+                self.text(at).as_str(),
+                "between" | "from" | "take" | "takes" | "took" | "until" | "pass" | "elapse" | "lie" | "take on"
+            )
+        });
+        if !unit || !cue {
+            return false;
+        }
+        let said = |word: &str| (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|w| w == word));
+        if said("first") && said("last") {
+            let Some(time) = self.time_column() else { return false };
+            for at in 0..self.marks.len() {
+                if matches!(self.text(at).as_str(), "first" | "last" | "between" | "days" | "lie") {
+                    self.take(at);
+                }
+            }
+            self.form.measures.push(Measure::Span(time, TimeUnit::Days));
+            return true;
+        }
+        let Some(scalar) = self.duration(at) else { return false };
+        for at in 0..self.marks.len() {
+            if matches!(self.text(at).as_str(), "pass" | "take" | "takes" | "took" | "lie") {
+                self.take(at);
+            }
+        }
+        let average = (0..self.marks.len())
+            .find(|at| matches!(self.mark(*at).and_then(|mark| mark.operator), Some(Operator::Aggregate(_))));
+        let aggregate = match average.and_then(|average| self.mark(average)?.operator) {
+            Some(Operator::Aggregate(aggregate)) => aggregate,
+            _ => Aggregate::Average,
+        };
+        average.into_iter().for_each(|average| self.take(average));
+        self.pending = None;
+        self.form.measures.push(Measure::Of(aggregate, scalar));
+        true
+    }
+
     pub(super) fn missing_ahead(&mut self, at: usize) -> bool {
         let found =
             (at + 1..self.marks.len()).take(3).find(|at| self.operator(*at) == Some(Operator::Missing));
@@ -260,14 +450,27 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn missing(&mut self, at: usize) {
+        let behind = (0..at).rev().take(4).find(|before| {
+            self.mark(*before).is_some_and(|mark| {
+                mark.columns.iter().any(|(place, quality)| {
+                    *quality >= 0.5 && self.schema.column(*place).is_some_and(|column| column.nulls > 0)
+                })
+            })
+        });
         let near = self
             .previous(at)
             .filter(|before| self.names_column(*before) && !self.is_used(*before))
+            .or(behind)
             .or_else(|| self.next(at).filter(|next| self.names_column(*next)));
         if let Some(near) = near
             && let Some(place) = self.column(near, |_| true)
         {
             self.take(near);
+            self.forget(place);
+            self.subjects.retain(|(_, known)| *known != place);
+            for between in near + 1..at {
+                self.take(between);
+            }
             self.form.filters.push(Filter::Missing(place, true));
         }
     }
@@ -357,7 +560,26 @@ impl Interpreter<'_> {
 
     /// A column with no operator before it.
     pub(super) fn bare_column(&mut self, at: usize) {
+        if self.is_row_noun(at) {
+            self.take(at);
+            self.defaults += 1;
+            return;
+        }
         let Some(place) = self.column(at, |_| true) else { return };
+        if self.filled(at, place) {
+            return;
+        }
+        if self.is_way(at, place) {
+            self.take(at);
+            return;
+        }
+        let compared = self.form.filters.iter().any(
+            |filter| matches!(filter, Filter::Number(known, ..) | Filter::Between(known, ..) if *known == place),
+        );
+        if compared && self.form.show.contains(&place) {
+            self.take(at);
+            return;
+        }
         match self.schema.role(place) {
             role if role.is_number() => {
                 self.take(at);
@@ -377,6 +599,50 @@ impl Interpreter<'_> {
                 self.subjects.push((at, place));
             }
         }
+    }
+
+    /// "the country of the destination airport": the way to a table that was named already.
+    fn is_way(&self, at: usize, place: ColumnRef) -> bool {
+        let (Some(table), Some(column)) = (self.schema.table(place.table), self.schema.column(place)) else {
+            return false;
+        };
+        let mut joins = self.schema.catalogue.joins.iter().filter(|join| {
+            join.from.0 == table.name && join.from.1.first() == Some(&column.name)
+        });
+        joins.any(|join| {
+            let is_target = |table: usize| {
+                self.schema.table(table).is_some_and(|known| known.name == join.to.0)
+            };
+            let named = self.mark(at + 1).is_some_and(|mark| {
+                mark.table_quality() >= 0.5 && mark.tables.iter().any(|(table, _)| is_target(*table))
+            });
+            named && self.form.groups.iter().any(|group| is_target(group.place().table))
+        })
+    }
+
+    /// "loans that were approved", "orders that used a coupon": cells that are filled.
+    fn filled(&mut self, at: usize, place: ColumnRef) -> bool {
+        let column = self.schema.column(place);
+        let has_gaps = column.is_some_and(|column| column.nulls > 0);
+        let before = |back: usize| at.checked_sub(back).map(|at| self.text(at)).unwrap_or_default();
+        let role = self.schema.role(place);
+        let word = self.text(at);
+        let happened = role == Role::Time
+            && matches!(before(1).as_str(), "were" | "was" | "been" | "are" | "is" | "got" | "have been")
+            && (word.ends_with("ed") || matches!(word.as_str(), "paid" | "sold"));
+        let used = !role.is_number()
+            && role != Role::Time
+            && matches!(before(1).as_str(), "a" | "an" | "any")
+            && matches!(before(2).as_str(), "used" | "with" | "had" | "has" | "have" | "using" | "use");
+        if !has_gaps || !(happened || used) {
+            return false;
+        }
+        self.take(at);
+        let filter = Filter::Missing(place, false);
+        if !self.form.filters.contains(&filter) {
+            self.form.filters.push(filter);
+        }
+        true
     }
 
     /// "survival rate", "percentage of women who survived", "passengers who survived".
@@ -427,7 +693,7 @@ impl Interpreter<'_> {
         if let Some(aggregate) = self.pending.take() {
             return Measure::Of(aggregate, Scalar::Column(place));
         }
-        let (sum, average) = if role == Role::Measure { (1.0, 0.4) } else { (0.3, 1.0) };
+        let (sum, average) = if role == Role::Measure || self.amount { (1.0, 0.4) } else { (0.3, 1.0) };
         let options = vec![(Aggregate::Sum, sum), (Aggregate::Average, average)];
         let aggregate = self.choices.take(options).unwrap_or(Aggregate::Sum);
         self.implicit.push(place);

@@ -2,19 +2,23 @@
 //!
 //! Where two meanings are open a choice is made and recorded; the search makes the same reading again with other choices.
 
+mod averages;
 mod conditions;
 mod finish;
 mod groups;
 mod measures;
 mod order;
 mod periods;
+mod ratios;
+mod statistics;
 
-use super::form::{Form, Group};
+use super::form::{Filter, Form, Group};
 use super::lexicon::Operator;
 use super::link::{ColumnRef, Mark, Schema};
 use crate::query::Aggregate;
 use crate::roles::Role;
 use std::collections::BTreeMap;
+use steward_text::tokens::{name_words, stem};
 
 /// Choices that were open, and the ones that are to be made otherwise.
 #[derive(Debug, Clone, Default)]
@@ -87,6 +91,26 @@ pub(super) struct Interpreter<'a> {
     columns: Vec<(usize, ColumnRef)>,
     /// Further columns that name the things of a group.
     extra_groups: Vec<Group>,
+    /// Measures that are divided by the one behind them.
+    fractions: Vec<(usize, ratios::Fraction)>,
+    /// Conditions with their mark.
+    conditions: Vec<(usize, Filter)>,
+    /// Aggregates that share the column of a later one.
+    waiting: Vec<Aggregate>,
+    /// A superlative and its opposite: both ends are asked for.
+    both_ends: bool,
+    /// The order that was said, without a limit.
+    direction: Option<bool>,
+    /// The group that a superlative holds within.
+    each: Option<Group>,
+    /// An amount is asked for, not an average.
+    amount: bool,
+    /// "per match": the mark of the group and the table of the things.
+    per_thing: Option<(usize, usize)>,
+    /// Marks that open a list of groups.
+    grouped_at: Vec<usize>,
+    /// Things that are counted, with their mark.
+    counted: Option<(usize, ColumnRef)>,
 }
 
 /// Reads marks into a form.
@@ -110,10 +134,21 @@ pub(super) fn interpret(schema: &Schema, marks: &[Mark], choices: Choices) -> In
         implicit: Vec::new(),
         columns: Vec::new(),
         extra_groups: Vec::new(),
+        fractions: Vec::new(),
+        conditions: Vec::new(),
+        waiting: Vec::new(),
+        both_ends: false,
+        direction: None,
+        each: None,
+        amount: false,
+        counted: None,
+        per_thing: None,
+        grouped_at: Vec::new(),
     };
     reader.choose_table();
     reader.scan();
     reader.finish();
+    reader.form.via = reader.ways();
     let Interpreter { form, choices, used, assumptions, defaults, columns, .. } = reader;
     Interpretation { form, choices, used, assumptions, defaults, columns }
 }
@@ -138,6 +173,38 @@ impl Interpreter<'_> {
     }
     pub(super) fn text(&self, at: usize) -> String {
         self.mark(at).map(|mark| mark.text.to_lowercase()).unwrap_or_default()
+    }
+
+    /// References that the question names by the word that tells them from others: "home" of
+    /// `home_team_id`, "origin".
+    fn ways(&self) -> Vec<ColumnRef> {
+        let catalogue = self.schema.catalogue;
+        let mut ways = Vec::new();
+        for join in &catalogue.joins {
+            let several = catalogue
+                .joins
+                .iter()
+                .filter(|other| other.from.0 == join.from.0 && other.to.0 == join.to.0)
+                .count();
+            let Some(name) = join.from.1.first().filter(|_| several > 1) else { continue };
+            let target: Vec<String> = name_words(&join.to.0).iter().map(|word| stem(word)).collect();
+            let own = name_words(name)
+                .into_iter()
+                .map(|word| stem(&word))
+                .filter(|word| !target.contains(word) && !matches!(word.as_str(), "id" | "code" | "key" | "no"));
+            let said = own.into_iter().any(|word| {
+                (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|said| stem(said) == word))
+            });
+            let table = catalogue.tables.iter().position(|table| table.name == join.from.0);
+            let Some(table) = table.filter(|_| said) else { continue };
+            let columns = self.schema.table(table).map(|table| table.columns.as_slice()).unwrap_or_default();
+            if let Some(column) = columns.iter().position(|column| column.name == *name) {
+                ways.push(ColumnRef { table, column });
+            }
+        }
+        // Two ends of one way name neither.
+        let one = |place: &ColumnRef| ways.iter().filter(|other| other.table == place.table).count() == 1;
+        ways.iter().copied().filter(one).collect()
     }
 
     /// The next mark that is not mere glue.
@@ -205,7 +272,10 @@ impl Interpreter<'_> {
         let best = options.iter().map(|(_, score)| *score).fold(0.0, f32::max);
         let options = options.into_iter().filter(|(_, score)| *score >= best - 0.25).collect();
         let place = self.choices.take(options)?;
-        self.columns.push((at, place));
+        // A link by meaning alone is a guess, not one of two things that were said.
+        if self.mark(at).is_some_and(|mark| !mark.by_meaning) {
+            self.columns.push((at, place));
+        }
         Some(place)
     }
 
@@ -218,7 +288,23 @@ impl Interpreter<'_> {
             matches!(self.schema.role(*place), Role::Identifier)
                 || self.display(table).is_some_and(|display| display.contains(place))
         });
-        (quality >= best || ids && quality >= 0.6).then_some(table)
+        let repeats = self.schema.catalogue.tables.len() == 1 && self.names_repeat(mark, table);
+        (!repeats && (quality >= best || ids && quality >= 0.6)).then_some(table)
+    }
+
+    /// Whether the things that a mark names come up in many rows of their table.
+    fn names_repeat(&self, mark: &Mark, table: usize) -> bool {
+        let mut named = mark.columns.iter().filter(|(place, quality)| {
+            place.table == table
+                && *quality >= 0.7
+                && matches!(self.schema.role(*place), Role::Text | Role::Category | Role::Identifier)
+        });
+        let mut any = false;
+        let all = named.all(|(place, _)| {
+            any = true;
+            self.schema.column(*place).is_some_and(|column| column.distinct * 2 < column.seen)
+        });
+        any && all
     }
 
     pub(super) fn names_column(&self, at: usize) -> bool {
@@ -258,13 +344,19 @@ impl Interpreter<'_> {
 
     pub(super) fn visit(&mut self, at: usize) {
         let Some(mark) = self.mark(at).cloned() else { return };
+        if self.against_before(at) {
+            return;
+        }
         if let Some(period) =
             mark.period.clone().filter(|_| mark.values.is_empty() || mark.value_quality() < 0.9)
         {
             self.period(at, &period);
             return;
         }
-        if self.value_rate(at) {
+        if self.value_rate(at) || self.said_order(at) || self.edges(at) || self.than_average(at) {
+            return;
+        }
+        if self.slash(at) || self.percentile(at) || self.brackets(at) {
             return;
         }
         let names = self.names_column(at) || mark.value_quality() >= 0.6 || mark.table_quality() >= 0.5;
@@ -295,6 +387,14 @@ impl Interpreter<'_> {
             self.number(at);
             return;
         }
+        if mark.column_quality() < 0.9
+            && matches!(self.text(at).as_str(), "months" | "month" | "weeks" | "quarters" | "years")
+            && let Some(group) = self.grain_noun(at)
+        {
+            self.take(at);
+            self.moments.push((at, group));
+            return;
+        }
         if mark.value_quality() >= mark.column_quality().max(0.3)
             && mark.table_quality() <= mark.value_quality()
         {
@@ -322,22 +422,30 @@ impl Interpreter<'_> {
         match operator {
             Operator::Aggregate(aggregate) => self.aggregate(at, aggregate),
             Operator::Count => self.count(at),
-            Operator::HowMuch => {}
+            Operator::HowMuch => self.amount = true,
+            Operator::Divide => self.divide(ratios::Fraction::Ratio),
             Operator::Top(largest) => self.top(at, largest),
             Operator::Superlative(largest) => self.superlative(at, largest, Vec::new(), false),
             Operator::Common(largest) => self.superlative(at, largest, Vec::new(), true),
             Operator::Compare(compare) => self.compare(at, compare),
             Operator::Between => self.between(at),
-            Operator::Group => self.group_list(at),
+            Operator::Group => {
+                self.grouped_at.push(at);
+                self.group_list(at);
+            }
             Operator::Within => self.within(at),
             Operator::Order => self.order(at),
             Operator::Direction(down) => {
+                self.direction = Some(down);
                 if let Some((_, known)) = &mut self.form.order {
                     *known = down;
                 }
             }
             Operator::Not => self.not(at),
             Operator::Share => {
+                if self.text(at).starts_with("as ") && !self.form.measures.is_empty() {
+                    self.divide(ratios::Fraction::Percent);
+                }
                 self.share = true;
                 let noun = self.next(at).filter(|next| self.mark(*next).is_some_and(Mark::is_unknown));
                 if let Some(noun) = noun {
@@ -352,6 +460,7 @@ impl Interpreter<'_> {
             Operator::Missing => self.missing(at),
             Operator::Chart(kind) => self.form.chart = Some(kind),
             Operator::Correlation => self.correlated = true,
+            Operator::Distribution => self.distribution(at),
             Operator::Pivot => self.form.pivot = true,
             Operator::Contrast => self.contrast = true,
             _ => {}

@@ -1,0 +1,462 @@
+//! Forms that the words of a question allow, whatever their order: measures x groups x orders over the conditions of an
+//! interpretation. The search proposes far more than is likely; the weights decide.
+
+use super::super::form::{Filter, Form, Group, Measure, OrderKey, Scalar};
+use super::super::lexicon::{DatePart, Operator, adjective};
+use super::super::link::{ColumnRef, Mark, Schema};
+use super::mentions::{Before, Behind, Mention, is_extreme};
+use crate::query::{Aggregate, Grain};
+use crate::roles::Role;
+
+/// Forms of one interpretation at most.
+const MOST: usize = 400;
+
+/// What the search works on.
+pub(super) struct Search<'a> {
+    pub schema: &'a Schema<'a>,
+    pub marks: &'a [Mark],
+    pub mentions: &'a [Mention],
+}
+
+/// An order with its limit, and whether the limit holds within the first group.
+type Ranking = (Option<(OrderKey, bool)>, Option<u64>, Option<usize>);
+
+impl Search<'_> {
+    /// All forms with the conditions of `base`.
+    pub(super) fn variants(&self, base: &Form) -> Vec<Form> {
+        let mut forms: Vec<Form> = Vec::new();
+        let groups = self.group_sets(base);
+        for (measures, without) in self.measure_sets(base) {
+            let filters: Vec<Filter> =
+                base.filters.iter().filter(|filter| Some(*filter) != without.as_ref()).cloned().collect();
+            for groups in &groups {
+                for (order, limit, within) in self.rankings(groups, &measures, base) {
+                    for table in self.counted_tables(base, &measures) {
+                        let having = base.having.iter().filter_map(|(at, compare, number)| {
+                            let measure = base.measures.get(*at)?;
+                            let at = measures.iter().position(|known| known == measure)?;
+                            Some((at, *compare, *number))
+                        });
+                        let share = self.says(|operator| matches!(operator, Operator::Share));
+                        let plain = Form {
+                            table,
+                            having: having.collect(),
+                            measures: measures.clone(),
+                            groups: groups.clone(),
+                            filters: filters.clone(),
+                            show: Vec::new(),
+                            distinct: false,
+                            order,
+                            limit,
+                            within,
+                            share: false,
+                            ..base.clone()
+                        };
+                        if share && !groups.is_empty() && without.is_none() {
+                            forms.push(Form { share: true, ..plain.clone() });
+                        }
+                        forms.push(plain);
+                        if forms.len() >= MOST {
+                            return forms;
+                        }
+                    }
+                }
+            }
+        }
+        forms.extend(self.lists(base));
+        forms
+    }
+
+    pub(super) fn says(&self, wanted: impl Fn(Operator) -> bool) -> bool {
+        self.marks.iter().any(|mark| mark.operator.is_some_and(&wanted))
+    }
+
+    /// Mentions that no condition of the form stands for.
+    pub(super) fn free<'b>(&'b self, form: &'b Form) -> impl Iterator<Item = &'b Mention> {
+        self.mentions.iter().filter(move |mention| !is_condition(mention, form))
+    }
+
+    /// Sets of measures, each with a condition that it replaces.
+    fn measure_sets(&self, base: &Form) -> Vec<(Vec<Measure>, Option<Filter>)> {
+        let mut sets: Vec<(Vec<Measure>, Option<Filter>)> = Vec::new();
+        let mut add = |set: Vec<Measure>, without: Option<Filter>| {
+            if !set.is_empty() && !sets.iter().any(|(known, _)| *known == set) {
+                sets.push((set, without));
+            }
+        };
+        add(base.measures.clone(), None);
+        let numbers: Vec<&Mention> = self.free(base).filter(|mention| mention.role.is_number()).collect();
+        let mut first_of: Vec<(usize, ColumnRef)> = Vec::new();
+        for mention in &numbers {
+            for aggregate in self.aggregates(mention) {
+                add(vec![Measure::Of(aggregate, Scalar::Column(mention.place))], None);
+            }
+            if !first_of.iter().any(|(at, _)| *at == mention.at) {
+                first_of.push((mention.at, mention.place));
+            }
+        }
+        // Several measures side by side.
+        if let [(_, left), (_, right), ..] = first_of.as_slice() {
+            for aggregate in self.said_aggregates().into_iter().chain([Aggregate::Sum, Aggregate::Average]) {
+                let of = |place: ColumnRef| Measure::Of(aggregate, Scalar::Column(place));
+                add(vec![of(*left), of(*right)], None);
+                if matches!(aggregate, Aggregate::Sum) {
+                    add(vec![Measure::Ratio(Box::new(of(*left)), Box::new(of(*right)))], None);
+                }
+            }
+        }
+        // The smallest and the largest of one column.
+        if let Some((_, place)) = first_of.first() {
+            let said = self.said_aggregates();
+            if said.contains(&Aggregate::Min) && said.contains(&Aggregate::Max) {
+                let of = |aggregate| Measure::Of(aggregate, Scalar::Column(*place));
+                add(vec![of(Aggregate::Min), of(Aggregate::Max)], None);
+            }
+        }
+        for mark in self.marks {
+            for (price, quantity) in mark.products.iter().take(2) {
+                add(vec![Measure::Of(Aggregate::Sum, Scalar::Product(*price, *quantity))], None);
+            }
+        }
+        add(vec![Measure::Rows], None);
+        for mention in self.free(base).filter(|mention| mention.is_group()) {
+            add(vec![Measure::Of(Aggregate::CountDistinct, Scalar::Column(mention.place))], None);
+        }
+        if self.says(|operator| matches!(operator, Operator::Share | Operator::Rate)) {
+            for filter in &base.filters {
+                if !matches!(filter, Filter::Within(..) | Filter::WithinAny(..)) {
+                    add(vec![Measure::ShareWhere(Box::new(filter.clone()))], Some(filter.clone()));
+                }
+            }
+            for mention in self.free(base).filter(|mention| mention.role == Role::Flag) {
+                add(vec![Measure::ShareWhere(Box::new(Filter::Flag(mention.place, true)))], None);
+            }
+        }
+        sets.truncate(16);
+        sets
+    }
+
+    /// Aggregates that the question says, by a word or by an extreme.
+    pub(super) fn said_aggregates(&self) -> Vec<Aggregate> {
+        let mut said = Vec::new();
+        for mark in self.marks {
+            let aggregate = match mark.operator {
+                Some(Operator::Aggregate(aggregate)) => Some(aggregate),
+                Some(Operator::Superlative(true)) => Some(Aggregate::Max),
+                Some(Operator::Superlative(false)) => Some(Aggregate::Min),
+                _ => adjective(&mark.text.to_lowercase(), true)
+                    .map(|adjective| if adjective.largest { Aggregate::Max } else { Aggregate::Min }),
+            };
+            if let Some(aggregate) = aggregate.filter(|aggregate| !said.contains(aggregate)) {
+                said.push(aggregate);
+            }
+        }
+        said
+    }
+
+    fn aggregates(&self, mention: &Mention) -> Vec<Aggregate> {
+        let mut all = Vec::new();
+        if let Before::Aggregate(aggregate) = mention.before {
+            all.push(aggregate);
+        }
+        if let Behind::Aggregate(aggregate) = mention.behind {
+            all.push(aggregate);
+        }
+        let usual = if mention.role == Role::Measure {
+            [Aggregate::Sum, Aggregate::Average]
+        } else {
+            [Aggregate::Average, Aggregate::Sum]
+        };
+        for aggregate in self.said_aggregates().into_iter().chain(usual) {
+            if !all.contains(&aggregate) {
+                all.push(aggregate);
+            }
+        }
+        all
+    }
+
+    fn group_sets(&self, base: &Form) -> Vec<Vec<Group>> {
+        let mut sets: Vec<Vec<Group>> = vec![base.groups.clone()];
+        let mut add = |set: Vec<Group>| {
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        };
+        add(Vec::new());
+        let times = self.times(base);
+        let mut named: Vec<(usize, Group)> = Vec::new();
+        for mention in self.mentions.iter().filter(|mention| mention.is_group()) {
+            named.push((mention.at, Group::Column(mention.place)));
+        }
+        for (at, mark) in self.marks.iter().enumerate() {
+            for (table, quality) in &mark.tables {
+                let display = self.schema.display(*table).filter(|_| *quality >= 0.5);
+                if let Some(place) = display.and_then(|places| places.first().copied()) {
+                    named.push((at, Group::Column(place)));
+                }
+            }
+        }
+        named.dedup_by(|a, b| a.1 == b.1);
+        for (_, group) in &named {
+            add(vec![group.clone()]);
+        }
+        for time in &times {
+            add(vec![time.clone()]);
+            for (_, group) in &named {
+                add(vec![group.clone(), time.clone()]);
+            }
+        }
+        for (at, (left, first)) in named.iter().enumerate() {
+            for (right, second) in named.iter().skip(at + 1) {
+                if left != right && first != second {
+                    add(vec![first.clone(), second.clone()]);
+                    add(vec![second.clone(), first.clone()]);
+                }
+            }
+        }
+        sets.truncate(14);
+        sets
+    }
+
+    /// Periods and parts of days that the question speaks of.
+    fn times(&self, base: &Form) -> Vec<Group> {
+        let mut found: Vec<Group> = Vec::new();
+        for mark in self.marks {
+            let word = mark.text.to_lowercase();
+            let (grain, part) = match mark.operator {
+                Some(Operator::Grain(grain)) => (Some(grain), None),
+                Some(Operator::Part(part)) => (None, Some(part)),
+                _ => match word.trim_end_matches('s') {
+                    "day" | "date" => (Some(Grain::Day), None),
+                    "week" => (Some(Grain::Week), None),
+                    "month" => (Some(Grain::Month), None),
+                    "quarter" => (Some(Grain::Quarter), None),
+                    "year" => (Some(Grain::Year), None),
+                    "weekday" => (None, Some(DatePart::Weekday)),
+                    "hour" => (None, Some(DatePart::Hour)),
+                    _ => continue,
+                },
+            };
+            for time in self.time_columns(base).into_iter().take(2) {
+                let group = match (grain, part) {
+                    (Some(grain), _) => Group::Period(time, grain),
+                    (None, Some(part)) => Group::Part(time, part),
+                    _ => continue,
+                };
+                if !found.contains(&group) {
+                    found.push(group);
+                }
+            }
+            let year = self.schema.places().find(|(place, role)| {
+                grain == Some(Grain::Year) && *role == Role::Year && place.table == base.table
+            });
+            if let Some((place, _)) = year {
+                found.insert(0, Group::Column(place));
+            }
+        }
+        found.truncate(4);
+        found
+    }
+
+    /// Times that may be meant: named ones first, then those of the table.
+    fn time_columns(&self, base: &Form) -> Vec<ColumnRef> {
+        let mut all: Vec<ColumnRef> = (self.mentions.iter())
+            .filter(|mention| mention.role == Role::Time)
+            .map(|mention| mention.place)
+            .collect();
+        let own = |here: bool| {
+            self.schema.places().filter(move |(place, role)| {
+                *role == Role::Time && (place.table == base.table) == here
+            })
+        };
+        all.extend(own(true).chain(own(false)).map(|(place, _)| place));
+        let mut seen = Vec::new();
+        all.retain(|place| !seen.contains(place) && { seen.push(*place); true });
+        all
+    }
+
+    fn rankings(&self, groups: &[Group], measures: &[Measure], base: &Form) -> Vec<Ranking> {
+        let mut found: Vec<Ranking> = Vec::new();
+        let keeps = match base.order {
+            Some((OrderKey::Measure(at), _)) => at < measures.len() && !groups.is_empty(),
+            Some(_) => false,
+            None => true,
+        };
+        if keeps {
+            let within = base.within.filter(|at| *at < groups.len());
+            found.push((base.order, base.limit, within));
+        }
+        let mut add = |ranking: Ranking| {
+            if !found.contains(&ranking) {
+                found.push(ranking);
+            }
+        };
+        add((None, None, None));
+        if groups.is_empty() {
+            return found;
+        }
+        for (largest, limit) in self.extremes() {
+            let key = Some((OrderKey::Measure(0), largest));
+            add((key, Some(limit.unwrap_or(1)), None));
+            add((key, limit, None));
+            if groups.len() == 2 {
+                add((key, Some(limit.unwrap_or(1)), Some(0)));
+            }
+        }
+        found
+    }
+
+    /// Extremes that are asked for: the largest or the smallest, and how many.
+    pub(super) fn extremes(&self) -> Vec<(bool, Option<u64>)> {
+        let mut found: Vec<(bool, Option<u64>)> = Vec::new();
+        for (at, mark) in self.marks.iter().enumerate() {
+            let largest = match mark.operator {
+                Some(Operator::Top(largest) | Operator::Superlative(largest) | Operator::Common(largest)) => {
+                    largest
+                }
+                _ => match adjective(&mark.text.to_lowercase(), true) {
+                    Some(adjective) => adjective.largest,
+                    None => continue,
+                },
+            };
+            // "least expensive" turns round.
+            let turned = self.marks.get(at + 1).and_then(|next| adjective(&next.text.to_lowercase(), false));
+            let largest = turned.map_or(largest, |adjective| largest == adjective.largest);
+            let near = [at.checked_sub(1), Some(at + 1), at.checked_sub(2)];
+            let number = near.into_iter().flatten().find_map(|near| {
+                let mark = self.marks.get(near)?;
+                mark.number.filter(|n| (1.0..=1000.0).contains(n) && n.fract() == 0.0 && mark.period.is_none())
+            });
+            let extreme = (largest, number.map(|number| number as u64));
+            if !found.contains(&extreme) {
+                found.push(extreme);
+            }
+        }
+        found
+    }
+
+    fn counted_tables(&self, base: &Form, measures: &[Measure]) -> Vec<usize> {
+        let mut tables = vec![base.table];
+        if measures.contains(&Measure::Rows) {
+            for (table, quality) in self.marks.iter().flat_map(|mark| &mark.tables) {
+                if *quality >= 0.5 && !tables.contains(table) {
+                    tables.push(*table);
+                }
+            }
+        }
+        tables.truncate(3);
+        tables
+    }
+
+    /// Rows that are listed: what is shown, in what order, how many.
+    fn lists(&self, base: &Form) -> Vec<Form> {
+        let plain = |show: Vec<ColumnRef>, order: Option<(OrderKey, bool)>, limit| Form {
+            measures: Vec::new(),
+            groups: Vec::new(),
+            having: Vec::new(),
+            share: false,
+            change: false,
+            running: false,
+            pivot: false,
+            within: None,
+            distinct: show.len() == 1
+                && order.is_none()
+                && show.first().is_some_and(|place| self.schema.role(*place) != Role::Identifier),
+            show,
+            order,
+            limit,
+            ..base.clone()
+        };
+        let mut shows: Vec<Vec<ColumnRef>> = vec![base.show.clone()];
+        let mut add = |set: Vec<ColumnRef>| {
+            if !shows.contains(&set) {
+                shows.push(set);
+            }
+        };
+        let best = |wanted: &dyn Fn(&Mention) -> bool| {
+            let mut places: Vec<ColumnRef> = Vec::new();
+            let mut at = None;
+            for mention in self.free(base).filter(|mention| wanted(mention)) {
+                if at != Some(mention.at) && !places.contains(&mention.place) {
+                    places.push(mention.place);
+                    at = Some(mention.at);
+                }
+            }
+            places
+        };
+        add(best(&|_| true));
+        add(best(&|mention| !mention.role.is_number()));
+        add(best(&|mention| mention.before != Before::Extreme && mention.before != Before::Order));
+        for (table, quality) in self.marks.iter().flat_map(|mark| &mark.tables) {
+            if *quality >= 0.5
+                && let Some(display) = self.schema.display(*table)
+            {
+                add(display.clone());
+                let mut with = display;
+                let named = best(&|_| true);
+                with.extend(named.into_iter().filter(|place| !with.contains(place)).collect::<Vec<_>>());
+                add(with);
+            }
+        }
+        for mention in self.free(base).take(4) {
+            let set = vec![mention.place];
+            if !shows.contains(&set) {
+                shows.push(set);
+            }
+        }
+        let mut keys: Vec<ColumnRef> = Vec::new();
+        for mark in self.marks.iter().filter(|mark| is_extreme(mark)) {
+            let Some(adjective) = adjective(&mark.text.to_lowercase(), true) else { continue };
+            for word in &adjective.about {
+                let fits = self.schema.places().filter(|(place, role)| {
+                    (role.is_number() || matches!(role, Role::Time | Role::Year))
+                        && self.schema.fits(*place, word) >= 0.8
+                });
+                keys.extend(fits.map(|(place, _)| place));
+            }
+        }
+        let ordered = self.mentions.iter().filter(|mention| {
+            mention.role.is_number() || matches!(mention.role, Role::Time | Role::Year)
+        });
+        keys.extend(ordered.map(|mention| mention.place));
+        keys.dedup();
+        keys.truncate(4);
+        let mut forms = Vec::new();
+        for show in shows.iter().take(8) {
+            forms.push(plain(show.clone(), None, None));
+            for (largest, limit) in self.extremes() {
+                for key in &keys {
+                    let order = Some((OrderKey::Column(*key), largest));
+                    forms.push(plain(show.clone(), order, Some(limit.unwrap_or(1))));
+                    let mut with = show.clone();
+                    if !with.is_empty() && !with.contains(key) {
+                        with.push(*key);
+                        forms.push(plain(with, order, Some(limit.unwrap_or(1))));
+                    }
+                }
+            }
+        }
+        forms.truncate(120);
+        forms
+    }
+}
+
+/// Whether a mention only says which column a condition is about.
+pub(super) fn is_condition(mention: &Mention, form: &Form) -> bool {
+    form.filters.iter().any(|filter| match filter {
+        Filter::Values { place, .. } => {
+            *place == mention.place
+                && mention.before != Before::Group
+                && matches!(mention.behind, Behind::Value | Behind::Compare)
+        }
+        Filter::Number(place, ..) | Filter::Between(place, ..) => {
+            *place == mention.place
+                && (mention.behind == Behind::Compare
+                    || matches!(mention.before, Before::Number | Before::Compare))
+        }
+        Filter::Flag(place, _) | Filter::Missing(place, _) => {
+            *place == mention.place && mention.before != Before::Group
+        }
+        _ => false,
+    })
+}
