@@ -170,7 +170,9 @@ impl Considered<'_> {
         // The planner found a word that two columns fit equally well.
         let tied = (self.candidates.iter())
             .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
-        if matches!(self.planned, Outcome::Ask { .. }) && judgement.probability < if tied { SURE } else { LIKELY } {
+        if matches!(self.planned, Outcome::Ask { .. })
+            && judgement.probability < if tied { SURE } else { LIKELY }
+        {
             return self.planned;
         }
         if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE)

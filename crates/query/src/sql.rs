@@ -23,10 +23,7 @@ pub fn supports(query: &Query, dialect: Dialect) -> bool {
         Dialect::Sqlite => {
             matches!(
                 aggregate,
-                Aggregate::Median
-                    | Aggregate::StdDev
-                    | Aggregate::Correlation
-                    | Aggregate::Percentile(_)
+                Aggregate::Median | Aggregate::StdDev | Aggregate::Correlation | Aggregate::Percentile(_)
             )
         }
         Dialect::MySql => {

@@ -17,11 +17,7 @@ impl Aggregate<Vec<(f64, f64)>, Option<f64>> for Collected {
         all.extend(context.get::<Option<f64>>(0)?.zip(second));
         Ok(())
     }
-    fn finalize(
-        &self,
-        _: &mut Context<'_>,
-        all: Option<Vec<(f64, f64)>>,
-    ) -> rusqlite::Result<Option<f64>> {
+    fn finalize(&self, _: &mut Context<'_>, all: Option<Vec<(f64, f64)>>) -> rusqlite::Result<Option<f64>> {
         Ok(all.and_then(|mut all| (self.finish)(&mut all)))
     }
 }

@@ -52,7 +52,10 @@ pub(super) fn describe(form: &Form, schema: &Schema) -> String {
             Some((_, false)) => "smallest first",
             None => "as they come",
         };
-        let within = form.within.and_then(|at| within_words(form, at, &groups, &label)).map(|group| format!(" for each {group}"));
+        let within = form
+            .within
+            .and_then(|at| within_words(form, at, &groups, &label))
+            .map(|group| format!(" for each {group}"));
         parts.push(format!("the first {limit}{}, {end}", within.unwrap_or_default()));
     } else if let Some((OrderKey::Column(place), down)) = form.order {
         parts.push(format!("ordered by {}{}", label(place), if down { ", largest first" } else { "" }));

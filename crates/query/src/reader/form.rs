@@ -102,10 +102,9 @@ impl Group {
     #[must_use]
     pub fn place(&self) -> ColumnRef {
         match self {
-            Self::Column(place)
-            | Self::Period(place, _)
-            | Self::Part(place, _)
-            | Self::Bracket(place, _) => *place,
+            Self::Column(place) | Self::Period(place, _) | Self::Part(place, _) | Self::Bracket(place, _) => {
+                *place
+            }
             Self::Holds(filter) => filter.place(),
         }
     }

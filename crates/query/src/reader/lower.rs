@@ -135,15 +135,19 @@ impl Writer<'_> {
         let named = |join: &Join| {
             via.iter().any(|place| {
                 self.schema.table(place.table).is_some_and(|table| table.name == join.from.0)
-                    && self.schema.column(*place).is_some_and(|column| join.from.1.first() == Some(&column.name))
+                    && self
+                        .schema
+                        .column(*place)
+                        .is_some_and(|column| join.from.1.first() == Some(&column.name))
             })
         };
         let known = self.schema.catalogue;
         let joins = known.joins.iter().filter(|join| {
             named(join)
-                || !known.joins.iter().any(|other| {
-                    named(other) && other.from.0 == join.from.0 && other.to.0 == join.to.0
-                })
+                || !known
+                    .joins
+                    .iter()
+                    .any(|other| named(other) && other.from.0 == join.from.0 && other.to.0 == join.to.0)
         });
         Catalogue { joins: joins.cloned().collect(), tables: known.tables.clone() }
     }

@@ -175,9 +175,7 @@ impl Writer<'_> {
             other => other,
         };
         let filter = match within {
-            Some(within) => {
-                Some(Condition::Compare(there(within), Compare::Equal, self.column(within)))
-            }
+            Some(within) => Some(Condition::Compare(there(within), Compare::Equal, self.column(within))),
             None => {
                 let same = self.form.filters.iter().filter(|filter| {
                     !matches!(filter, Filter::Average(..))

@@ -150,7 +150,7 @@ fn list(context: &Context) -> Result<(), Failure> {
     let settings = &context.settings;
     let models = context.models()?;
     let (mut rows, mut documents) = (Vec::new(), Vec::new());
-    for (name, one) in &settings.models {
+    for (name, one) in settings.models.iter() {
         let uses: Vec<&str> = ModelPurpose::ALL
             .iter()
             .filter(|purpose| settings.uses.name_for(**purpose) == Some(name))

@@ -13,7 +13,10 @@ impl Interpreter<'_> {
         let ahead: Vec<usize> = (at + 1..self.marks.len()).take(4).collect();
         let Some(average) = ahead.into_iter().find(|at| self.is_average(*at)) else { return false };
         let between = (at + 1..average).all(|at| {
-            matches!(self.text(at).as_str(), "overall" | "the" | "general" | "total" | "its" | "own" | "their")
+            matches!(
+                self.text(at).as_str(),
+                "overall" | "the" | "general" | "total" | "its" | "own" | "their"
+            )
         });
         if !between {
             return false;
@@ -40,9 +43,10 @@ impl Interpreter<'_> {
         let Some(place) = number.and_then(|number| self.column(number, Role::is_number)) else {
             return false;
         };
-        let summed = self.form.measures.iter().rposition(
-            |measure| matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place),
-        );
+        let summed =
+            self.form.measures.iter().rposition(
+                |measure| matches!(measure, Measure::Of(_, Scalar::Column(known)) if *known == place),
+            );
         (at..=average).for_each(|at| self.take(at));
         if let Some((own, kind)) = own {
             let Some(within) = self.column(kind, |_| true) else { return false };
@@ -88,10 +92,7 @@ impl Interpreter<'_> {
     }
 
     fn is_average(&self, at: usize) -> bool {
-        matches!(
-            self.mark(at).and_then(|mark| mark.operator),
-            Some(Operator::Aggregate(Aggregate::Average))
-        )
+        matches!(self.mark(at).and_then(|mark| mark.operator), Some(Operator::Aggregate(Aggregate::Average)))
     }
 
     fn following(&self, at: usize, wanted: fn(&Self, usize) -> bool) -> Option<usize> {
@@ -118,9 +119,10 @@ impl Interpreter<'_> {
         for at in average + 1..self.marks.len().min(average + 5) {
             let again = self.mark(at).is_some_and(|mark| {
                 mark.columns.iter().any(|(known, _)| *known == place || Some(*known) == things)
-                    || mark.values.iter().any(|link| {
-                        self.form.filters.iter().any(|filter| filter.place() == link.place)
-                    })
+                    || mark
+                        .values
+                        .iter()
+                        .any(|link| self.form.filters.iter().any(|filter| filter.place() == link.place))
             });
             if again {
                 self.take(at);

@@ -114,9 +114,10 @@ impl Interpreter<'_> {
         let Some(next) = self.next(at) else { return };
         let lacks = matches!(self.text(at).as_str(), "without" | "no" | "never");
         // "ignore lines without a score".
-        let twice = (0..at).rev().take(3).any(|before| {
-            self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Not))
-        });
+        let twice = (0..at)
+            .rev()
+            .take(3)
+            .any(|before| self.mark(before).is_some_and(|mark| mark.operator == Some(Operator::Not)));
         let has_gaps = |reader: &Self, place: ColumnRef| {
             reader.schema.column(place).is_some_and(|column| column.nulls > 0)
         };
@@ -246,10 +247,11 @@ impl Interpreter<'_> {
         }
         let one = Some(at + 1).filter(|next| self.text(*next) == "one");
         let number_before = at.checked_sub(1).filter(|before| {
-            self.text(at).starts_with("or ")
-                && self.mark(*before).is_some_and(|mark| mark.number.is_some())
+            self.text(at).starts_with("or ") && self.mark(*before).is_some_and(|mark| mark.number.is_some())
         });
-        let Some(value) = number_before.into_iter().chain(at + 1..self.marks.len())
+        let Some(value) = number_before
+            .into_iter()
+            .chain(at + 1..self.marks.len())
             .take(4)
             .find(|at| self.mark(*at).is_some_and(|mark| mark.number.is_some()))
             .or(one)

@@ -106,8 +106,7 @@ impl Interpreter<'_> {
             self.schema.column(*place).is_some_and(|column| column.kind.is_number())
                 && self.schema.role(*place) == Role::Category
         };
-        let few: Vec<ColumnRef> =
-            self.subjects.iter().map(|(_, place)| *place).filter(numeric).collect();
+        let few: Vec<ColumnRef> = self.subjects.iter().map(|(_, place)| *place).filter(numeric).collect();
         if columns.len() == 1 {
             columns.extend(few.first());
         }
@@ -198,9 +197,7 @@ impl Interpreter<'_> {
             .filter_map(|mark| mark.period.as_ref().filter(|period| period.yearless))
             .map(|period| (period.from, period.from.month()))
             .collect();
-        let is_month = |filter: &Filter| {
-            matches!(filter, Filter::Within(_, from, _) if months.iter().any(|(known, _)| known == from))
-        };
+        let is_month = |filter: &Filter| matches!(filter, Filter::Within(_, from, _) if months.iter().any(|(known, _)| known == from));
         let listed: Vec<ColumnRef> =
             self.form.filters.iter().filter(|filter| is_month(filter)).map(Filter::place).collect();
         let Some(time) = listed.first().copied().filter(|_| listed.len() >= 2) else { return };
@@ -279,7 +276,12 @@ impl Interpreter<'_> {
             groups && *at != top.at
         });
         let table = self.tables.first().map(|(_, table)| *table);
-        if things.is_none() && measure.is_none() && table.is_some() && self.said("who") && top.about.is_empty() {
+        if things.is_none()
+            && measure.is_none()
+            && table.is_some()
+            && self.said("who")
+            && top.about.is_empty()
+        {
             measure = Some(Measure::Rows);
         }
         let counts = measure == Some(Measure::Rows);
@@ -423,9 +425,30 @@ impl Interpreter<'_> {
     /// "who": the people of the data, where no word names them.
     fn person(&mut self) -> Option<ColumnRef> {
         const PEOPLE: [&str; 24] = [
-            "doctor", "agent", "director", "customer", "client", "employee", "consultant", "player", "driver",
-            "author", "artist", "teacher", "student", "seller", "manager", "user", "member", "rep", "owner",
-            "worker", "actor", "farmer", "guest", "staff",
+            "doctor",
+            "agent",
+            "director",
+            "customer",
+            "client",
+            "employee",
+            "consultant",
+            "player",
+            "driver",
+            "author",
+            "artist",
+            "teacher",
+            "student",
+            "seller",
+            "manager",
+            "user",
+            "member",
+            "rep",
+            "owner",
+            "worker",
+            "actor",
+            "farmer",
+            "guest",
+            "staff",
         ];
         if !self.said("who") {
             return None;

@@ -86,7 +86,9 @@ impl Interpreter<'_> {
                 return;
             }
             // "in 2023 (by sold date)": which time is meant.
-            let aside = at.checked_sub(1).is_some_and(|before| matches!(self.text(before).as_str(), "(" | "going" | "judging"));
+            let aside = at
+                .checked_sub(1)
+                .is_some_and(|before| matches!(self.text(before).as_str(), "(" | "going" | "judging"));
             if first && word == "by" && aside && self.has_role(next, |role| role == Role::Time) {
                 self.column(next, |role| role == Role::Time);
                 self.take(next);
@@ -162,9 +164,7 @@ impl Interpreter<'_> {
         let Some(Measure::Of(Aggregate::Average, Scalar::Column(place))) = self.form.measures.last() else {
             return false;
         };
-        let row = self.mark(at).is_some_and(|mark| {
-            mark.tables.is_empty() && self.is_row_noun_of(mark)
-        });
+        let row = self.mark(at).is_some_and(|mark| mark.tables.is_empty() && self.is_row_noun_of(mark));
         !self.implicit.contains(place) && (self.table_at(at) == Some(place.table) || row)
     }
 

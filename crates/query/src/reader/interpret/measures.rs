@@ -114,8 +114,8 @@ impl Interpreter<'_> {
             return false;
         };
         let place = *place;
-        let adjacent =
-            near.is_some_and(|near| self.columns.iter().any(|(mark, known)| *mark == near && *known == place));
+        let adjacent = near
+            .is_some_and(|near| self.columns.iter().any(|(mark, known)| *mark == near && *known == place));
         if !self.implicit.contains(&place) || ahead && !adjacent {
             return false;
         }
@@ -405,7 +405,16 @@ impl Interpreter<'_> {
         let cue = (0..self.marks.len()).any(|at| {
             matches!(
                 self.text(at).as_str(),
-                "between" | "from" | "take" | "takes" | "took" | "until" | "pass" | "elapse" | "lie" | "take on"
+                "between"
+                    | "from"
+                    | "take"
+                    | "takes"
+                    | "took"
+                    | "until"
+                    | "pass"
+                    | "elapse"
+                    | "lie"
+                    | "take on"
             )
         });
         if !unit || !cue {
@@ -606,13 +615,15 @@ impl Interpreter<'_> {
         let (Some(table), Some(column)) = (self.schema.table(place.table), self.schema.column(place)) else {
             return false;
         };
-        let mut joins = self.schema.catalogue.joins.iter().filter(|join| {
-            join.from.0 == table.name && join.from.1.first() == Some(&column.name)
-        });
+        let mut joins = self
+            .schema
+            .catalogue
+            .joins
+            .iter()
+            .filter(|join| join.from.0 == table.name && join.from.1.first() == Some(&column.name));
         joins.any(|join| {
-            let is_target = |table: usize| {
-                self.schema.table(table).is_some_and(|known| known.name == join.to.0)
-            };
+            let is_target =
+                |table: usize| self.schema.table(table).is_some_and(|known| known.name == join.to.0);
             let named = self.mark(at + 1).is_some_and(|mark| {
                 mark.table_quality() >= 0.5 && mark.tables.iter().any(|(table, _)| is_target(*table))
             });

@@ -188,10 +188,9 @@ impl Interpreter<'_> {
                 .count();
             let Some(name) = join.from.1.first().filter(|_| several > 1) else { continue };
             let target: Vec<String> = name_words(&join.to.0).iter().map(|word| stem(word)).collect();
-            let own = name_words(name)
-                .into_iter()
-                .map(|word| stem(&word))
-                .filter(|word| !target.contains(word) && !matches!(word.as_str(), "id" | "code" | "key" | "no"));
+            let own = name_words(name).into_iter().map(|word| stem(&word)).filter(|word| {
+                !target.contains(word) && !matches!(word.as_str(), "id" | "code" | "key" | "no")
+            });
             let said = own.into_iter().any(|word| {
                 (0..self.marks.len()).any(|at| self.text(at).split(' ').any(|said| stem(said) == word))
             });

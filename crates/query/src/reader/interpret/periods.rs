@@ -225,7 +225,10 @@ impl Interpreter<'_> {
     /// Whether every period is compared with the one before it.
     fn compares_each(&self) -> bool {
         (0..self.marks.len()).any(|at| {
-            matches!(self.text(at).as_str(), "before" | "each" | "every" | "yearly" | "annual" | "per year" | "by year")
+            matches!(
+                self.text(at).as_str(),
+                "before" | "each" | "every" | "yearly" | "annual" | "per year" | "by year"
+            )
         })
     }
 
@@ -311,9 +314,9 @@ impl Interpreter<'_> {
             matches!(self.mark(at).and_then(|mark| mark.operator), Some(Operator::Between | Operator::Since))
         });
         let ranges = matches!(self.text(before).as_str(), "to" | "through" | "until" | "till" | "-")
-            && before.checked_sub(1).is_some_and(|first| {
-                self.mark(first).is_some_and(|mark| mark.period.is_some())
-            });
+            && before
+                .checked_sub(1)
+                .is_some_and(|first| self.mark(first).is_some_and(|mark| mark.period.is_some()));
         joins && opened || ranges
     }
 

@@ -27,8 +27,7 @@ impl Interpreter<'_> {
             && !self.form.measures.is_empty()
             && at.checked_sub(1).is_some_and(|before| self.is_numeric(before))
             && self.next(at).is_some_and(|next| {
-                self.is_numeric(next)
-                    || matches!(self.operator(next), Some(Operator::Aggregate(_)))
+                self.is_numeric(next) || matches!(self.operator(next), Some(Operator::Aggregate(_)))
             });
         if divides {
             self.take(at);

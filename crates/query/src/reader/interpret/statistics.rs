@@ -57,8 +57,10 @@ impl Interpreter<'_> {
         self.forget(place);
         self.form.groups.retain(|group| *group != Group::Column(place));
         for noun in before + 1..at {
-            if matches!(self.text(noun).as_str(), "bracket" | "brackets" | "band" | "bands" | "group" | "groups")
-            {
+            if matches!(
+                self.text(noun).as_str(),
+                "bracket" | "brackets" | "band" | "bands" | "group" | "groups"
+            ) {
                 self.take(noun);
             }
         }
@@ -73,7 +75,8 @@ impl Interpreter<'_> {
     fn sizes(&mut self, at: usize) -> bool {
         let count = (at + 1..self.marks.len()).find(|at| self.operator(*at) == Some(Operator::Count));
         let Some(count) = count else { return false };
-        let Some((first, things)) = (count + 1..self.marks.len()).find_map(|at| Some((at, self.table_at(at)?)))
+        let Some((first, things)) =
+            (count + 1..self.marks.len()).find_map(|at| Some((at, self.table_at(at)?)))
         else {
             return false;
         };
@@ -136,12 +139,20 @@ impl Interpreter<'_> {
 
     /// "with solar versus without", "members vs everyone else": a condition and its opposite are groups.
     pub(super) fn finish_contrast(&mut self) {
-        let compares = self.contrast
-            || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
+        let compares = self.contrast || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
         let opposite = (0..self.marks.len()).find(|at| {
             matches!(
                 self.text(*at).as_str(),
-                "other" | "others" | "else" | "everyone else" | "rest" | "without" | "no" | "not" | "non" | "part"
+                "other"
+                    | "others"
+                    | "else"
+                    | "everyone else"
+                    | "rest"
+                    | "without"
+                    | "no"
+                    | "not"
+                    | "non"
+                    | "part"
             )
         });
         let Some(opposite) = opposite.filter(|_| compares) else { return };
@@ -169,9 +180,11 @@ impl Interpreter<'_> {
         if self.form.having.is_empty() && self.form.beyond.is_empty() {
             return;
         }
-        let at = self.form.measures.iter().position(|measure| {
-            *measure == Measure::Of(Aggregate::CountDistinct, Scalar::Column(thing))
-        });
+        let at = self
+            .form
+            .measures
+            .iter()
+            .position(|measure| *measure == Measure::Of(Aggregate::CountDistinct, Scalar::Column(thing)));
         if let Some(at) = at
             && !self.form.having.iter().any(|(measure, ..)| *measure == at)
         {
@@ -197,20 +210,15 @@ impl Interpreter<'_> {
 
     /// "distribution of scores", "how are the scores distributed": each value with its count.
     pub(super) fn distribution(&mut self, at: usize) {
-        let column = (at + 1..self.marks.len())
-            .take(4)
-            .chain((0..at).rev().take(4))
-            .find(|at| {
-                let few = |place: ColumnRef| {
-                    self.schema.column(place).is_some_and(|known| known.distinct <= 40)
-                };
-                self.names_column(*at)
-                    && (self.is_numeric(*at) || self.is_groupable(*at))
-                    && self.mark(*at).is_some_and(|mark| {
-                        let best = mark.column_quality();
-                        mark.columns.iter().any(|(place, quality)| *quality >= best - 0.05 && few(*place))
-                    })
-            });
+        let column = (at + 1..self.marks.len()).take(4).chain((0..at).rev().take(4)).find(|at| {
+            let few = |place: ColumnRef| self.schema.column(place).is_some_and(|known| known.distinct <= 40);
+            self.names_column(*at)
+                && (self.is_numeric(*at) || self.is_groupable(*at))
+                && self.mark(*at).is_some_and(|mark| {
+                    let best = mark.column_quality();
+                    mark.columns.iter().any(|(place, quality)| *quality >= best - 0.05 && few(*place))
+                })
+        });
         if column.is_none() && self.sizes(at) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::signature;
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use steward_domain::{NodeName, ToolName};
 use steward_engine::{StaticStep, ToolSpec, first_json};
@@ -48,7 +48,17 @@ pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draf
         return Draft::Cannot(why.as_str().unwrap_or("the model did not say why").to_owned());
     }
     let (mut steps, mut problems) = (Vec::new(), Vec::new());
-    for (place, step) in with_plain_ids(written.steps).into_iter().enumerate() {
+    let mut drafted = with_plain_ids(written.steps);
+    let ids: Vec<String> =
+        drafted.iter().filter_map(|step| step.get("id")?.as_str()).map(str::to_owned).collect();
+    for step in &mut drafted {
+        for part in ["arguments", "args", "parameters", "for_each", "when", "extract"] {
+            if let Some(value) = step.get_mut(part) {
+                read_inline_references(value, &ids);
+            }
+        }
+    }
+    for (place, step) in drafted.into_iter().enumerate() {
         match step_of(step, place, tools) {
             Ok(step) => steps.push(step),
             Err(lines) => problems.extend(lines),
@@ -83,6 +93,65 @@ fn with_plain_ids(mut steps: Vec<Json>) -> Vec<Json> {
         }
     }
     steps
+}
+
+/// `"3 * ${cost.amount}"`, as models write it, is a text with a value in it. What names no step stays as it is.
+fn read_inline_references(value: &mut Json, ids: &[String]) {
+    match value {
+        Json::Array(values) => values.iter_mut().for_each(|value| read_inline_references(value, ids)),
+        Json::Object(members) => {
+            for (_, member) in
+                members.iter_mut().filter(|(name, _)| *name != "$ref" && *name != "instruction")
+            {
+                read_inline_references(member, ids);
+            }
+        }
+        Json::String(text) => {
+            let parts = inline_parts(text, ids);
+            match parts.as_slice() {
+                [] | [Json::String(_)] => {}
+                [only] => *value = only.clone(),
+                _ => *value = json!({ "$text": parts }),
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The words and the references of a text, in order.
+fn inline_parts(text: &str, ids: &[String]) -> Vec<Json> {
+    let (mut parts, mut words, mut rest) = (Vec::new(), String::new(), text);
+    while let Some((start, open, close)) = [("${", "}"), ("{{", "}}")]
+        .iter()
+        .filter_map(|(open, close)| Some((rest.find(open)?, *open, *close)))
+        .min()
+    {
+        let (before, from) = rest.split_at(start);
+        let inner = from.strip_prefix(open).and_then(|inner| inner.split_once(close));
+        let name = |inner: &str| inner.split(['.', '[']).next().unwrap_or_default().to_owned();
+        let known =
+            |inner: &str| ids.contains(&name(inner)) || ["item", "index"].contains(&name(inner).as_str());
+        match inner.map(|(inner, after)| (inner.trim(), after)).filter(|(inner, _)| known(inner)) {
+            Some((reference, after)) => {
+                words.push_str(before);
+                if !words.is_empty() {
+                    parts.push(Json::String(std::mem::take(&mut words)));
+                }
+                parts.push(json!({ "$ref": reference }));
+                rest = after;
+            }
+            None => {
+                words.push_str(before);
+                words.push_str(open);
+                rest = from.get(open.len()..).unwrap_or_default();
+            }
+        }
+    }
+    words.push_str(rest);
+    if !words.is_empty() {
+        parts.push(Json::String(words));
+    }
+    parts
 }
 
 /// Renames a step in the references of a value.
@@ -202,7 +271,6 @@ pub(super) fn describe(step: &StaticStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use steward_domain::Idempotency;
 
     fn tools() -> BTreeMap<ToolName, PlannedTool> {
@@ -221,6 +289,26 @@ mod tests {
         };
         let id = json!({ "required": ["id"], "properties": { "id": { "type": "integer" }, "title": { "type": "string" } } });
         BTreeMap::from([tool("todo.update_task", id), tool("todo.list_tasks", json!({ "properties": {} }))])
+    }
+
+    #[test]
+    fn references_in_texts_are_read() {
+        let ids = ["cost".to_owned()];
+        for (text, expected) in [
+            ("17 * ${cost.euros}", json!({ "$text": ["17 * ", { "$ref": "cost.euros" }] })),
+            ("{{ cost.euros }}", json!({ "$ref": "cost.euros" })),
+            (
+                "${item.id} and ${cost}!",
+                json!({ "$text": [{ "$ref": "item.id" }, " and ", { "$ref": "cost" }, "!"] }),
+            ),
+            ("pay ${other.thing}", json!("pay ${other.thing}")),
+            ("${", json!("${")),
+            ("plain", json!("plain")),
+        ] {
+            let mut value = json!(text);
+            read_inline_references(&mut value, &ids);
+            assert_eq!(value, expected, "{text}");
+        }
     }
 
     #[test]
