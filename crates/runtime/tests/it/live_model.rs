@@ -63,7 +63,7 @@ struct LiveChat {
 }
 
 impl LiveChat {
-    async fn open(name: &str, plan_first: bool) -> Self {
+    async fn open(name: &str, tools: &[&str], plan_first: bool) -> Self {
         let files = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/two_tools");
         let recording = files.join(format!("{name}.jsonl"));
         let mut fixture = Fixture::new();
@@ -75,7 +75,7 @@ impl LiveChat {
             "config": { "command": "python3", "args": [files.join("price_server.py")] } }] });
         std::fs::write(home.join("config/mcp_servers.yaml"), servers.to_string()).unwrap();
         let caller = Caller {
-            tools: Some(["shop.price", "math.eval"].map(str::to_owned).into()),
+            tools: Some(tools.iter().map(|tool| (*tool).to_owned()).collect()),
             ..Caller::owner(user())
         };
         fixture.grants.set(user(), Ok(caller.clone()));
@@ -138,7 +138,7 @@ fn tools(reply: &Reply) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_real_model_uses_two_tools_in_a_conversation() {
-    let chat = LiveChat::open("chat", false).await;
+    let chat = LiveChat::open("chat", &["shop.price", "math.eval"], false).await;
     let reply = chat.say("What do 17 lamps cost? Use shop.price for a lamp, then math.eval.", &[]).await;
     assert_eq!(tools(&reply), ["shop.price", "math.eval"]);
     assert!(reply.response.answer.contains("391"), "{}", reply.response.answer);
@@ -150,8 +150,8 @@ async fn a_real_model_uses_two_tools_in_a_conversation() {
 
 #[tokio::test]
 async fn a_real_model_plans_first() {
-    let chat = LiveChat::open("plan", true).await;
-    let reply = chat.say("What do 17 lamps cost? Look up the price of a lamp, then calculate.", &[]).await;
+    let chat = LiveChat::open("plan", &["shop.price", "math.eval"], true).await;
+    let reply = chat.say("What do 17 lamps cost? Use shop.price for a lamp, then math.eval.", &[]).await;
     let used = reply.model.as_ref().unwrap();
     assert_eq!(used.strategy, Strategy::PlanFirst, "{:?}", used.why_not_planned);
     assert_eq!(tools(&reply), ["shop.price", "math.eval"]);
@@ -161,7 +161,7 @@ async fn a_real_model_plans_first() {
 
 #[tokio::test]
 async fn a_real_model_analyses_in_three_steps() {
-    let chat = LiveChat::open("analysis", true).await;
+    let chat = LiveChat::open("analysis", &[], true).await;
     let file = chat.fixture.folder.path().join("sales.csv");
     let rows = "region,month,amount\nNorth,1,10\nNorth,2,20\nSouth,1,5\nSouth,2,40\nEast,1,7\n";
     std::fs::write(&file, rows).unwrap();
