@@ -15,10 +15,11 @@ type Cells<'a> = (&'a str, Kind, &'a [&'a str]);
 
 fn column((name, kind, cells): Cells) -> Column {
     let mut values: Vec<(String, u64)> = Vec::new();
-    for cell in cells {
-        match values.iter_mut().find(|(known, _)| known == cell) {
+    let filled: Vec<&&str> = cells.iter().filter(|cell| !cell.is_empty()).collect();
+    for cell in &filled {
+        match values.iter_mut().find(|(known, _)| known == **cell) {
             Some((_, count)) => *count += 1,
-            None => values.push(((*cell).to_owned(), 1)),
+            None => values.push(((**cell).to_owned(), 1)),
         }
     }
     let numbers: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).collect();
@@ -31,8 +32,8 @@ fn column((name, kind, cells): Cells) -> Column {
         label: name.to_owned(),
         kind,
         unit: Unit::Plain,
-        nulls: 0,
-        seen: cells.len() as u64,
+        nulls: (cells.len() - filled.len()) as u64,
+        seen: filled.len() as u64,
         distinct: values.len() as u64,
         min: edge(f64::min),
         max: edge(f64::max),
@@ -43,13 +44,13 @@ fn column((name, kind, cells): Cells) -> Column {
 }
 
 /// Tables, their joins, and a database that holds their rows.
-struct Data {
+pub(super) struct Data {
     catalogue: Catalogue,
     rows: rusqlite::Connection,
 }
 
 impl Data {
-    fn new(tables: &[(&str, &[Cells])], joins: &[(&str, &str, &str, &str)]) -> Self {
+    pub(super) fn new(tables: &[(&str, &[Cells])], joins: &[(&str, &str, &str, &str)]) -> Self {
         let rows = rusqlite::Connection::open_in_memory().unwrap();
         let mut catalogue = Catalogue::default();
         for (name, columns) in tables {
@@ -61,7 +62,9 @@ impl Data {
             rows.execute(&format!("CREATE TABLE \"{name}\" ({})", kinds.join(", ")), []).unwrap();
             let count = columns[0].2.len();
             for row in 0..count {
-                let cells: Vec<&str> = columns.iter().map(|(_, _, cells)| cells[row]).collect();
+                let cells: Vec<Option<&str>> = (columns.iter())
+                    .map(|(_, _, cells)| Some(cells[row]).filter(|cell| !cell.is_empty()))
+                    .collect();
                 let marks = vec!["?"; cells.len()].join(", ");
                 let insert = format!("INSERT INTO \"{name}\" VALUES ({marks})");
                 rows.execute(&insert, rusqlite::params_from_iter(cells)).unwrap();
@@ -112,7 +115,7 @@ impl Data {
     }
 
     /// The best candidate of a grammar gives these rows.
-    fn check(&self, grammar: Grammar, rows: &[(&str, &str)]) {
+    pub(super) fn check(&self, grammar: Grammar, rows: &[(&str, &str)]) {
         for (question, expected) in rows {
             let candidates = self.candidates(question);
             let best = candidates.iter().find(|candidate| candidate.grammar == grammar);

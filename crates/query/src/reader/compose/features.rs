@@ -253,6 +253,8 @@ impl Look<'_> {
                 self.add(if self.said.rate { "ratio, rate" } else { "ratio, no rate" }, 1.0);
             }
             Measure::Correlation(..) => self.add("correlation", 1.0),
+            Measure::OfWhere(..) => self.add("measure of some rows", 1.0),
+            Measure::Span(..) => self.add("span of time", 1.0),
             _ => self.add("other measure", 1.0),
         }
     }
@@ -368,10 +370,9 @@ impl Look<'_> {
             (Some(_), None) => self.add(format!("ordered, {extreme}"), 1.0),
             (None, Some(_)) => self.add(format!("limit, {extreme}"), 1.0),
             (None, None) => {
-                let by = form
-                    .measures
-                    .iter()
-                    .any(|measure| matches!(measure, Measure::Of(Aggregate::Min | Aggregate::Max, _)));
+                let by = form.measures.iter().any(|measure| {
+                    matches!(measure, Measure::Of(Aggregate::Min | Aggregate::Max, _))
+                });
                 self.add(format!("no order, {extreme}{}", if by { ", min or max" } else { "" }), 1.0);
             }
         }
@@ -455,10 +456,9 @@ impl Look<'_> {
             self.search.mentions.iter().filter(|mention| mention.at == at).collect();
         if let Some(first) = mentions.first() {
             let used = mentions.iter().any(|mention| places.contains(&mention.place));
-            let table = mark
-                .tables
-                .iter()
-                .any(|(table, _)| *table == form.table || places.iter().any(|place| place.table == *table));
+            let table = mark.tables.iter().any(|(table, _)| {
+                *table == form.table || places.iter().any(|place| place.table == *table)
+            });
             if !used && !(timed && mark.is_time_word()) && !is_condition(first, form) {
                 let kind = if first.role.is_number() { "number" } else { "thing" };
                 let before = before_name(first.before);
@@ -478,8 +478,7 @@ impl Look<'_> {
                         _ => false,
                     })
             });
-            self.out
-                .push((if used { "value used" } else { "value unused" }.to_owned(), mark.value_quality()));
+            self.out.push((if used { "value used" } else { "value unused" }.to_owned(), mark.value_quality()));
         } else if let Some(number) = mark.number.filter(|_| mark.period.is_none()) {
             let used = form.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
                 || form.having.iter().any(|(_, _, known)| (known - number).abs() < 1e-9)
@@ -523,6 +522,22 @@ impl Look<'_> {
         self.add("joins", tables.len().saturating_sub(1) as f32);
         for (_, compare, _) in &form.having {
             self.add(if *compare == Compare::Equal { "having equal" } else { "having" }, 1.0);
+        }
+        if form.tally.is_some() {
+            self.add("counted groups", 1.0);
+        }
+        self.add("compared with an average", form.beyond.len() as f32);
+        for filter in &form.filters {
+            match filter {
+                Filter::Average(..) => self.add("rows against an average", 1.0),
+                Filter::Columns(..) => self.add("columns compared", 1.0),
+                Filter::Missing(..) => self.add("missing cells", 1.0),
+                Filter::Any(_) => self.add("either", 1.0),
+                _ => {}
+            }
+        }
+        if form.change || form.running {
+            self.add(if self.said.trend { "change, said" } else { "change, not said" }, 1.0);
         }
         self.add("conditions", form.filters.len() as f32);
     }

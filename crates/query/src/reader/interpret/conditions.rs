@@ -281,6 +281,7 @@ impl Interpreter<'_> {
             && let Some(place) = self.comparative_column(at)
         {
             self.take(value);
+            self.forget(place);
             self.form.filters.push(Filter::Number(place, compare, number));
             return;
         }

@@ -26,6 +26,7 @@ impl Interpreter<'_> {
         let named = self
             .marks
             .iter()
+            .filter(|mark| !mark.is_glue())
             .flat_map(|mark| &mark.columns)
             .find(|(place, quality)| *quality >= 0.6 && self.schema.role(*place) == Role::Time);
         named.map(|(place, _)| *place).or_else(|| of(true)).or_else(|| of(false))
@@ -95,7 +96,8 @@ impl Interpreter<'_> {
     /// Times that no word names are those of what is measured.
     pub(super) fn finish_times(&mut self) {
         let Some(best) = self.best_time() else { return };
-        let named: Vec<ColumnRef> = (self.marks.iter().flat_map(|mark| &mark.columns))
+        let words = self.marks.iter().filter(|mark| !mark.is_glue());
+        let named: Vec<ColumnRef> = (words.flat_map(|mark| &mark.columns))
             .filter(|(_, quality)| *quality >= 0.6)
             .map(|(place, _)| *place)
             .chain(self.columns.iter().map(|(_, place)| *place))
