@@ -384,9 +384,9 @@ fn main() {
         if let Some(file) = &mut compositions {
             if !matches!(case.set, AMBIGUOUS | UNANSWERABLE) {
                 let found = reader::compositions(&case.question, &source.catalogue, today, &meaning, 150);
-                let rights = found
-                    .iter()
-                    .map(|one| answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows)));
+                let rights = found.iter().map(|one| {
+                    answer(&one.query).is_some_and(|rows| is_right_as_written(case, &rows))
+                });
                 file.write(case, unread, &found, &rights.collect::<Vec<_>>());
             }
             continue;

@@ -2,7 +2,7 @@
 //!
 //! A server on loopback speaks OpenAI's chat completions, streamed. It asks for a tool until it was asked CALLS times. The
 //! tool is one of an MCP server over pipes and gives back 5 KB. Prompts hold up to 200,000 tokens of history.
-//! - `stored`: bytes on disk of the first and of the last tenth of the calls.
+//! - `stored`: bytes on disk before and after, and what each half of the calls added. SQLite grows its log in large pieces.
 //! - `step_ms`: from the last byte of a reply to the next question, with the tool's call between them.
 //! - `bare_tool_ms`: the same call of the tool without us.
 //! - `first_token_ms`: from the first byte of a reply's text to the watcher.
@@ -253,7 +253,6 @@ async fn main() {
     let between = |from: &[Instant], to: &[Instant]| -> Vec<Duration> {
         from.iter().zip(to).map(|(from, to)| to.saturating_duration_since(*from)).collect()
     };
-    let tenth = (times.disk.len() / 10).max(1);
     let grown = |from: usize, to: usize| {
         times
             .disk
@@ -267,7 +266,7 @@ async fn main() {
         "{}",
         json!({
             "calls": calls, "seconds": seconds, "events": events,
-            "stored": { "all": on_disk(&home), "first_tenth": grown(0, tenth), "last_tenth": grown(last.saturating_sub(tenth), last) },
+            "stored": { "before": times.disk.first(), "after": on_disk(&home), "first_half": grown(0, last / 2), "second_half": grown(last / 2, last) },
             "step_ms": spread(between(&times.answered, times.asked.get(1..).unwrap_or_default())),
             "bare_tool_ms": spread(bare),
             "first_token_ms": spread(between(&times.text_sent, &times.text_seen)),

@@ -45,17 +45,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(outcome.status.success(), "model_bench: {}", outcome.stderr);
     let measured: Value = serde_json::from_str(outcome.stdout.trim()).context("model_bench prints JSON")?;
     let number = |path: &str| measured.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
-    let (first, last) = (number("/stored/first_tenth"), number("/stored/last_tenth"));
+    let (first, last) = (number("/stored/first_half"), number("/stored/second_half"));
     println!(
         "{} calls, {} events, {:.0} s, {:.1} MB stored",
         options.calls,
         number("/events"),
         number("/seconds"),
-        number("/stored/all") / 1e6
+        number("/stored/after") / 1e6
     );
     let ratio = last / first;
     line(
-        "bytes of the last tenth of the calls beside the first",
+        "bytes of the second half of the calls beside the first",
         &format!("{ratio:.2}x"),
         "at most 1.5x",
         ratio <= 1.5,
