@@ -108,10 +108,11 @@ impl ValueTemplate {
                 }
                 Source::Item | Source::Index => true,
             },
+            // All parts are looked at, also after one that reads the item.
             Self::Text(parts) | Self::List(parts) => {
-                parts.iter().fold(false, |item, part| part.sources(steps) || item)
+                parts.iter().filter(|part| part.sources(steps)).count() > 0
             }
-            Self::Object(parts) => parts.iter().fold(false, |item, (_, part)| part.sources(steps) || item),
+            Self::Object(parts) => parts.iter().filter(|(_, part)| part.sources(steps)).count() > 0,
         }
     }
 

@@ -200,7 +200,7 @@ mod tests {
             ("\"integer\"", r#"{"value": 2}"#, Ok(Some(json!(2)))),
             ("\"integer\"", "2", Ok(Some(json!(2)))),
             ("\"integer\"", "```json\n{\"value\": \"1,200\"}\n```", Ok(Some(json!(1200)))),
-            ("\"integer\"", r#"{"value": null}"#, nothing.clone()),
+            ("\"integer\"", r#"{"value": null}"#, nothing),
             ("\"text\"", "Anna", Ok(Some(json!("Anna")))),
             ("\"text\"", r#"{"value": "Anna"}"#, Ok(Some(json!("Anna")))),
             ("\"date\"", r#"{"value": "2026-03-31"}"#, Ok(Some(json!("2026-03-31")))),

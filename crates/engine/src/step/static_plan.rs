@@ -18,6 +18,9 @@ const ANSWER_CHARS: usize = 60_000;
 /// Characters of what an extraction reads.
 const EXTRACT_CHARS: usize = 60_000;
 
+/// The arguments of a call, and where each came from.
+type LabelledArguments = (JsonObject, BTreeMap<String, Provenance>);
+
 impl Step<'_> {
     /// What a static plan is judged by: the person's words, and a session that has read results.
     pub(super) fn begin_static_plan(&mut self) {
@@ -107,11 +110,7 @@ impl Step<'_> {
     }
 
     /// The calls of a step: one, or one for each item of its list.
-    fn step_calls(
-        &self,
-        step: &CompiledStep,
-        server: &str,
-    ) -> Result<Vec<(JsonObject, BTreeMap<String, Provenance>)>, String> {
+    fn step_calls(&self, step: &CompiledStep, server: &str) -> Result<Vec<LabelledArguments>, String> {
         let Some(list) = &step.for_each else { return Ok(vec![self.step_arguments(step, server, None)?]) };
         let literal = !list.reads_results(None);
         let value = list.render(&|name| self.step_output(name), None)?;
@@ -135,7 +134,7 @@ impl Step<'_> {
         step: &CompiledStep,
         server: &str,
         item: Option<ItemScope<'_>>,
-    ) -> Result<(JsonObject, BTreeMap<String, Provenance>), String> {
+    ) -> Result<LabelledArguments, String> {
         let (mut arguments, mut provenance) = (JsonObject::new(), BTreeMap::new());
         for (name, template) in &step.arguments {
             let value = template.render(&|name| self.step_output(name), item)?;

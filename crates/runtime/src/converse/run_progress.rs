@@ -37,10 +37,10 @@ impl<'a> RunProgress<'a> {
     pub(super) fn take(&mut self, event: ProgressEvent) {
         match event {
             ProgressEvent::Started(task) => self.task = Some(task),
-            ProgressEvent::Doing(Effect::CallModel { id, agent, .. }) => {
-                if self.speaker == Some(agent.as_str()) {
-                    self.spoken.insert(id);
-                }
+            ProgressEvent::Doing(Effect::CallModel { id, agent, .. })
+                if self.speaker == Some(agent.as_str()) =>
+            {
+                self.spoken.insert(id);
             }
             ProgressEvent::Token { effect, delta } => {
                 if !self.spoken.contains(&effect) {

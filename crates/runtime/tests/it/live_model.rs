@@ -1,5 +1,5 @@
-//! A real language model, played back: an agent and a conversation that look a price up over MCP and calculate with it, a
-//! plan that is written first, and an analysis in three steps.
+//! A real language model, played back: an agent and a conversation that look a price up over MCP and calculate with it, and
+//! an analysis in three steps that is planned first.
 //!
 //! `cargo xtask test live-model` has the same task done by the model itself, and records it.
 
@@ -148,17 +148,7 @@ async fn a_real_model_uses_two_tools_in_a_conversation() {
     chat.close().await;
 }
 
-#[tokio::test]
-async fn a_real_model_plans_first() {
-    let chat = LiveChat::open("plan", &["shop.price", "math.eval"], true).await;
-    let reply = chat.say("What do 17 lamps cost? Use shop.price for a lamp, then math.eval.", &[]).await;
-    let used = reply.model.as_ref().unwrap();
-    assert_eq!(used.strategy, Strategy::PlanFirst, "{:?}", used.why_not_planned);
-    assert_eq!(tools(&reply), ["shop.price", "math.eval"]);
-    assert!(reply.response.answer.contains("391"), "{}", reply.response.answer);
-    chat.close().await;
-}
-
+/// The plan is written first, from the words alone.
 #[tokio::test]
 async fn a_real_model_analyses_in_three_steps() {
     let chat = LiveChat::open("analysis", &[], true).await;

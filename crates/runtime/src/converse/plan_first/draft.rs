@@ -121,7 +121,7 @@ fn read_inline_references(value: &mut Json, ids: &[String]) {
 /// The words and the references of a text, in order.
 fn inline_parts(text: &str, ids: &[String]) -> Vec<Json> {
     let (mut parts, mut words, mut rest) = (Vec::new(), String::new(), text);
-    while let Some((start, open, close)) = [("${", "}"), ("{{", "}}")]
+    while let Some((start, open, close)) = [("${", "}"), ("$ref{", "}"), ("{{", "}}")]
         .iter()
         .filter_map(|(open, close)| Some((rest.find(open)?, *open, *close)))
         .min()
@@ -297,6 +297,7 @@ mod tests {
         for (text, expected) in [
             ("17 * ${cost.euros}", json!({ "$text": ["17 * ", { "$ref": "cost.euros" }] })),
             ("{{ cost.euros }}", json!({ "$ref": "cost.euros" })),
+            ("$ref{cost.euros}", json!({ "$ref": "cost.euros" })),
             (
                 "${item.id} and ${cost}!",
                 json!({ "$text": [{ "$ref": "item.id" }, " and ", { "$ref": "cost" }, "!"] }),
