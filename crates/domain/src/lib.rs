@@ -17,6 +17,7 @@ mod error;
 mod execution;
 mod ids;
 mod intent;
+mod model_usage;
 mod number;
 mod parse;
 mod plan;
@@ -50,6 +51,7 @@ pub use execution::{
 };
 pub use ids::*;
 pub use intent::{DomainRoutingDecision, IntentKind, UserIntent};
+pub use model_usage::ModelUsage;
 pub use number::*;
 pub use parse::parse;
 pub use plan::{Plan, PlanStatus, Subtask};

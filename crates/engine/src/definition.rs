@@ -1,6 +1,7 @@
 //! What a program is compiled from. A [`Definition`] is whole in itself: journalled at the start of a task, it compiles to the
 //! same program on any machine, whatever the files say by then.
 
+use crate::static_plan::StaticPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use steward_domain::{
@@ -14,6 +15,8 @@ use steward_domain::{
 pub enum Root {
     /// Subtasks in the order of their data.
     Plan(Plan),
+    /// Steps that a model wrote before anything was read.
+    StaticPlan(StaticPlan),
     /// A graph.
     Workflow(Workflow),
     /// One agent.
@@ -26,6 +29,7 @@ impl Root {
     pub fn title(&self) -> String {
         match self {
             Self::Plan(plan) => format!("plan {}", plan.plan_id),
+            Self::StaticPlan(plan) => format!("static plan of {} steps", plan.steps.len()),
             Self::Workflow(workflow) => format!("workflow {}", workflow.name),
             Self::Agent(agent) => format!("agent {}", agent.name),
         }
@@ -196,6 +200,10 @@ impl Definition {
         let (mut agents, mut tools) = (Vec::new(), Vec::new());
         match &found.root {
             Root::Plan(plan) => tools.extend(plan.subtasks.iter().map(|task| task.tool_name.clone())),
+            Root::StaticPlan(plan) => {
+                agents.extend([plan.extractor.clone(), plan.writer.clone()]);
+                tools.extend(plan.steps.iter().filter_map(|step| step.tool.clone()));
+            }
             Root::Workflow(workflow) => {
                 agents.extend(workflow.nodes.values().filter_map(|node| node.agent.clone()));
                 tools.extend(workflow.nodes.values().filter_map(|node| node.tool.clone()));

@@ -23,6 +23,7 @@ mod program;
 mod project;
 mod prompt;
 mod state;
+mod static_plan;
 mod step;
 mod trace;
 
@@ -34,6 +35,9 @@ pub use event::{AskedCall, Class, EarlierMessage, Event, InFlight, Reply, ToolOu
 pub use program::{Node, NodeWork, Program};
 pub use prompt::Prompt;
 pub use state::{Ended, Msg, NodeRun, NodeStatus, State, Status, Used};
+pub use static_plan::{
+    ANSWER_STEP, Comparison, Condition, Extraction, StaticPlan, StaticStep, ValueType, first_json,
+};
 pub use trace::{glance, trace};
 
 /// The state after these events. Events that were rejected when they came are rejected again and change nothing.

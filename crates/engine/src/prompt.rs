@@ -5,6 +5,7 @@
 
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Pending, Session, Stage};
+use crate::static_plan::ValueType;
 use crate::{EffectId, Msg, Program, State};
 use std::collections::BTreeMap;
 use steward_domain::{Agent, Role};
@@ -24,6 +25,8 @@ pub struct Prompt<'a> {
     pub left_out: usize,
     /// Whether tools are offered.
     pub with_tools: bool,
+    /// The type that the reply must have.
+    pub value_type: Option<&'a ValueType>,
     spec: &'a AgentSpec,
     found: &'a BTreeMap<String, ProgramIndex>,
 }
@@ -60,6 +63,9 @@ impl State {
             messages: session.messages.get(window.max(own)..)?,
             left_out: window.saturating_sub(1),
             with_tools: matches!(session.stage, Stage::Act | Stage::Improve),
+            value_type: program
+                .node(session.node)
+                .and_then(|node| Some(&node.step.as_ref()?.extract.as_ref()?.value_type)),
             spec,
             found: &session.found,
         })

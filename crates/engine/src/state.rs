@@ -130,6 +130,9 @@ pub struct NodeRun {
     pub(crate) waits: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) join: Option<JoinRun>,
+    /// What the items of a repeated step gave so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) items: Vec<Option<Value>>,
 }
 
 /// The branches of a parallel node that is at work.
@@ -231,6 +234,8 @@ pub(crate) struct Call {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
     Node(ProgramIndex),
+    /// One item of a repeated step of a static plan.
+    Item(ProgramIndex, u32),
     Slot(u32, u32),
 }
 
@@ -303,6 +308,9 @@ pub struct State {
     /// Tools that were found on the way; their places follow the program's.
     #[serde(default)]
     pub(crate) found: Vec<ToolSpec>,
+    /// What the values of a static plan are judged by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) plan_taint: Option<Taint>,
 }
 
 impl State {
@@ -340,6 +348,7 @@ impl State {
             used: Used::default(),
             earlier: Vec::new(),
             found: Vec::new(),
+            plan_taint: None,
         }
     }
 
@@ -449,7 +458,7 @@ impl State {
     pub(crate) fn node_of(&self, pending: &Pending) -> Option<ProgramIndex> {
         let session = |session: &u32| self.session(*session).map(|session| session.node);
         let call = |call: &u32| match self.calls.get(call)?.owner {
-            Owner::Node(node) => Some(node),
+            Owner::Node(node) | Owner::Item(node, _) => Some(node),
             Owner::Slot(number, _) => session(&number),
         };
         match pending {

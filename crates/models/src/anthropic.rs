@@ -45,7 +45,9 @@ impl Wire for Messages {
 
     fn body(&self, ask: &Ask<'_>) -> Value {
         let chat = ask.chat;
-        let mut body = json!({ "model": ask.model, "max_tokens": ask.max_tokens, "stream": ask.streamed, "messages": messages(chat) });
+        let mut messages = messages(chat);
+        keep_in_cache(&mut messages);
+        let mut body = json!({ "model": ask.model, "max_tokens": ask.max_tokens, "stream": ask.streamed, "messages": messages });
         let mut system: Vec<String> = (chat.turns.iter())
             .filter_map(|turn| match turn {
                 Turn::System { text } => Some(text.clone()),
@@ -68,7 +70,9 @@ impl Wire for Messages {
             None => {}
         }
         if !system.is_empty() {
-            set(&mut body, "system", system.join("\n\n"));
+            // Tools stand before the rules there: what is kept up to here holds both.
+            let rules = json!({ "type": "text", "text": system.join("\n\n"), "cache_control": { "type": "ephemeral" } });
+            set(&mut body, "system", json!([rules]));
         }
         if !tools.is_empty() {
             set(&mut body, "tools", tools);
@@ -124,6 +128,15 @@ impl Wire for Messages {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The conversation up to its last part is kept by the provider: the next question of a run begins with the same words.
+fn keep_in_cache(messages: &mut [Value]) {
+    let last =
+        messages.last_mut().and_then(|message| message.get_mut("content")).and_then(Value::as_array_mut);
+    if let Some(Value::Object(block)) = last.and_then(|blocks| blocks.last_mut()) {
+        block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
     }
 }
 

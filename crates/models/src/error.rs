@@ -52,6 +52,8 @@ pub enum ModelError {
     NoKey { detail: String },
     #[error("the model server {program} did not start: {detail}")]
     NotStarted { program: String, detail: String },
+    #[error("the budget for models is used up ({which}): {detail}")]
+    OverBudget { which: &'static str, detail: String },
     #[error("none of the models replied: {detail}")]
     NoneLeft { detail: String, transient: bool },
 }
@@ -81,6 +83,7 @@ impl Coded for ModelError {
             Self::NoKey { .. } => "MDL020",
             Self::NotStarted { .. } => "MDL021",
             Self::NoneLeft { .. } => "MDL022",
+            Self::OverBudget { .. } => "MDL023",
         }
     }
 
@@ -99,7 +102,7 @@ impl Coded for ModelError {
             | Self::NoKey { .. }
             | Self::NotStarted { .. }
             | Self::NoneLeft { transient: false, .. } => ErrorClass::User,
-            Self::Declined { .. } => ErrorClass::Denied,
+            Self::Declined { .. } | Self::OverBudget { .. } => ErrorClass::Denied,
             _ => ErrorClass::Transient,
         }
     }

@@ -6,6 +6,7 @@
 //! never printed, and half an answer is an error and never an answer.
 
 mod anthropic;
+mod budget;
 mod cassette;
 mod chain;
 mod chat;
@@ -36,6 +37,7 @@ mod wire;
 use async_trait::async_trait;
 
 pub use anthropic::Anthropic;
+pub use budget::{ModelBudget, Spending};
 pub use cassette::{Recorder, Replayer};
 pub use chain::{Chain, FallbackOn};
 pub use chat::{

@@ -11,11 +11,13 @@ pub enum ModelPurpose {
     Ask,
     /// Agents that name no model of their own.
     Agents,
+    /// Reading values out of results, for plans of conversations. The model of conversations when nothing is said.
+    Extract,
 }
 
 impl ModelPurpose {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Chat, Self::Ask, Self::Agents];
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Ask, Self::Agents, Self::Extract];
 
     /// As the settings call it.
     #[must_use]
@@ -24,6 +26,7 @@ impl ModelPurpose {
             Self::Chat => "chat",
             Self::Ask => "ask",
             Self::Agents => "agents",
+            Self::Extract => "extract",
         }
     }
 }
@@ -44,6 +47,9 @@ pub struct ModelUse {
     /// For agents that name no model of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<String>,
+    /// For reading values out of results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extract: Option<String>,
 }
 
 impl ModelUse {
@@ -54,14 +60,20 @@ impl ModelUse {
             ModelPurpose::Chat => &self.chat,
             ModelPurpose::Ask => &self.ask,
             ModelPurpose::Agents => &self.agents,
+            ModelPurpose::Extract => return self.extract.as_deref().or(self.name_for(ModelPurpose::Chat)),
         };
         own.as_deref().or(self.default.as_deref())
     }
 
     /// Every name with the setting that holds it.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all =
-            [("default", &self.default), ("chat", &self.chat), ("ask", &self.ask), ("agents", &self.agents)];
+        let all = [
+            ("default", &self.default),
+            ("chat", &self.chat),
+            ("ask", &self.ask),
+            ("agents", &self.agents),
+            ("extract", &self.extract),
+        ];
         all.into_iter().filter_map(|(setting, name)| Some((setting, name.as_deref()?)))
     }
 }

@@ -71,6 +71,8 @@ pub struct Reply {
     pub input_tokens: u64,
     /// Tokens written, as the server counts; 0 when it does not.
     pub output_tokens: u64,
+    /// What it cost in millionths, when the price is known.
+    pub cost_micros: Option<u64>,
     /// The model that replied, as the server calls it.
     pub model: String,
 }
@@ -86,6 +88,7 @@ pub(super) async fn complete(model: &(impl Model + ?Sized), request: &Request) -
         json: answer.json,
         input_tokens: answer.usage.input,
         output_tokens: answer.usage.output,
+        cost_micros: answer.cost_micros,
         model: answer.model,
     })
 }
@@ -135,7 +138,7 @@ pub(super) fn answer(reply: Reply) -> Answer {
         json: reply.json,
         finish: Finish::Stop,
         usage: Usage { input: reply.input_tokens, output: reply.output_tokens, cached: 0 },
-        cost_micros: None,
+        cost_micros: reply.cost_micros,
         model: reply.model,
     }
 }

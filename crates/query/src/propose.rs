@@ -131,6 +131,21 @@ impl Considered<'_> {
         self.judge.judge(&self.proposals(), results)
     }
 
+    /// Every proposal as a reading with its probability, in the order of the proposals.
+    #[must_use]
+    pub fn readings(&self, results: &[Option<ResultShape>]) -> Vec<Reading> {
+        let planned = match &self.planned {
+            Outcome::Read(reading) if self.has_planned => Some(reading.clone()),
+            _ => None,
+        };
+        let candidates = self
+            .candidates
+            .iter()
+            .map(|candidate| reading(self.question, candidate, self.catalogue, self.is_relative));
+        let all = planned.into_iter().chain(candidates).zip(self.judge(results));
+        all.map(|(reading, judgement)| with_judgement(reading, &judgement, self.follows)).collect()
+    }
+
     /// Answers, asks back or says what is missing.
     #[must_use]
     pub fn decide(self, results: &[Option<ResultShape>]) -> Outcome {
@@ -155,7 +170,9 @@ impl Considered<'_> {
         // The planner found a word that two columns fit equally well.
         let tied = (self.candidates.iter())
             .any(|other| (other.cost - candidate.cost).abs() < 0.1 && other.columns != candidate.columns);
-        if matches!(self.planned, Outcome::Ask { .. }) && judgement.probability < if tied { SURE } else { LIKELY } {
+        if matches!(self.planned, Outcome::Ask { .. })
+            && judgement.probability < if tied { SURE } else { LIKELY }
+        {
             return self.planned;
         }
         if let Some(ask) = ask_back::tied_columns(self.question, candidate, &self.candidates, judgement, SURE)

@@ -113,7 +113,14 @@ impl Model for Stub {
         false
     }
     async fn complete(&self, _: &Request) -> Result<Text, ModelError> {
-        Ok(Text { text: String::new(), json: None, input_tokens: 0, output_tokens: 0, model: String::new() })
+        Ok(Text {
+            text: String::new(),
+            json: None,
+            input_tokens: 0,
+            output_tokens: 0,
+            cost_micros: None,
+            model: String::new(),
+        })
     }
     async fn talk(&self, chat: &Chat, _: Option<&Listener>) -> Result<Answer, ModelError> {
         let shown = || chat.turns.iter().filter(|turn| matches!(turn, Turn::Tool { .. })).count();

@@ -11,6 +11,7 @@ pub mod converse;
 pub mod crash;
 mod error;
 mod journal_writer;
+mod model_ledger;
 mod progress;
 mod recipes;
 pub mod run;
@@ -18,5 +19,6 @@ pub mod toolbox;
 
 pub use caller::{Callers, CurrentCaller, Grants};
 pub use error::{Error, Result};
+pub use model_ledger::ModelLedger;
 pub use progress::ProgressEvent;
 pub use recipes::delete_recipe;

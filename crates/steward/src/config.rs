@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<ModelSettings>,
     /// Language models, by name.
-    pub(crate) models: std::collections::BTreeMap<String, steward_models::ModelSettings>,
+    pub(crate) models: ModelsSection,
     /// Which model does what.
     #[serde(rename = "use")]
     pub(crate) uses: steward_models::ModelUse,
@@ -41,6 +41,29 @@ pub(crate) struct Settings {
     pub(crate) serve: ServeSettings,
     /// Where heads of the journal are kept besides, and which logs are watched for others.
     pub(crate) witness: WitnessSettings,
+}
+
+/// `models`: the models by name, and `budget`, which is none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ModelsSection {
+    /// What all of them may use.
+    #[serde(default, skip_serializing_if = "steward_models::ModelBudget::is_empty")]
+    pub(crate) budget: steward_models::ModelBudget,
+    #[serde(flatten)]
+    named: std::collections::BTreeMap<String, steward_models::ModelSettings>,
+}
+
+impl std::ops::Deref for ModelsSection {
+    type Target = std::collections::BTreeMap<String, steward_models::ModelSettings>;
+    fn deref(&self) -> &Self::Target {
+        &self.named
+    }
+}
+
+impl std::ops::DerefMut for ModelsSection {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.named
+    }
 }
 
 /// Where heads of the journal are kept besides the home.
@@ -156,6 +179,8 @@ pub(crate) struct ConversationSettings {
     pub(crate) model_tokens: u64,
     /// Seconds that a turn with a model may take.
     pub(crate) model_seconds: u64,
+    /// Whether a model plans a task before it sees any result, where that can work.
+    pub(crate) plan_first: bool,
 }
 
 impl Default for ConversationSettings {
@@ -166,6 +191,7 @@ impl Default for ConversationSettings {
             model_steps: 16,
             model_tokens: 200_000,
             model_seconds: 300,
+            plan_first: true,
         }
     }
 }
@@ -207,7 +233,7 @@ impl Default for Settings {
             user: local,
             environment: Environment::Production,
             model: None,
-            models: std::collections::BTreeMap::new(),
+            models: ModelsSection::default(),
             uses: steward_models::ModelUse::default(),
             analysis: AnalysisSettings::default(),
             conversation: ConversationSettings::default(),

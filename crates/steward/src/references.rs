@@ -38,7 +38,7 @@ pub(crate) fn check_settings(path: &Path, settings: &Settings) -> Vec<Failure> {
     if let Some(model) = settings.model.as_ref().filter(|model| !is_address(&model.base_url)) {
         found.push(wrong(path, &format!("`model.base_url` is no http address: {:?}", model.base_url)));
     }
-    for (name, model) in &settings.models {
+    for (name, model) in settings.models.iter() {
         if let Some(address) = model.base_url.as_ref().filter(|address| !is_address(address)) {
             found.push(wrong(path, &format!("`models.{name}.base_url` is no http address: {address:?}")));
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, CallId, ChainId, Checkpoint, Content, Conversation,
     ConversationId, ConversationStatus, EntityId, EntityName, EntityRef, EntityType, Gate, JsonObject, Label,
-    MessageId, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, Sha256Hex, SubAgentSession, Task, TaskId,
-    Timestamp, ToolCall, ToolDefinition, ToolId, ToolInvocation, UserId, Valid,
+    MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, Sha256Hex, SubAgentSession,
+    Task, TaskId, Timestamp, ToolCall, ToolDefinition, ToolId, ToolInvocation, UserId, Valid,
 };
 use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
@@ -174,6 +174,8 @@ pub enum Change {
     /// Decides a gate, or names the call that its approval releases. A gate that was decided otherwise, or whose approval
     /// released another call, refuses the commit.
     Decide(GateDecision),
+    /// Adds what an answer of a model used.
+    AddModelUsage(ModelUsage),
     /// Erases a payload; its hash stays in the journal.
     ErasePayload {
         /// Which.

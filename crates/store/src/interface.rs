@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
-    ConversationId, DomainName, ExecutionId, Label, Message, Plan, Recipe, RecipeId, RetentionPolicy,
-    SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation,
-    ToolName, Valid,
+    ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
+    RetentionPolicy, SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition,
+    ToolInvocation, ToolName, Valid,
 };
 use steward_journal::ChainTip;
 use steward_journal::clock::Clock;
@@ -86,6 +86,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<Valid<ToolInvocation>>>;
     /// Success, mean and p95 by tool and by agent, for what began from `from` until before `to`.
     async fn analytics(&self, scope: &Scope, from: Timestamp, to: Timestamp) -> Result<Analytics>;
+    /// What models used from the first of these days to the last, by day, person and model.
+    async fn model_usage(&self, scope: &Scope, from_day: &str, to_day: &str) -> Result<Vec<ModelUsage>>;
 
     /// A tool: in this version, or in its newest active one.
     async fn tool(

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod journal;
+mod models;
 mod runtime;
 mod store;
 mod tools;
@@ -17,6 +18,8 @@ pub(crate) enum Bench {
     Analysis(analysis::Options),
     /// Verifying a log against Python's verifier, and durable appends against plain SQLite.
     Journal(journal::Options),
+    /// A long run with a model: storage, taking it up again, what a step costs.
+    Models(models::Options),
     /// Steps a second, waiting tasks and storage beside Python's agent frameworks.
     Runtime(runtime::Options),
     /// The window and semantic search on both stores.
@@ -39,6 +42,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Analysis(options) => analysis::run(options),
         Bench::Journal(options) => journal::run(options),
+        Bench::Models(options) => models::run(options),
         Bench::Runtime(options) => runtime::run(options),
         Bench::Store(options) => store::run(options),
         Bench::Tools(options) => tools::run(options),

@@ -140,6 +140,56 @@ impl Taint {
     }
 }
 
+impl Taint {
+    /// Where a value came from that a plan carries from a result into an argument of this name: the same proof as for a
+    /// model that has read the result.
+    #[must_use]
+    pub fn judge_value(&self, server: &str, name: &str, value: &Value) -> Provenance {
+        let mut arguments = JsonObject::new();
+        arguments.insert(name.to_owned(), value.clone());
+        self.judge_call(server, &arguments).arguments.get(name).copied().unwrap_or(Provenance::Untrusted)
+    }
+
+    /// Where a literal came from that a model wrote before it had read anything but the person's words and the names of
+    /// tools. It is the person's, but for places to send to: an address, a URL or an account counts only where they typed it.
+    #[must_use]
+    pub fn judge_literal(&self, value: &Value) -> Provenance {
+        let all = |values: &mut dyn Iterator<Item = &Value>| {
+            values.map(|value| self.judge_literal(value)).max().unwrap_or(Provenance::User)
+        };
+        match value {
+            Value::String(text) if names_place(text) => {
+                let typed = words::Typed::new(&self.words);
+                let unproven = places_of(text).any(|place| !typed.has(place));
+                if unproven { Provenance::Untrusted } else { Provenance::User }
+            }
+            Value::Array(values) => all(&mut values.iter()),
+            Value::Object(members) => all(&mut members.values()),
+            _ => Provenance::User,
+        }
+    }
+}
+
+/// The words of a text that name a place to send to.
+fn places_of(text: &str) -> impl Iterator<Item = &str> {
+    let marks: &[char] = &[',', ';', '<', '>', '(', ')', '"', '\''];
+    let words = text.split(|c: char| c.is_whitespace() || marks.contains(&c));
+    words.map(|word| word.trim_end_matches(['.', '!', '?', ':'])).filter(|word| is_place(word))
+}
+
+fn names_place(text: &str) -> bool {
+    places_of(text).next().is_some()
+}
+
+/// Whether a word is an address, a URL or a number of an account.
+fn is_place(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let account = digits >= 8 && word.chars().all(|c| c.is_ascii_alphanumeric() || "-+/".contains(c));
+    // A day and a moment are long rows of digits, too.
+    let moment = word.get(..4).is_some_and(|year| year.parse::<u16>().is_ok()) && word.get(4..5) == Some("-");
+    word.contains('@') || word.contains("://") || word.starts_with("www.") || (account && !moment)
+}
+
 /// What proves a value.
 struct Proof<'a> {
     words: words::Typed,

@@ -5,7 +5,9 @@ use crate::definition::{Lookup, Root, ToolSpec};
 use crate::expression::{Expression, Template};
 use crate::{Definition, Problems, Settings, derive};
 use std::collections::BTreeMap;
-use steward_domain::{Agent, AgentName, Check, JsonObject, Limits, NodeName, Pattern, Problem, ToolName};
+use steward_domain::{
+    Agent, AgentName, Check, Idempotency, JsonObject, Limits, NodeName, Pattern, Problem, ToolName,
+};
 
 /// What is known so far, and what is wrong.
 pub(super) struct Compiler<'a> {
@@ -46,6 +48,7 @@ impl Program {
         let mut compiler = Compiler::new(&definition);
         let shape = match &definition.root {
             Root::Plan(plan) => compiler.plan(plan),
+            Root::StaticPlan(plan) => compiler.static_plan(plan),
             Root::Workflow(workflow) => compiler.workflow(workflow),
             Root::Agent(agent) => compiler.single(agent),
         };
@@ -187,6 +190,11 @@ impl<'a> Compiler<'a> {
             self.tool(fallback, &format!("{field} ({name}).fallback_tools"));
         }
         Some(place)
+    }
+
+    /// What repeating a named tool does.
+    pub(super) fn safety(&self, name: &ToolName) -> Option<Idempotency> {
+        self.definition.tools.get(name).map(|tool| tool.safety)
     }
 
     fn fallbacks(&self) -> Vec<Vec<ProgramIndex>> {

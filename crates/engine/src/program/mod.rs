@@ -4,10 +4,12 @@
 mod compile;
 mod plan;
 mod regions;
+mod static_plan;
 mod workflow;
 
 use crate::definition::ToolSpec;
 use crate::expression::{Expression, Template};
+use crate::static_plan::CompiledStep;
 use crate::{Definition, Settings};
 use std::collections::BTreeMap;
 use steward_domain::{Agent, Limits, NodeName, Pattern, Sha256Hex, TimeoutOutcome};
@@ -54,6 +56,8 @@ pub struct Node {
     pub(crate) timeout_seconds: Option<u32>,
     pub(crate) expires_seconds: Option<u32>,
     pub(crate) on_timeout: TimeoutOutcome,
+    /// What it is in a static plan.
+    pub(crate) step: Option<CompiledStep>,
 }
 
 /// What a node does.
@@ -180,6 +184,7 @@ impl Node {
             timeout_seconds: None,
             expires_seconds: None,
             on_timeout: TimeoutOutcome::Fail,
+            step: None,
         }
     }
 

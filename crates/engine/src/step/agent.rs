@@ -12,7 +12,8 @@ use crate::derive::{self, Fnv, estimate_tokens};
 use crate::expression::as_text;
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Call, Msg, Owner, Pending, Session, Slot, Stage, Target};
-use crate::{AskedCall, Class, Code, Failure, Reply};
+use crate::static_plan::CompiledExtraction;
+use crate::{AskedCall, Class, Code, Failure, Program, Reply};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use steward_domain::{CallOrigin, JsonObject, Pattern, Provenance, Role, Taint, Timestamp};
@@ -193,6 +194,11 @@ impl Step<'_> {
                 return self.repair(number, EMPTY);
             }
             session.push(said(Role::Agent, reply.text.clone(), now));
+            let node = session.node;
+            if let Some(extract) = extraction(self.program, node) {
+                return self.extracted(number, node, extract, &reply.text);
+            }
+            let Some((session, _, _)) = self.at_work(number) else { return };
             session.repairs = 0;
             return self.spoke(number, &reply.text);
         }
@@ -209,6 +215,23 @@ impl Step<'_> {
         message.calls.clone_from(&reply.tool_calls);
         session.push(message);
         self.start_calls(number, &reply.tool_calls);
+    }
+
+    /// The model of an extraction answered: the value has the type that the plan asks for, or it is asked again.
+    fn extracted(&mut self, number: u32, node: ProgramIndex, extract: &CompiledExtraction, text: &str) {
+        match extract.value_type.read(text) {
+            Err(why) => self.repair(number, &format!("That does not fit: {why}. Reply with the JSON only.")),
+            Ok(None) => {
+                let message = format!("the data does not say: {}", extract.instruction);
+                self.node_failed(node, Failure::new(Code::NeedMissing, message));
+            }
+            Ok(Some(value)) => {
+                if let Some((session, _, _)) = self.at_work(number) {
+                    session.over = true;
+                }
+                self.node_done(node, Some(value), true);
+            }
+        }
     }
 
     /// Tells the model what was wrong with its reply, a bounded number of times in a row.
@@ -424,6 +447,11 @@ impl Step<'_> {
         }
         self.ask_model(number);
     }
+}
+
+/// What is extracted by this node's model.
+fn extraction(program: &Program, node: ProgramIndex) -> Option<&CompiledExtraction> {
+    program.node(node)?.step.as_ref()?.extract.as_ref()
 }
 
 fn said(role: Role, text: String, at: Timestamp) -> Msg {

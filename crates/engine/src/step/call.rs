@@ -8,7 +8,7 @@ use crate::expression::as_text;
 use crate::program::ProgramIndex;
 use crate::state::{Call, DecisionSubject, Owner, Pending, Target};
 use crate::{Class, Code, Effect, EffectId, Failure, OnUnknown, ToolOutcome, ToolSpec, derive};
-use serde_json::Value;
+use serde_json::{Value, json};
 use steward_domain::{Idempotency, Provenance, Timestamp};
 
 /// The most tools that a session may find.
@@ -61,7 +61,7 @@ impl Step<'_> {
 
     pub(super) fn owner_node(&self, owner: Owner) -> Option<ProgramIndex> {
         match owner {
-            Owner::Node(node) => Some(node),
+            Owner::Node(node) | Owner::Item(node, _) => Some(node),
             Owner::Slot(session, _) => self.state.session(session).map(|session| session.node),
         }
     }
@@ -120,6 +120,7 @@ impl Step<'_> {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
             Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
+            Owner::Item(node, item) => self.item_done(node, item, output.clone()),
             // What a server says of its tools is the server's word, as much as what its tools answer.
             Owner::Slot(session, slot) => {
                 let foreign = tools.iter().any(|tool| tool.server.is_some());
@@ -199,8 +200,15 @@ impl Step<'_> {
 
     pub(super) fn call_done(&mut self, number: u32, output: Value) {
         let Some(call) = self.state.calls.remove(&number) else { return };
+        if self.state.plan_taint.is_some() {
+            let server = self.server_of(&call.target);
+            if let Some(taint) = &mut self.state.plan_taint {
+                taint.absorb_result(&server, &output);
+            }
+        }
         match call.owner {
             Owner::Node(node) => self.node_done(node, Some(output), true),
+            Owner::Item(node, item) => self.item_done(node, item, output),
             Owner::Slot(session, slot) => {
                 let server = self.server_of(&call.target);
                 self.slot_done(session, slot, as_text(&output), |taint| {
@@ -223,6 +231,11 @@ impl Step<'_> {
         let Some(call) = self.state.calls.remove(&number) else { return };
         match call.owner {
             Owner::Node(node) => self.node_failed(node, failure),
+            // A no to one item is a no to that item.
+            Owner::Item(node, item) if failure.code == Code::Rejected => {
+                self.item_done(node, item, json!({ "not_done": failure.message }));
+            }
+            Owner::Item(node, _) => self.node_failed(node, failure),
             Owner::Slot(session, slot) => {
                 self.slot_done(session, slot, format!("error {failure}"), |taint| {
                     if failure.code.carries_data() {

@@ -7,6 +7,7 @@ mod human;
 mod node;
 mod parallel;
 mod recover;
+mod static_plan;
 
 use crate::derive::{self, Fnv};
 use crate::expression::Expression;
@@ -147,6 +148,7 @@ impl Step<'_> {
     }
 
     fn start(&mut self) {
+        self.begin_static_plan();
         if let Some(seconds) = self.program.limits.seconds {
             self.issue(Pending::Deadline { at: self.after(seconds) });
         }

@@ -51,6 +51,9 @@ impl Step<'_> {
     pub(super) fn begin(&mut self, place: ProgramIndex, from: Option<ProgramIndex>) {
         let program = self.program;
         let Some(node) = program.node(place) else { return };
+        if let Some(step) = &node.step {
+            return self.begin_step(place, node, step);
+        }
         match &node.work {
             NodeWork::Agent(agent) => match self.task_text(node, from) {
                 Ok((text, untrusted)) => self.start_session(place, *agent, text, untrusted),
@@ -210,7 +213,7 @@ impl Step<'_> {
         for next in &node.feeds {
             let Some(run) = self.state.nodes.get_mut(*next as usize) else { continue };
             run.waits = run.waits.saturating_sub(1);
-            if run.waits == 0 {
+            if run.waits == 0 && run.status == NodeStatus::Idle {
                 let thread = self.new_thread(Thread { joins: None, at: *next, last: None });
                 self.todo.push_back(Enter { node: *next, thread, from: None });
             }
@@ -277,6 +280,9 @@ impl Step<'_> {
         let (program, now) = (self.program, self.state.now);
         let Some(node) = program.node(place) else { return };
         self.drop_work(place);
+        if node.step.is_some() && failure.code == Code::Rejected {
+            return self.skip_step(place, failure, true);
+        }
         let Some(run) = self.state.nodes.get_mut(place as usize) else { return };
         run.status = NodeStatus::Failed;
         run.ended_at = Some(now);

@@ -120,7 +120,7 @@ impl Step<'_> {
             session.open = 0;
         }
         self.state.calls.retain(|_, call| match call.owner {
-            crate::state::Owner::Node(node) => node != place,
+            crate::state::Owner::Node(node) | crate::state::Owner::Item(node, _) => node != place,
             crate::state::Owner::Slot(session, _) => {
                 sessions.get(session as usize).is_some_and(|session| session.node != place)
             }

@@ -14,5 +14,6 @@ mod examples;
 mod kit;
 mod people;
 mod simulation;
+mod static_plans;
 mod stories;
 mod taint;

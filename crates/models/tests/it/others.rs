@@ -407,6 +407,7 @@ impl Model for Parrot {
             json: None,
             input_tokens: 1,
             output_tokens: 2,
+            cost_micros: None,
             model: "parrot".to_owned(),
         })
     }

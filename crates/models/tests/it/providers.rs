@@ -385,7 +385,11 @@ async fn what_is_sent() {
                 ("/max_output_tokens", json!(50)),
             ],
             "anthropic" => vec![
-                ("/system", json!("be brief")),
+                // What is kept in the cache: tools and rules, and the conversation so far.
+                (
+                    "/system",
+                    json!([{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}]),
+                ),
                 (
                     "/messages/1/content/0",
                     json!({"type": "tool_use", "id": "c1", "name": "add", "input": {"x": 2}}),
@@ -393,7 +397,8 @@ async fn what_is_sent() {
                 // Results of calls that were made at once go back at once.
                 (
                     "/messages/2/content/1",
-                    json!({"type": "tool_result", "tool_use_id": "c2", "content": "seen", "is_error": false}),
+                    json!({"type": "tool_result", "tool_use_id": "c2", "content": "seen", "is_error": false,
+                        "cache_control": {"type": "ephemeral"}}),
                 ),
                 ("/messages/3", Value::Null),
                 ("/tool_choice", json!({"type": "any"})),

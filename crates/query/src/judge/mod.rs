@@ -6,6 +6,7 @@
 //!
 //! Invariant: a word that carries meaning and that nothing in the query explains keeps an answer from being sure.
 
+mod agreement;
 mod facts;
 mod features;
 mod focus;
@@ -17,6 +18,7 @@ use crate::planner::Meaning;
 use crate::query::{Literal, Query};
 use crate::reader::{ColumnRef, Grammar, Mark, Schema, Standing, marks_of};
 use crate::roles::Role;
+pub use agreement::{JudgedReading, ModelVerdict, weigh_model};
 use chrono::NaiveDate;
 use facts::{ColumnName, Facts};
 use features::Company;

@@ -31,6 +31,8 @@ pub(crate) async fn toolbox(home: &Path, store: Arc<dyn Store>) -> Toolbox {
         encoder: Arc::new(Encoder::default()),
         model: None,
         samples_to_model: false,
+        model_name: steward_domain::Label::new("model").expect("a label"),
+        ledger: Default::default(),
         options: steward_analysis::session::Options::default(),
     };
     let options = Options {

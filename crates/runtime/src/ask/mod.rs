@@ -15,6 +15,7 @@ mod words;
 
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
 
+use crate::ModelLedger;
 use crate::error::{Error, Result};
 use crate::progress::ProgressEvent;
 pub(crate) use artifacts::keep as keep_artifact;
@@ -30,7 +31,7 @@ pub(crate) use steward_analysis::planner::Reading;
 use steward_analysis::session::{Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
-    AnalysisRequest, Constraints, ConversationId, Deliverable, EventType, Question, RequestPolicy,
+    AnalysisRequest, Constraints, ConversationId, Deliverable, EventType, Label, Question, RequestPolicy,
     RequestStatus, TaskId, UserId,
 };
 use steward_journal::clock::Clock;
@@ -38,7 +39,7 @@ use steward_journal::random::Random;
 use steward_language::Encoder;
 use steward_models::Model;
 use steward_policy::{Access, Limits, RowRules};
-use steward_store::Store;
+use steward_store::{Change, Store};
 
 /// What questions are answered with.
 #[derive(Clone)]
@@ -57,6 +58,10 @@ pub struct AppContext {
     pub model: Option<Arc<dyn Model>>,
     /// Whether values of the data may be shown to the model. Names and types always are.
     pub samples_to_model: bool,
+    /// The name of that model in the settings.
+    pub model_name: Label,
+    /// What models used, and what they may use.
+    pub ledger: Arc<ModelLedger>,
     /// What a session may use.
     pub options: Options,
 }
@@ -222,7 +227,11 @@ impl carry::Question<'_> {
         )?;
         tell("Planning");
         let mut warming = tokio::task::JoinSet::new();
-        let planned = plan::choose(context, ask, talk, &bench, &fingerprint, &mut warming).await;
+        let mut used = Vec::new();
+        let planned = plan::choose(context, ask, talk, &bench, &fingerprint, &mut warming, &mut used).await;
+        for usage in used {
+            record.change(Change::AddModelUsage(usage));
+        }
         let answer = self.carry_out(&bench, planned, record).await?;
         while warming.join_next().await.is_some() {}
         Ok(answer)

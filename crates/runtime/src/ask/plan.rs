@@ -1,19 +1,23 @@
 //! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
 
-use super::propose_model;
+use super::propose_model::{self, Alternative};
 use super::{AppContext, Ask, Planner, recipe, talk::Talk};
 use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
+use steward_analysis::judge::ModelVerdict;
 use steward_analysis::planner::{ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
 use steward_analysis::{model_planner, propose, shape, share, sql};
-use steward_domain::{Coded as _, RecipeId};
+use steward_domain::{Coded as _, ModelUsage, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
 pub(super) const SURE: f64 = steward_analysis::propose::SURE;
+
+/// From here on an agreement answers a question that would be asked back.
+const SETTLED: f64 = 0.8;
 
 /// From here on a question is taken for written instructions.
 const INSTRUCTED: f64 = 0.75;
@@ -71,6 +75,7 @@ pub(super) async fn choose(
     bench: &Workbench,
     fingerprint: &str,
     warming: &mut tokio::task::JoinSet<()>,
+    used: &mut Vec<ModelUsage>,
 ) -> Planned {
     let visible = bench.session.visible(&bench.access);
     let everything = bench.session.catalogue();
@@ -103,22 +108,20 @@ pub(super) async fn choose(
     // A success will be learned, which needs the encoder: its weights are loaded beside the work.
     let encoder = house.encoder.clone();
     warming.spawn_blocking(move || encoder.warm());
-    let local = local(house, ask, talk, bench, &visible, everything).await;
+    let (local, alternatives) = local(house, ask, talk, bench, &visible, everything).await;
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
-    let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure);
+    // A model is asked about this question alone. What a follow-up means without the one before is another question.
+    let follows_up = talk.earlier.is_some() && matches!(local, Planned::Work(_));
+    let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure && !follows_up);
     if wants_model && let Some(model) = &house.model {
-        // The reading holds values as the data spells them, and may name columns that only policy may see.
-        let hint = match &local {
-            Planned::Work(work) if house.samples_to_model && admitted(work, bench) => work.reading.as_ref(),
-            _ => None,
-        };
-        let read = match &local {
-            Planned::Work(work) if admitted(work, bench) => Some(work),
-            _ => None,
-        };
-        let proposed = propose_model::propose(house, &**model, ask, bench, &visible, hint, read).await;
+        let counted = propose_model::CountedModel::new(house, &**model, &ask.user);
+        let proposed = propose_model::propose(house, &counted, ask, bench, &visible, &alternatives).await;
+        used.extend(counted.into_used());
         match proposed {
-            Ok(proposal) => return judged(proposal, local, ask.planner == Some(Planner::Model)),
+            Ok(proposal) if ask.planner == Some(Planner::Model) => {
+                return Planned::Work(from_model(proposal.plan));
+            }
+            Ok(proposal) => return judged(proposal, local, alternatives, bench, &visible),
             Err(error) if ask.planner == Some(Planner::Model) => {
                 return Planned::Unanswerable {
                     why: format!("{} {error}", error.code()),
@@ -134,6 +137,10 @@ pub(super) async fn choose(
                         ));
                         Planned::Work(work)
                     }
+                    Planned::Unanswerable { why, can_answer } => {
+                        let why = format!("{why} The model could not be used ({error}).");
+                        Planned::Unanswerable { why, can_answer }
+                    }
                     other => other,
                 };
             }
@@ -147,24 +154,72 @@ pub(super) async fn choose(
     local
 }
 
-/// Between what a model proposed and what the reader found.
-fn judged(proposal: propose_model::ModelProposal, local: Planned, wants_model: bool) -> Planned {
-    let from_model = Work { confidence: proposal.confidence, ..from_model(proposal.plan) };
-    match local {
-        Planned::Work(mut work) if proposal.agrees && !wants_model => {
-            work.confidence = proposal.confidence;
-            work.reasoning.push("A model's query gave the same result.".to_owned());
+/// What the judge makes of a model's proposal beside what was read.
+fn judged(
+    proposal: propose_model::ModelProposal,
+    local: Planned,
+    alternatives: Vec<Alternative>,
+    bench: &Workbench,
+    visible: &Catalogue,
+) -> Planned {
+    let Some(verdict) = proposal.verdict else {
+        // A proposal that does not run is no answer.
+        return match local {
+            Planned::Work(mut work) => {
+                let note = "The model's query did not work, so the built-in reading was taken.";
+                work.assumptions.push(note.to_owned());
+                Planned::Work(work)
+            }
+            other => other,
+        };
+    };
+    match (verdict, local) {
+        (ModelVerdict::Reading { place, probability }, local) => {
+            let Some(alternative) = alternatives.into_iter().nth(place) else { return local };
+            let agreed = probability > alternative.reading.confidence;
+            // A question back is answered only by an agreement that leaves little doubt.
+            if matches!(local, Planned::Ask { .. }) && !(agreed && probability >= SETTLED) {
+                return local;
+            }
+            // That nothing fits, or that the data does not reach there, is not outvoted by a weak reading.
+            if matches!(local, Planned::Unanswerable { .. }) && !agreed {
+                return local;
+            }
+            let mut reading = alternative.reading;
+            // A word that carries meaning and was not used keeps an answer from being sure, whoever agrees.
+            let most = if reading.unexplained.is_empty() { 1.0 } else { SURE - 0.01 };
+            reading.confidence = probability.min(most);
+            let note = if agreed {
+                "A model's query gave the same result."
+            } else {
+                "A model's query gave another result."
+            };
+            match local {
+                // The plan may be more than its query: charts, a base that is read once.
+                Planned::Work(mut work) if is_same(&work, &reading) => {
+                    work.confidence = reading.confidence;
+                    work.reasoning.push(note.to_owned());
+                    Planned::Work(work)
+                }
+                _ => {
+                    let mut work = from_reading(reading, bench, visible, "local");
+                    work.reasoning.push(note.to_owned());
+                    Planned::Work(work)
+                }
+            }
+        }
+        (ModelVerdict::Model { probability }, local) => {
+            let mut work = Work { confidence: probability.min(SURE - 0.01), ..from_model(proposal.plan) };
+            match local {
+                // Statistics by written instructions are no query that could be compared.
+                Planned::Work(read) if read.reading.is_none() && read.confidence > work.confidence => {
+                    return Planned::Work(read);
+                }
+                Planned::Unanswerable { why, .. } => work.assumptions.push(why),
+                _ => {}
+            }
             Planned::Work(work)
         }
-        // A proposal that does not run is no answer; policy's refusal of one that was wished for is.
-        Planned::Work(mut work) if !proposal.works && !wants_model => {
-            let note = "The model's query did not work, so the built-in reading was taken.";
-            work.assumptions.push(note.to_owned());
-            Planned::Work(work)
-        }
-        Planned::Work(work) if work.confidence > proposal.confidence && !wants_model => Planned::Work(work),
-        other if !proposal.works && !wants_model => other,
-        _ => Planned::Work(from_model),
     }
 }
 
@@ -172,6 +227,12 @@ fn judged(proposal: propose_model::ModelProposal, local: Planned, wants_model: b
 fn admitted(work: &Work, bench: &Workbench) -> bool {
     let first = work.steps.iter().filter(|step| step.after.is_empty());
     first.filter_map(|step| bench.admit_call(&step.arguments)).all(|decision| decision.is_ok())
+}
+
+/// Whether a plan is that of a reading.
+fn is_same(work: &Work, reading: &Reading) -> bool {
+    let first = |reading: &Reading| reading.queries.first().map(|named| named.query.clone());
+    work.reading.as_ref().is_some_and(|own| first(own) == first(reading))
 }
 
 /// The built-in planner: written instructions for statistics first, then questions.
@@ -182,7 +243,7 @@ async fn local(
     bench: &Workbench,
     visible: &Catalogue,
     everything: &Catalogue,
-) -> Planned {
+) -> (Planned, Vec<Alternative>) {
     let procedure = match visible.tables.as_slice() {
         [table] if talk.earlier.is_none() => {
             // Instructions name columns as the file does.
@@ -213,19 +274,22 @@ async fn local(
         && procedure.confidence >= INSTRUCTED
         && (!is_short || has_conditions(procedure))
     {
-        return Planned::Work(from_procedure(table, procedure.clone(), visible));
+        return (Planned::Work(from_procedure(table, procedure.clone(), visible)), Vec::new());
     }
     let today = house.clock.now().to_chrono().date_naive();
     let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
     let consider =
         |catalogue| propose::consider(&ask.question, catalogue, talk.earlier.as_ref(), today, &meaning);
-    let outcome = {
+    let (outcome, alternatives) = {
         let considered = consider(visible);
         let mut shapes = Vec::new();
         for proposal in considered.proposals() {
             shapes.push(bench.probe(proposal.query, visible).await);
         }
-        considered.decide(&shapes)
+        let readings = considered.readings(&shapes).into_iter().zip(&shapes);
+        let alternatives =
+            readings.map(|(reading, shape)| Alternative { reading, shape: shape.clone() }).collect();
+        (considered.decide(&shapes), alternatives)
     };
     let outcome = match &outcome {
         // What the question is about may be there but not to be read: then policy says so, instead of "there is no such thing".
@@ -243,7 +307,7 @@ async fn local(
         },
         _ => outcome,
     };
-    match (outcome, procedure) {
+    let planned = match (outcome, procedure) {
         (Outcome::Read(reading), Some((table, procedure)))
             if procedure.confidence > reading.confidence.min(INSTRUCTED)
                 && (has_conditions(&procedure) || !has_likely_filter(&reading)) =>
@@ -254,7 +318,8 @@ async fn local(
         (_, Some((table, procedure))) => Planned::Work(from_procedure(&table, procedure, visible)),
         (Outcome::Ask { question, options }, None) => Planned::Ask { question, options },
         (Outcome::Unanswerable { why, can_answer }, None) => Planned::Unanswerable { why, can_answer },
-    }
+    };
+    (planned, alternatives)
 }
 
 /// Whether statistics are taken of some rows only.

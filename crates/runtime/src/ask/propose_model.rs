@@ -1,53 +1,96 @@
-//! A model proposes queries: what it writes is admitted, run and given back with its error until it works, and compared
-//! with what the built-in reader found.
+//! A model proposes queries: what it writes is admitted, run and given back with its error until it works. The judge then
+//! compares its result with those of the readings.
 //!
 //! Invariants
 //! - A model is shown granted, unblocked names only. An error that names anything else is not passed on in its words.
 //! - It has at most three attempts. One that does not work leaves the reader's answer as it was.
-//! - What a model says of its own certainty never makes an answer sure. That both found the same result may.
+//! - What a model says of its own certainty counts for nothing. That it found the same result as a reading does.
 
-use super::plan::{SURE, Work};
 use super::{AppContext, Ask};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use steward_analysis::catalogue::Catalogue;
 use steward_analysis::frame::Frame;
+use steward_analysis::judge::{JudgedReading, ModelVerdict, ResultShape, weigh_model};
 use steward_analysis::model_planner::{self, ModelPlan};
 use steward_analysis::planner::Reading;
+use steward_analysis::query::Dialect;
 use steward_analysis::tools::Workbench;
-use steward_domain::ErrorCategory;
-use steward_models::{Model, ModelError};
+use steward_analysis::{shape, sql};
+use steward_domain::{ErrorCategory, ModelUsage, UserId};
+use steward_models::{Model, ModelError, Reply, Request, Usage};
 
 /// Attempts of the model, the first included.
 const ATTEMPTS: usize = 3;
 /// How long the query of a proposal may run.
 const TRIAL: Duration = Duration::from_secs(20);
-/// How often a proposal of a model that was admitted and ran is right, as a prior.
-const PRIOR: f64 = 0.6;
-/// The most that agreement makes of a probability.
-const MOST: f64 = 0.97;
+/// A model whose answers are counted for a person, and that is not asked beyond what they may use.
+pub(super) struct CountedModel<'a> {
+    house: &'a AppContext,
+    model: &'a dyn Model,
+    user: &'a UserId,
+    used: Mutex<Vec<ModelUsage>>,
+}
+
+impl<'a> CountedModel<'a> {
+    pub(super) fn new(house: &'a AppContext, model: &'a dyn Model, user: &'a UserId) -> Self {
+        Self { house, model, user, used: Mutex::default() }
+    }
+
+    /// What was used.
+    pub(super) fn into_used(self) -> Vec<ModelUsage> {
+        self.used.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait::async_trait]
+impl Model for CountedModel<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn complete(&self, request: &Request) -> Result<Reply, ModelError> {
+        let AppContext { ledger, store, clock, model_name, .. } = self.house;
+        ledger.check(&**store, &**clock, self.user).await?;
+        let (tokens, cost) = (self.used.lock().unwrap_or_else(PoisonError::into_inner).iter())
+            .fold((0, 0), |(tokens, cost), one| (tokens + one.tokens(), cost + one.cost_micros));
+        if let Some(detail) = ledger.budget().answer.exceeded_by(tokens, cost) {
+            return Err(ModelError::OverBudget { which: "of one answer", detail });
+        }
+        let reply = self.model.complete(request).await?;
+        let usage = Usage { input: reply.input_tokens, output: reply.output_tokens, cached: 0 };
+        let cost = reply.cost_micros.unwrap_or_default();
+        let row = ledger.add(self.user, model_name, usage, cost, clock.now());
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        Ok(reply)
+    }
+}
+
+/// A reading of the question, and what its query gives where that was tried.
+#[derive(Debug, Clone)]
+pub(super) struct Alternative {
+    pub(super) reading: Reading,
+    pub(super) shape: Option<ResultShape>,
+}
 
 /// What a model proposed.
 pub(super) struct ModelProposal {
     pub(super) plan: ModelPlan,
-    /// How likely it is right.
-    pub(super) confidence: f64,
-    /// Whether the reader's query gave the same result; then the reader's is taken, with this confidence.
-    pub(super) agrees: bool,
-    /// Whether its query was admitted and ran.
-    pub(super) works: bool,
+    /// What the judge makes of it beside the readings; nothing when its query did not work.
+    pub(super) verdict: Option<ModelVerdict>,
 }
 
-/// Asks the model, and again with what was wrong. `local` is what the reader found.
+/// Asks the model, and again with what was wrong. The readings are not shown to it: that it comes to the same result as
+/// one of them would say little otherwise.
 pub(super) async fn propose(
     house: &AppContext,
     model: &dyn Model,
     ask: &Ask,
     bench: &Workbench,
     visible: &Catalogue,
-    hint: Option<&Reading>,
-    local: Option<&Work>,
+    readings: &[Alternative],
 ) -> Result<ModelProposal, ModelError> {
     let today = house.clock.now().to_chrono().date_naive();
     let samples = house.samples_to_model;
@@ -55,11 +98,11 @@ pub(super) async fn propose(
     let mut last = None;
     for attempt in 1..=ATTEMPTS {
         let before = feedback.as_ref().map(|(plan, problem)| (plan, problem.as_str()));
-        let asked = model_planner::plan(model, &ask.question, visible, hint, samples, today, before).await;
+        let asked = model_planner::plan(model, &ask.question, visible, None, samples, today, before).await;
         let plan = match (asked, last.take()) {
             (Ok(plan), _) => plan,
             // A model that does not answer again leaves what it wrote before.
-            (Err(_), Some(plan)) => return Ok(proposal(plan, false)),
+            (Err(_), Some(plan)) => return Ok(ModelProposal { plan, verdict: None }),
             (Err(error), None) => return Err(error),
         };
         match trial(bench, &plan, visible, attempt < ATTEMPTS).await {
@@ -68,31 +111,41 @@ pub(super) async fn propose(
                 last = Some(plan);
             }
             Ok(frame) => {
-                let mut found = proposal(plan, true);
-                if let Some(work) = local
-                    && let Some(sql) = first_statement(work)
-                    && let Some(other) = run(bench, &sql).await.ok().flatten()
-                {
-                    found.agrees = same_rows(&frame, &other);
-                    if found.agrees {
-                        found.confidence = (1.0 - (1.0 - work.confidence) * (1.0 - PRIOR)).min(MOST);
-                    }
-                }
-                return Ok(found);
+                let result = ResultShape::of(&frame.rows);
+                let judged = compare(bench, visible, readings, &result).await;
+                return Ok(ModelProposal { plan, verdict: Some(weigh_model(&judged)) });
             }
         }
     }
     match last {
-        Some(plan) => Ok(proposal(plan, false)),
+        Some(plan) => Ok(ModelProposal { plan, verdict: None }),
         None => Err(ModelError::NotJson { detail: "the plan has no query".to_owned() }),
     }
 }
 
-fn proposal(plan: ModelPlan, works: bool) -> ModelProposal {
-    let said = plan.confidence.clamp(0.0, 1.0);
-    // What it says of itself is not calibrated: it may lower the prior and not make anything sure.
-    let confidence = if works { said.min(SURE - 0.01) } else { said.min(0.3) };
-    ModelProposal { plan, confidence, agrees: false, works }
+/// Whether each reading gives the model's result. What was too large to be tried for every reading is run for the likeliest.
+async fn compare(
+    bench: &Workbench,
+    visible: &Catalogue,
+    readings: &[Alternative],
+    result: &ResultShape,
+) -> Vec<JudgedReading> {
+    let likeliest = readings.iter().map(|one| one.reading.confidence).fold(0.0, f64::max);
+    let mut judged = Vec::with_capacity(readings.len());
+    for Alternative { reading, shape } in readings {
+        let ran = match (shape, reading.queries.first()) {
+            (None, Some(named)) if reading.confidence >= likeliest => {
+                let mut query = named.query.clone();
+                shape::expand_star(&mut query, visible);
+                let frame = run(bench, &sql::write(&query, Dialect::DataFusion)).await.ok().flatten();
+                frame.map(|frame| ResultShape::of(&frame.rows))
+            }
+            (shape, _) => shape.clone(),
+        };
+        let agrees = ran.is_some_and(|ran| !ran.is_empty && ran.agrees_with(result));
+        judged.push(JudgedReading { probability: reading.confidence, agrees });
+    }
+    judged
 }
 
 /// Whether the first query works; else what is told to the model.
@@ -157,25 +210,4 @@ fn safe(error: &str, bench: &Workbench, visible: &Catalogue) -> String {
         return "the statement names something that is not there. Use only the tables and columns that are listed".to_owned();
     }
     error
-}
-
-fn first_statement(work: &Work) -> Option<String> {
-    let step = work.steps.iter().find(|step| step.shown && step.after.is_empty())?;
-    step.arguments.get("sql")?.as_str().map(str::to_owned)
-}
-
-/// Whether two results hold the same rows, whatever their order, the order of their columns and the names of those.
-fn same_rows(one: &Frame, other: &Frame) -> bool {
-    let rows = |frame: &Frame| -> Vec<Vec<String>> {
-        let cell = |value: &steward_analysis::frame::Value| match value.number() {
-            Some(number) => format!("{number:.6e}"),
-            None => value.plain().trim().to_lowercase(),
-        };
-        let mut rows: Vec<Vec<String>> =
-            frame.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-        rows.iter_mut().for_each(|row: &mut Vec<String>| row.sort());
-        rows.sort();
-        rows
-    };
-    !one.rows.is_empty() && one.rows.len() == other.rows.len() && rows(one) == rows(other)
 }

@@ -15,6 +15,7 @@ mod carry;
 mod compose;
 mod confirm;
 mod decisions;
+mod digest;
 mod effects;
 mod ending;
 mod find;
@@ -22,13 +23,15 @@ mod look;
 mod memory;
 mod model_answer;
 mod model_turn;
+mod plan_first;
 mod readers;
 mod reply;
+mod run_progress;
 
 pub use crate::progress::ProgressEvent;
 pub use ending::{EndedBy, Ending, end};
 pub use model_turn::{ChatModel, ModelLimits};
-pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone};
+pub use reply::{Asked, Missing, ModelUsed, Offered, Outcome, Reply, Shown, StepDone, Strategy};
 
 use crate::ask::{AppContext, Opening, Record, keep_artifact};
 use crate::crash::{self, CrashPoint};

@@ -14,7 +14,7 @@ use steward_domain::{
     AgentResponse, ApprovalMode, Attempt, CallId, CallStatus, Certainty, Idempotency, JsonObject, Label,
     Role, TaskId, Timestamp, ToolCall, ToolName,
 };
-use steward_engine::{EarlierMessage, Effect, EffectId, Event, Program, ToolOutcome, Used};
+use steward_engine::{EarlierMessage, Effect, EffectId, Event, Program, Root, ToolOutcome, Used};
 use steward_language::answer::{Evidence, MARK, check_figures, plain};
 use steward_language::words::name_words;
 use steward_policy::{Effect as PolicyEffect, effect_of};
@@ -33,6 +33,8 @@ pub(super) struct RunCall {
 pub(super) struct RunRecord {
     calls: BTreeMap<EffectId, RunCall>,
     pub(super) used: Used,
+    /// Whether it was a plan that was written before anything was read.
+    pub(super) planned: bool,
 }
 
 impl RunRecord {
@@ -52,7 +54,8 @@ impl RunRecord {
                 call.ended = Some((*at, outcome.clone()));
             }
         });
-        Self { calls, used: state.used() }
+        let planned = matches!(program.definition().root, Root::StaticPlan(_));
+        Self { calls, used: state.used(), planned }
     }
 
     /// Whether a call that may change something was made.

@@ -10,8 +10,12 @@
 //! - Every figure of what a model wrote is checked before it is given as the answer.
 
 use super::carry::Done;
+use super::digest;
 use super::model_answer::{RunRecord, answer_of, paused_reply};
+use super::plan_first::{self, Planned};
 use super::readers::BROUGHT;
+use super::reply::Strategy;
+use super::run_progress::RunProgress;
 use super::{ChatService, Opened, OptionChoice, ProgressEvent, Reply, Watch, understand};
 use crate::ask::Record;
 use crate::error::{Error, Result};
@@ -22,46 +26,44 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 use steward_domain::{
-    Agent, AgentName, DomainName, EventType, HumanAction, Iterations, JsonObject, Label, Limits, LlmConfig,
-    Pattern, Role, Sha256Hex, TaskId, Temperature, Timestamp, ToolName,
+    Agent, AgentName, DomainName, EventType, HumanAction, Iterations, JsonObject, Label, LlmConfig, Pattern,
+    Role, Sha256Hex, TaskId, Temperature, Timestamp, ToolName,
 };
-use steward_engine::{
-    Definition, EarlierMessage, Effect, EffectId, Event, Program, Root, Settings, ToolOutcome, ToolSpec,
-};
-use steward_journal::clock::Clock;
+use steward_engine::{Definition, EarlierMessage, Program, Root, Settings, ToolSpec, Used};
 use steward_language::skill::agrees;
 use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
-use steward_language::words::name_words;
 use steward_store::Scope;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+/// The agent of a conversation.
+const ASSISTANT: &str = "assistant";
 /// From here on the reader's understanding of a wish is acted on without a model.
 const SURE: f64 = 0.75;
 /// Words for each step of a wish, beyond which the reader is likely to have left some out.
 const WORDS_PER_STEP: usize = 14;
 /// Tools that are offered at first; a search finds others.
 const OFFERED: usize = 10;
-/// Messages of the conversation that a model is shown, and characters of each.
-const EARLIER: u32 = 40;
-const EARLIER_CHARS: usize = 4_000;
+/// Messages of the conversation that a model may be told of; all but the newest are shortened.
+const REMEMBERED: u32 = 1_000;
 
 /// What a turn with a model may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelLimits {
     /// Questions to the model.
     pub steps: u32,
     /// Tokens, read and written.
     pub tokens: u64,
+    /// Money, in the currency of the prices.
+    pub money: Option<f64>,
     /// Seconds.
     pub seconds: u64,
 }
 
 impl Default for ModelLimits {
     fn default() -> Self {
-        Self { steps: 16, tokens: 200_000, seconds: 300 }
+        Self { steps: 16, tokens: 200_000, money: None, seconds: 300 }
     }
 }
 
@@ -74,6 +76,10 @@ pub struct ChatModel {
     pub name: Label,
     /// What one turn may use.
     pub limits: ModelLimits,
+    /// The name of the model that extracts values for plans; it may be a smaller one.
+    pub extractor: Label,
+    /// Whether a plan is written before anything is read, where that can work.
+    pub plan_first: bool,
 }
 
 /// A run that waits for this person's decision.
@@ -152,7 +158,11 @@ impl ChatService {
         };
         record.flush().await?;
         let task = paused.task;
-        let ran = self.watched(model, opened, Some(task), watch, stop, |run_watch| {
+        let speaker = Some(match self.record_of(opened, task).await?.planned {
+            true => plan_first::WRITER,
+            false => ASSISTANT,
+        });
+        let ran = self.watched(model, opened, Some(task), speaker, watch, stop, |run_watch| {
             let (runner, scope) = (model.runner.clone(), scope.clone());
             async move {
                 match runner.decide(&scope, task, decided, Some(run_watch)).await {
@@ -163,7 +173,7 @@ impl ChatService {
             }
         });
         let ran = ran.await?;
-        self.conclude(model, opened, record, &ran).await.map(Some)
+        self.conclude(model, opened, record, &ran, Used::default(), None).await.map(Some)
     }
 
     /// Hands a turn to the model where the reader is not sure.
@@ -181,13 +191,17 @@ impl ChatService {
             return Ok(ModelTurn::NotNeeded);
         }
         let earlier = self.earlier(opened).await?;
+        let (mut before, mut why_loop) = (Used::default(), None);
+        let plannable =
+            model.plan_first && !goes_on && matches!(understood.kind, Kind::Act | Kind::OutOfScope);
+        if plannable {
+            match Box::pin(self.plan_first(model, opened, &earlier, record, watch, stop)).await? {
+                Planned::Answered(told) => return Ok(ModelTurn::Answered(told)),
+                Planned::Loop { why, used } => (before, why_loop) = (used, Some(why)),
+            }
+        }
         let program = self.agent_program(model, opened).await?;
-        let context = RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
-        let (user, said) = (opened.turn.caller.user.clone(), opened.turn.said.clone());
-        let ran = self.watched(model, opened, None, watch, stop, |run_watch| {
-            let runner = model.runner.clone();
-            async move { runner.run_in_conversation(&user, program, said, earlier, context, run_watch).await }
-        });
+        let ran = self.run_agent(model, opened, program, earlier, Some(ASSISTANT), watch, stop);
         let ran = match ran.await {
             Err(error @ (Error::Program(_) | Error::Stored(_))) => {
                 return Ok(ModelTurn::Unavailable(error.to_string()));
@@ -205,15 +219,38 @@ impl ChatService {
             watch(ProgressEvent::TextReset);
             return Ok(ModelTurn::Unavailable(why.clone()));
         }
-        Ok(ModelTurn::Answered(Box::new(self.conclude(model, opened, record, &ran).await?)))
+        Ok(ModelTurn::Answered(Box::new(self.conclude(model, opened, record, &ran, before, why_loop).await?)))
+    }
+
+    /// Runs a program for what was said.
+    #[allow(clippy::too_many_arguments, reason = "a turn, and who hears of it")]
+    pub(super) async fn run_agent(
+        &self,
+        model: &ChatModel,
+        opened: &Opened,
+        program: Program,
+        earlier: Vec<EarlierMessage>,
+        speaker: Option<&'static str>,
+        watch: Watch<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Ran> {
+        let context = RunContext { conversation: Some(opened.memory.id), data: opened.data.clone() };
+        let (user, said) = (opened.turn.caller.user.clone(), opened.turn.said.clone());
+        self.watched(model, opened, None, speaker, watch, stop, |run_watch| {
+            let runner = model.runner.clone();
+            async move { runner.run_in_conversation(&user, program, said, earlier, context, run_watch).await }
+        })
+        .await
     }
 
     /// Runs something of the model's, tells what happens, and ends it at once when it is called off.
-    async fn watched<F, Fut>(
+    #[allow(clippy::too_many_arguments, reason = "a turn, and who hears of it")]
+    pub(super) async fn watched<F, Fut>(
         &self,
         model: &ChatModel,
         opened: &Opened,
         task: Option<TaskId>,
+        speaker: Option<&'static str>,
         watch: Watch<'_>,
         stop: &CancellationToken,
         run: F,
@@ -226,8 +263,7 @@ impl ChatService {
         let run_watch: crate::run::Watch = Arc::new(move |event| {
             let _nobody_listens_any_more = sender.send(event);
         });
-        let mut progress =
-            RunProgress { watch, clock: &*self.house().clock, task, steps: Vec::new(), wrote: None };
+        let mut progress = RunProgress::new(watch, &*self.house().clock, task, speaker);
         let ran = {
             let mut running = Box::pin(run(run_watch));
             loop {
@@ -253,19 +289,21 @@ impl ChatService {
         ran
     }
 
-    async fn record_of(&self, opened: &Opened, task: TaskId) -> Result<RunRecord> {
+    pub(super) async fn record_of(&self, opened: &Opened, task: TaskId) -> Result<RunRecord> {
         let scope = Scope::User(opened.turn.caller.user.clone());
         let (program, events) = history(&*self.house().store, &scope, task).await?;
         Ok(RunRecord::of(&program, &events))
     }
 
-    /// The reply to a run that ended or waits.
-    async fn conclude(
+    /// The reply to a run that ended or waits. What was used before it counts, too.
+    pub(super) async fn conclude(
         &self,
         model: &ChatModel,
         opened: &Opened,
         record: &mut Record,
         ran: &Ran,
+        before: Used,
+        why_loop: Option<String>,
     ) -> Result<ToldTurn> {
         let run = self.record_of(opened, ran.task).await?;
         let mut done = Done::default();
@@ -284,10 +322,13 @@ impl ChatService {
         };
         done.model.asked = reply.outcome == super::Outcome::Asked;
         done.model.tools = run.tools();
-        let used = run.used;
+        let used = plan_first::sum(before, run.used);
+        let strategy = if run.planned { Strategy::PlanFirst } else { Strategy::StepByStep };
         reply.model = Some(Box::new(super::ModelUsed {
             name: model.name.to_string(),
             run: ran.task,
+            strategy,
+            why_not_planned: why_loop,
             rounds: used.replies,
             tokens: used.tokens,
             cost_micros: used.cost_micros,
@@ -298,7 +339,7 @@ impl ChatService {
             "runtime",
             json!({
                 "outcome": reply.outcome, "by": "model", "model": model.name, "run": ran.task,
-                "tokens": used.tokens, "cost_micros": used.cost_micros,
+                "strategy": strategy, "tokens": used.tokens, "cost_micros": used.cost_micros,
                 "unverified": reply.model.as_ref().map_or(0, |model| model.unverified.len()),
             }),
         )?;
@@ -316,14 +357,13 @@ impl ChatService {
             return Ok(Vec::new());
         }
         let scope = Scope::User(opened.turn.caller.user.clone());
-        let window = self.house().store.window(&scope, opened.memory.id, EARLIER).await?;
-        let kept = window.iter().filter(|message| matches!(message.role, Role::User | Role::Agent));
-        Ok(kept
-            .map(|message| EarlierMessage {
-                role: message.role,
-                text: message.content.chars().take(EARLIER_CHARS).collect(),
-            })
-            .collect())
+        let window = self.house().store.window(&scope, opened.memory.id, REMEMBERED).await?;
+        let said: Vec<(Role, &str)> = window
+            .iter()
+            .filter(|message| matches!(message.role, Role::User | Role::Agent))
+            .map(|message| (message.role, message.content.as_str()))
+            .collect();
+        Ok(digest::shorten(&said))
     }
 
     /// The agent of this turn: its prompt, and the tools that fit best of those that the person may use.
@@ -376,7 +416,7 @@ impl ChatService {
             }
         }
         let agent = Agent {
-            name: AgentName::new("assistant")?,
+            name: AgentName::new(ASSISTANT)?,
             role: Label::new("answers in a conversation")?,
             system_prompt: prompt,
             tools: specs.iter().map(|spec| spec.name.clone()).collect(),
@@ -385,11 +425,7 @@ impl ChatService {
             max_iterations: Iterations::new(model.limits.steps).unwrap_or_default(),
             llm_config: LlmConfig { endpoint: String::new(), model: model.name.clone(), api_key: None },
             temperature: Temperature::new(0.0).unwrap_or_default(),
-            limits: Limits {
-                tokens: Some(model.limits.tokens),
-                seconds: Some(model.limits.seconds),
-                ..Limits::default()
-            },
+            limits: model.limits.of_run(),
         };
         let settings = Settings { retries: 1, ..Settings::default() };
         let mut definition = Definition {
@@ -413,46 +449,6 @@ const PROMPT: &str = "You are Steward. You answer questions and do tasks for one
 - Do what was asked and nothing beyond it. When something that you need was not said, ask one short question.
 - A refused call is final: say that it was not allowed, and do not try another way around it.
 - Answer briefly, in the person's language. The first sentence says the result. Copy figures as the results give them.";
-
-/// What is told of a run while it goes on.
-struct RunProgress<'a> {
-    watch: Watch<'a>,
-    clock: &'a dyn Clock,
-    task: Option<TaskId>,
-    /// The calls that were begun, in order, and when.
-    steps: Vec<(EffectId, Duration)>,
-    /// The question whose answer was told last.
-    wrote: Option<EffectId>,
-}
-
-impl RunProgress<'_> {
-    fn take(&mut self, event: ProgressEvent) {
-        match event {
-            ProgressEvent::Started(task) => self.task = Some(task),
-            ProgressEvent::Token { effect, delta } => {
-                if self.wrote.is_some_and(|wrote| wrote != effect) {
-                    (self.watch)(ProgressEvent::TextReset);
-                }
-                self.wrote = Some(effect);
-                (self.watch)(ProgressEvent::Text { delta });
-            }
-            ProgressEvent::Doing(Effect::CallTool { id, tool, .. }) => {
-                self.steps.push((id, self.clock.monotonic()));
-                let bare = tool.as_str().rsplit('.').next().unwrap_or_default().to_owned();
-                let what = name_words(&bare).join(" ");
-                (self.watch)(ProgressEvent::Began { step: self.steps.len() - 1, what });
-            }
-            ProgressEvent::Happened(Event::ToolEnded { effect, outcome, .. }) => {
-                let begun = self.steps.iter().enumerate().find(|(_, (id, _))| *id == effect);
-                let Some((step, (_, began))) = begun else { return };
-                let took = self.clock.monotonic().saturating_sub(*began);
-                let well = matches!(outcome, ToolOutcome::Success { .. } | ToolOutcome::Found { .. });
-                (self.watch)(ProgressEvent::Ended { step, well, took });
-            }
-            _ => {}
-        }
-    }
-}
 
 /// Whether the reader needs no model: it knows what to do, or what is missing is for the person to say. A plain yes or no,
 /// and a word or two of small talk, mean what they say.

@@ -81,6 +81,16 @@ pub struct Reply {
     pub analyses: Vec<Answer>,
 }
 
+/// How a model worked on a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// All steps were written before any result was seen.
+    PlanFirst,
+    /// The model read each result before it chose the next step.
+    StepByStep,
+}
+
 /// The model that worked on a turn, and what it used.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelUsed {
@@ -88,6 +98,11 @@ pub struct ModelUsed {
     pub name: String,
     /// The task of its run.
     pub run: TaskId,
+    /// How it worked.
+    pub strategy: Strategy,
+    /// Why no plan was carried out, where one was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_not_planned: Option<String>,
     /// How often it was asked.
     pub rounds: u32,
     /// Tokens, read and written.

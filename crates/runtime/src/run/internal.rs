@@ -69,7 +69,7 @@ pub(crate) fn spec(name: &str) -> Option<ToolSpec> {
 }
 
 /// What a model is shown of one of these tools: what it is for, and its arguments.
-pub(super) fn about(name: &str) -> Option<(&'static str, Json)> {
+pub(crate) fn about(name: &str) -> Option<(&'static str, Json)> {
     let text =
         |about: &str| json!({ "type": "string", "minLength": 1, "maxLength": 2000, "description": about });
     Some(match name {

@@ -35,6 +35,7 @@ pub(super) fn span(program: &Program, task: TaskId) -> Span {
         Root::Agent(_) => "agent",
         Root::Workflow(_) => "workflow",
         Root::Plan(_) => "plan",
+        Root::StaticPlan(_) => "static_plan",
     };
     span.record("steward.task.kind", kind);
     span

@@ -3,6 +3,7 @@
 use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::internal::{self, RunContext};
 use super::{Child, ProgressEvent, Runner, Sub, Watch};
+use crate::ask::AppContext;
 use crate::caller::CurrentCaller;
 use crate::journal_writer::JournalWriter;
 use serde_json::Value as Json;
@@ -15,9 +16,10 @@ use steward_engine::{
     AskedCall, Class, Effect, EffectId, Event, Program, Prompt, Reply, State, ToolOutcome, Usage,
 };
 use steward_models::{
-    Answer, Arguments, Chat, Event as ModelEvent, Model, ModelError, OfferedTool, ToolCall, Turn,
+    Answer, Arguments, Chat, Event as ModelEvent, Model, ModelError, OfferedTool, ReplySchema, ToolCall, Turn,
 };
 use steward_policy::Caller;
+use steward_store::Change;
 use steward_tools::call::Receipt;
 use steward_tools::{Content, Error as ToolError, Output};
 
@@ -62,7 +64,10 @@ impl EffectHandler for TaskEffectHandler {
             return Box::pin(ready(EffectOutcome::Nothing));
         };
         let (runner, pen, watch) = (self.runner.clone(), self.pen.clone(), self.watch.clone());
-        Box::pin(async move { EffectOutcome::Happened(runner.ask_model(id, asked, &pen, watch).await) })
+        let user = self.user.clone();
+        Box::pin(
+            async move { EffectOutcome::Happened(runner.ask_model(id, &user, asked, &pen, watch).await) },
+        )
     }
 
     fn start_sub(&self, program: &Program, effect: Effect) -> Work {
@@ -148,6 +153,7 @@ impl Runner {
     async fn ask_model(
         &self,
         id: EffectId,
+        user: &UserId,
         asked: Asked,
         pen: &JournalWriter,
         watch: Option<Watch>,
@@ -163,6 +169,10 @@ impl Runner {
             Ok(model) => model,
             Err(error) => return failed(error.class(), error.to_string()),
         };
+        let AppContext { ledger, store, clock, .. } = self.house();
+        if let Err(error) = ledger.check(&**store, &**clock, user).await {
+            return failed(error.class(), error.to_string());
+        }
         if model.leaves_process()
             && let Err(error) = pen.flush().await
         {
@@ -175,11 +185,14 @@ impl Runner {
         match answered {
             Err(error) => failed(error.class(), error.to_string()),
             Ok(answer) => {
+                let cost_micros = answer.cost_micros.unwrap_or_default();
+                let used = ledger.add(user, &asked.llm.model, answer.usage, cost_micros, self.now());
+                pen.note([], [Change::AddModelUsage(used)]);
                 let tool_calls = answer.calls.into_iter().map(|call| asked.names.asked(call)).collect();
                 let usage = Usage {
                     input_tokens: answer.usage.input,
                     output_tokens: answer.usage.output,
-                    cost_micros: answer.cost_micros.unwrap_or_default(),
+                    cost_micros,
                 };
                 let reply = Reply { text: answer.text, tool_calls, usage };
                 Event::ModelReplied { effect: id, reply, at: self.now() }
@@ -195,9 +208,13 @@ impl Runner {
         let tools = offered.filter_map(|(name, agent)| self.offered(name, agent, &names, caller)).collect();
         let mut turns = vec![Turn::system(&prompt.agent.system_prompt)];
         turns.extend(prompt.all().map(|message| turn(message, &names)));
+        let schema = prompt
+            .value_type
+            .map(|value| ReplySchema { name: "value".to_owned(), schema: value.reply_schema() });
         let chat = Chat {
             turns,
             tools,
+            schema,
             temperature: Some(prompt.agent.temperature.get() as f32),
             ..Chat::default()
         };

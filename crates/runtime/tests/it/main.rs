@@ -20,6 +20,7 @@ mod fake_model;
 mod live_model;
 mod model_proposals;
 mod model_turns;
+mod plan_first;
 mod records;
 mod runs;
 mod stories;
@@ -90,6 +91,7 @@ impl Model for Parrot {
             json: Some(self.0.clone()),
             input_tokens: 1,
             output_tokens: 1,
+            cost_micros: None,
             model: "parrot".to_owned(),
         })
     }
@@ -150,6 +152,8 @@ impl Fixture {
             encoder: ENCODER.clone(),
             model: None,
             samples_to_model: false,
+            model_name: steward_domain::Label::new("model").unwrap(),
+            ledger: Default::default(),
             options: Options::default(),
         };
         Self { house, folder, grants: Arc::default() }

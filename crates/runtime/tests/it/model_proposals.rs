@@ -3,8 +3,12 @@
 use crate::fake_model::{FakeModel, Says};
 use crate::{Fixture, ask, retail};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 use steward_domain::ResponseStatus;
+use steward_models::{ModelBudget, Spending};
+use steward_runtime::ModelLedger;
 use steward_runtime::ask::{Ask, Planner};
+use steward_store::Scope;
 
 fn plan(sql: &str) -> Says {
     let query = json!({ "name": "result", "title": "Result", "sql": sql });
@@ -89,4 +93,33 @@ async fn agreement_raises_the_probability() {
     let both = with(&model).ask(ask(question, &data)).await;
     assert!(both.score > alone.score + 0.1, "{} and {}", alone.score, both.score);
     assert!(both.reasoning.iter().any(|line| line.contains("same result")), "{:?}", both.reasoning);
+    let model = FakeModel::start(move |_| plan("SELECT count(*) AS n FROM sales")).await;
+    let against = with(&model).ask(ask(question, &data)).await;
+    assert!(against.score < alone.score, "{} and {}", alone.score, against.score);
+    // The reading is no help to a model that is to find its own way.
+    assert!(!told(&model.prompts()).contains("simple parser"));
+}
+
+/// What an answer used is in the store. A person who used up their day is answered without the model, and told why.
+#[tokio::test]
+async fn a_budget_that_is_used_up_costs_a_note() {
+    let question = "amount per state please, more or less, as you see fit";
+    let data = [retail("sales.csv")];
+    let model = FakeModel::start(|_| plan("SELECT count(*) AS n FROM sales")).await;
+    let mut fixture = with(&model);
+    let user_day = Spending { tokens: Some(100), money: None };
+    fixture.house.ledger = Arc::new(ModelLedger::new(ModelBudget { user_day, ..ModelBudget::default() }));
+    let day = fixture.house.clock.now().day();
+    fixture.ask(ask(question, &data)).await;
+    let used = fixture.house.store.model_usage(&Scope::User(crate::user()), &day, &day).await.unwrap();
+    assert_eq!(used.len(), 1, "{used:?}");
+    assert_eq!((used[0].calls, used[0].tokens(), used[0].cost_micros), (1, 110, 120));
+
+    let second = fixture.ask(ask(&format!("{question} again"), &data)).await;
+    assert_eq!(model.prompts().len(), 1, "the model is not asked");
+    assert!(second.assumptions.iter().any(|line| line.contains("budget")), "{:?}", second.assumptions);
+    // Another process on the same store knows, too.
+    fixture.house.ledger = Arc::new(ModelLedger::new(ModelBudget { user_day, ..ModelBudget::default() }));
+    fixture.ask(ask(&format!("{question} once more"), &data)).await;
+    assert_eq!(model.prompts().len(), 1);
 }

@@ -14,25 +14,31 @@ use steward_store::Scope;
 use tokio_util::sync::CancellationToken;
 
 /// A wish that the reader is not sure of: longer than what it read in it.
-const HARD: &str = "have a look at my tasks, figure out what the dentist thing is about, sort it out in whatever way \
+pub(crate) const HARD: &str = "have a look at my tasks, figure out what the dentist thing is about, sort it out in whatever way \
                     seems best to you, and when all of that is through let me know which of my tasks are left open";
 
 async fn office(model: &FakeModel) -> Office {
     with_model(Office::todo().await, model)
 }
 
-fn with_model(mut office: Office, model: &FakeModel) -> Office {
+fn with_model(office: Office, model: &FakeModel) -> Office {
+    served_by(office, model, false)
+}
+
+/// With this model, which may plan first.
+pub(crate) fn served_by(mut office: Office, model: &FakeModel, plan_first: bool) -> Office {
     let toolbox = office.talker.toolbox().clone();
     let home = office.fixture.folder.path().to_owned();
     let runner = Runner::new(toolbox.clone(), model.models(), home).unwrap();
     let name = Label::new("big").unwrap();
-    let limits = ModelLimits { steps: 8, tokens: 20_000, seconds: 30 };
+    let limits = ModelLimits { steps: 8, tokens: 20_000, money: None, seconds: 30 };
     let service = steward_runtime::converse::ChatService::new(toolbox, Default::default());
-    office.talker = service.with_model(ChatModel { runner, name, limits });
+    office.talker =
+        service.with_model(ChatModel { runner, extractor: name.clone(), name, limits, plan_first });
     office
 }
 
-fn turn(said: &str, conversation: Option<ConversationId>) -> Turn {
+pub(crate) fn turn(said: &str, conversation: Option<ConversationId>) -> Turn {
     Turn {
         said: said.to_owned(),
         conversation,

@@ -49,6 +49,14 @@ pub(super) fn routes(api: &mut Api) {
         )
         .gives_object(200, "`tools`, `agents`.")
         .to(get(analytics));
+    api.get("/api/v1/models/usage", "What language models used for you, by day and model")
+        .query(
+            "days",
+            json!({ "type": "integer", "minimum": 1, "maximum": 365, "default": 7 }),
+            "The last so many days, today included.",
+        )
+        .gives_object(200, "`from`, `to`, `items`.")
+        .to(get(model_usage));
 }
 
 /// A recipe without the numbers that it is found by.
@@ -101,6 +109,22 @@ async fn execution(
     let filter = InvocationFilter { execution: Some(id), ..InvocationFilter::default() };
     let invocations = site.store().invocations(&scope, filter, Page::first(100)).await?;
     Ok(Json(json!({ "execution": found, "invocations": invocations })))
+}
+
+async fn model_usage(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    Queried(Window { days }): Queried<Window>,
+) -> Result<Json<Value>, Problem> {
+    let days = days.unwrap_or(7);
+    if !(1..=365).contains(&days) {
+        return Err(Problem::input(format!("days must be from 1 to 365, found {days}")));
+    }
+    let now = site.now();
+    let first = Timestamp::from_micros(now.micros() - (i64::from(days) - 1) * 86_400_000_000);
+    let (from, to) = (first.day(), now.day());
+    let items = site.store().model_usage(&scope(&identity), &from, &to).await?;
+    Ok(Json(json!({ "from": from, "to": to, "items": items })))
 }
 
 async fn analytics(

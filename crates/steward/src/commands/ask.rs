@@ -11,15 +11,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steward_analysis::session::Options;
 use steward_domain::{
-    Certainty, Constraints, ConversationId, Deliverable, ErrorClass, RequestPolicy, ResponseStatus,
+    Certainty, Constraints, ConversationId, Deliverable, ErrorClass, Label, RequestPolicy, ResponseStatus,
 };
 use steward_journal::clock::SystemClock;
 use steward_journal::random::SystemRandom;
 use steward_language::Encoder;
 use steward_models::{Model, ModelPurpose, OpenAi, Options as ModelOptions, Secret};
-use steward_runtime::ProgressEvent;
 use steward_runtime::ask::{Answer, AppContext, Ask, Planner};
 use steward_runtime::converse::ChatService;
+use steward_runtime::{ModelLedger, ProgressEvent};
 use steward_store::{ConversationFilter, Page};
 
 #[derive(Args)]
@@ -150,11 +150,11 @@ pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope
 /// Everything a question is answered with.
 pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
     let settings = &context.settings;
-    let (model, samples_to_model) = match model {
-        Some(named) => (Some(named_model(context, named)?), older_samples(settings)),
+    let (model, name, samples_to_model) = match model {
+        Some(named) => (Some(named_model(context, named)?), named.to_owned(), older_samples(settings)),
         None => match context.models()?.for_purpose(ModelPurpose::Ask) {
-            Some(chosen) => (Some(chosen.model), chosen.send_samples),
-            None => (older_model(settings)?, older_samples(settings)),
+            Some(chosen) => (Some(chosen.model), chosen.name, chosen.send_samples),
+            None => (older_model(settings)?, "model".to_owned(), older_samples(settings)),
         },
     };
     Ok(AppContext {
@@ -165,6 +165,8 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
         encoder: Arc::new(Encoder::kept_in(context.home.path.join("cache/vectors"))),
         model,
         samples_to_model,
+        model_name: Label::new(name)?,
+        ledger: Arc::new(ModelLedger::new(settings.models.budget)),
         options: Options { memory: context.memory(), ..Options::default() },
     })
 }

@@ -15,7 +15,7 @@ use steward_language::answer::plain;
 use steward_models::ModelPurpose;
 use steward_runtime::converse::{
     Asked, ChatModel, ChatService, Limits, ModelLimits, ModelUsed, OptionChoice, Outcome, ProgressEvent,
-    Reply, Shown, Turn,
+    Reply, Shown, Strategy, Turn,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -76,12 +76,17 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
     // A conversation cannot go on without results, so a model that may not be sent any does not serve it.
     let chosen = context.models()?.for_purpose(ModelPurpose::Chat).filter(|chosen| chosen.send_results);
     let Some(chosen) = chosen else { return Ok(service) };
+    let budget = &context.settings.models.budget;
+    let reads = context.models()?.for_purpose(ModelPurpose::Extract).filter(|chosen| chosen.send_results);
     Ok(service.with_model(ChatModel {
         runner: super::run::over(context, &toolbox)?,
+        extractor: Label::new(reads.map_or_else(|| chosen.name.clone(), |reads| reads.name))?,
         name: Label::new(chosen.name)?,
+        plan_first: limits.plan_first,
         limits: ModelLimits {
             steps: u32::from(limits.model_steps.max(1)),
-            tokens: limits.model_tokens,
+            tokens: budget.answer.tokens.map_or(limits.model_tokens, |most| most.min(limits.model_tokens)),
+            money: budget.answer.money,
             seconds: limits.model_seconds,
         },
     }))
@@ -272,7 +277,11 @@ fn model_line(used: &ModelUsed) -> String {
         0 => String::new(),
         micros => format!(", {:.4}", micros as f64 / 1e6),
     };
-    format!(" · {} ({} tokens{cost})", used.name, used.tokens)
+    let how = match used.strategy {
+        Strategy::PlanFirst => "plan first",
+        Strategy::StepByStep => "step by step",
+    };
+    format!(" · {} ({how}, {} tokens{cost})", used.name, used.tokens)
 }
 
 const HELP: &str = "Say what you want to know or have done. A number chooses from a list.

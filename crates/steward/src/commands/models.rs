@@ -26,6 +26,12 @@ pub(crate) enum Models {
         /// Its name in the settings.
         name: Option<String>,
     },
+    /// Shows what models used, by day, person and model, and what is left of the budget.
+    Usage {
+        /// So many days back, today included.
+        #[arg(long, default_value_t = 7)]
+        days: u32,
+    },
     /// Adds a model to config/steward.yaml and tries it.
     Add(Add),
 }
@@ -82,9 +88,47 @@ impl ProviderChoice {
 pub(super) async fn run(context: &Context, command: Models) -> Result<(), Failure> {
     match command {
         Models::List => list(context),
+        Models::Usage { days } => usage(context, days).await,
         Models::Test { name } => test(context, name.as_deref()).await,
         Models::Add(add) => self::add(context, &add).await,
     }
+}
+
+/// What was used. Other people's rows are shown with `--all-users`.
+async fn usage(context: &Context, days: u32) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let now = SystemClock::default().now();
+    let first = now.micros().saturating_sub(i64::from(days.saturating_sub(1)) * 86_400_000_000);
+    let (from, to) = (steward_domain::Timestamp::from_micros(first).day(), now.day());
+    let found = opened.store.model_usage(&context.scope, &from, &to).await?;
+    let budget = &context.settings.models.budget;
+    if context.json {
+        document(&json!({ "from": from, "to": to, "usage": found, "budget": budget }));
+        return Ok(());
+    }
+    let money = |micros: u64| if micros == 0 { String::new() } else { format!("{:.4}", micros as f64 / 1e6) };
+    let rows = found.iter().map(|row| {
+        let numbers =
+            [row.calls, row.input_tokens, row.cached_tokens, row.output_tokens].map(|n| n.to_string());
+        let names = [row.day.clone(), row.user_id.to_string(), row.model.to_string()];
+        names.into_iter().chain(numbers).chain([money(row.cost_micros)]).collect()
+    });
+    table(
+        &["day", "user", "model", "answers", "tokens read", "of them cached", "tokens written", "cost"],
+        rows.collect(),
+        "no model was used",
+    );
+    for (what, limit) in
+        [("an answer", budget.answer), ("a person a day", budget.user_day), ("a day", budget.day)]
+    {
+        if let Some(tokens) = limit.tokens {
+            say(format!("limit for {what}: {tokens} tokens"));
+        }
+        if let Some(most) = limit.money {
+            say(format!("limit for {what}: {most}"));
+        }
+    }
+    Ok(())
 }
 
 /// How to move the older setting.
@@ -106,7 +150,7 @@ fn list(context: &Context) -> Result<(), Failure> {
     let settings = &context.settings;
     let models = context.models()?;
     let (mut rows, mut documents) = (Vec::new(), Vec::new());
-    for (name, one) in &settings.models {
+    for (name, one) in settings.models.iter() {
         let uses: Vec<&str> = ModelPurpose::ALL
             .iter()
             .filter(|purpose| settings.uses.name_for(**purpose) == Some(name))

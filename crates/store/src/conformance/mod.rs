@@ -21,6 +21,7 @@ mod documents;
 mod executions;
 pub mod isolation;
 mod journal;
+mod model_usage;
 mod queue;
 mod recipes;
 mod retention;
@@ -67,6 +68,7 @@ behaviours! {
         secrets_never_reach_the_disk, foreign_references_do_no_harm, the_houses_chain_is_the_houses, many_tasks_at_once, a_foreign_chain_is_refused,
         unsynced_commits_are_seen_at_once_and_in_order, an_unsynced_commit_is_refused_like_any_other, many_callers_mix_synced_and_unsynced,
     }
+    model_usage::{ usage_is_added_up }
     queue::{
         first_come_first_served, one_user_does_not_hold_up_another, nobody_has_more_than_their_share, delayed_tasks_wait_for_their_time,
         a_lost_lease_writes_nothing, a_task_is_held_from_the_moment_it_exists, a_refused_commit_is_taken_back_alone, cancelling_and_writing_do_not_block_each_other,

@@ -1,7 +1,7 @@
 //! Carries out a commit in one transaction.
 
 use super::connection::{Database, Tx};
-use super::{approvals, conversations, documents, executions, journal, queue, recipes, tools};
+use super::{approvals, conversations, documents, executions, journal, model_usage, queue, recipes, tools};
 use crate::change::{Change, Commit, Committed, Durability};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -79,6 +79,7 @@ async fn apply_one(
         Change::PutSession(session) => documents::put_session(tx, owner, &session).await,
         Change::PutArtifact(artifact) => documents::put_artifact(tx, owner, &artifact).await,
         Change::Decide(decided) => approvals::decide(tx, owner, &decided).await,
+        Change::AddModelUsage(usage) => model_usage::add(tx, owner, &usage).await,
         Change::ErasePayload { id, at } => journal::erase(tx, owner, id, at).await,
     }
 }

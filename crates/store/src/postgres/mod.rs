@@ -9,6 +9,7 @@ mod documents;
 mod dump;
 mod executions;
 mod journal;
+mod model_usage;
 mod queue;
 mod recipes;
 mod retention;
@@ -33,9 +34,9 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
-    ConversationId, DomainName, ExecutionId, Label, Message, Plan, Recipe, RecipeId, RetentionPolicy,
-    SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation,
-    ToolName, Valid,
+    ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
+    RetentionPolicy, SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition,
+    ToolInvocation, ToolName, Valid,
 };
 use steward_journal::ChainTip;
 use tokio::sync::Notify;
@@ -147,6 +148,9 @@ impl Store for PostgresStore {
         page: Page,
     ) -> Result<Vec<Valid<ToolInvocation>>> {
         executions::invocations(&mut self.db.begin(scope).await?, &filter, page).await
+    }
+    async fn model_usage(&self, scope: &Scope, from_day: &str, to_day: &str) -> Result<Vec<ModelUsage>> {
+        model_usage::list(&mut self.db.begin(scope).await?, from_day, to_day).await
     }
     async fn analytics(&self, scope: &Scope, from: Timestamp, to: Timestamp) -> Result<Analytics> {
         analytics::over(&mut self.db.begin(scope).await?, from, to).await

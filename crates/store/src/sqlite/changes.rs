@@ -1,7 +1,7 @@
 //! Carries out a commit inside the writer's transaction.
 
 use super::journal::{self, Log};
-use super::{approvals, conversations, documents, executions, queue, recipes, tools};
+use super::{approvals, conversations, documents, executions, model_usage, queue, recipes, tools};
 use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -71,6 +71,7 @@ fn apply_one(
         Change::PutSession(session) => documents::put_session(db, owner, session),
         Change::PutArtifact(artifact) => documents::put_artifact(db, owner, artifact),
         Change::Decide(decided) => approvals::decide(db, owner, decided),
+        Change::AddModelUsage(usage) => model_usage::add(db, owner, usage),
         Change::ErasePayload { id, at } => journal::erase(db, Some(owner.as_str()), *id, *at),
     }
 }

@@ -8,6 +8,7 @@ mod conversations;
 mod documents;
 mod executions;
 mod journal;
+mod model_usage;
 mod queue;
 mod recipes;
 mod retention;
@@ -38,9 +39,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
-    ConversationId, DomainName, ExecutionId, Label, Message, Plan, Recipe, RecipeId, RetentionPolicy,
-    SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation,
-    ToolName, Valid,
+    ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
+    RetentionPolicy, SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition,
+    ToolInvocation, ToolName, Valid,
 };
 use steward_journal::ChainTip;
 use writer::Writer;
@@ -157,6 +158,10 @@ impl Store for SqliteStore {
     ) -> Result<Vec<Valid<ToolInvocation>>> {
         let scope = scope.clone();
         self.read(move |db| executions::invocations(db, &scope, &filter, page)).await
+    }
+    async fn model_usage(&self, scope: &Scope, from_day: &str, to_day: &str) -> Result<Vec<ModelUsage>> {
+        let (scope, from_day, to_day) = (scope.clone(), from_day.to_owned(), to_day.to_owned());
+        self.read(move |db| model_usage::list(db, &scope, &from_day, &to_day)).await
     }
     async fn analytics(&self, scope: &Scope, from: Timestamp, to: Timestamp) -> Result<Analytics> {
         let scope = scope.clone();

@@ -45,7 +45,7 @@ async fn opens_the_previous_version() {
     let sql = "INSERT INTO conversation VALUES ('550e8400-e29b-41d4-a716-446655440000', 'alice', 'todo', now(), now(), 'active', '{}')";
     sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     let store = PostgresStore::open(&address, options()).await.unwrap();
-    assert_eq!(store.schema_version().await.unwrap(), 6);
+    assert_eq!(store.schema_version().await.unwrap(), 8);
     let id = "550e8400-e29b-41d4-a716-446655440000".parse().unwrap();
     assert!(store.conversation(&Scope::User("alice".parse().unwrap()), id).await.unwrap().is_some());
 }

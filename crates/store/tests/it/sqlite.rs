@@ -25,7 +25,7 @@ async fn opens_the_previous_version() {
     raw.execute_batch(include_str!("version_1.sql")).unwrap();
     drop(raw);
     let store = SqliteStore::open(&path, options()).unwrap();
-    assert_eq!(store.schema_version().await.unwrap(), 6);
+    assert_eq!(store.schema_version().await.unwrap(), 8);
     let user = Scope::User("alice".parse().unwrap());
     let id = "550e8400-e29b-41d4-a716-446655440000".parse().unwrap();
     assert_eq!(store.conversation(&user, id).await.unwrap().unwrap().application_domain.as_str(), "todo");

@@ -96,6 +96,8 @@ async fn talker(folder: &Path, apps: bool) -> ChatService {
         encoder: ENCODER.clone(),
         model: None,
         samples_to_model: false,
+        model_name: steward_domain::Label::new("model").unwrap(),
+        ledger: Default::default(),
         options: session::Options::default(),
     };
     std::fs::create_dir_all(folder.join("config")).unwrap();

@@ -1,0 +1,96 @@
+//! What a model is told of a long conversation: the newest messages as they are, the others in a line each.
+//!
+//! Invariants
+//! - The digest is bounded, whatever the length of the conversation. Where not even a line for each message fits, the
+//!   oldest lines go, and the digest says how many.
+//! - The digest is the word of an agent, because lines of it are: nothing in it proves that a value is the person's.
+
+use std::fmt::Write as _;
+use steward_domain::Role;
+use steward_engine::EarlierMessage;
+
+/// Messages that are told as they are, and characters of each.
+const NEWEST: usize = 20;
+const NEWEST_CHARS: usize = 4_000;
+/// Characters of a line of the digest, and of all of it.
+const LINE: usize = 160;
+const ALL: usize = 12_000;
+
+/// The conversation for a prompt, oldest first.
+pub(super) fn shorten(said: &[(Role, &str)]) -> Vec<EarlierMessage> {
+    let (older, newest) = said.split_at(said.len().saturating_sub(NEWEST));
+    let mut told = Vec::with_capacity(newest.len() + 1);
+    if !older.is_empty() {
+        told.push(EarlierMessage { role: Role::Agent, text: digest(older) });
+    }
+    told.extend(
+        newest.iter().map(|(role, text)| EarlierMessage {
+            role: *role,
+            text: text.chars().take(NEWEST_CHARS).collect(),
+        }),
+    );
+    told
+}
+
+fn digest(older: &[(Role, &str)]) -> String {
+    let mut lines = Vec::new();
+    let mut length = 0;
+    for (role, text) in older.iter().rev() {
+        let who = if *role == Role::User { "the person" } else { "the answer" };
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let cut: String = plain.chars().take(LINE).collect();
+        let more = if cut.len() < plain.len() { "…" } else { "" };
+        let line = format!("- {who}: {cut}{more}\n");
+        length += line.len();
+        if length > ALL {
+            break;
+        }
+        lines.push(line);
+    }
+    let mut text = String::from("Earlier in this conversation, shortened:\n");
+    if lines.len() < older.len() {
+        let _infallible =
+            writeln!(text, "({} messages before these are not shown)", older.len() - lines.len());
+    }
+    lines.iter().rev().for_each(|line| text.push_str(line));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_conversation_is_told_as_it_is() {
+        let said = [(Role::User, "a"), (Role::Agent, "b")];
+        let told = shorten(&said);
+        assert_eq!(told.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(shorten(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_long_one_keeps_its_newest_messages_and_a_line_of_the_others() {
+        let texts: Vec<String> =
+            (0..60).map(|number| format!("message {number} {}", "x".repeat(300))).collect();
+        let said: Vec<(Role, &str)> = texts.iter().map(|text| (Role::User, text.as_str())).collect();
+        let told = shorten(&said);
+        assert_eq!(told.len(), NEWEST + 1);
+        assert_eq!(told[0].role, Role::Agent, "a digest proves nothing");
+        assert!(
+            told[0].text.contains("message 0 ") && told[0].text.contains("message 39 "),
+            "{}",
+            told[0].text
+        );
+        assert!(!told[0].text.contains("message 40 "));
+        assert_eq!(told[1].text, texts[40]);
+    }
+
+    #[test]
+    fn the_digest_is_bounded_and_says_what_is_missing() {
+        let text = "word ".repeat(100);
+        let said: Vec<(Role, &str)> = (0..5_000).map(|_| (Role::Agent, text.as_str())).collect();
+        let told = shorten(&said);
+        assert!(told[0].text.len() < ALL + 200, "{}", told[0].text.len());
+        assert!(told[0].text.contains("messages before these are not shown"));
+    }
+}
