@@ -16,3 +16,4 @@ pub mod query;
 pub mod reader;
 pub mod roles;
 pub mod sql;
+pub mod verified;

@@ -10,13 +10,17 @@ mod caller;
 pub mod converse;
 pub mod crash;
 mod error;
+mod feedback;
 mod journal_writer;
 mod progress;
 mod recipes;
 pub mod run;
 pub mod toolbox;
+mod verified;
 
 pub use caller::{Callers, CurrentCaller, Grants};
 pub use error::{Error, Result};
+pub use feedback::Opinion;
 pub use progress::ProgressEvent;
 pub use recipes::delete_recipe;
+pub use verified::{CheckOutcome, NewVerified, VerifiedCheck, find_saved, list_saved};

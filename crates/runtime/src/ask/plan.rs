@@ -1,7 +1,7 @@
 //! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
 
 use super::propose_model;
-use super::{AppContext, Ask, Planner, recipe, talk::Talk};
+use super::{AppContext, Ask, Planner, recipe, talk::Talk, verified};
 use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
@@ -48,6 +48,8 @@ pub(super) struct Work {
     pub(super) reasoning: Vec<String>,
     pub(super) reading: Option<Reading>,
     pub(super) recipe: Option<RecipeId>,
+    /// The verified answer that it is.
+    pub(super) verified: Option<super::VerifiedMark>,
     /// What a model wrote.
     pub(super) model_plan: Option<model_planner::ModelPlan>,
 }
@@ -83,6 +85,16 @@ pub(super) async fn choose(
         return Planned::Work(refused_column(&table, &column, bench));
     }
     let auto = ask.planner.is_none();
+    if (auto || ask.planner == Some(Planner::Verified))
+        && talk.earlier.is_none()
+        && let Some(work) = verified::find(house, ask, bench, &visible).await
+    {
+        return Planned::Work(work);
+    }
+    if ask.planner == Some(Planner::Verified) {
+        let why = "no verified answer fits this question. `steward verify add` verifies one".to_owned();
+        return Planned::Unanswerable { why, can_answer: Vec::new() };
+    }
     if (auto || ask.planner == Some(Planner::Recipe))
         && talk.earlier.is_none()
         && let Some((id, kept)) = recipe::find(house, ask, &visible, fingerprint).await
@@ -402,7 +414,7 @@ pub(super) fn from_reading(
     }
 }
 
-fn run_arguments(bench: &Workbench, query: &Query) -> Json {
+pub(super) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
     let dialect = bench.session.dialect(&shape::tables(query));
     if sql::supports(query, dialect) {
         json!({ "sql": sql::write(query, dialect) })

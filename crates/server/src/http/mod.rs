@@ -34,6 +34,7 @@ mod tasks;
 mod tools;
 mod turns;
 mod uploads;
+mod verified;
 mod witness;
 
 pub use listen::serve;
@@ -312,6 +313,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     approvals::routes(&mut api);
     tools::routes(&mut api);
     records::routes(&mut api);
+    verified::routes(&mut api);
     audit::routes(&mut api);
     artifacts::routes(&mut api);
     agents::routes(&mut api);

@@ -24,6 +24,7 @@ mod skill;
 mod skills;
 mod task;
 mod tools;
+mod verify;
 mod watch;
 mod worker;
 
@@ -132,6 +133,9 @@ pub(crate) enum Command {
     /// Plans that worked before and are used again.
     #[command(subcommand)]
     Recipes(recipes::Recipes),
+    /// Vouch for answers, and see whether they still hold.
+    #[command(subcommand)]
+    Verify(verify::Verify),
     /// Serve everything over HTTP: the page, the API, MCP, the protocols of others.
     Serve(serve::Serve),
     /// Set up who may use it over the network.
@@ -279,6 +283,7 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Skill(skill) => skill::run(context, skill).await,
         Command::Skills(skills) => skills::run(context, &skills),
         Command::Recipes(recipes) => recipes::run(context, recipes).await,
+        Command::Verify(verify) => verify::run(context, verify).await,
         Command::Serve(serve) => serve::run(context, serve).await,
         Command::Users(users) => access::users(context, users).await,
         Command::Keys(keys) => access::keys(context, keys).await,
