@@ -48,7 +48,7 @@ const NEAR: f32 = 0.3;
 
 /// Words that ask without saying what.
 const FILLERS: &str = "a an the please show me give tell display list find get what which is are was were be do does did can could \
-    you i we us want would like know see let need our my there s of for in on at by from to during within with over all that \
+    you i we us want would like know see let need our my there s of for in on at from to during within with over all that \
     had have has it its this these those how much so just now then here out up about";
 /// Words of which one asks for something else than another: each line is one meaning.
 const OPERATORS: &[&str] = &[
@@ -63,7 +63,7 @@ const OPERATORS: &[&str] = &[
     "growth change increase decrease difference compare versus vs",
     "unique distinct different",
     "cumulative running",
-    "each every per",
+    "each every per by",
     "or either",
     "before after since until between",
     "more above over greater exceeding",

@@ -70,6 +70,8 @@ pub enum Error {
     TooMany { count: usize, most: usize },
     #[error("it was called off. What had been done by then is in the task's trace")]
     CalledOff,
+    #[error("{0}")]
+    Cadence(String),
     #[error("this cannot be verified: {0}")]
     NotVerifiable(String),
     #[error("the question of this option is no longer open. Say in words what you want")]
@@ -112,6 +114,7 @@ impl Coded for Error {
             Self::TooMany { .. } => "RUN015",
             Self::CalledOff => "RUN016",
             Self::NotVerifiable(_) => "RUN031",
+            Self::Cadence(_) => "RUN033",
             Self::QuestionClosed => "RUN030",
         }
     }

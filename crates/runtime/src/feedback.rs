@@ -84,6 +84,12 @@ impl AppContext {
         self.verify(&ask, NewVerified { origin: Some(task), ..new }, surface).await
     }
 
+    /// The question and the data of an earlier answer.
+    pub async fn asked_in(&self, scope: &Scope, task: TaskId) -> Result<(String, Vec<String>)> {
+        let answered = earlier_answer(&*self.store, scope, task).await?;
+        Ok((answered.question.trim().to_owned(), answered.data))
+    }
+
     /// The data of an earlier answer.
     pub async fn data_of(&self, scope: &Scope, task: TaskId) -> Result<Vec<String>> {
         Ok(earlier_answer(&*self.store, scope, task).await?.data)

@@ -15,6 +15,7 @@ mod journal_writer;
 mod progress;
 mod recipes;
 pub mod run;
+pub mod schedule;
 pub mod toolbox;
 mod verified;
 

@@ -41,7 +41,7 @@ use steward_language::Encoder;
 use steward_models::Model;
 use steward_policy::{Access, Limits, RowRules};
 use steward_store::Store;
-pub(crate) use verified::{Workspace, earlier_answer, read_question};
+pub(crate) use verified::{EarlierAnswer, Workspace, earlier_answer, read_question};
 
 /// What questions are answered with.
 #[derive(Clone)]

@@ -29,6 +29,7 @@ mod page;
 mod problem;
 mod records;
 mod runs;
+mod schedules;
 mod stream;
 mod tasks;
 mod tools;
@@ -314,6 +315,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     tools::routes(&mut api);
     records::routes(&mut api);
     verified::routes(&mut api);
+    schedules::routes(&mut api);
     audit::routes(&mut api);
     artifacts::routes(&mut api);
     agents::routes(&mut api);

@@ -19,6 +19,7 @@ mod profile;
 mod recipes;
 mod retention;
 mod run;
+mod schedule;
 mod serve;
 mod skill;
 mod skills;
@@ -133,6 +134,12 @@ pub(crate) enum Command {
     /// Plans that worked before and are used again.
     #[command(subcommand)]
     Recipes(recipes::Recipes),
+    /// Run questions and workflows by the clock.
+    #[command(subcommand)]
+    Schedule(schedule::ScheduleCommand),
+    /// Be told when the answer of a scheduled question crosses a line.
+    #[command(subcommand)]
+    Alert(schedule::AlertCommand),
     /// Vouch for answers, and see whether they still hold.
     #[command(subcommand)]
     Verify(verify::Verify),
@@ -283,6 +290,8 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Skill(skill) => skill::run(context, skill).await,
         Command::Skills(skills) => skills::run(context, &skills),
         Command::Recipes(recipes) => recipes::run(context, recipes).await,
+        Command::Schedule(command) => schedule::run(context, command).await,
+        Command::Alert(command) => schedule::alert(context, command).await,
         Command::Verify(verify) => verify::run(context, verify).await,
         Command::Serve(serve) => serve::run(context, serve).await,
         Command::Users(users) => access::users(context, users).await,
