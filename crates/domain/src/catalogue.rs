@@ -49,6 +49,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         RetentionPolicy,
         Schedule,
         ScheduleTick,
+        SemanticModel,
         ServerConfig,
         State,
         StepRecord,

@@ -26,6 +26,7 @@ mod recipe;
 mod retention;
 mod saved;
 mod schedule;
+mod semantics;
 mod server;
 mod state;
 mod task;
@@ -66,6 +67,7 @@ pub use schedule::{
     Alert, AlertCondition, AlertStatus, CatchUp, Delivery, DeliveryStatus, DeliveryTarget, QuietHours,
     Schedule, ScheduleStatus, ScheduleSubject, ScheduleTick,
 };
+pub use semantics::{ColumnMeaning, Metric, MetricFilter, Ratio, SemanticModel, TableMeaning};
 pub use server::{McpServer, SandboxRules, ServerAuth, ServerConfig, Transport};
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,

@@ -16,6 +16,7 @@ mod progress;
 mod recipes;
 pub mod run;
 pub mod schedule;
+mod semantics;
 pub mod toolbox;
 mod verified;
 
@@ -24,4 +25,5 @@ pub use error::{Error, Result};
 pub use feedback::Opinion;
 pub use progress::ProgressEvent;
 pub use recipes::delete_recipe;
+pub use semantics::load_semantics;
 pub use verified::{CheckOutcome, NewVerified, VerifiedCheck, find_saved, list_saved};

@@ -110,7 +110,7 @@ pub struct Answer {
     pub suggestions: Vec<String>,
     /// Who vouched for the statement.
     pub verified: Option<super::VerifiedMark>,
-    /// Who planned: `verified`, `recipe`, `local`, `model`, `sql`.
+    /// Who planned: `verified`, `metric`, `recipe`, `local`, `model`, `sql`.
     pub planner: &'static str,
     /// What ran.
     pub sql: Vec<SqlRun>,

@@ -9,7 +9,7 @@ use steward_analysis::planner::{ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
-use steward_analysis::{model_planner, propose, shape, share, sql};
+use steward_analysis::{model_planner, propose, semantics, shape, share, sql};
 use steward_domain::{Coded as _, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
@@ -95,6 +95,13 @@ pub(super) async fn choose(
         let why = "no verified answer fits this question. `steward verify add` verifies one".to_owned();
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
+    // A metric that is named has one definition: nothing else may answer for it.
+    if auto
+        && talk.earlier.is_none()
+        && let Some(planned) = metric(house, ask, bench, &visible)
+    {
+        return planned;
+    }
     if (auto || ask.planner == Some(Planner::Recipe))
         && talk.earlier.is_none()
         && let Some((id, kept)) = recipe::find(house, ask, &visible, fingerprint).await
@@ -154,6 +161,27 @@ pub(super) async fn choose(
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     local
+}
+
+/// A question that names a metric of the home's semantics, compiled from its definition.
+fn metric(house: &AppContext, ask: &Ask, bench: &Workbench, visible: &Catalogue) -> Option<Planned> {
+    let home = house.artifacts.parent()?;
+    let refused = |why: String| Some(Planned::Unanswerable { why, can_answer: Vec::new() });
+    let model = match crate::semantics::load_semantics(home) {
+        Ok(model) if model.metrics.is_empty() => return None,
+        Ok(model) => model,
+        Err(error) => return refused(error.to_string()),
+    };
+    let today = house.clock.now().to_chrono().date_naive();
+    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
+    match semantics::read(&ask.question, &model, visible, today, &meaning)? {
+        semantics::MetricOutcome::Refused(why) => refused(why),
+        semantics::MetricOutcome::Read(reading, metric) => {
+            let mut work = from_reading(*reading, bench, visible, "metric");
+            work.assumptions.push(format!("The definition used is {}.", metric.definition));
+            Some(Planned::Work(work))
+        }
+    }
 }
 
 /// Between what a model proposed and what the reader found.

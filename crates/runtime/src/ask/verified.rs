@@ -201,9 +201,19 @@ pub(crate) async fn earlier_answer(store: &dyn Store, scope: &Scope, id: TaskId)
         };
         if let Some(message) = messages.iter().find(of_task) {
             let read = |name: &str| message.metadata.get(name).filter(|value| !value.is_null()).cloned();
+            let mut data: Vec<String> =
+                read("data").and_then(|data| serde_json::from_value(data).ok()).unwrap_or_default();
+            // A turn names no data when its words went to the data of a domain: its question did.
+            if let (true, Some(task)) = (data.is_empty(), read("analysis_task")) {
+                let task: TaskId = serde_json::from_value(task).map_err(|_| missing())?;
+                let rows = store.checkpoints(scope, task).await?;
+                let asked =
+                    rows.first().and_then(|row| row.state.metadata.get("question")?.get("ask")?.get("data"));
+                data = asked.and_then(|data| serde_json::from_value(data.clone()).ok()).unwrap_or_default();
+            }
             return Ok(EarlierAnswer {
                 question,
-                data: read("data").and_then(|data| serde_json::from_value(data).ok()).unwrap_or_default(),
+                data,
                 reading: read("reading").and_then(|reading| serde_json::from_value(reading).ok()),
                 sql: read("sql").and_then(|sql| sql.as_str().map(str::to_owned)),
                 result: read("result").unwrap_or_default(),

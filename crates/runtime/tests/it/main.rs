@@ -22,9 +22,12 @@ mod model_proposals;
 mod model_turns;
 mod records;
 mod runs;
+mod schedules;
+mod semantics;
 mod stories;
 mod talks;
 mod toolbox;
+mod verified;
 mod walkthroughs;
 mod workers;
 

@@ -20,6 +20,7 @@ mod recipes;
 mod retention;
 mod run;
 mod schedule;
+mod semantics;
 mod serve;
 mod skill;
 mod skills;
@@ -134,6 +135,9 @@ pub(crate) enum Command {
     /// Plans that worked before and are used again.
     #[command(subcommand)]
     Recipes(recipes::Recipes),
+    /// Definitions of metrics: check them, draft them from data.
+    #[command(subcommand)]
+    Semantics(semantics::Semantics),
     /// Run questions and workflows by the clock.
     #[command(subcommand)]
     Schedule(schedule::ScheduleCommand),
@@ -290,6 +294,7 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Skill(skill) => skill::run(context, skill).await,
         Command::Skills(skills) => skills::run(context, &skills),
         Command::Recipes(recipes) => recipes::run(context, recipes).await,
+        Command::Semantics(command) => semantics::run(context, command).await,
         Command::Schedule(command) => schedule::run(context, command).await,
         Command::Alert(command) => schedule::alert(context, command).await,
         Command::Verify(verify) => verify::run(context, verify).await,
