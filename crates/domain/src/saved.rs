@@ -1,4 +1,5 @@
-//! What people keep by name: verified answers, feedback, schedules, alerts, deliveries, boards. Stores keep them alike.
+//! What people keep by name: verified answers, feedback, schedules, alerts, deliveries, boards.
+//! Stores keep them alike.
 
 use crate::{
     Alert, Board, Check, Delivery, Feedback, Problem, Schedule, Timestamp, UserId, VerifiedAnswer,

@@ -1,4 +1,5 @@
-//! Questions and workflows that run by the clock, the alerts on their results, and what is sent out.
+//! Questions and workflows that run by the clock, the alerts on their results, and what is sent
+//! out.
 
 use crate::valid::require;
 use crate::verified::require_order;

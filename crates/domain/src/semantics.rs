@@ -1,4 +1,5 @@
-//! Metrics as code: what the columns and numbers of the data mean, written down once (`semantics/*.yaml`).
+//! Metrics as code: what the columns and numbers of the data mean, written down once
+//! (`semantics/*.yaml`).
 
 use crate::valid::require;
 use crate::{Check, Problem};
@@ -51,7 +52,8 @@ pub struct ColumnMeaning {
     pub unit: Option<String>,
 }
 
-/// A number with one definition. Exactly one of `expression`, `ratio` and `derived` says how it is computed.
+/// A number with one definition. Exactly one of `expression`, `ratio` and `derived` says how it is
+/// computed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
@@ -64,7 +66,8 @@ pub struct Metric {
     /// The table whose rows it is computed over.
     #[serde(default)]
     pub table: Option<String>,
-    /// An aggregate over its rows: `sum(amount - cost)`, `count(*)`, `count_distinct(customer_id)`, `avg(price)`.
+    /// An aggregate over its rows: `sum(amount - cost)`, `count(*)`, `count_distinct(customer_id)`,
+    /// `avg(price)`.
     #[serde(default)]
     pub expression: Option<String>,
     /// One metric over another.

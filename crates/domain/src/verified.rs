@@ -7,8 +7,8 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A question with the statement that a person vouches for. It answers that question and its paraphrases, with other
-/// particulars put in.
+/// A question with the statement that a person vouches for. It answers that question and its
+/// paraphrases, with other particulars put in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedAnswer {
@@ -51,8 +51,8 @@ pub enum VerifiedStatement {
     Reading(JsonObject),
 }
 
-/// The rows that a verified answer gave when it was verified. They are its verifier's alone: whoever uses the answer runs it
-/// with their own grants.
+/// The rows that a verified answer gave when it was verified. They are its verifier's alone:
+/// whoever uses the answer runs it with their own grants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedResult {

@@ -1,14 +1,18 @@
-//! Metrics as code: a metric that a question names is compiled from its one definition, never guessed.
+//! Metrics as code: a metric that a question names is compiled from its one definition, never
+//! guessed.
 //!
-//! The rest of the question (groups, conditions, periods, order) is read as ever, with a column of the metric's table in the
-//! metric's place; then the measure of that query is exchanged for the metric.
+//! The rest of the question (groups, conditions, periods, order) is read as ever, with a column of
+//! the metric's table in the metric's place; then the measure of that query is exchanged for the
+//! metric.
 //!
 //! Invariants
-//! - A ratio is computed from the sums of its parts in each group. It is never added up or averaged.
-//! - A metric is broken down only by tables that each of its rows belongs to once. Anything else would count rows twice, and is
-//!   refused with the reason.
+//! - A ratio is computed from the sums of its parts in each group. It is never added up or
+//!   averaged.
+//! - A metric is broken down only by tables that each of its rows belongs to once. Anything else
+//!   would count rows twice, and is refused with the reason.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Table};
+use crate::frame::Kind;
 use crate::planner::{Meaning, Outcome, Reading};
 use crate::propose;
 use crate::query::{Aggregate, Compare, Condition, Expr, Literal, Query};
@@ -40,7 +44,8 @@ const OTHERWISE: &str = "average mean median avg minimum maximum distribution co
 /// Words before a metric that say nothing more.
 const PLAIN: &str = "total overall the our sum of";
 
-/// What is wrong with a model for this data, each in a sentence that begins with the name of the metric or table.
+/// What is wrong with a model for this data, each in a sentence that begins with the name of the
+/// metric or table.
 #[must_use]
 pub fn problems(model: &SemanticModel, catalogue: &Catalogue) -> Vec<String> {
     let mut found = Vec::new();
@@ -94,7 +99,8 @@ pub fn read(
     if !tables(model, name, &mut BTreeSet::new()).iter().all(|table| catalogue.table(table).is_some()) {
         return None;
     }
-    // What exactly is missing is for the author of the model: it may be a column that this caller must not know of.
+    // What exactly is missing is for the author of the model: it may be a column that this caller
+    // must not know of.
     let Ok(compiled) = compile(model, name, catalogue, &mut BTreeSet::new()) else {
         let why = "its definition uses something that is not there or may not be read. `steward semantics check` says what";
         return Some(MetricOutcome::Refused(format!("The metric {name} cannot be computed: {why}.")));
@@ -250,7 +256,7 @@ fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Co
         Ok(Expr::Column(table.name.clone(), known.name.clone()))
     };
     let filters =
-        metric.filters.iter().map(|filter| condition(filter, &column)).collect::<Result<Vec<_>, _>>()?;
+        metric.filters.iter().map(|filter| condition(filter, table)).collect::<Result<Vec<_>, _>>()?;
     let (aggregate, argument) = expression.trim().split_once('(').ok_or("write such as sum(amount)")?;
     let argument = argument.strip_suffix(')').ok_or("a closing bracket is missing")?.trim();
     let aggregate = match aggregate.trim().to_lowercase().as_str() {
@@ -288,18 +294,43 @@ fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Co
     Ok(Compiled { table: table.name.clone(), expr, stand_in: label.clone() })
 }
 
-fn condition(
-    filter: &MetricFilter,
-    column: &dyn Fn(&str) -> Result<Expr, String>,
-) -> Result<Condition, String> {
-    let value = column(&filter.column)?;
-    let texts =
-        |values: &[String]| values.iter().map(|value| Literal::Text(value.clone())).collect::<Vec<_>>();
+fn condition(filter: &MetricFilter, table: &Table) -> Result<Condition, String> {
+    let missing = || format!("{} has no column {}", table.name, filter.column);
+    let column = table.column(&filter.column).ok_or_else(missing)?;
+    let value = Expr::Column(table.name.clone(), column.name.clone());
+    let typed = |values: &[String]| {
+        values.iter().map(|text| literal(text, column.kind)).collect::<Result<Vec<_>, _>>()
+    };
+    let limit = |limit: f64| Expr::Literal(Literal::Float(limit));
     Ok(match (filter.above, filter.below) {
-        (Some(limit), _) => Condition::Compare(value, Compare::Greater, Expr::Literal(Literal::Float(limit))),
-        (_, Some(limit)) => Condition::Compare(value, Compare::Less, Expr::Literal(Literal::Float(limit))),
-        _ if filter.is.is_empty() => Condition::Not(Box::new(Condition::In(value, texts(&filter.is_not)))),
-        _ => Condition::In(value, texts(&filter.is)),
+        (Some(above), _) => Condition::Compare(value, Compare::Greater, limit(above)),
+        (_, Some(below)) => Condition::Compare(value, Compare::Less, limit(below)),
+        _ if filter.is.is_empty() => Condition::Not(Box::new(one_of(&value, typed(&filter.is_not)?))),
+        _ => one_of(&value, typed(&filter.is)?),
+    })
+}
+
+/// Words are compared as a list without regard to case, everything else as it is.
+fn one_of(value: &Expr, literals: Vec<Literal>) -> Condition {
+    if literals.iter().all(|literal| matches!(literal, Literal::Text(_))) {
+        return Condition::In(value.clone(), literals);
+    }
+    let equal = |literal| Condition::Compare(value.clone(), Compare::Equal, Expr::Literal(literal));
+    Condition::Any(literals.into_iter().map(equal).collect())
+}
+
+/// A value of a filter as the column holds it.
+fn literal(text: &str, kind: Kind) -> Result<Literal, String> {
+    let unfit = || format!("{text:?} is no value of a column of the kind {}", kind.word());
+    Ok(match kind {
+        Kind::Boolean => match text.trim().to_lowercase().as_str() {
+            "yes" | "true" | "y" | "t" | "1" => Literal::Bool(true),
+            "no" | "false" | "n" | "f" | "0" => Literal::Bool(false),
+            _ => return Err(unfit()),
+        },
+        Kind::Integer | Kind::Number => Literal::Float(text.trim().parse().map_err(|_| unfit())?),
+        Kind::Date | Kind::Timestamp => Literal::Date(text.trim().parse().map_err(|_| unfit())?),
+        Kind::Text => Literal::Text(text.to_owned()),
     })
 }
 
@@ -332,7 +363,8 @@ fn exchange(query: &mut Query, compiled: &Compiled, name: &str, catalogue: &Cata
     let mut metric = compiled.expr.clone();
     rename(&mut metric, &compiled.table, &alias);
     let item = query.items.get_mut(*place).ok_or("has no place in the query")?;
-    // A share or a change of the stand-in is a share or a change of the metric only for what can be added up.
+    // A share or a change of the stand-in is a share or a change of the metric only for what can be
+    // added up.
     let old = match &item.expr {
         whole @ Expr::Aggregate(..) => whole.clone(),
         _ => return Err("is asked for in a way that needs another number beside it".to_owned()),
@@ -386,7 +418,9 @@ fn rename(expr: &mut Expr, table: &str, alias: &str) {
             }
             Condition::In(expr, _) => rename(expr, table, alias),
             Condition::Not(inner) => in_condition(inner, table, alias),
-            Condition::All(all) => all.iter_mut().for_each(|one| in_condition(one, table, alias)),
+            Condition::All(all) | Condition::Any(all) => {
+                all.iter_mut().for_each(|one| in_condition(one, table, alias))
+            }
             _ => {}
         }
     }

@@ -1,8 +1,8 @@
 //! Metrics by name: what they compile to, and what is refused.
 
 use super::*;
-use crate::catalogue::{Column, Evidence, Join, Table};
-use crate::frame::{Kind, Unit, Value};
+use crate::catalogue::{Column, Evidence, Join};
+use crate::frame::{Unit, Value};
 use crate::planner::NoMeaning;
 use crate::query::Dialect;
 use steward_domain::Check as _;
@@ -151,6 +151,15 @@ fn what_is_wrong_with_a_model_is_said() {
         Metric { derived: Some("{minutes} / {revenue}".to_owned()), ..Metric::default() },
     );
     assert!(problems(&visits, &catalogue).join(";").contains("another grain"));
+    let kept = MetricFilter {
+        column: "order_date".to_owned(),
+        is: vec!["soon".to_owned()],
+        ..MetricFilter::default()
+    };
+    assert!(
+        told(Metric { filters: vec![kept], ..metric(Some("orders"), "count(*)") })
+            .contains("no value of a column")
+    );
     let same = Metric { synonyms: vec!["turnover".to_owned()], ..metric(Some("orders"), "count(*)") };
     assert!(told(same).contains("is a name of"));
 }

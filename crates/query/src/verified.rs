@@ -1,9 +1,10 @@
 //! Whether a question is a verified one with other particulars.
 //!
-//! Two questions are the same when their words are, but for particulars and fillers; or when the reader makes the same query
-//! of both and every word that differs is a filler or another word for the same thing. Near in meaning is never enough:
-//! "total" and "average" are near. A question that is not recognised is read as any other; one that is recognised wrongly
-//! would be called verified, so in doubt nothing fits.
+//! Two questions are the same when their words are, but for particulars and fillers; or when the
+//! reader makes the same query of both and every word that differs is a filler or another word for
+//! the same thing. Near in meaning is never enough: "total" and "average" are near. A question that
+//! is not recognised is read as any other; one that is recognised wrongly would be called verified,
+//! so in doubt nothing fits.
 
 use crate::catalogue::Catalogue;
 use crate::planner::particulars::{self, Found, TIME};
@@ -157,7 +158,8 @@ fn by_reading(
     }
     match verified.statement {
         Statement::Reading(reading) => {
-            // The statement may have been read by an earlier version: it must still be what its own words are read as.
+            // The statement may have been read by an earlier version: it must still be what its own
+            // words are read as.
             (reading.parameters == known.parameters)
                 .then(|| particulars::exchange(reading, &found, matcher.today))
                 .flatten()
@@ -330,8 +332,8 @@ fn has_dates(reading: &Reading) -> bool {
     reading.queries.iter().any(|named| walk(&serde_json::json!(named.query)))
 }
 
-/// The parameters of a statement: what of it the question names, and what may be exchanged for others. Nothing when the
-/// statement holds days that the question counts from the day it is asked.
+/// The parameters of a statement: what of it the question names, and what may be exchanged for
+/// others. Nothing when the statement holds days that the question counts from the day it is asked.
 fn parameters(question: &str, statement: &Statement, matcher: &Matcher<'_>) -> Option<Vec<Parameter>> {
     if obstacle(question, statement, matcher).is_some() {
         return None;

@@ -161,3 +161,114 @@ fn readings_are_recognised_in_other_words() {
         assert_eq!(fits(question), None, "{question}");
     }
 }
+
+/// Verified questions and other words for each; `{s}` is a state, `{t}` a period.
+const KIN: &[(&str, &[&str])] = &[
+    (
+        "total sales in {s} in {t}",
+        &[
+            "What were the total sales in {s} in {t}?",
+            "show me total sales for {s} in {t}",
+            "sum of sales in {s} in {t}",
+            "in {t}, what were total sales in {s}",
+            "total {s} sales in {t}",
+            "please give me the total sales in {s} during {t}",
+        ],
+    ),
+    (
+        "average sales in {s} in {t}",
+        &[
+            "what is the average sales in {s} in {t}",
+            "mean sales in {s} in {t}",
+            "in {t} the average sales for {s}",
+        ],
+    ),
+    (
+        "total profit by category in {s}",
+        &[
+            "total profit for each category in {s}",
+            "what is the total profit per category in {s}",
+            "in {s}, total profit by category",
+            "show the sum of profit by category for {s}",
+        ],
+    ),
+    (
+        "number of orders in {s} in {t}",
+        &[
+            "how many orders in {s} in {t}",
+            "how many orders were there in {s} in {t}?",
+            "count of orders in {s} in {t}",
+        ],
+    ),
+    (
+        "total sales by state in {t}",
+        &[
+            "total sales per state in {t}",
+            "what were total sales for each state in {t}",
+            "in {t}, total sales by state",
+        ],
+    ),
+    (
+        "category with the highest total sales in {s}",
+        &[
+            "which category has the highest total sales in {s}",
+            "the category with the most total sales in {s}",
+        ],
+    ),
+    (
+        "total sales by month in {s}",
+        &["monthly total sales in {s}", "total sales per month in {s}", "total sales for each month in {s}"],
+    ),
+    ("total profit in {s} not in the category Chairs", &["total profit in {s} without the category Chairs"]),
+];
+
+#[test]
+fn paraphrases_are_recognised_and_no_other_question_is() {
+    let catalogue = catalogue();
+    let matcher = Matcher { catalogue: &catalogue, today: today(), meaning: &Near };
+    let fill = |text: &str, state: &str, time: &str| text.replace("{s}", state).replace("{t}", time);
+    let particulars = [
+        ("Texas", "Q2 2021"),
+        ("New York", "2021"),
+        ("Arizona", "March 2021"),
+        ("Texas", "Q4 2021"),
+        ("Arizona", "Q3 2021"),
+    ];
+    let (mut asked, mut hit, mut foreign, mut falsely) = (0, 0, 0, Vec::new());
+    let first = |text: &str| fill(text, "Arizona", "Q1 2021");
+    let read = |text: &str| match propose::read(text, &catalogue, None, today(), &Near) {
+        Outcome::Read(reading) => Some(Statement::Reading(Box::new(reading))),
+        _ => None,
+    };
+    for (place, (verified, _)) in KIN.iter().enumerate() {
+        let question = first(verified);
+        let Some(statement) = read(&question) else { continue };
+        let known = Verified { phrases: vec![question.as_str()], statement: &statement };
+        for (other, (own, kin)) in KIN.iter().enumerate() {
+            for (text, (state, time)) in
+                kin.iter().chain([own]).flat_map(|text| particulars.iter().map(move |one| (text, one)))
+            {
+                let said = fill(text, state, time);
+                let fits = fit(&said, &known, &matcher);
+                if other == place {
+                    asked += 1;
+                    let Some(Statement::Reading(reading)) = fits else { continue };
+                    hit += 1;
+                    let query = serde_json::to_string(&reading.queries[0].query).unwrap();
+                    let right = !verified.contains("{s}") || query.contains(state);
+                    if !right {
+                        falsely.push(format!("{said} with other values: {query}"));
+                    }
+                } else {
+                    foreign += 1;
+                    if fits.is_some() {
+                        falsely.push(format!("{said} as {verified}"));
+                    }
+                }
+            }
+        }
+    }
+    println!("{hit} of {asked} paraphrases recognised, {} of {foreign} others falsely", falsely.len());
+    assert_eq!(falsely, Vec::<String>::new());
+    assert!(hit * 2 > asked, "{hit} of {asked}");
+}

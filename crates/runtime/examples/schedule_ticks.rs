@@ -1,5 +1,6 @@
-//! Prints the ticks of cadences for a comparison with another implementation. Each line of the input is
-//! `ZONE<tab>CRON<tab>FROM<tab>UNTIL` with times as seconds since 1970; each line of the output its ticks.
+//! Prints the ticks of cadences for a comparison with another implementation. Each line of the
+//! input is `ZONE<tab>CRON<tab>FROM<tab>UNTIL` with times as seconds since 1970; each line of the
+//! output its ticks.
 
 #![allow(clippy::print_stdout, reason = "it prints")]
 

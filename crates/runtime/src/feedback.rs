@@ -1,6 +1,8 @@
-//! What people say of answers: a thumb, a comment, the SQL that would have been right. Each is a candidate for a verified answer.
+//! What people say of answers: a thumb, a comment, the SQL that would have been right. Each is a
+//! candidate for a verified answer.
 //!
-//! Invariant: a person has one opinion of an answer. Saying it again replaces it, and both are entries of the journal.
+//! Invariant: a person has one opinion of an answer. Saying it again replaces it, and both are
+//! entries of the journal.
 
 use crate::ask::{AppContext, Ask, earlier_answer};
 use crate::error::Result;
@@ -68,8 +70,9 @@ impl AppContext {
         write_saved(&*self.store, &owner, id.0, EventType::FeedbackGiven, surface, data, changes).await
     }
 
-    /// Vouches for what a task was answered with, or for the SQL that it should have been answered with. `ask` says what may be
-    /// read; its question and data are the task's, unless it names data itself.
+    /// Vouches for what a task was answered with, or for the SQL that it should have been answered
+    /// with. `ask` says what may be read; its question and data are the task's, unless it names
+    /// data itself.
     pub async fn verify_earlier(
         &self,
         ask: Ask,

@@ -1,9 +1,12 @@
-//! Verified answers: statements that a person vouches for, kept with the rows they gave, and run again to see what moved.
+//! Verified answers: statements that a person vouches for, kept with the rows they gave, and run
+//! again to see what moved.
 //!
 //! Invariants
 //! - What is verified was run once, with the verifier's grants; its rows are the verifier's alone.
-//! - Verifying, running again and taking back are entries of the answer's own chain, in the transaction of the change.
-//! - A verified answer is run with the grants of whoever asks, through admission like any other statement.
+//! - Verifying, running again and taking back are entries of the answer's own chain, in the
+//!   transaction of the change.
+//! - A verified answer is run with the grants of whoever asks, through admission like any other
+//!   statement.
 
 use crate::ask::{AppContext, Ask, Workspace};
 use crate::error::{Error, Result};
@@ -343,7 +346,8 @@ fn digest(value: &Json) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A cell as it is compared: whole numbers are numbers, and the last digits of a sum are not part of it.
+/// A cell as it is compared: whole numbers are numbers, and the last digits of a sum are not part
+/// of it.
 fn cell(value: &Value) -> Json {
     match (value, value.number()) {
         (Value::Null, _) => Json::Null,

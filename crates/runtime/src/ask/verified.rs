@@ -1,4 +1,5 @@
-//! Verified answers as proposers: a question that is a verified one with other particulars is answered by its statement.
+//! Verified answers as proposers: a question that is a verified one with other particulars is
+//! answered by its statement.
 
 use super::plan::{Step, Work, from_reading, run_arguments};
 use super::{AppContext, Ask, Reading};

@@ -1,4 +1,5 @@
-//! Tasks that the clock queues: a question or a workflow, with the grants that its owner has at that moment.
+//! Tasks that the clock queues: a question or a workflow, with the grants that its owner has at
+//! that moment.
 
 use super::{Child, Log, Runner, agent_of};
 use crate::ask::StoredQuestion;
@@ -11,7 +12,8 @@ use steward_domain::{
 };
 
 impl Runner {
-    /// The task of a tick, noted and not yet written: its writer takes what belongs into the same transaction.
+    /// The task of a tick, noted and not yet written: its writer takes what belongs into the same
+    /// transaction.
     pub(crate) async fn scheduled_task(&self, schedule: &Schedule) -> Result<(TaskId, Log)> {
         let (user, now) = (&schedule.user_id, self.now());
         let caller = self.toolbox.callers().now(user)?;

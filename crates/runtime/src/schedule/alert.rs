@@ -1,8 +1,9 @@
 //! Alerts: conditions on the answers of scheduled questions.
 //!
 //! Invariants
-//! - An alert is told once while it stands: the tick is settled, the alert changes and what is to be sent is written in one
-//!   transaction, so neither a restart nor a second replica tells it again.
+//! - An alert is told once while it stands: the tick is settled, the alert changes and what is to
+//!   be sent is written in one transaction, so neither a restart nor a second replica tells it
+//!   again.
 //! - In quiet hours nothing is told. What still stands at the first tick after them is told then.
 
 use super::Cadence;

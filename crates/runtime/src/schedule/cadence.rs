@@ -1,9 +1,11 @@
 //! When a schedule runs: a cron pattern or plain words, in an IANA time zone.
 //!
 //! Invariants
-//! - The next tick depends on the pattern, the zone and a moment, and on nothing else: every replica finds the same one.
-//! - Where the clock goes forward, a time of day that does not exist runs at the first moment after the gap. Where it goes
-//!   back, a time of day that comes twice runs at the first. Patterns that repeat within the hour run through both.
+//! - The next tick depends on the pattern, the zone and a moment, and on nothing else: every
+//!   replica finds the same one.
+//! - Where the clock goes forward, a time of day that does not exist runs at the first moment after
+//!   the gap. Where it goes back, a time of day that comes twice runs at the first. Patterns that
+//!   repeat within the hour run through both.
 
 use crate::error::{Error, Result};
 use croner::Cron;

@@ -1,8 +1,9 @@
 //! Deliveries: what schedules and alerts send out, with retries and receipts.
 //!
 //! Invariants
-//! - What is to be sent is in the store before it is sent, and each try leaves an entry with its receipt. A process that dies
-//!   between a try and its receipt sends it again under the same id: the receiver can tell.
+//! - What is to be sent is in the store before it is sent, and each try leaves an entry with its
+//!   receipt. A process that dies between a try and its receipt sends it again under the same id:
+//!   the receiver can tell.
 //! - It leaves through the door for outbound HTTP: only hosts that the operator listed are reached.
 
 use crate::ask::AppContext;

@@ -1,9 +1,10 @@
 //! Schedules: questions and workflows that run by the clock, on any number of replicas.
 //!
 //! Invariants
-//! - A tick queues one task. The row of the tick, the schedule's next moment and the task are one transaction; a replica that
-//!   comes second is refused whole.
-//! - No tick is forgotten: the next moment moves only in the transaction that takes a tick or says that it is left out.
+//! - A tick queues one task. The row of the tick, the schedule's next moment and the task are one
+//!   transaction; a replica that comes second is refused whole.
+//! - No tick is forgotten: the next moment moves only in the transaction that takes a tick or says
+//!   that it is left out.
 //! - What runs by the clock runs with the grants that its owner has at that moment.
 
 mod alert;
@@ -53,7 +54,8 @@ pub struct NewSchedule {
 }
 
 impl Runner {
-    /// Makes a schedule. What it names is checked now; what its owner may do is checked at each tick.
+    /// Makes a schedule. What it names is checked now; what its owner may do is checked at each
+    /// tick.
     pub async fn add_schedule(&self, new: NewSchedule, surface: &str) -> Result<Schedule> {
         let cadence = Cadence::read(&new.cadence, &new.zone)?;
         if let ScheduleSubject::Workflow { workflow, .. } = &new.subject {
@@ -204,7 +206,8 @@ impl Runner {
         self.queue_tick(schedule, seen, due, said).await
     }
 
-    /// Queues the task of a tick in the transaction that takes it. What cannot be queued ends the tick with the reason.
+    /// Queues the task of a tick in the transaction that takes it. What cannot be queued ends the
+    /// tick with the reason.
     async fn queue_tick(
         &self,
         mut schedule: Schedule,

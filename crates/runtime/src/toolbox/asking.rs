@@ -1,6 +1,7 @@
 //! Questions that are asked for a person later: with what they may read at that moment.
 //!
-//! Invariant: the data of a domain is read with the caller's tables and row rules. Other data is read for whoever named it.
+//! Invariant: the data of a domain is read with the caller's tables and row rules. Other data is
+//! read for whoever named it.
 
 use super::Toolbox;
 use crate::ask::Ask;

@@ -1,4 +1,5 @@
-//! Schedules over a real store with a clock that is moved: replicas that are killed, catching up, alerts, deliveries.
+//! Schedules over a real store with a clock that is moved: replicas that are killed, catching up,
+//! alerts, deliveries.
 
 use crate::toolbox::Shop;
 use crate::workers::{once, quiet};
@@ -127,7 +128,8 @@ async fn missed_ticks_are_caught_up_as_the_schedule_says() {
     assert_eq!(resumed.next_at, Some("2026-03-28T07:00:00Z".parse().unwrap()));
 }
 
-/// Four replicas look at the clock and are killed at any moment: every tick is taken, and none twice.
+/// Four replicas look at the clock and are killed at any moment: every tick is taken, and none
+/// twice.
 async fn replicas_are_killed(fixture: Fixture, kills: usize) {
     let bench = Bench::over(fixture);
     let first = bench.runner().await;

@@ -1,4 +1,5 @@
-//! Verified answers from end to end: recognised, run with the asker's grants, compared when the data changes.
+//! Verified answers from end to end: recognised, run with the asker's grants, compared when the
+//! data changes.
 
 use crate::{Fixture, ask, retail, user, write};
 use steward_domain::{Feedback, FeedbackStatus, Rating, UserId};
@@ -77,7 +78,8 @@ async fn a_time_that_is_counted_from_today_is_not_frozen() {
     assert!(refused.is_err_and(|error| error.to_string().contains("counts its time")));
 }
 
-/// Rows of a small table, changed at random; what its verified answers give is worked out here by hand.
+/// Rows of a small table, changed at random; what its verified answers give is worked out here by
+/// hand.
 #[derive(Clone)]
 struct Book(Vec<(i64, &'static str, i64)>);
 

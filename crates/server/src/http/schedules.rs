@@ -119,7 +119,8 @@ async fn add(
     let (subject, title) = match (wanted.task_id, wanted.workflow) {
         (Some(task), None) => {
             let (question, data) = site.house().asked_in(&scope, task).await?;
-            // What may be read is decided at each tick; that it may be read at all is decided now, too.
+            // What may be read is decided at each tick; that it may be read at all is decided now,
+            // too.
             site.toolbox().ask_for(&site.caller(&identity), &identity.user, &question, &data)?;
             let question = Question::new(question)?;
             let title: String = question.chars().take(60).collect();

@@ -1,4 +1,5 @@
-//! `steward schedule` and `steward alert`: questions and workflows that run by the clock, and what to tell of their answers.
+//! `steward schedule` and `steward alert`: questions and workflows that run by the clock, and what
+//! to tell of their answers.
 
 use super::Context;
 use crate::error::Failure;
@@ -93,7 +94,8 @@ enum CatchUpChoice {
   steward alert add SCHEDULE gone --missing --quiet 22:00-07:00 --zone Europe/Berlin
   steward alert acknowledge ALERT")]
 pub(crate) enum AlertCommand {
-    /// Make an alert on the answers of a scheduled question. The value is the first number of the answer.
+    /// Make an alert on the answers of a scheduled question. The value is the first number of the
+    /// answer.
     Add(AddAlert),
     /// List alerts, newest first.
     List,
