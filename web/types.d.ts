@@ -18,6 +18,7 @@ interface Analysis {
   request_id: string; status: string; answer: string; confidence: string; clarification?: any; sources: { name: string; tables: string[]; location: string }[];
   suggestions: string[]; planner: string; sql: Sql[]; tables: AnalysisTable[]; charts: AnalysisChart[]; evidence: Evidence[]; reasoning: string[];
   assumptions: string[]; summary: { key_findings: string[]; warnings: string[] }; artifacts: Artifact[];
+  verified?: { id: string; question: string; by: string; at: string; note?: string } | null;
 }
 interface Reply {
   model?: { name: string; run: string; rounds: number; tokens: number; cost_micros: number; unverified?: string[] };

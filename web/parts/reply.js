@@ -1,7 +1,8 @@
 // One answer in full: words, findings, charts, tables, what is missing, what to decide, what to ask next, and how it came about.
 import { html, useMemo, useState, classes } from '../html.js';
 import * as format from '../format.js';
-import { url } from '../api.js';
+import { post, url } from '../api.js';
+import { say, sayProblem } from './toast.js';
 import { Icon } from './icons.js';
 import { Prose, pattern, proven } from './prose.js';
 import { Skeleton, useModule } from './states.js';
@@ -110,6 +111,17 @@ export const Steps = ({ steps }) => html`<ol class="steps" aria-label="Steps">
 /** @param {string} text */
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** Thumbs for an answer about data. @param {{ task: string }} props */
+function Opinion({ task }) {
+  const [rating, setRating] = useState(/** @type {string | null} */ (null));
+  const rate = async (/** @type {'up' | 'down'} */ wanted) => {
+    try { await post('/feedback', { task_id: task, rating: wanted }); setRating(wanted); say('Thank you. Your feedback is kept'); } catch (error) { sayProblem(error); }
+  };
+  return html`<span class="switch" role="group" aria-label="Was this right?">
+    <button type="button" aria-pressed=${rating === 'up'} title="This is right" onClick=${() => rate('up')}><${Icon} name="tick" size=${14} /><span class="hidden">This is right</span></button>
+    <button type="button" aria-pressed=${rating === 'down'} title="This is wrong" onClick=${() => rate('down')}><${Icon} name="cross" size=${14} /><span class="hidden">This is wrong</span></button></span>`;
+}
+
 /** @typedef {(text: string, files?: Upload[], choice?: import('../thread.js').OptionChoice) => void} Say */
 /** @param {{ reply: Reply, onSay: Say, last: boolean }} props */
 export function ReplyCard({ reply, onSay, last }) {
@@ -139,11 +151,14 @@ export function ReplyCard({ reply, onSay, last }) {
     <div class="reply-foot">
       ${(reply.sources ?? []).map((source, at) => html`<span class="chip source" key=${at}><${Icon} name="table" size=${13} />
         <span class="hidden">Source: </span>${source}</span>`)}
+      ${analyses.filter((one) => one.verified).map((one) => html`<span class="chip source" key=${one.verified?.id} title=${one.verified?.question}><${Icon} name="tick" size=${13} />
+        Verified by ${one.verified?.by} on ${String(one.verified?.at).slice(0, 10)}</span>`)}
       ${['answered', 'partial'].includes(reply.outcome) && reply.confidence ? html`<span class="confidence ${reply.confidence}">
         <span class="bars" aria-hidden="true"><i></i><i></i><i></i></span>${CONFIDENCE[reply.confidence] ?? reply.confidence}</span>` : null}
       ${reply.total_execution_time_ms ? html`<span class="muted small">${format.duration(reply.total_execution_time_ms)}</span>` : null}
       ${reply.model ? html`<span class="muted small" title=${reply.model.strategy === 'plan_first' ? 'All steps were planned from your words before any result was seen' : `The model read each result before it chose the next step${reply.model.why_not_planned ? ` (${reply.model.why_not_planned})` : ''}`}>
         ${reply.model.name} · ${reply.model.strategy === 'plan_first' ? 'plan first' : 'step by step'} · ${reply.model.tokens.toLocaleString()} tokens${reply.model.cost_micros ? ` · ${(reply.model.cost_micros / 1e6).toFixed(4)}` : ''}</span>` : null}
+      ${analyses.length > 0 && reply.task_id && html`<${Opinion} task=${reply.task_id} />`}
       <${Copy} text=${reply.answer} label="Copy answer" /></div>
     <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} />
     ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="Suggested questions">

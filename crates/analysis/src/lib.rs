@@ -27,5 +27,7 @@ pub mod statistics;
 pub mod tools;
 
 pub use error::{Error, Reported, Result};
-pub use steward_query::{about, catalogue, frame, judge, planner, propose, query, roles, sql};
+pub use steward_query::{
+    about, catalogue, frame, judge, planner, propose, query, roles, semantics, sql, verified,
+};
 pub use steward_text::calendar;

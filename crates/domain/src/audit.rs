@@ -128,6 +128,20 @@ events! {
     RetentionApplied = "retention_applied",
     /// A recipe was deleted.
     RecipeDeleted = "recipe_deleted",
+    /// A person vouched for an answer, or took that back.
+    AnswerVerified = "answer_verified",
+    /// A person said what they think of an answer.
+    FeedbackGiven = "feedback_given",
+    /// A schedule was made, changed or removed.
+    ScheduleChanged = "schedule_changed",
+    /// A tick of a schedule queued its task, or was left out.
+    ScheduleTicked = "schedule_ticked",
+    /// An alert was made, stands, was acknowledged, is over or was removed.
+    AlertChanged = "alert_changed",
+    /// Something was sent out, or could not be.
+    DeliveryTried = "delivery_tried",
+    /// A board was made, changed or removed.
+    BoardChanged = "board_changed",
     /// A signing key came into use.
     KeyRotated = "key_rotated",
     /// Users, roles, grants or keys changed.

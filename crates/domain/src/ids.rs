@@ -68,6 +68,20 @@ ids! {
     EntryId;
     /// A payload kept beside the journal.
     PayloadId;
+    /// A verified answer.
+    VerifiedId;
+    /// What a person said of an answer.
+    FeedbackId;
+    /// A schedule.
+    ScheduleId;
+    /// An alert on a schedule.
+    AlertId;
+    /// Something that is sent out.
+    DeliveryId;
+    /// A board.
+    BoardId;
+    /// A tile of a board.
+    TileId;
 }
 
 /// The chain a journal entry belongs to: a task's, a conversation's, or the house's own ([`ChainId::SYSTEM`]).

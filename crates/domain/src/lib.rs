@@ -11,6 +11,7 @@ mod agent;
 mod analysis;
 mod answer;
 mod audit;
+mod board;
 mod call;
 mod conversation;
 mod error;
@@ -24,6 +25,9 @@ mod plan;
 mod provenance;
 mod recipe;
 mod retention;
+mod saved;
+mod schedule;
+mod semantics;
 mod server;
 mod state;
 mod task;
@@ -32,6 +36,7 @@ mod time;
 mod tool;
 mod trace;
 mod valid;
+mod verified;
 mod workflow;
 
 pub mod catalogue;
@@ -42,6 +47,7 @@ pub use analysis::{
 };
 pub use answer::{AgentResponse, AnalysisResponse, Certainty, ResponseMetrics, ResponseStatus, Summary};
 pub use audit::{AuditEntry, EventType, OnBehalf};
+pub use board::{Board, BoardFilter, MOST_TILES, Tile, TileContent};
 pub use call::{CallStatus, ErrorCategory, Gate, Observation, Outcome, ToolCall, ToolInvocation};
 pub use conversation::{Activity, Conversation, ConversationEntity, ConversationStatus, Message, Role};
 pub use error::{Coded, ErrorClass, Invalid, Problem};
@@ -58,6 +64,12 @@ pub use plan::{Plan, PlanStatus, Subtask};
 pub use provenance::{CallOrigin, Provenance, Taint, is_typed};
 pub use recipe::{Artifact, ArtifactKind, PlanTemplate, Recipe, SubtaskTemplate};
 pub use retention::RetentionPolicy;
+pub use saved::{SavedEntity, SavedItem, SavedKind};
+pub use schedule::{
+    Alert, AlertCondition, AlertStatus, CatchUp, Delivery, DeliveryStatus, DeliveryTarget, QuietHours,
+    Schedule, ScheduleStatus, ScheduleSubject, ScheduleTick,
+};
+pub use semantics::{ColumnMeaning, Metric, MetricFilter, Ratio, SemanticModel, TableMeaning};
 pub use server::{McpServer, Sandbox, SandboxOff, SandboxRules, ServerAuth, ServerConfig, Transport};
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,
@@ -72,6 +84,7 @@ pub use tool::{
 };
 pub use trace::{StepLevel, StepRecord, SubAgentSessionInfo, ToolCallRecord, TraceLog};
 pub use valid::{Check, States, Valid, step};
+pub use verified::{Feedback, FeedbackStatus, Rating, VerifiedAnswer, VerifiedResult, VerifiedStatement};
 pub use workflow::{
     EdgeDef, EdgeTarget, Join, JoinWord, NodeDef, NodeKind, TimeoutOutcome, Workflow, find_cycle,
 };

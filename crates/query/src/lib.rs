@@ -15,4 +15,6 @@ pub mod propose;
 pub mod query;
 pub mod reader;
 pub mod roles;
+pub mod semantics;
 pub mod sql;
+pub mod verified;

@@ -70,6 +70,10 @@ pub enum Error {
     TooMany { count: usize, most: usize },
     #[error("it was called off. What had been done by then is in the task's trace")]
     CalledOff,
+    #[error("{0}")]
+    Cadence(String),
+    #[error("this cannot be verified: {0}")]
+    NotVerifiable(String),
     #[error("the question of this option is no longer open. Say in words what you want")]
     QuestionClosed,
 }
@@ -109,6 +113,8 @@ impl Coded for Error {
             Self::TooLong { .. } => "RUN014",
             Self::TooMany { .. } => "RUN015",
             Self::CalledOff => "RUN016",
+            Self::NotVerifiable(_) => "RUN031",
+            Self::Cadence(_) => "RUN033",
             Self::QuestionClosed => "RUN030",
         }
     }

@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) serve: ServeSettings,
     /// Where heads of the journal are kept besides, and which logs are watched for others.
     pub(crate) witness: WitnessSettings,
+    /// Which hosts answers and alerts may be sent to. Nothing listed means that nothing is sent.
+    pub(crate) delivery: steward_tools::egress::Rules,
 }
 
 /// `models`: the models by name, and `budget`, which is none.
@@ -240,6 +242,7 @@ impl Default for Settings {
             tools: ToolSettings::default(),
             serve: ServeSettings::default(),
             witness: WitnessSettings::default(),
+            delivery: steward_tools::egress::Rules::default(),
         }
     }
 }

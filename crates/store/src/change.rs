@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, CallId, ChainId, Checkpoint, Content, Conversation,
     ConversationId, ConversationStatus, EntityId, EntityName, EntityRef, EntityType, Gate, JsonObject, Label,
-    MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, Sha256Hex, SubAgentSession,
-    Task, TaskId, Timestamp, ToolCall, ToolDefinition, ToolId, ToolInvocation, UserId, Valid,
+    MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, SavedItem, SavedKind,
+    ScheduleId, ScheduleTick, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolCall, ToolDefinition,
+    ToolId, ToolInvocation, UserId, Valid,
 };
 use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
+use uuid::Uuid;
 
 /// Journal entries and the changes they stand for: all of it happens, or none.
 #[derive(Debug, Clone)]
@@ -176,6 +178,31 @@ pub enum Change {
     Decide(GateDecision),
     /// Adds what an answer of a model used.
     AddModelUsage(ModelUsage),
+    /// Writes what a person keeps, new or known.
+    PutSaved {
+        /// The item.
+        item: Valid<SavedItem>,
+        /// When the one that it replaces was last changed: then anything else refuses the commit. Nothing writes it anyway.
+        replaces: Option<Timestamp>,
+    },
+    /// Forgets what a person kept.
+    DeleteSaved {
+        /// Its kind.
+        kind: SavedKind,
+        /// Which.
+        id: Uuid,
+    },
+    /// Takes a tick of a schedule. A tick that was taken already refuses the commit: of many replicas one queues its task.
+    TakeTick(ScheduleTick),
+    /// Notes that a tick's task ended and was looked at. One that was settled already refuses the commit.
+    SettleTick {
+        /// The schedule.
+        schedule: ScheduleId,
+        /// The moment of the tick.
+        due_at: Timestamp,
+        /// When.
+        at: Timestamp,
+    },
     /// Erases a payload; its hash stays in the journal.
     ErasePayload {
         /// Which.

@@ -17,14 +17,15 @@ use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
-    RetentionPolicy, SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition,
-    ToolInvocation, ToolName, Valid,
+    RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
 };
 use steward_journal::ChainTip;
 use steward_journal::clock::Clock;
 use steward_journal::note::NoteSigner;
 use steward_journal::random::Random;
 use steward_journal::redact::Redactor;
+use uuid::Uuid;
 
 /// What every store is built with: its clock, its randomness, its key.
 #[derive(Clone)]
@@ -132,6 +133,17 @@ pub trait Store: Send + Sync {
     async fn sessions(&self, scope: &Scope, task: TaskId) -> Result<Vec<Valid<SubAgentSession>>>;
     /// The artifacts of a request, first made first.
     async fn artifacts(&self, scope: &Scope, request: TaskId) -> Result<Vec<Valid<Artifact>>>;
+
+    /// What somebody keeps: one's own, and what is shared.
+    async fn saved(&self, scope: &Scope, kind: SavedKind, id: Uuid) -> Result<Option<Valid<SavedItem>>>;
+    /// What is kept of a kind, newest first: one's own, and what is shared.
+    async fn saved_items(&self, scope: &Scope, kind: SavedKind, page: Page) -> Result<Vec<Valid<SavedItem>>>;
+    /// What of a kind something is to be done with by now, whoever owns it; longest due first.
+    async fn due_items(&self, kind: SavedKind, now: Timestamp, limit: u32) -> Result<Vec<Valid<SavedItem>>>;
+    /// The ticks of a schedule, newest first.
+    async fn ticks(&self, scope: &Scope, schedule: ScheduleId, page: Page) -> Result<Vec<ScheduleTick>>;
+    /// Ticks that are not settled, whoever owns them; longest due first.
+    async fn open_ticks(&self, limit: u32) -> Result<Vec<ScheduleTick>>;
 
     /// The end of a chain.
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>>;

@@ -4,7 +4,8 @@ use crate::audit::house;
 use crate::change::{Commit, NewMessage};
 use crate::error::{Error, Result};
 use crate::query::Scope;
-use steward_domain::{ChainId, Check, ConversationId, Message, Sequence, ToolDefinition, Valid};
+use steward_domain::{ChainId, Check, ConversationId, Message, SavedKind, Sequence, ToolDefinition, Valid};
+use uuid::Uuid;
 
 /// Only an active conversation takes messages.
 pub(crate) fn open_for_messages(status: Option<&str>, id: ConversationId) -> Result<()> {
@@ -32,6 +33,14 @@ pub(crate) fn placed(new: NewMessage, place: u64) -> Result<Valid<Message>> {
         metadata: new.metadata,
     };
     Ok(message.validate()?)
+}
+
+/// What is to be replaced is not what was read: somebody else was quicker.
+pub(crate) fn changed_meanwhile(kind: SavedKind, id: Uuid) -> Error {
+    Error::Conflict {
+        what: format!("a newer {} {id}", kind.name()),
+        detail: "it was changed meanwhile; read it again".to_owned(),
+    }
 }
 
 /// The newest by version number, among the active ones unless a version was named.

@@ -4,7 +4,7 @@
 //! A seal is a keyed hash over the row's content. The key is derived from the log's signing key, so whoever reads the journal
 //! cannot try out what a row held, and whoever writes the database cannot make a seal.
 //!
-//! Not under seal: queues and leases, entities, recipes, tools, and when a conversation was last changed.
+//! Not under seal: queues and leases, ticks of schedules, entities, recipes, tools, and when a conversation was last changed.
 
 use crate::change::{Change, Commit, NewMessage};
 use crate::error::Result;
@@ -19,6 +19,8 @@ use steward_journal::note::NoteSigner;
 pub(crate) use steward_journal::SEALED_ROWS as MEMBER;
 /// What stands there for a payload that was erased on purpose.
 pub(crate) const ERASED: &str = "erased";
+/// What stands there for something that its owner removed.
+pub(crate) const DELETED: &str = "deleted";
 
 /// The seals of a commit, by `kind/id`.
 pub(crate) fn seals(commit: &Commit, signer: &NoteSigner) -> Result<Map<String, Value>> {
@@ -52,6 +54,11 @@ pub(crate) fn seals(commit: &Commit, signer: &NoteSigner) -> Result<Map<String, 
             Change::SetConversationStatus { id, status, .. } => {
                 (("status", id.to_string()), crate::words::word(status)?)
             }
+            Change::PutSaved { item, .. } => {
+                let kind = item.kind().name();
+                ((kind, item.id().to_string()), of(signer, kind, &**item)?)
+            }
+            Change::DeleteSaved { kind, id } => ((kind.name(), id.to_string()), DELETED.to_owned()),
             Change::ErasePayload { id, .. } => (("payload", id.to_string()), ERASED.to_owned()),
             _ => continue,
         };

@@ -97,6 +97,11 @@ pub fn adapt(
     if found.template != template {
         return None;
     }
+    exchange(reading, &found, today)
+}
+
+/// A reading with other particulars: a value for each of its parameters, and the time.
+pub(crate) fn exchange(reading: &Reading, found: &Found, today: NaiveDate) -> Option<Reading> {
     let mut json = serde_json::to_value(reading).ok()?;
     let mut words: Vec<(String, String)> = Vec::new();
     for (parameter, value) in reading.parameters.iter().zip(&found.values) {
@@ -117,14 +122,23 @@ pub fn adapt(
     serde_json::from_value(json).ok()
 }
 
-struct Found {
-    template: String,
+/// The particulars of a question.
+pub(crate) struct Found {
+    /// The question without them.
+    pub(crate) template: String,
     /// For each parameter its value in this question; nothing for the time.
-    values: Vec<Option<String>>,
-    time: Option<Period>,
+    pub(crate) values: Vec<Option<String>>,
+    /// The span of time that it names.
+    pub(crate) time: Option<Period>,
 }
 
-fn find(question: &str, parameters: &[Parameter], catalogue: &Catalogue, today: NaiveDate) -> Option<Found> {
+/// Finds the particulars that these parameters stand for.
+pub(crate) fn find(
+    question: &str,
+    parameters: &[Parameter],
+    catalogue: &Catalogue,
+    today: NaiveDate,
+) -> Option<Found> {
     let (tokens, _) = tokenize(question);
     // Token ranges that are particulars, with what stands for them.
     let mut spans: Vec<(usize, usize, String)> = Vec::new();
@@ -201,7 +215,7 @@ fn longest_value(
 }
 
 /// The span that a parameter names in words: the longest time in it must be all of it.
-fn span(value: &str, today: NaiveDate) -> Option<Period> {
+pub(crate) fn span(value: &str, today: NaiveDate) -> Option<Period> {
     let (tokens, _) = tokenize(value);
     let (_, _, when) =
         read_times(&tokens, today).into_iter().find(|(start, end, _)| *start == 0 && *end == tokens.len())?;

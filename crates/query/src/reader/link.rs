@@ -268,7 +268,9 @@ fn fit(token: &Token, name: &str) -> f32 {
     if are_synonyms(&token.stem, name) {
         return 0.6;
     }
-    if shorter >= 3 && (is_skeleton(&token.word, name) || shorter == 4 && near == 1 && same_start(token, name)) {
+    if shorter >= 3
+        && (is_skeleton(&token.word, name) || shorter == 4 && near == 1 && same_start(token, name))
+    {
         return 0.65;
     }
     0.0
@@ -522,9 +524,11 @@ fn is_function_word(tokens: &[Token], at: usize) -> bool {
 
 /// The unit in a name of several words.
 fn unit_of(words: &[(String, f32)]) -> Option<&str> {
-    let unit = words.iter().rev().map(|(word, _)| word.as_str()).find(|word| {
-        UNITS.split_whitespace().any(|known| known == *word || stem(known) == *word)
-    });
+    let unit = words
+        .iter()
+        .rev()
+        .map(|(word, _)| word.as_str())
+        .find(|word| UNITS.split_whitespace().any(|known| known == *word || stem(known) == *word));
     unit.filter(|_| words.len() > 1)
 }
 
@@ -653,7 +657,8 @@ fn link_rest(marks: &mut [Mark], tokens: &[Token], schema: &Schema, meaning: &dy
 /// Links a word to the columns and tables nearest in meaning, weakly: it may be something that the data does not have.
 fn link_by_meaning(mark: &mut Mark, word: &str, schema: &Schema, meaning: &dyn Meaning) {
     // Words that say how things are related, and names, are no columns by meaning.
-    const RELATED: &str = "common shared both together corresponding respective same simultaneously mutual either neither";
+    const RELATED: &str =
+        "common shared both together corresponding respective same simultaneously mutual either neither";
     let named = mark.from > 0 && mark.text.starts_with(char::is_uppercase);
     if named || crate::judge::is_light(word) || RELATED.split(' ').any(|known| known == word) {
         return;
@@ -675,8 +680,7 @@ fn link_by_meaning(mark: &mut Mark, word: &str, schema: &Schema, meaning: &dyn M
 }
 
 /// Words for money that comes in, and how columns with it are called.
-const MONEY: &str =
-    "revenue sales turnover takings spending spend spent income business earned earn earnings sold paid money cash billed";
+const MONEY: &str = "revenue sales turnover takings spending spend spent income business earned earn earnings sold paid money cash billed";
 const AMOUNTS: [&str; 5] = ["revenue", "sales", "amount", "total", "subtotal"];
 
 /// Revenue that no column is called after: a total, or a price times a quantity.

@@ -208,7 +208,8 @@ fn add_compositions(schema: &Schema, marks: &[Mark], bases: Vec<Form>, found: &m
     let best = pool.first().map_or(0.0, |(.., score)| *score);
     let total: f32 = pool.iter().map(|(.., score)| (score - best).exp()).sum();
     let words = |form: &Form| describe::describe(form, schema);
-    let unknown: Vec<String> = marks.iter().filter(|mark| mark.is_unknown()).map(|mark| mark.text.clone()).collect();
+    let unknown: Vec<String> =
+        marks.iter().filter(|mark| mark.is_unknown()).map(|mark| mark.text.clone()).collect();
     for (rank, (form, query, multiplies, score)) in pool.into_iter().enumerate() {
         let standing = Some(Standing { probability: (score - best).exp() / total, rank });
         if let Some(known) = found.iter_mut().find(|known| known.query == query) {

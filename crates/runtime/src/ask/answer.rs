@@ -108,7 +108,9 @@ pub struct Answer {
     pub sources: Vec<SourceUsed>,
     /// What to ask next.
     pub suggestions: Vec<String>,
-    /// Who planned: `recipe`, `local`, `model`, `sql`.
+    /// Who vouched for the statement.
+    pub verified: Option<super::VerifiedMark>,
+    /// Who planned: `verified`, `metric`, `recipe`, `local`, `model`, `sql`.
     pub planner: &'static str,
     /// What ran.
     pub sql: Vec<SqlRun>,
@@ -156,6 +158,7 @@ impl Answer {
             clarification: None,
             sources: sources(bench, &[]),
             suggestions: Vec::new(),
+            verified: None,
             planner: "local",
             sql: Vec::new(),
             tables: Vec::new(),
@@ -209,6 +212,18 @@ impl Answer {
         answer
     }
 
+    /// What later questions and alerts need of it: how many rows, and the first number.
+    #[must_use]
+    pub(crate) fn headline(&self) -> Json {
+        let frame = self.tables.first().map(|table| &table.frame);
+        let first = frame.and_then(|frame| frame.rows.first());
+        json!({
+            "rows": frame.map_or(0, |frame| frame.rows.len()),
+            "columns": frame.map(|frame| frame.fields.iter().map(|field| &field.name).collect::<Vec<_>>()),
+            "number": first.and_then(|row| row.iter().find_map(Value::number)),
+        })
+    }
+
     /// As one JSON document: S3's response with everything else beside it.
     #[must_use]
     pub fn json(&self) -> Json {
@@ -242,6 +257,7 @@ impl Answer {
             "sources": self.sources,
             "suggestions": self.suggestions,
             "planner": self.planner,
+            "verified": self.verified,
             "sql": self.sql,
             "tables": tables,
             "charts": charts,
@@ -278,6 +294,7 @@ fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
 pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Record) -> Answer {
     let mut answer = Answer::bare(record.task, String::new(), bench);
     answer.planner = work.planner;
+    answer.verified.clone_from(&work.verified);
     answer.score = work.confidence;
     answer.confidence = certainty(work.confidence);
     answer.reasoning.clone_from(&work.reasoning);
@@ -330,11 +347,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         found.push((ended.call, findings(&frame, &Roles::guess(&frame))));
         answer.tables.push(Shown { title: ended.step.title, frame, cut: output.cut });
     }
-    let read: Vec<String> = answer
-        .sql
-        .iter()
-        .flat_map(|run| bench.tables_read(&run.sql))
-        .collect();
+    let read: Vec<String> = answer.sql.iter().flat_map(|run| bench.tables_read(&run.sql)).collect();
     answer.sources = sources(bench, &read);
     answer.response.metrics.rows_processed = rows_of(bench, &read);
     tell(&mut answer, found, &spoken, &values);

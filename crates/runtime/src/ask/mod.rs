@@ -11,9 +11,11 @@ mod record;
 mod resume;
 mod suggest;
 mod talk;
+mod verified;
 mod words;
 
 pub use answer::{Answer, Clarification, Evidence, SourceUsed, SqlRun};
+pub use verified::VerifiedMark;
 
 use crate::ModelLedger;
 use crate::error::{Error, Result};
@@ -40,6 +42,7 @@ use steward_language::Encoder;
 use steward_models::Model;
 use steward_policy::{Access, Limits, RowRules};
 use steward_store::{Change, Store};
+pub(crate) use verified::{EarlierAnswer, Workspace, earlier_answer, read_question};
 
 /// What questions are answered with.
 #[derive(Clone)]
@@ -70,6 +73,8 @@ pub struct AppContext {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Planner {
+    /// Only what a person verified.
+    Verified,
     /// Only what worked before.
     Recipe,
     /// Only the built-in planner.
@@ -93,7 +98,7 @@ pub struct Ask {
     pub deliver: Vec<Deliverable>,
     /// Where the files go.
     pub out: Option<PathBuf>,
-    /// Who plans; in order of recipe, built-in, model when nothing is said.
+    /// Who plans; in order of verified answer, recipe, built-in, model when nothing is said.
     pub planner: Option<Planner>,
     /// What may be read.
     pub policy: RequestPolicy,
@@ -104,6 +109,23 @@ pub struct Ask {
     pub rows: RowRules,
     /// How much it may take.
     pub constraints: Constraints,
+}
+
+impl Ask {
+    /// What may be read.
+    pub(crate) fn access(&self) -> Access {
+        Access {
+            allowed_columns: self.policy.allowed_columns.iter().cloned().collect(),
+            blocked_patterns: self.policy.blocked_patterns.clone(),
+            tables: self.tables.clone(),
+            rows: self.rows.clone(),
+        }
+    }
+
+    /// What one statement may take.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { rows: self.constraints.row_limit, timeout: self.constraints.timeout_seconds }
+    }
 }
 
 /// Receives the progress of a question.
@@ -209,14 +231,7 @@ impl carry::Question<'_> {
             timestamp: context.clock.now(),
             status: RequestStatus::Planning,
         })?;
-        let access = Access {
-            allowed_columns: ask.policy.allowed_columns.iter().cloned().collect(),
-            blocked_patterns: ask.policy.blocked_patterns.clone(),
-            tables: ask.tables.clone(),
-            rows: ask.rows.clone(),
-        };
-        let limits = Limits { rows: ask.constraints.row_limit, timeout: ask.constraints.timeout_seconds };
-        let bench = Arc::new(Workbench::new(session, access, limits));
+        let bench = Arc::new(Workbench::new(session, ask.access(), ask.limits()));
         let fingerprint = bench.session.catalogue().fingerprint();
         let tables: Vec<&str> =
             bench.session.catalogue().tables.iter().map(|table| table.name.as_str()).collect();

@@ -1,7 +1,7 @@
 //! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
 
 use super::propose_model::{self, Alternative};
-use super::{AppContext, Ask, Planner, recipe, talk::Talk};
+use super::{AppContext, Ask, Planner, recipe, talk::Talk, verified};
 use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
@@ -10,7 +10,7 @@ use steward_analysis::planner::{ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
 use steward_analysis::tools::Workbench;
-use steward_analysis::{model_planner, propose, shape, share, sql};
+use steward_analysis::{model_planner, propose, semantics, shape, share, sql};
 use steward_domain::{Coded as _, ModelUsage, RecipeId};
 
 /// From here on an answer is given with high confidence; below, a model is asked if there is one.
@@ -55,6 +55,8 @@ pub(super) struct Work {
     pub(super) reasoning: Vec<String>,
     pub(super) reading: Option<Reading>,
     pub(super) recipe: Option<RecipeId>,
+    /// The verified answer that it is.
+    pub(super) verified: Option<super::VerifiedMark>,
     /// What a model wrote.
     pub(super) model_plan: Option<model_planner::ModelPlan>,
 }
@@ -91,6 +93,23 @@ pub(super) async fn choose(
         return Planned::Work(refused_column(&table, &column, bench));
     }
     let auto = ask.planner.is_none();
+    if (auto || ask.planner == Some(Planner::Verified))
+        && talk.earlier.is_none()
+        && let Some(work) = verified::find(house, ask, bench, &visible).await
+    {
+        return Planned::Work(work);
+    }
+    if ask.planner == Some(Planner::Verified) {
+        let why = "no verified answer fits this question. `steward verify add` verifies one".to_owned();
+        return Planned::Unanswerable { why, can_answer: Vec::new() };
+    }
+    // A metric that is named has one definition: nothing else may answer for it.
+    if auto
+        && talk.earlier.is_none()
+        && let Some(planned) = metric(house, ask, bench, &visible)
+    {
+        return planned;
+    }
     if (auto || ask.planner == Some(Planner::Recipe))
         && talk.earlier.is_none()
         && let Some((id, kept)) = recipe::find(house, ask, &visible, fingerprint).await
@@ -152,6 +171,27 @@ pub(super) async fn choose(
         return Planned::Unanswerable { why, can_answer: Vec::new() };
     }
     local
+}
+
+/// A question that names a metric of the home's semantics, compiled from its definition.
+fn metric(house: &AppContext, ask: &Ask, bench: &Workbench, visible: &Catalogue) -> Option<Planned> {
+    let home = house.artifacts.parent()?;
+    let refused = |why: String| Some(Planned::Unanswerable { why, can_answer: Vec::new() });
+    let model = match crate::semantics::load_semantics(home) {
+        Ok(model) if model.metrics.is_empty() => return None,
+        Ok(model) => model,
+        Err(error) => return refused(error.to_string()),
+    };
+    let today = house.clock.now().to_chrono().date_naive();
+    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
+    match semantics::read(&ask.question, &model, visible, today, &meaning)? {
+        semantics::MetricOutcome::Refused(why) => refused(why),
+        semantics::MetricOutcome::Read(reading, metric) => {
+            let mut work = from_reading(*reading, bench, visible, "metric");
+            work.assumptions.push(format!("The definition used is {}.", metric.definition));
+            Some(Planned::Work(work))
+        }
+    }
 }
 
 /// What the judge makes of a model's proposal beside what was read.
@@ -482,7 +522,7 @@ pub(super) fn from_reading(
     }
 }
 
-fn run_arguments(bench: &Workbench, query: &Query) -> Json {
+pub(super) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
     let dialect = bench.session.dialect(&shape::tables(query));
     if sql::supports(query, dialect) {
         json!({ "sql": sql::write(query, dialect) })

@@ -93,6 +93,9 @@ pub(super) fn learn(
     });
     // A model's own word is enough to keep what worked, and not to call it sure.
     let claimed = work.model_plan.as_ref().map_or(work.confidence, |plan| plan.confidence);
+    if work.verified.is_some() || work.planner == "metric" {
+        return Ok(());
+    }
     if ask.conversation.is_some() || empty || dated || claimed < super::plan::SURE {
         return Ok(());
     }

@@ -38,6 +38,14 @@ impl StoredQuestion {
         Self { ask: Ask { data: kept, ..ask.clone() }, conversation, within_turn, needs_password }
     }
 
+    /// A question that nobody has begun, with a conversation of its own.
+    pub(crate) fn unasked(ask: Ask, conversation: ConversationId) -> Self {
+        let kept: Vec<String> =
+            ask.data.iter().map(|named| steward_analysis::source::without_password(named)).collect();
+        let needs_password = kept != ask.data;
+        Self { ask: Ask { data: kept, ..ask }, conversation, within_turn: false, needs_password }
+    }
+
     /// Why it cannot be answered by another process.
     pub(crate) fn obstacle(&self, takeovers: usize) -> Option<&'static str> {
         match () {

@@ -101,6 +101,9 @@ impl Talk {
             "reading": answer.reading,
             "confidence": answer.score,
             "planner": answer.planner,
+            "verified": answer.verified.as_ref().map(|mark| mark.id),
+            "sql": answer.sql.first().map(|run| &run.sql),
+            "result": answer.headline(),
         });
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (answer.answer.clone(), metadata, Vec::new());

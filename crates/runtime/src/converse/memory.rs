@@ -179,6 +179,9 @@ impl Memory {
             "question": reply.question, "suggestions": reply.response.suggestions, "sources": reply.response.sources,
             "tables": reply.tables, "missing": reply.missing, "waiting": done.waiting, "model_run": done.model,
             "model": reply.model,
+            "sql": reply.analyses.iter().find_map(|answer| answer.sql.first()).map(|run| &run.sql),
+            "analysis_task": reply.analyses.first().map(|answer| answer.response.request_id),
+            "result": reply.analyses.first().map(crate::ask::Answer::headline),
         });
         let Json::Object(metadata) = metadata else { return Ok(()) };
         let answered = (reply.response.answer.clone(), metadata, reply.response.tool_calls_made.clone());

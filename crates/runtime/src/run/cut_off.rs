@@ -129,7 +129,12 @@ impl Taken<'_> {
         let agent = task.assigned_agent.clone();
         let mut log =
             Log { house: context.clone(), pen: Arc::new(writer), task: task.clone(), sequence, agent };
-        log.take_up(&holder)?;
+        // One that waited for its turn begins; it was not cut off.
+        if log.task.status == TaskStatus::Pending {
+            log.resume()?;
+        } else {
+            log.take_up(&holder)?;
+        }
         log.pen.write().await?;
         let mut record = Record::over(context, log, holder);
         let standing = match (subject, how) {

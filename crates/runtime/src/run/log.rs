@@ -84,6 +84,21 @@ impl Log {
         Ok(())
     }
 
+    /// Queues the task of a question: whoever is free answers it.
+    pub(crate) fn queue(&mut self, subject: Json, data: Json, personal: Map<String, Json>) -> Result<()> {
+        let row = self.row(subject, START, false)?;
+        let (task, ready_at) = (self.task.id, self.now());
+        self.pen.entry(EventType::RequestSubmitted, "runtime", data, personal)?;
+        let queued = Change::Enqueue { task, ready_at };
+        self.pen.note([], [Change::PutTask(self.task.clone()), Change::PutCheckpoint(row), queued]);
+        Ok(())
+    }
+
+    /// An entry of this task's chain.
+    pub(crate) fn entry(&self, event: EventType, data: Json) -> Result<Draft> {
+        draft(event, data, Map::new())
+    }
+
     /// Keeps the program that was made for an open task. One that is taken up again begins a new one.
     pub(crate) fn define(&mut self, program: &Program, input: &Json) -> Result<()> {
         let row = self.definition(program, input, &Child::default(), "plan")?;

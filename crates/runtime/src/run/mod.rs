@@ -14,6 +14,7 @@ mod executor;
 pub(crate) mod internal;
 mod log;
 mod replay;
+mod scheduled;
 mod service;
 mod take_over;
 mod traced;
@@ -152,11 +153,11 @@ impl Runner {
         self
     }
 
-    fn house(&self) -> &AppContext {
+    pub(crate) fn house(&self) -> &AppContext {
         self.toolbox.house()
     }
 
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.house().clock.now()
     }
 

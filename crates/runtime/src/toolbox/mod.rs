@@ -7,6 +7,7 @@
 
 mod analysis;
 mod approval;
+mod asking;
 mod keeper;
 mod ledger;
 mod own;

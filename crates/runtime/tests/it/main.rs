@@ -23,9 +23,12 @@ mod model_turns;
 mod plan_first;
 mod records;
 mod runs;
+mod schedules;
+mod semantics;
 mod stories;
 mod talks;
 mod toolbox;
+mod verified;
 mod walkthroughs;
 mod workers;
 

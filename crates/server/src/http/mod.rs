@@ -29,11 +29,13 @@ mod page;
 mod problem;
 mod records;
 mod runs;
+mod schedules;
 mod stream;
 mod tasks;
 mod tools;
 mod turns;
 mod uploads;
+mod verified;
 mod witness;
 
 pub use listen::serve;
@@ -312,6 +314,8 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     approvals::routes(&mut api);
     tools::routes(&mut api);
     records::routes(&mut api);
+    verified::routes(&mut api);
+    schedules::routes(&mut api);
     audit::routes(&mut api);
     artifacts::routes(&mut api);
     agents::routes(&mut api);

@@ -76,6 +76,9 @@ pub struct Role {
     /// The whole journal may be verified.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub audit: bool,
+    /// Answers may be verified, and what people say of answers be looked through.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
     /// Keys, users and settings may be seen and changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub admin: bool,
@@ -114,6 +117,7 @@ impl Role {
         self.run.extend(other.run.iter().cloned());
         self.approve.extend(other.approve.iter().cloned());
         (self.audit, self.admin) = (self.audit || other.audit, self.admin || other.admin);
+        self.verify = self.verify || other.verify;
         self
     }
 }

@@ -101,13 +101,16 @@ pub enum Right {
     Approve,
     /// Verify the whole journal.
     Audit,
+    /// Vouch for answers, look through what people say of them.
+    Verify,
     /// Make keys, see users and settings.
     Admin,
 }
 
 impl Right {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Ask, Self::Tools, Self::Run, Self::Approve, Self::Audit, Self::Admin];
+    pub const ALL: [Self; 7] =
+        [Self::Ask, Self::Tools, Self::Run, Self::Approve, Self::Audit, Self::Verify, Self::Admin];
 
     /// What it lets somebody do.
     #[must_use]
@@ -118,6 +121,7 @@ impl Right {
             Self::Run => "Run workflows and agents",
             Self::Approve => "Decide on calls that wait",
             Self::Audit => "Verify the whole journal",
+            Self::Verify => "Vouch for answers, look through what people say of them",
             Self::Admin => "Make keys, see users and settings",
         }
     }
@@ -137,6 +141,7 @@ impl Right {
             Self::Run => "run",
             Self::Approve => "approve",
             Self::Audit => "audit",
+            Self::Verify => "verify",
             Self::Admin => "admin",
         }
     }
@@ -207,6 +212,7 @@ impl Identity {
             (Some(role), Right::Run) => !role.run.is_empty(),
             (Some(role), Right::Approve) => !role.approve.is_empty(),
             (Some(role), Right::Audit) => role.audit || role.admin,
+            (Some(role), Right::Verify) => role.verify || role.admin,
             (Some(role), Right::Admin) => role.admin,
         };
         held && self.scopes.as_ref().is_none_or(|scopes| scopes.contains(&right))

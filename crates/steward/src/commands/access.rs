@@ -127,6 +127,9 @@ pub(crate) struct Grant {
     /// The whole journal may be verified.
     #[arg(long)]
     audit: bool,
+    /// Answers may be verified.
+    #[arg(long)]
+    verify: bool,
     /// Keys, users and settings may be seen and changed.
     #[arg(long)]
     admin: bool,
@@ -275,6 +278,7 @@ pub(super) async fn grants(context: &Context, command: Grants) -> Result<(), Fai
                 held.extend(more.iter().cloned());
             }
             role.audit |= grant.audit;
+            role.verify |= grant.verify;
             role.admin |= grant.admin;
             journalled(context, "role_set", json!({ "role": grant.role, "holds": role })).await?;
             file.save(home)?;
@@ -305,7 +309,7 @@ fn remove(file: &mut AccessFile, grant: &Grant) -> Result<(), Failure> {
         Failure::user("WEB006", format!("there is no role {}. `steward grants list` shows them", grant.role))
     };
     let role = file.roles.get_mut(&grant.role).ok_or_else(unknown)?;
-    let mut whole = grant.table.is_empty() && !grant.audit && !grant.admin;
+    let mut whole = grant.table.is_empty() && !grant.audit && !grant.verify && !grant.admin;
     for (held, less) in lists(role, grant) {
         whole &= less.is_empty();
         held.retain(|name| !less.contains(name));
@@ -314,6 +318,7 @@ fn remove(file: &mut AccessFile, grant: &Grant) -> Result<(), Failure> {
         role.tables.remove(&columns(text).0);
     }
     role.audit &= !grant.audit;
+    role.verify &= !grant.verify;
     role.admin &= !grant.admin;
     if whole {
         if let Some((user, _)) = file.users.iter().find(|(_, user)| user.roles.contains(&grant.role)) {
@@ -372,7 +377,9 @@ fn told(role: &Role) -> String {
     if !tables.is_empty() {
         parts.push(format!("tables {}", tables.join(", ")));
     }
-    for (held, what) in [(role.audit, "verifies the journal"), (role.admin, "administers")] {
+    for (held, what) in
+        [(role.audit, "verifies the journal"), (role.verify, "verifies answers"), (role.admin, "administers")]
+    {
         if held {
             parts.push(what.to_owned());
         }

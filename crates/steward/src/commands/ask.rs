@@ -69,6 +69,7 @@ enum Deliver {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PlannerChoice {
+    Verified,
     Recipe,
     Local,
     Model,
@@ -79,23 +80,13 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
     let house = house(context, command.model.as_deref(), &opened)?;
     end_cut_off(&house, &context.scope).await;
     let mut ask = Ask {
-        tables: std::collections::BTreeMap::new(),
-        rows: Default::default(),
         question: command.question.clone().unwrap_or_default(),
         data: command.data.clone(),
         conversation: conversation(context, &opened, command.conversation.as_deref()).await?,
-        user: context.settings.user.clone(),
         deliver: command.deliver.iter().map(|deliver| (*deliver).into()).collect(),
         out: command.out.clone(),
         planner: command.planner.map(Into::into),
-        policy: RequestPolicy {
-            allowed_columns: context.settings.analysis.allowed_columns.clone(),
-            blocked_patterns: context.settings.analysis.blocked_patterns.clone(),
-        },
-        constraints: Constraints {
-            row_limit: context.settings.analysis.row_limit,
-            timeout_seconds: context.settings.analysis.timeout_seconds,
-        },
+        ..plain(context)
     };
     // With nothing named, the question goes to whatever is set up.
     if let (Some(question), true) = (&command.question, ask.data.is_empty())
@@ -113,6 +104,27 @@ pub(super) async fn run(context: &Context, command: AskCommand) -> Result<(), Fa
             failed(&answer)
         }
         None => prompt(&house, &mut ask, command.explain).await,
+    }
+}
+
+/// A question with what the settings allow, and nothing asked yet.
+pub(super) fn plain(context: &Context) -> Ask {
+    let rules = &context.settings.analysis;
+    Ask {
+        question: String::new(),
+        data: Vec::new(),
+        conversation: None,
+        user: context.settings.user.clone(),
+        deliver: Vec::new(),
+        out: None,
+        planner: None,
+        tables: std::collections::BTreeMap::new(),
+        rows: Default::default(),
+        policy: RequestPolicy {
+            allowed_columns: rules.allowed_columns.clone(),
+            blocked_patterns: rules.blocked_patterns.clone(),
+        },
+        constraints: Constraints { row_limit: rules.row_limit, timeout_seconds: rules.timeout_seconds },
     }
 }
 
@@ -347,6 +359,10 @@ fn notes(answer: &Answer, explain: bool) {
         Certainty::Medium => paint(Tone::Warn, "medium confidence: check the SQL with --explain"),
         Certainty::Low => paint(Tone::Bad, "low confidence"),
     };
+    if let Some(mark) = &answer.verified {
+        say("");
+        say(paint(Tone::Good, &format!("verified by {} on {}", mark.by, mark.at.day())));
+    }
     let sources: Vec<&str> = answer.sources.iter().map(|source| source.name.as_str()).collect();
     let from = if sources.is_empty() { String::new() } else { format!(" · {}", sources.join(", ")) };
     let talk = answer.conversation_id.map(|id| format!(" · conversation {id}")).unwrap_or_default();
@@ -431,6 +447,7 @@ impl From<Deliver> for Deliverable {
 impl From<PlannerChoice> for Planner {
     fn from(choice: PlannerChoice) -> Self {
         match choice {
+            PlannerChoice::Verified => Self::Verified,
             PlannerChoice::Recipe => Self::Recipe,
             PlannerChoice::Local => Self::Local,
             PlannerChoice::Model => Self::Model,

@@ -19,11 +19,14 @@ mod profile;
 mod recipes;
 mod retention;
 mod run;
+mod schedule;
+mod semantics;
 mod serve;
 mod skill;
 mod skills;
 mod task;
 mod tools;
+mod verify;
 mod watch;
 mod worker;
 
@@ -132,6 +135,18 @@ pub(crate) enum Command {
     /// Plans that worked before and are used again.
     #[command(subcommand)]
     Recipes(recipes::Recipes),
+    /// Definitions of metrics: check them, draft them from data.
+    #[command(subcommand)]
+    Semantics(semantics::Semantics),
+    /// Run questions and workflows by the clock.
+    #[command(subcommand)]
+    Schedule(schedule::ScheduleCommand),
+    /// Be told when the answer of a scheduled question crosses a line.
+    #[command(subcommand)]
+    Alert(schedule::AlertCommand),
+    /// Vouch for answers, and see whether they still hold.
+    #[command(subcommand)]
+    Verify(verify::Verify),
     /// Serve everything over HTTP: the page, the API, MCP, the protocols of others.
     Serve(serve::Serve),
     /// Set up who may use it over the network.
@@ -279,6 +294,10 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Skill(skill) => skill::run(context, skill).await,
         Command::Skills(skills) => skills::run(context, &skills),
         Command::Recipes(recipes) => recipes::run(context, recipes).await,
+        Command::Semantics(command) => semantics::run(context, command).await,
+        Command::Schedule(command) => schedule::run(context, command).await,
+        Command::Alert(command) => schedule::alert(context, command).await,
+        Command::Verify(verify) => verify::run(context, verify).await,
         Command::Serve(serve) => serve::run(context, serve).await,
         Command::Users(users) => access::users(context, users).await,
         Command::Keys(keys) => access::keys(context, keys).await,

@@ -144,6 +144,14 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     site.warm();
     let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let serving = http::serve(listener, router, closing.clone());
+    let deliverer = super::schedule::deliverer(context);
+    let clock = runner.clone();
+    let ticking = async {
+        if set.worker {
+            clock.keep_schedules(&deliverer, &stop).await;
+        }
+        std::future::pending::<()>().await;
+    };
     let working = worker(&set, runner, &stop);
     let socket = socket(slack.clone(), stop.clone());
     let following = toolbox.follow(|change| {
@@ -158,6 +166,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
         ended = socket => ended,
         () = async { following.await; std::future::pending::<()>().await } => Ok(()),
         () = keep_heads(context, &opened) => Ok(()),
+        () = ticking => Ok(()),
         () = super::stopped() => {
             eprintln!("{}", paint(Tone::Quiet, "ending: what runs comes to its end"));
             stop.cancel();

@@ -83,6 +83,9 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     if !json {
         eprintln!("{} works · Ctrl-C hands over and ends", runner.holder().name);
     }
+    let deliverer = super::schedule::deliverer(context);
+    let clock = runner.clone();
+    let ticking = clock.keep_schedules(&deliverer, &stop);
     let service = Service::new(runner, options);
     let following = async {
         toolbox
@@ -100,6 +103,7 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
         result = &mut working => result,
         failure = beside => return Err(failure),
         () = following => Ok(()),
+        () = ticking => Ok(()),
         () = super::stopped() => {
             stop.cancel();
             working.await

@@ -11,12 +11,14 @@ use crate::interface::Store;
 use crate::query::{
     ConversationFilter, ExecutionFilter, InvocationFilter, LogEntry, Page, Scope, TaskFilter,
 };
-use crate::sealed::{self, ERASED, MEMBER};
+use crate::sealed::{self, DELETED, ERASED, MEMBER};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use steward_domain::{Artifact, ChainId, ConversationId, ConversationStatus, EventType, TaskId, Timestamp};
+use steward_domain::{
+    Artifact, ChainId, ConversationId, ConversationStatus, EventType, SavedKind, TaskId, Timestamp,
+};
 use steward_journal::note::NoteSigner;
 
 /// How far the times of entries may go back, in microseconds: replicas do not agree to the second.
@@ -94,6 +96,7 @@ impl Audit {
         let tasks = self.tasks(store, signer).await?;
         self.calls(store, signer).await?;
         self.documents(store, signer, locate).await?;
+        self.saved_items(store, signer).await?;
         self.missing(&deleted, &tasks);
         self.payloads(store, &deleted, &tasks).await?;
         Ok(self.deep)
@@ -330,6 +333,25 @@ impl Audit {
         }
     }
 
+    /// What people keep by name.
+    async fn saved_items(&mut self, store: &dyn Store, signer: &NoteSigner) -> Result<()> {
+        for kind in SavedKind::ALL {
+            let mut page = Page::first(PAGE);
+            loop {
+                let rows = store.saved_items(&Scope::System, *kind, page).await?;
+                for row in &rows {
+                    let seal = sealed::of(signer, kind.name(), &**row)?;
+                    self.check(kind.name(), &row.id().to_string(), &seal, false);
+                }
+                if rows.len() < PAGE as usize {
+                    break;
+                }
+                page.offset += PAGE;
+            }
+        }
+        Ok(())
+    }
+
     fn file(&mut self, chain: ChainId, row: &Artifact, locate: &Locate<'_>) {
         let (path, ours) = locate(row);
         match std::fs::read(&path) {
@@ -359,6 +381,7 @@ impl Audit {
         let mut findings = Vec::new();
         for ((kind, id), row) in self.sealed.iter().filter(|(_, row)| !row.seen) {
             match kind.as_str() {
+                _ if row.seal == DELETED => {}
                 "message" if deleted.contains(&row.chain) => {}
                 "request" | "plan" | "checkpoint" | "session" | "artifact" if !tasks.contains(&row.chain) => {
                 }

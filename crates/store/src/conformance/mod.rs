@@ -26,6 +26,7 @@ mod queue;
 mod recipes;
 mod retention;
 pub mod samples;
+mod saved;
 mod tools;
 
 use crate::Store;
@@ -76,5 +77,9 @@ behaviours! {
         a_filled_claim_wakes_one_more, no_task_goes_to_two, a_long_queue_is_claimed_quickly,
     }
     retention::{ a_dry_run_changes_nothing, old_things_go_and_it_is_recorded, aggregates_outlive_details }
+    saved::{
+        shared_items_are_seen_by_all_and_changed_by_their_owner, of_two_changes_of_what_was_read_one_counts,
+        what_is_due_is_found_by_its_time, a_tick_is_taken_once,
+    }
     isolation::{ no_query_shows_another_users_rows, writes_into_another_users_rows_are_refused }
 }

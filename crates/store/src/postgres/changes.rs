@@ -1,7 +1,9 @@
 //! Carries out a commit in one transaction.
 
 use super::connection::{Database, Tx};
-use super::{approvals, conversations, documents, executions, journal, model_usage, queue, recipes, tools};
+use super::{
+    approvals, conversations, documents, executions, journal, model_usage, queue, recipes, saved, tools,
+};
 use crate::change::{Change, Commit, Committed, Durability};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -80,6 +82,10 @@ async fn apply_one(
         Change::PutArtifact(artifact) => documents::put_artifact(tx, owner, &artifact).await,
         Change::Decide(decided) => approvals::decide(tx, owner, &decided).await,
         Change::AddModelUsage(usage) => model_usage::add(tx, owner, &usage).await,
+        Change::PutSaved { item, replaces } => saved::put(tx, owner, &item, replaces).await,
+        Change::DeleteSaved { kind, id } => saved::delete(tx, owner, kind, id).await,
+        Change::TakeTick(tick) => saved::put_tick(tx, owner, &tick).await,
+        Change::SettleTick { schedule, due_at, at } => saved::settle(tx, owner, schedule, due_at, at).await,
         Change::ErasePayload { id, at } => journal::erase(tx, owner, id, at).await,
     }
 }

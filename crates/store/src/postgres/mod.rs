@@ -13,6 +13,7 @@ mod model_usage;
 mod queue;
 mod recipes;
 mod retention;
+mod saved;
 mod tools;
 
 use crate::audit::RawPayload;
@@ -35,12 +36,13 @@ use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
-    RetentionPolicy, SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition,
-    ToolInvocation, ToolName, Valid,
+    RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
 };
 use steward_journal::ChainTip;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
 /// A store in a PostgreSQL database. Replicas that share it share its log and its key.
 pub struct PostgresStore {
@@ -232,6 +234,22 @@ impl Store for PostgresStore {
             request.0,
         )
         .await
+    }
+
+    async fn saved(&self, scope: &Scope, kind: SavedKind, id: Uuid) -> Result<Option<Valid<SavedItem>>> {
+        saved::one(&mut self.db.begin(scope).await?, kind, id).await
+    }
+    async fn saved_items(&self, scope: &Scope, kind: SavedKind, page: Page) -> Result<Vec<Valid<SavedItem>>> {
+        saved::list(&mut self.db.begin(scope).await?, kind, page).await
+    }
+    async fn due_items(&self, kind: SavedKind, now: Timestamp, limit: u32) -> Result<Vec<Valid<SavedItem>>> {
+        saved::due(&mut self.db.begin(&Scope::System).await?, kind, now, limit).await
+    }
+    async fn ticks(&self, scope: &Scope, schedule: ScheduleId, page: Page) -> Result<Vec<ScheduleTick>> {
+        saved::ticks(&mut self.db.begin(scope).await?, schedule, page).await
+    }
+    async fn open_ticks(&self, limit: u32) -> Result<Vec<ScheduleTick>> {
+        saved::open_ticks(&mut self.db.begin(&Scope::System).await?, limit).await
     }
 
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {

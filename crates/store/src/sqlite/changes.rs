@@ -1,7 +1,7 @@
 //! Carries out a commit inside the writer's transaction.
 
 use super::journal::{self, Log};
-use super::{approvals, conversations, documents, executions, model_usage, queue, recipes, tools};
+use super::{approvals, conversations, documents, executions, model_usage, queue, recipes, saved, tools};
 use crate::change::{Change, Commit, Committed};
 use crate::error::{Error, Result};
 use crate::interface::StoreOptions;
@@ -72,6 +72,10 @@ fn apply_one(
         Change::PutArtifact(artifact) => documents::put_artifact(db, owner, artifact),
         Change::Decide(decided) => approvals::decide(db, owner, decided),
         Change::AddModelUsage(usage) => model_usage::add(db, owner, usage),
+        Change::PutSaved { item, replaces } => saved::put(db, owner, item, *replaces),
+        Change::DeleteSaved { kind, id } => saved::delete(db, owner, *kind, *id),
+        Change::TakeTick(tick) => saved::put_tick(db, owner, tick),
+        Change::SettleTick { schedule, due_at, at } => saved::settle(db, owner, *schedule, *due_at, *at),
         Change::ErasePayload { id, at } => journal::erase(db, Some(owner.as_str()), *id, *at),
     }
 }

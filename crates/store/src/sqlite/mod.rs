@@ -12,6 +12,7 @@ mod model_usage;
 mod queue;
 mod recipes;
 mod retention;
+mod saved;
 mod sync;
 mod tools;
 mod vectors;
@@ -40,10 +41,11 @@ use std::time::Duration;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, ChainId, Checkpoint, Conversation, ConversationEntity,
     ConversationId, DomainName, ExecutionId, Label, Message, ModelUsage, Plan, Recipe, RecipeId,
-    RetentionPolicy, SemanticVersion, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolDefinition,
-    ToolInvocation, ToolName, Valid,
+    RetentionPolicy, SavedItem, SavedKind, ScheduleId, ScheduleTick, SemanticVersion, Sha256Hex,
+    SubAgentSession, Task, TaskId, Timestamp, ToolDefinition, ToolInvocation, ToolName, Valid,
 };
 use steward_journal::ChainTip;
+use uuid::Uuid;
 use writer::Writer;
 
 /// A store in one SQLite file.
@@ -236,6 +238,25 @@ impl Store for SqliteStore {
     async fn artifacts(&self, scope: &Scope, request: TaskId) -> Result<Vec<Valid<Artifact>>> {
         let scope = scope.clone();
         self.read(move |db| documents::of_task(db, &scope, "artifact", request)).await
+    }
+
+    async fn saved(&self, scope: &Scope, kind: SavedKind, id: Uuid) -> Result<Option<Valid<SavedItem>>> {
+        let scope = scope.clone();
+        self.read(move |db| saved::one(db, &scope, kind, id)).await
+    }
+    async fn saved_items(&self, scope: &Scope, kind: SavedKind, page: Page) -> Result<Vec<Valid<SavedItem>>> {
+        let scope = scope.clone();
+        self.read(move |db| saved::list(db, &scope, kind, page)).await
+    }
+    async fn due_items(&self, kind: SavedKind, now: Timestamp, limit: u32) -> Result<Vec<Valid<SavedItem>>> {
+        self.read(move |db| saved::due(db, kind, now, limit)).await
+    }
+    async fn ticks(&self, scope: &Scope, schedule: ScheduleId, page: Page) -> Result<Vec<ScheduleTick>> {
+        let scope = scope.clone();
+        self.read(move |db| saved::ticks(db, &scope, schedule, page)).await
+    }
+    async fn open_ticks(&self, limit: u32) -> Result<Vec<ScheduleTick>> {
+        self.read(move |db| saved::open_ticks(db, limit)).await
     }
 
     async fn chain(&self, scope: &Scope, chain: ChainId) -> Result<Option<ChainTip>> {

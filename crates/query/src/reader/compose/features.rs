@@ -370,9 +370,10 @@ impl Look<'_> {
             (Some(_), None) => self.add(format!("ordered, {extreme}"), 1.0),
             (None, Some(_)) => self.add(format!("limit, {extreme}"), 1.0),
             (None, None) => {
-                let by = form.measures.iter().any(|measure| {
-                    matches!(measure, Measure::Of(Aggregate::Min | Aggregate::Max, _))
-                });
+                let by = form
+                    .measures
+                    .iter()
+                    .any(|measure| matches!(measure, Measure::Of(Aggregate::Min | Aggregate::Max, _)));
                 self.add(format!("no order, {extreme}{}", if by { ", min or max" } else { "" }), 1.0);
             }
         }
@@ -456,9 +457,10 @@ impl Look<'_> {
             self.search.mentions.iter().filter(|mention| mention.at == at).collect();
         if let Some(first) = mentions.first() {
             let used = mentions.iter().any(|mention| places.contains(&mention.place));
-            let table = mark.tables.iter().any(|(table, _)| {
-                *table == form.table || places.iter().any(|place| place.table == *table)
-            });
+            let table = mark
+                .tables
+                .iter()
+                .any(|(table, _)| *table == form.table || places.iter().any(|place| place.table == *table));
             if !used && !(timed && mark.is_time_word()) && !is_condition(first, form) {
                 let kind = if first.role.is_number() { "number" } else { "thing" };
                 let before = before_name(first.before);
@@ -478,7 +480,8 @@ impl Look<'_> {
                         _ => false,
                     })
             });
-            self.out.push((if used { "value used" } else { "value unused" }.to_owned(), mark.value_quality()));
+            self.out
+                .push((if used { "value used" } else { "value unused" }.to_owned(), mark.value_quality()));
         } else if let Some(number) = mark.number.filter(|_| mark.period.is_none()) {
             let used = form.limit.is_some_and(|limit| (limit as f64 - number).abs() < 1e-9)
                 || form.having.iter().any(|(_, _, known)| (known - number).abs() < 1e-9)

@@ -82,10 +82,7 @@ pub(super) struct Mention {
 
 impl Mention {
     pub(super) fn is_group(&self) -> bool {
-        matches!(
-            self.role,
-            Role::Category | Role::Text | Role::Identifier | Role::Year | Role::Flag
-        )
+        matches!(self.role, Role::Category | Role::Text | Role::Identifier | Role::Year | Role::Flag)
     }
 }
 

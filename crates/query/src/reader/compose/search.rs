@@ -269,13 +269,18 @@ impl Search<'_> {
             .map(|mention| mention.place)
             .collect();
         let own = |here: bool| {
-            self.schema.places().filter(move |(place, role)| {
-                *role == Role::Time && (place.table == base.table) == here
-            })
+            self.schema
+                .places()
+                .filter(move |(place, role)| *role == Role::Time && (place.table == base.table) == here)
         };
         all.extend(own(true).chain(own(false)).map(|(place, _)| place));
         let mut seen = Vec::new();
-        all.retain(|place| !seen.contains(place) && { seen.push(*place); true });
+        all.retain(|place| {
+            !seen.contains(place) && {
+                seen.push(*place);
+                true
+            }
+        });
         all
     }
 
@@ -329,7 +334,8 @@ impl Search<'_> {
             let near = [at.checked_sub(1), Some(at + 1), at.checked_sub(2)];
             let number = near.into_iter().flatten().find_map(|near| {
                 let mark = self.marks.get(near)?;
-                mark.number.filter(|n| (1.0..=1000.0).contains(n) && n.fract() == 0.0 && mark.period.is_none())
+                mark.number
+                    .filter(|n| (1.0..=1000.0).contains(n) && n.fract() == 0.0 && mark.period.is_none())
             });
             let extreme = (largest, number.map(|number| number as u64));
             if !found.contains(&extreme) {
@@ -422,9 +428,10 @@ impl Search<'_> {
                 keys.extend(fits.map(|(place, _)| place));
             }
         }
-        let ordered = self.mentions.iter().filter(|mention| {
-            mention.role.is_number() || matches!(mention.role, Role::Time | Role::Year)
-        });
+        let ordered = self
+            .mentions
+            .iter()
+            .filter(|mention| mention.role.is_number() || matches!(mention.role, Role::Time | Role::Year));
         keys.extend(ordered.map(|mention| mention.place));
         keys.dedup();
         keys.truncate(4);

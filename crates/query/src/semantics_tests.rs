@@ -1,0 +1,188 @@
+//! Metrics by name: what they compile to, and what is refused.
+
+use super::*;
+use crate::catalogue::{Column, Evidence, Join};
+use crate::frame::{Unit, Value};
+use crate::planner::NoMeaning;
+use crate::query::Dialect;
+use steward_domain::Check as _;
+
+fn column(name: &str, kind: Kind, values: &[&str], distinct: u64) -> Column {
+    let day = |month, day| Value::Date(NaiveDate::from_ymd_opt(2021, month, day).unwrap());
+    let (min, max) = match kind {
+        Kind::Date => (day(1, 1), day(12, 31)),
+        Kind::Number | Kind::Integer => (Value::Float(1.0), Value::Float(900.0)),
+        _ => (Value::Null, Value::Null),
+    };
+    Column {
+        name: name.to_owned(),
+        label: name.to_owned(),
+        kind,
+        unit: Unit::Plain,
+        nulls: 0,
+        seen: 5_000,
+        distinct,
+        min,
+        max,
+        values: values.iter().map(|value| ((*value).to_owned(), 1_000)).collect(),
+        complete: !values.is_empty(),
+        looks_like: None,
+    }
+}
+
+fn table(name: &str, columns: Vec<Column>, key: &str) -> Table {
+    let primary_key = vec![key.to_owned()];
+    Table {
+        name: name.to_owned(),
+        label: name.to_owned(),
+        source: 0,
+        columns,
+        rows: Some(5_000),
+        primary_key,
+    }
+}
+
+fn catalogue() -> Catalogue {
+    let orders = vec![
+        column("order_id", Kind::Integer, &[], 5_000),
+        column("customer_id", Kind::Integer, &[], 400),
+        column("order_date", Kind::Date, &[], 366),
+        column("state", Kind::Text, &["Arizona", "Texas"], 2),
+        column("amount", Kind::Number, &[], 4_000),
+        column("cost", Kind::Number, &[], 4_000),
+        column("returned", Kind::Text, &["yes", "no"], 2),
+    ];
+    let visits = vec![column("visit_id", Kind::Integer, &[], 900), column("minutes", Kind::Number, &[], 90)];
+    Catalogue {
+        tables: vec![table("orders", orders, "order_id"), table("visits", visits, "visit_id")],
+        joins: vec![Join {
+            from: ("visits".to_owned(), vec!["visit_id".to_owned()]),
+            to: ("orders".to_owned(), vec!["order_id".to_owned()]),
+            evidence: Evidence::Constraint,
+        }],
+    }
+}
+
+fn metric(table: Option<&str>, expression: &str) -> Metric {
+    Metric { table: table.map(str::to_owned), expression: Some(expression.to_owned()), ..Metric::default() }
+}
+
+fn model() -> SemanticModel {
+    let mut metrics = BTreeMap::new();
+    let kept =
+        MetricFilter { column: "returned".to_owned(), is: vec!["no".to_owned()], ..MetricFilter::default() };
+    let revenue = Metric {
+        filters: vec![kept],
+        synonyms: vec!["turnover".to_owned()],
+        ..metric(Some("orders"), "sum(amount)")
+    };
+    metrics.insert("revenue".to_owned(), revenue);
+    metrics.insert("gross profit".to_owned(), metric(Some("orders"), "sum(amount - cost)"));
+    metrics.insert("buyers".to_owned(), metric(Some("orders"), "count_distinct(customer_id)"));
+    let ratio =
+        steward_domain::Ratio { numerator: "gross profit".to_owned(), denominator: "revenue".to_owned() };
+    metrics.insert("margin".to_owned(), Metric { ratio: Some(ratio), ..Metric::default() });
+    let derived = Some("{gross profit} / ({buyers} + {buyers})".to_owned());
+    metrics.insert("half profit".to_owned(), Metric { derived, ..Metric::default() });
+    SemanticModel { metrics, ..SemanticModel::default() }.validate().unwrap().into_inner()
+}
+
+fn sql(question: &str) -> Result<String, String> {
+    let today = NaiveDate::from_ymd_opt(2026, 11, 18).unwrap();
+    match read(question, &model(), &catalogue(), today, &NoMeaning) {
+        Some(MetricOutcome::Read(reading, _)) => {
+            Ok(crate::sql::write(&reading.queries[0].query, Dialect::DataFusion))
+        }
+        Some(MetricOutcome::Refused(why)) => Err(why),
+        None => Err("no metric".to_owned()),
+    }
+}
+
+#[test]
+fn a_metric_is_compiled_with_its_filter_whatever_it_is_called() {
+    for question in ["revenue by state", "total revenue by state", "the turnover by state"] {
+        let sql = sql(question).unwrap().to_lowercase();
+        assert!(
+            sql.contains("case when") && sql.contains("'no'") && sql.contains("group by"),
+            "{question}: {sql}"
+        );
+    }
+    let sql = sql("gross profit in Arizona").unwrap();
+    assert!(sql.contains('-') && sql.contains("'Arizona'"), "{sql}");
+}
+
+#[test]
+fn a_ratio_is_one_sum_over_another_in_each_group() {
+    let sql = sql("margin by state").unwrap().to_lowercase();
+    let (selected, _) = sql.split_once(" from ").unwrap();
+    assert_eq!(selected.matches("sum(").count(), 2, "{sql}");
+    assert!(selected.contains('/') && !selected.contains("sum(sum"), "{sql}");
+}
+
+#[test]
+fn other_questions_are_left_to_the_reader() {
+    for question in ["average revenue by state", "number of orders by state", "total cost in Texas"] {
+        assert_eq!(sql(question).unwrap_err(), "no metric", "{question}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_said() {
+    let catalogue = catalogue();
+    assert_eq!(problems(&model(), &catalogue), Vec::<String>::new());
+    let with = |name: &str, metric: Metric| {
+        let mut model = model();
+        model.metrics.insert(name.to_owned(), metric);
+        problems(&model, &catalogue)
+    };
+    let told = |metric: Metric| with("x", metric).join("; ");
+    assert!(told(metric(Some("sales"), "sum(amount)")).contains("no table sales"));
+    assert!(told(metric(Some("orders"), "sum(price)")).contains("no column price"));
+    assert!(told(metric(Some("orders"), "total(amount)")).contains("no aggregate total"));
+    assert!(told(metric(Some("orders"), "sum(amount -)")).contains("ends too early"));
+    assert!(
+        told(Metric { derived: Some("{x} + {revenue}".to_owned()), ..Metric::default() })
+            .contains("by itself")
+    );
+    let mut visits = model();
+    visits.metrics.insert("minutes".to_owned(), metric(Some("visits"), "sum(minutes)"));
+    visits.metrics.insert(
+        "mixed".to_owned(),
+        Metric { derived: Some("{minutes} / {revenue}".to_owned()), ..Metric::default() },
+    );
+    assert!(problems(&visits, &catalogue).join(";").contains("another grain"));
+    let kept = MetricFilter {
+        column: "order_date".to_owned(),
+        is: vec!["soon".to_owned()],
+        ..MetricFilter::default()
+    };
+    assert!(
+        told(Metric { filters: vec![kept], ..metric(Some("orders"), "count(*)") })
+            .contains("no value of a column")
+    );
+    let same = Metric { synonyms: vec!["turnover".to_owned()], ..metric(Some("orders"), "count(*)") };
+    assert!(told(same).contains("is a name of"));
+}
+
+#[test]
+fn a_breakdown_that_counts_rows_twice_is_refused() {
+    assert!(belongs_to(&catalogue(), "visits", "orders"));
+    assert!(!belongs_to(&catalogue(), "orders", "visits"));
+    let compiled = compile(&model(), "revenue", &catalogue(), &mut BTreeSet::new())
+        .unwrap_or_else(|why| panic!("{why}"));
+    let total = Expr::Aggregate(Aggregate::Sum, vec![Expr::Column("orders".to_owned(), "amount".to_owned())]);
+    let mut query = Query {
+        items: vec![crate::query::Item { expr: total, name: "total".to_owned() }],
+        table: "orders".to_owned(),
+        alias: "orders".to_owned(),
+        joins: vec![crate::query::Joined {
+            table: "visits".to_owned(),
+            alias: "v".to_owned(),
+            on: Vec::new(),
+            outer: false,
+        }],
+        ..Query::default()
+    };
+    let why = exchange(&mut query, &compiled, "revenue", &catalogue()).unwrap_err();
+    assert!(why.contains("cannot be broken down by visits"), "{why}");
+}

@@ -1,0 +1,160 @@
+//! Deliveries: what schedules and alerts send out, with retries and receipts.
+//!
+//! Invariants
+//! - What is to be sent is in the store before it is sent, and each try leaves an entry with its
+//!   receipt. A process that dies between a try and its receipt sends it again under the same id:
+//!   the receiver can tell.
+//! - It leaves through the door for outbound HTTP: only hosts that the operator listed are reached.
+
+use crate::ask::AppContext;
+use crate::error::{Error, Result};
+use crate::verified::{after, put_saved, write_saved};
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+use std::time::Duration;
+use steward_domain::{
+    Delivery, DeliveryStatus, DeliveryTarget, EventType, SavedEntity as _, SavedKind, Timestamp,
+};
+use steward_tools::egress::{EgressClient, Request, Rules};
+
+/// Deliveries that are tried in one round.
+const ROUND: u32 = 20;
+/// How often a delivery is tried before it is given up.
+const ATTEMPTS: u32 = 8;
+/// How long a receiver may take.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// While one replica sends, the others leave it alone for so long.
+const CLAIM: i64 = 60_000_000;
+
+/// Sends deliveries.
+pub struct Deliverer {
+    client: EgressClient,
+    /// Signs what is sent.
+    secret: Option<String>,
+}
+
+impl Deliverer {
+    /// Over what the operator allows, signing with this secret.
+    #[must_use]
+    pub fn new(mut rules: Rules, secret: Option<String>) -> Self {
+        rules.allow_writes = true;
+        Self { client: EgressClient::new(rules), secret }
+    }
+
+    /// Tries what is due.
+    pub(super) async fn round(&self, context: &AppContext) -> Result<()> {
+        let now = context.clock.now();
+        for item in context.store.due_items(SavedKind::Delivery, now, ROUND).await? {
+            let Some(delivery) = Delivery::from_item(item.into_inner()) else { continue };
+            match self.try_once(context, delivery).await {
+                // Another replica sends it.
+                Ok(()) | Err(Error::Store(steward_store::Error::Conflict { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn try_once(&self, context: &AppContext, mut delivery: Delivery) -> Result<()> {
+        let (now, seen) = (context.clock.now(), delivery.updated_at);
+        delivery.attempts += 1;
+        delivery.updated_at = after(now, seen);
+        delivery.next_at = Some(Timestamp::from_micros(now.micros() + CLAIM));
+        self.write(context, &delivery, seen, json!({ "action": "sending" })).await?;
+        let receipt = self.send(&delivery, now).await;
+        let (at, claimed) = (context.clock.now(), delivery.updated_at);
+        delivery.updated_at = after(at, claimed);
+        match receipt {
+            Ok(receipt) => {
+                (delivery.status, delivery.next_at) = (DeliveryStatus::Delivered, None);
+                delivery.receipt = Some(receipt);
+            }
+            Err(why) if delivery.attempts >= ATTEMPTS => {
+                (delivery.status, delivery.next_at) = (DeliveryStatus::Failed, None);
+                delivery.receipt = Some(why);
+            }
+            Err(why) => {
+                // 5 s, 10 s, 20 s, ... about ten minutes at the end.
+                let wait = 5_000_000_i64 << (delivery.attempts.min(8) - 1);
+                delivery.next_at = Some(Timestamp::from_micros(at.micros() + wait));
+                delivery.receipt = Some(why);
+            }
+        }
+        let receipt = json!({ "action": "tried", "status": delivery.status, "receipt": delivery.receipt });
+        self.write(context, &delivery, claimed, receipt).await
+    }
+
+    async fn write(
+        &self,
+        context: &AppContext,
+        delivery: &Delivery,
+        seen: Timestamp,
+        mut data: Json,
+    ) -> Result<()> {
+        data["delivery"] = json!(delivery.id);
+        data["attempt"] = json!(delivery.attempts);
+        let changes = vec![put_saved(delivery.clone(), Some(seen))?];
+        let (owner, id) = (&delivery.user_id, delivery.id.0);
+        write_saved(&*context.store, owner, id, EventType::DeliveryTried, "delivery", data, changes).await
+    }
+
+    async fn send(&self, delivery: &Delivery, now: Timestamp) -> std::result::Result<String, String> {
+        let DeliveryTarget::Webhook(url) = &delivery.target;
+        let mut content = delivery.content.clone();
+        content.insert("delivery_id".to_owned(), json!(delivery.id));
+        let body = Json::Object(content).to_string();
+        let seconds = now.micros() / 1_000_000;
+        let mut headers = vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("steward-delivery".to_owned(), delivery.id.to_string()),
+        ];
+        if let Some(secret) = &self.secret {
+            let signed = signature(secret, seconds, &body);
+            headers.push(("steward-signature".to_owned(), format!("t={seconds},v1={signed}")));
+        }
+        let request = Request {
+            method: "POST".parse().map_err(|_| "the method cannot be used".to_owned())?,
+            headers,
+            body: body.into_bytes(),
+            timeout: Some(TIMEOUT),
+            ..Request::get(url)
+        };
+        let answer = self.client.fetch(request).await.map_err(|error| error.to_string())?;
+        let receipt = format!("{} {}", answer.status.as_u16(), answer.final_url);
+        if answer.status.is_success() { Ok(receipt) } else { Err(receipt) }
+    }
+}
+
+/// HMAC-SHA256 over `SECONDS.BODY`, as hexadecimal digits: what a receiver compares.
+#[must_use]
+pub fn signature(secret: &str, seconds: i64, body: &str) -> String {
+    const BLOCK: usize = 64;
+    let mut key = [0_u8; BLOCK];
+    let hashed;
+    let bytes: &[u8] = if secret.len() > BLOCK {
+        hashed = Sha256::digest(secret.as_bytes());
+        &hashed
+    } else {
+        secret.as_bytes()
+    };
+    key.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    let pad = |with: u8| key.map(|byte| byte ^ with);
+    let inner = Sha256::new().chain_update(pad(0x36)).chain_update(format!("{seconds}.{body}")).finalize();
+    let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
+    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::signature;
+
+    #[test]
+    fn signatures_are_hmac_sha256() {
+        // Python: hmac.new(b"key", b"1700000000.{}", "sha256").hexdigest()
+        let known = "9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae";
+        assert_eq!(signature("key", 1_700_000_000, "{}"), known);
+        // A key that is longer than a block.
+        let long = "8dc72019a8a249d8f2d36e36fac06f4497511f4f50cfee8600a5d97fb8a91da5";
+        assert_eq!(signature(&"k".repeat(100), 1, "x"), long);
+    }
+}

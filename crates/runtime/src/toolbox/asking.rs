@@ -1,0 +1,55 @@
+//! Questions that are asked for a person later: with what they may read at that moment.
+//!
+//! Invariant: the data of a domain is read with the caller's tables and row rules. Other data is
+//! read for whoever named it.
+
+use super::Toolbox;
+use crate::ask::Ask;
+use crate::error::{Error, Result};
+use steward_domain::{Label, UserId};
+use steward_policy::Caller;
+
+impl Toolbox {
+    /// A question for a person over data that somebody named.
+    pub fn ask_for(
+        &self,
+        caller: &Caller,
+        named_by: &UserId,
+        question: &str,
+        data: &[String],
+    ) -> Result<Ask> {
+        let snapshot = self.registry().snapshot();
+        let of_domains: Vec<&str> = (snapshot.domains.iter())
+            .filter(|(_, field)| {
+                let sources: Vec<String> = field.domain.data_sources.iter().map(Label::to_string).collect();
+                data.iter().any(|named| sources.contains(named))
+            })
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let denied = |reason: String| Error::NotAdmitted { user: caller.user.to_string(), reason };
+        if let Some(domain) = of_domains.iter().find(|domain| !caller.asks(domain)) {
+            return Err(denied(format!("the data of {domain} is not granted to them")));
+        }
+        if of_domains.is_empty() && caller.user != *named_by && !caller.administrator {
+            return Err(denied("the data is another person's".to_owned()));
+        }
+        let (tables, rows) = match of_domains.as_slice() {
+            [] => Default::default(),
+            _ => (caller.tables.clone(), caller.rows.clone()),
+        };
+        let rules = self.rules();
+        Ok(Ask {
+            question: question.to_owned(),
+            data: data.to_vec(),
+            conversation: None,
+            user: caller.user.clone(),
+            deliver: Vec::new(),
+            out: None,
+            planner: None,
+            tables,
+            rows,
+            policy: rules.policy.clone(),
+            constraints: rules.constraints,
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! `steward semantics`: definitions of metrics, checked against data and drafted from it.
+
+use super::Context;
+use crate::error::Failure;
+use crate::output::{document, say, table};
+use clap::Subcommand;
+use steward_analysis::roles::{Role, role};
+use steward_analysis::semantics::{definition, problems};
+use steward_analysis::session::{Options, Session};
+use steward_runtime::load_semantics;
+
+#[derive(Subcommand)]
+#[command(after_help = "Definitions are files in the home: semantics/*.yaml. Examples:
+  steward semantics draft --data sales.csv > ~/.steward/semantics/sales.yaml
+  steward semantics check --data sales.csv
+  steward ask \"margin by state\" --data sales.csv")]
+pub(crate) enum Semantics {
+    /// List the metrics of the home with their definitions.
+    List,
+    /// Read the files, and with data compile every metric.
+    Check {
+        /// The data that the definitions are for; repeat it for several.
+        #[arg(long, short, value_name = "SOURCE")]
+        data: Vec<String>,
+    },
+    /// Print a first file for some data. What it is unsure of is marked.
+    Draft {
+        /// The data; repeat it for several.
+        #[arg(long, short, value_name = "SOURCE", required = true)]
+        data: Vec<String>,
+    },
+}
+
+pub(super) async fn run(context: &Context, command: Semantics) -> Result<(), Failure> {
+    let open = async |data: &[String]| {
+        Session::open(data, Options { memory: context.memory(), ..Options::default() }).await
+    };
+    match command {
+        Semantics::List => {
+            let model = load_semantics(&context.home.path)?;
+            if context.json {
+                document(&model);
+                return Ok(());
+            }
+            let row = |(name, metric): (&String, &steward_domain::Metric)| {
+                vec![name.clone(), definition(name, metric), metric.synonyms.join(", ")]
+            };
+            table(
+                &["metric", "definition", "also"],
+                model.metrics.iter().map(row).collect(),
+                "no metrics yet",
+            );
+        }
+        Semantics::Check { data } => {
+            let model = load_semantics(&context.home.path)?;
+            if !data.is_empty() {
+                let session = open(&data).await?;
+                let wrong = problems(&model, session.catalogue());
+                if !wrong.is_empty() {
+                    return Err(Failure::user("RUN005", wrong.join("\n")));
+                }
+            }
+            say(format!("{} metrics, {} tables: nothing is wrong", model.metrics.len(), model.tables.len()));
+        }
+        Semantics::Draft { data } => {
+            let session = open(&data).await?;
+            say(draft(session.catalogue()));
+        }
+    }
+    Ok(())
+}
+
+/// A first file: a metric for each column that can be added up, one for the rows, and the keys and times of the tables.
+fn draft(catalogue: &steward_analysis::catalogue::Catalogue) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let (mut tables, mut metrics) = (String::from("tables:\n"), String::from("metrics:\n"));
+    for table in &catalogue.tables {
+        let own = quoted(&table.name);
+        let spoken = table.label.replace('_', " ");
+        tables.push_str(&format!(
+            "  {own}:\n    grain: {} # unsure: what is one row?\n",
+            quoted(&format!("one of {spoken}"))
+        ));
+        if !table.primary_key.is_empty() {
+            let key: Vec<String> = table.primary_key.iter().map(|column| quoted(column)).collect();
+            tables.push_str(&format!("    key: [{}]\n", key.join(", ")));
+        }
+        let time = table.columns.iter().find(|column| role(catalogue, table, column) == Role::Time);
+        if let Some(time) = time {
+            tables.push_str(&format!("    default_time: {}\n", quoted(&time.name)));
+        }
+        let rows = quoted(&format!("{spoken} count"));
+        metrics.push_str(&format!("  {rows}:\n    table: {own}\n    expression: count(*)\n"));
+        for column in &table.columns {
+            let (aggregate, doubt) = match role(catalogue, table, column) {
+                Role::Measure => ("sum", ""),
+                Role::Rate => ("avg", " # unsure: is the average of the rows meant?"),
+                _ => continue,
+            };
+            let name = quoted(&format!("{spoken} {}", column.label.replace('_', " ").to_lowercase()));
+            let expression = quoted(&format!("{aggregate}({})", column.name));
+            metrics.push_str(&format!("  {name}:{doubt}\n    table: {own}\n    expression: {expression}\n"));
+        }
+    }
+    format!("{tables}{}", metrics.trim_end())
+}
