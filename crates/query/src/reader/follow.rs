@@ -11,9 +11,10 @@ use crate::roles::Role;
 
 /// How many marks say what is wanted: "revenue instead of orders" says after "instead of" what is not.
 pub(super) fn wanted(marks: &[Mark]) -> usize {
-    let replaced = marks.iter().skip(1).position(|mark| {
-        mark.operator == Some(Operator::Instead) && mark.text.to_lowercase() != "instead"
-    });
+    let replaced = marks
+        .iter()
+        .skip(1)
+        .position(|mark| mark.operator == Some(Operator::Instead) && mark.text.to_lowercase() != "instead");
     replaced.map_or(marks.len(), |at| at + 1)
 }
 
@@ -110,7 +111,8 @@ fn listed(before: &Form, read: &Interpretation, marks: &[Mark]) -> Option<Vec<Co
     let is_list = before.measures.is_empty() && before.order.is_none_or(|_| before.limit.is_none());
     let mut places: Vec<ColumnRef> = Vec::new();
     for (_, place) in &read.columns {
-        if !places.contains(place) && !read.form.filters.iter().any(|filter| filter.places().contains(place)) {
+        if !places.contains(place) && !read.form.filters.iter().any(|filter| filter.places().contains(place))
+        {
             places.push(*place);
         }
     }

@@ -311,7 +311,12 @@ impl Writer<'_> {
     }
 
     /// Time ascending; otherwise the largest first.
-    pub(super) fn natural_order(&self, groups: &[Expr], measures: &[Expr], timed: Option<usize>) -> Vec<(Expr, bool)> {
+    pub(super) fn natural_order(
+        &self,
+        groups: &[Expr],
+        measures: &[Expr],
+        timed: Option<usize>,
+    ) -> Vec<(Expr, bool)> {
         let ordered = |at: usize| match self.form.groups.get(at) {
             Some(Group::Period(..) | Group::Part(..) | Group::Bracket(..)) => true,
             Some(Group::Column(place)) => {

@@ -102,7 +102,8 @@ impl Data {
         let mut before: Option<Candidate> = None;
         for (question, expected) in turns {
             let form = before.as_ref().map(|candidate| &candidate.form);
-            let best = propose(question, &self.catalogue, form, today, &NoMeaning).into_iter().next().unwrap();
+            let best =
+                propose(question, &self.catalogue, form, today, &NoMeaning).into_iter().next().unwrap();
             assert_eq!(self.run(&best), *expected, "{question}: {}", best.words);
             before = Some(best);
         }

@@ -330,11 +330,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         found.push((ended.call, findings(&frame, &Roles::guess(&frame))));
         answer.tables.push(Shown { title: ended.step.title, frame, cut: output.cut });
     }
-    let read: Vec<String> = answer
-        .sql
-        .iter()
-        .flat_map(|run| bench.tables_read(&run.sql))
-        .collect();
+    let read: Vec<String> = answer.sql.iter().flat_map(|run| bench.tables_read(&run.sql)).collect();
     answer.sources = sources(bench, &read);
     answer.response.metrics.rows_processed = rows_of(bench, &read);
     tell(&mut answer, found, &spoken, &values);

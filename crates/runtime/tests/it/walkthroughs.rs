@@ -195,7 +195,12 @@ async fn statistics_that_a_database_lacks_are_computed_in_the_engine() {
         ("90th percentile of cost by ward", vec![("North", 52.0), ("South", 6.8)]),
     ] {
         let answer = fixture.ask(local(question, &data)).await;
-        assert_eq!(answer.response.status, ResponseStatus::Completed, "{question}: {:?}", answer.response.error);
+        assert_eq!(
+            answer.response.status,
+            ResponseStatus::Completed,
+            "{question}: {:?}",
+            answer.response.error
+        );
         let mut rows: Vec<(String, f64)> = (answer.tables[0].frame.rows.iter())
             .map(|row| (row[0].plain(), row[1].number().unwrap()))
             .collect();
