@@ -27,25 +27,24 @@ fn ferries() -> Data {
 #[test]
 fn a_part_is_exchanged_and_the_rest_stays() {
     ferries().check_turns(&[
-        ("total revenue by harbour in 2023", "Riga 50.0; Oban 20.0; Kiel 10.0"),
-        ("and in 2024?", "Riga 90.0; Oban 40.0; Kiel 30.0"),
-        ("without Oban", "Riga 90.0; Kiel 30.0"),
-        ("by operator instead of harbour", "Grey 120.0"),
+        ("total revenue by harbour in 2023", "Riga 50; Oban 20; Kiel 10"),
+        ("and in 2024?", "Riga 90; Oban 40; Kiel 30"),
+        ("without Oban", "Riga 90; Kiel 30"),
+        ("by operator instead of harbour", "Grey 120"),
     ]);
     ferries().check_turns(&[
-        ("total revenue by harbour", "Riga 140.0; Oban 60.0; Kiel 40.0"),
-        ("only the top 2", "Riga 140.0; Oban 60.0"),
-        ("now the average instead of the total", "Riga 70.0; Oban 30.0"),
-        ("tonnage instead of revenue", "Riga 11; Oban 7"),
+        ("total revenue by harbour", "Riga 140; Oban 60; Kiel 40"),
+        ("only the top 2", "Riga 140; Oban 60"),
+        ("now the average instead of the total", "Riga 70; Oban 30"),
+        ("total tonnage instead of revenue", "Riga 11; Oban 7"),
     ]);
 }
 
 #[test]
 fn a_percentage_of_the_total_is_out_of_a_hundred() {
     ferries().check_turns(&[
-        ("number of ferries by operator in 2024", "Grey 3"),
-        ("by harbour", "Kiel 1; Oban 1; Riga 1"),
-        ("only Kiel and Riga", "Kiel 1; Riga 1"),
-        ("as a percentage of the total", "Kiel 1 50.0; Riga 1 50.0"),
+        ("total revenue by harbour in 2024", "Riga 90; Oban 40; Kiel 30"),
+        ("only Kiel and Riga", "Riga 90; Kiel 30"),
+        ("as a percentage of the total", "Riga 90 75; Kiel 30 25"),
     ]);
 }
