@@ -419,7 +419,7 @@ fn rename(expr: &mut Expr, table: &str, alias: &str) {
             Condition::In(expr, _) => rename(expr, table, alias),
             Condition::Not(inner) => in_condition(inner, table, alias),
             Condition::All(all) | Condition::Any(all) => {
-                all.iter_mut().for_each(|one| in_condition(one, table, alias))
+                all.iter_mut().for_each(|one| in_condition(one, table, alias));
             }
             _ => {}
         }

@@ -6,7 +6,7 @@
 //!   again.
 //! - In quiet hours nothing is told. What still stands at the first tick after them is told then.
 
-use super::Cadence;
+use super::{Cadence, merged};
 use crate::ask::{EarlierAnswer, earlier_answer};
 use crate::error::Result;
 use crate::run::Runner;
@@ -112,8 +112,7 @@ impl Runner {
             let answer = earlier_answer(store, &scope, tick.task_id).await.ok();
             let told_answer = content(&schedule, &task, tick, answer.as_ref());
             for target in &schedule.deliver_to {
-                let mut content = told_answer.clone();
-                content["event"] = json!("answer");
+                let content = merged(&told_answer, json!({ "event": "answer" }));
                 changes.push(self.delivery(&schedule, target, content, now)?);
             }
             let alerts: Vec<Alert> = list_saved(store, &scope, Page::first(1000)).await?;
@@ -133,10 +132,9 @@ impl Runner {
                 }
                 if tells {
                     for target in &alert.notify {
-                        let mut content = told_answer.clone();
-                        content["event"] = json!("alert");
-                        content["alert"] = json!({ "id": alert.id, "name": alert.name, "condition": alert.condition,
+                        let alerted = json!({ "id": alert.id, "name": alert.name, "condition": alert.condition,
                             "value": value, "since": alert.since });
+                        let content = merged(&told_answer, json!({ "event": "alert", "alert": alerted }));
                         changes.push(self.delivery(&schedule, target, content, now)?);
                     }
                 }

@@ -6,6 +6,7 @@
 //!   the receiver can tell.
 //! - It leaves through the door for outbound HTTP: only hosts that the operator listed are reached.
 
+use super::merged;
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
 use crate::verified::{after, put_saved, write_saved};
@@ -89,10 +90,9 @@ impl Deliverer {
         context: &AppContext,
         delivery: &Delivery,
         seen: Timestamp,
-        mut data: Json,
+        data: Json,
     ) -> Result<()> {
-        data["delivery"] = json!(delivery.id);
-        data["attempt"] = json!(delivery.attempts);
+        let data = merged(&data, json!({ "delivery": delivery.id, "attempt": delivery.attempts }));
         let changes = vec![put_saved(delivery.clone(), Some(seen))?];
         let (owner, id) = (&delivery.user_id, delivery.id.0);
         write_saved(&*context.store, owner, id, EventType::DeliveryTried, "delivery", data, changes).await

@@ -243,6 +243,15 @@ impl Runner {
     }
 }
 
+/// An object with more members.
+fn merged(one: &serde_json::Value, more: serde_json::Value) -> serde_json::Value {
+    let mut members = one.as_object().cloned().unwrap_or_default();
+    if let serde_json::Value::Object(more) = more {
+        members.extend(more);
+    }
+    serde_json::Value::Object(members)
+}
+
 /// What a schedule knows of its own time.
 trait Timed {
     fn cadence(&self) -> Result<Cadence>;

@@ -114,31 +114,30 @@ pub(super) async fn a_tick_is_taken_once(store: Arc<dyn Store>) {
     let first = item(&schedule(&user, Some(0)));
     store.commit(&scope(&user), commit(&user).change(put(&first, None))).await.unwrap();
     let id = ScheduleId(first.id());
-    let attempts: Vec<_> = (0..8)
-        .map(|replica| {
-            let task = task(&user, replica);
-            let tick = ScheduleTick {
-                schedule_id: id,
-                due_at: at(0),
-                user_id: user.clone(),
-                task_id: task.id,
-                settled_at: None,
-            };
-            let mut next = serde_json::to_value(&*first).unwrap();
-            next["next_at"] = json!(at(60));
-            next["updated_at"] = json!(at(1));
-            let taken = commit(&user)
-                .change(put(&item(&next), Some(first.updated_at())))
-                .change(Change::TakeTick(tick))
-                .change(Change::PutTask(task.clone()))
-                .change(Change::Enqueue { task: task.id, ready_at: at(9_999_999) });
-            let (store, user) = (store.clone(), user.clone());
-            tokio::spawn(async move { (task.id, store.commit(&scope(&user), taken).await.is_ok()) })
-        })
-        .collect();
+    let mut attempts = tokio::task::JoinSet::new();
+    for replica in 0..8 {
+        let task = task(&user, replica);
+        let tick = ScheduleTick {
+            schedule_id: id,
+            due_at: at(0),
+            user_id: user.clone(),
+            task_id: task.id,
+            settled_at: None,
+        };
+        let mut next = serde_json::to_value(&*first).unwrap();
+        next["next_at"] = json!(at(60));
+        next["updated_at"] = json!(at(1));
+        let taken = commit(&user)
+            .change(put(&item(&next), Some(first.updated_at())))
+            .change(Change::TakeTick(tick))
+            .change(Change::PutTask(task.clone()))
+            .change(Change::Enqueue { task: task.id, ready_at: at(9_999_999) });
+        let (store, user) = (store.clone(), user.clone());
+        attempts.spawn(async move { (task.id, store.commit(&scope(&user), taken).await.is_ok()) });
+    }
     let mut taken = Vec::new();
-    for attempt in attempts {
-        let (task, done) = attempt.await.unwrap();
+    while let Some(attempt) = attempts.join_next().await {
+        let (task, done) = attempt.unwrap();
         assert_eq!(
             store.task(&scope(&user), task).await.unwrap().is_some(),
             done,
