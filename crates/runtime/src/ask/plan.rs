@@ -263,12 +263,6 @@ fn judged(
     }
 }
 
-/// Whether policy lets every statement of a reading through.
-fn admitted(work: &Work, bench: &Workbench) -> bool {
-    let first = work.steps.iter().filter(|step| step.after.is_empty());
-    first.filter_map(|step| bench.admit_call(&step.arguments)).all(|decision| decision.is_ok())
-}
-
 /// Whether a plan is that of a reading.
 fn is_same(work: &Work, reading: &Reading) -> bool {
     let first = |reading: &Reading| reading.queries.first().map(|named| named.query.clone());
