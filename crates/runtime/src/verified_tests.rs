@@ -5,7 +5,7 @@ use steward_analysis::frame::{Field, Kind};
 
 fn frame(rows: Vec<Vec<Value>>) -> Frame {
     let fields = vec![Field::new("state", Kind::Text), Field::new("total", Kind::Number)];
-    Frame { name: "answer".to_owned(), fields, rows, ..Frame::default() }
+    Frame { name: "answer".to_owned(), fields, rows }
 }
 
 fn row(state: &str, total: f64) -> Vec<Value> {

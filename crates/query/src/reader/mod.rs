@@ -181,19 +181,19 @@ pub fn propose(
     sort(&mut found);
     found.truncate(READ);
     if earlier.is_none() {
-        add_compositions(&schema, &marks, bases, &mut found);
+        add_compositions(&schema, &marks, &bases, &mut found);
     }
     found
 }
 
 /// Adds the best compositions that are no candidates yet, and says of every candidate how it stands among them.
-fn add_compositions(schema: &Schema, marks: &[Mark], bases: Vec<Form>, found: &mut Vec<Candidate>) {
+fn add_compositions(schema: &Schema, marks: &[Mark], bases: &[Form], found: &mut Vec<Candidate>) {
     let others: Vec<Form> = (found.iter())
         .filter(|candidate| candidate.grammar != Grammar::Measures)
         .map(|candidate| candidate.form.clone())
         .collect();
     let mut pool: Vec<(Form, Query, bool, f32)> = Vec::new();
-    for composition in compose::compose(schema, marks, &bases, &others) {
+    for composition in compose::compose(schema, marks, bases, &others) {
         let Some(lowered) = lower::lower(&composition.form, schema) else { continue };
         if pool.iter().any(|(_, query, ..)| *query == lowered.query) {
             continue;

@@ -461,7 +461,8 @@ impl Look<'_> {
                 .tables
                 .iter()
                 .any(|(table, _)| *table == form.table || places.iter().any(|place| place.table == *table));
-            if !used && !(timed && mark.is_time_word()) && !is_condition(first, form) {
+            let said = used || timed && mark.is_time_word();
+            if !(said || is_condition(first, form)) {
                 let kind = if first.role.is_number() { "number" } else { "thing" };
                 let before = before_name(first.before);
                 let known = if table { ", table used" } else { "" };
