@@ -5,7 +5,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 
 /// Numbers of one or two columns, kept until the group ends.
 struct Collected {
-    finish: fn(&mut Vec<(f64, f64)>) -> Option<f64>,
+    finish: fn(&mut [(f64, f64)]) -> Option<f64>,
 }
 
 impl Aggregate<Vec<(f64, f64)>, Option<f64>> for Collected {
@@ -29,14 +29,14 @@ fn quantile(all: &mut [(f64, f64)], share: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
-fn deviation(all: &mut Vec<(f64, f64)>) -> Option<f64> {
+fn deviation(all: &mut [(f64, f64)]) -> Option<f64> {
     let count = all.len() as f64;
     let mean = all.iter().map(|(x, _)| x).sum::<f64>() / count;
     let squares = all.iter().map(|(x, _)| (x - mean).powi(2)).sum::<f64>();
     (all.len() > 1).then(|| (squares / (count - 1.0)).sqrt())
 }
 
-fn correlation(all: &mut Vec<(f64, f64)>) -> Option<f64> {
+fn correlation(all: &mut [(f64, f64)]) -> Option<f64> {
     let count = all.len() as f64;
     let mean = |pick: fn(&(f64, f64)) -> f64| all.iter().map(pick).sum::<f64>() / count;
     let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
@@ -48,7 +48,7 @@ fn correlation(all: &mut Vec<(f64, f64)>) -> Option<f64> {
 /// Registers `median`, `stddev`, `corr` and `percentile`.
 pub(crate) fn register(database: &Connection) {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    let add = |name: &str, arguments: i32, finish: fn(&mut Vec<(f64, f64)>) -> Option<f64>| {
+    let add = |name: &str, arguments: i32, finish: fn(&mut [(f64, f64)]) -> Option<f64>| {
         database.create_aggregate_function(name, arguments, flags, Collected { finish }).unwrap();
     };
     add("median", 1, |all| quantile(all, 0.5));
