@@ -79,7 +79,7 @@ fn crates_depend_in_one_direction() {
         ("telemetry", &["domain"]),
         ("encoder", &[]),
         ("text", &[]),
-        ("query", &["text"]),
+        ("query", &["domain", "text"]),
         ("store", &["domain", "journal"]),
         ("language", &["domain", "encoder"]),
         ("models", &["domain", "journal"]),
