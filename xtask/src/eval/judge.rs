@@ -1,4 +1,5 @@
-//! `cargo xtask eval judge`: fits the judge of questions and measures it, from catalogues to weights in one go.
+//! `cargo xtask eval judge`: fits the ranking of composed readings and the judge, and measures both, from catalogues to weights
+//! in one go.
 //!
 //! The third of every set that is never read takes no part in the fit. `--part unread` measures it afterwards.
 
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 const SETS: [&str; 5] = ["people", "wikisql", "spider", "wikitables", "ambrosia"];
 /// Questions that the data cannot answer.
 pub(super) const OWN: &str = "bench/unanswerable/questions.jsonl";
+/// Everyday questions of this repository; those for fitting stand beside them.
+const EVERYDAY: [&str; 2] = ["bench/everyday/questions.jsonl", "bench/everyday/fitting.jsonl"];
 
 pub(super) fn fit(bench: &Path, unread: bool) -> Result<()> {
     let build = || {
@@ -22,18 +25,27 @@ pub(super) fn fit(bench: &Path, unread: bool) -> Result<()> {
     let examples = built("debug").join("examples");
     let folder = tempfile::tempdir()?;
     let (dumps, features) = (folder.path().join("catalogues"), folder.path().join("features.jsonl"));
-    run(command(examples.join("dump_catalogues")).arg(&dumps).args(sources(bench)?))?;
-    let measure = |part: &str, features: Option<&Path>| {
+    let (everyday, forms) = (folder.path().join("everyday"), folder.path().join("compositions.jsonl"));
+    run(command("python3").arg(root().join("bench/everyday/make_data.py")).arg(&everyday))?;
+    run(command(examples.join("dump_catalogues")).arg(&dumps).args(sources(bench, &everyday)?))?;
+    let measure = |part: &str, into: Option<(&str, &Path)>| {
         let mut program = command(examples.join("measure_reader"));
         program.arg("--bench").arg(bench).arg("--dumps").arg(&dumps).arg("--own").arg(root().join(OWN));
+        program.arg("--everyday").arg(root().join(EVERYDAY[0])).arg(&everyday);
         program.args(["--part", part]);
-        if let Some(features) = features {
-            program.arg("--features").arg(features).stdout(std::process::Stdio::null());
+        if let Some((option, file)) = into {
+            program.arg(option).arg(file).stdout(std::process::Stdio::null());
         }
         run(&mut program)
     };
     let part = if unread { "all" } else { "read" };
-    measure(part, Some(&features))?;
+    measure("read", Some(("--compositions", &forms)))?;
+    let mut ranking = command("python3");
+    ranking.arg(root().join("bench/fit_composer.py")).arg(&forms);
+    ranking.arg(root().join("crates/query/src/reader/compose/weights.tsv")).arg("--check");
+    run(&mut ranking)?;
+    build()?;
+    measure(part, Some(("--features", &features)))?;
     let mut fitting = command("python3");
     fitting.arg(root().join("bench/fit_judge.py")).arg(&features);
     fitting.arg(root().join("crates/query/src/judge/weights.tsv"));
@@ -53,7 +65,7 @@ fn run(program: &mut std::process::Command) -> Result<()> {
 }
 
 /// Every file that a question is about.
-fn sources(bench: &Path) -> Result<Vec<PathBuf>> {
+fn sources(bench: &Path, everyday: &Path) -> Result<Vec<PathBuf>> {
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     let mut add = |set: &str, case: &Value| {
         let file = bench.join(set).join(super::source(case));
@@ -71,6 +83,15 @@ fn sources(bench: &Path) -> Result<Vec<PathBuf>> {
     for line in std::fs::read_to_string(root().join(OWN))?.lines() {
         let case: Value = serde_json::from_str(line)?;
         add(super::text(&case, "set"), &case);
+    }
+    for list in EVERYDAY {
+        for line in std::fs::read_to_string(root().join(list))?.lines() {
+            let case: Value = serde_json::from_str(line)?;
+            let names = case["data"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let together: Vec<String> =
+                names.map(|name| everyday.join(name).to_string_lossy().into_owned()).collect();
+            files.insert(PathBuf::from(together.join("+")));
+        }
     }
     Ok(files.into_iter().collect())
 }
