@@ -20,7 +20,7 @@ fn models_are_added_listed_and_a_missing_key_stops_nothing() {
     assert_eq!((&models[0]["name"], &models[0]["ready"]), (&"claude".into(), &false.into()));
     assert_eq!(
         models[0]["used_for"],
-        serde_json::json!(["chat", "ask", "agents"]),
+        serde_json::json!(["chat", "ask", "agents", "extract"]),
         "the first is the default"
     );
     assert_eq!(models[1]["ready"], true);
