@@ -278,7 +278,13 @@ impl Judge<'_> {
                     || facts.aggregates.contains("max")
                     || facts.aggregates.contains("min"));
         let by_time = mark.is_time_word() && facts.truncates;
-        by_value || by_time || by_table || mark.products.iter().any(product) || by_number || by_period || by_operator
+        by_value
+            || by_time
+            || by_table
+            || mark.products.iter().any(product)
+            || by_number
+            || by_period
+            || by_operator
     }
 
     fn has(&self, wanted: fn(Operator) -> bool) -> bool {
