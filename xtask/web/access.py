@@ -18,7 +18,7 @@ import uuid
 
 from harness import ROOT, Server, Tally, events, request, wait_for
 
-RIGHTS = ["ask", "tools", "run", "approve", "audit", "admin"]
+RIGHTS = ["ask", "tools", "run", "approve", "audit", "admin", "verify"]
 # Who there is: the role, how it is granted, and the rights that it gives.
 ROLES = {
     "owner": ([], RIGHTS),
@@ -26,7 +26,7 @@ ROLES = {
     "auditor": (["--audit"], ["ask", "audit"]),
     "runner": (["--run", "human_*"], ["ask", "run"]),
     "approver": (["--approve", "todo.*"], ["ask", "approve"]),
-    "manager": (["--admin"], ["ask", "audit", "admin"]),
+    "manager": (["--admin"], ["ask", "audit", "admin", "verify"]),
     "nothing": (["--permission", "unused"], ["ask"]),
 }
 # A word of Ada's that nobody else may ever read.
@@ -167,7 +167,11 @@ def adas_things(house, check):
     run = house("POST", "/api/v1/workflows/human_review/runs", {"input": {"topic": SECRET}}, key=key)
     check(run.status == 202, "Ada runs a workflow", run)
     things["run"] = run.json()["task_id"]
-    for path in ["conversations/{conversations}", "turns/{turns}", "tasks/{asked}", "tasks/{analysed}/reply", "executions/{executions}",
+    when = {"cadence": "0 8 * * 1", "workflow": "human_review", "input": {"topic": SECRET}, "name": SECRET}
+    planned = house("POST", "/api/v1/schedules", when, key=key)
+    check(planned.status == 201, "Ada plans a workflow", planned)
+    things["schedules"] = planned.json()["id"]
+    for path in ["conversations/{conversations}", "schedules/{schedules}", "turns/{turns}", "tasks/{asked}", "tasks/{analysed}/reply", "executions/{executions}",
                  "artifacts/{analysed}/{artifact}", "audit/chains/{conversations}/entries", "audit/proofs/{asked}/1", "tasks/{run}/trace"]:
         got = house("GET", "/api/v1/" + path.format(**things), key=key)
         check(got.status == 200, f"Ada sees her own {path}", got)
@@ -181,6 +185,9 @@ def with_things(path, things):
     known = [
         (r"/conversations/\{id\}", [{"id": things["conversations"]}]),
         (r"/turns/\{id\}", [{"id": things["turns"]}]),
+        (r"/schedules/\{id\}", [{"id": things["schedules"]}]),
+        # Verified answers are for all to read, and feedback is for those who verify.
+        (r"/(alerts|verified|feedback)/\{id\}", []),
         (r"/uploads/\{id\}", [{"id": things["uploads"]}]),
         (r"/executions/\{id\}", [{"id": things["executions"]}]),
         (r"/approvals/\{id\}", [{"id": things["approvals"]}]),
