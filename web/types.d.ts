@@ -1,6 +1,6 @@
 // The shapes of the HTTP interface, for the type checker only. Names are those of the JSON.
 type Cell = string | number | boolean | null;
-interface Me { user: string; name: string; roles: string[]; administrator: boolean; signed_in_with: string; csrf: string; version: string; may: Partial<Record<'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'admin', boolean>> }
+interface Me { user: string; name: string; roles: string[]; administrator: boolean; signed_in_with: string; csrf: string; version: string; may: Partial<Record<'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'verify' | 'admin', boolean>> }
 interface ProblemDocument { type?: string; title?: string; status?: number; code?: string; detail?: string; request_id?: string; retry_after?: number }
 interface Page<T> { items: T[]; next: string | null }
 interface Conversation { id: string; title: string; application_domain?: string; status: string; created_at: string; updated_at: string }
@@ -21,7 +21,7 @@ interface Analysis {
   verified?: { id: string; question: string; by: string; at: string; note?: string } | null;
 }
 interface Reply {
-  model?: { name: string; run: string; rounds: number; tokens: number; cost_micros: number; unverified?: string[] };
+  model?: { name: string; run: string; rounds: number; tokens: number; cost_micros: number; unverified?: string[]; strategy?: 'plan_first' | 'step_by_step'; why_not_planned?: string };
   conversation_id: string; task_id: string; outcome: string; answer: string; sources: string[]; confidence: string; suggestions: string[];
   total_execution_time_ms: number; partial_results: boolean; question?: { text: string; options: Option[] }; tables?: ReplyTable[]; steps: ReplyStep[];
   missing?: Missing[]; conflicts?: string[]; reasons: string[]; decisions?: string[]; waiting?: string[]; analyses?: Analysis[];
