@@ -87,7 +87,8 @@ fn sources(bench: &Path, everyday: &Path) -> Result<Vec<PathBuf>> {
     for list in EVERYDAY {
         for line in std::fs::read_to_string(root().join(list))?.lines() {
             let case: Value = serde_json::from_str(line)?;
-            let names = case["data"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let data = case.get("data").and_then(Value::as_array);
+            let names = data.into_iter().flatten().filter_map(Value::as_str);
             let together: Vec<String> =
                 names.map(|name| everyday.join(name).to_string_lossy().into_owned()).collect();
             files.insert(PathBuf::from(together.join("+")));
