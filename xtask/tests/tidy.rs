@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    PathBuf::from(env!("STEWARD_CHECKOUT"))
 }
 
 /// Every file of the repository with this ending, build products aside.
@@ -211,6 +211,20 @@ fn nothing_ties_the_repository_to_one_machine() {
 }
 
 /// What people click in the docs is there.
+/// Several checkouts share a target folder. Cargo does not build a test anew because `CARGO_MANIFEST_DIR` is another, so a test
+/// that asked for it would look into the checkout that was built first; `STEWARD_CHECKOUT` of `.cargo/config.toml` is watched.
+#[test]
+fn tests_find_their_files_by_the_checkout() {
+    let asked = concat!("env!(\"CARGO_MANIFEST", "_DIR\")");
+    let wrong: Vec<String> = files(".rs")
+        .into_iter()
+        .filter(|path| shown(path) != "xtask/src/process.rs")
+        .filter(|path| std::fs::read_to_string(path).unwrap().contains(asked))
+        .map(|path| shown(&path))
+        .collect();
+    assert!(wrong.is_empty(), "use STEWARD_CHECKOUT: {wrong:#?}");
+}
+
 #[test]
 fn links_in_the_docs_lead_somewhere() {
     for path in files(".md") {

@@ -7,7 +7,8 @@ use steward_engine::{Program, Root, Settings, ToolSpec};
 
 #[test]
 fn every_example_compiles() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workflows");
+    let folder = std::path::Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/engine"))
+        .join("../../examples/workflows");
     let mut definitions = Definitions::new();
     for agent in ["assistant", "researcher", "writer", "critic", "classifier"] {
         definitions = definitions.with_agent(json!({ "name": agent }));

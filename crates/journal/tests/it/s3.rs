@@ -13,7 +13,7 @@ use steward_journal::{ChainTip, Draft};
 /// What Python says of each file.
 #[allow(clippy::disallowed_methods, reason = "the test's own door to Python")]
 fn python(paths: &[PathBuf]) -> Vec<bool> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verify_s3.py");
+    let script = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/journal")).join("tests/verify_s3.py");
     let output = std::process::Command::new("python3")
         .arg(script)
         .args(paths)

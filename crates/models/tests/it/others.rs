@@ -111,7 +111,8 @@ async fn a_cassette_says_the_same_again() {
 
 #[tokio::test]
 async fn a_real_model_from_its_cassette() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/cassettes/qwen2.5-coder-1.5b.jsonl");
+    let path = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/models"))
+        .join("tests/it/cassettes/qwen2.5-coder-1.5b.jsonl");
     let replayer = Replayer::new("qwen", &path).unwrap();
     let turns = conversation::hold(&replayer).await.unwrap();
     let called: Vec<&str> = (turns.iter())

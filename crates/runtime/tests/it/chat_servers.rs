@@ -10,7 +10,7 @@ use steward_policy::Caller;
 use steward_runtime::converse::{ChatService, Limits, Outcome, ProgressEvent, Turn};
 
 fn app(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let root = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime")).ancestors().nth(2).unwrap();
     root.join("examples/apps").join(format!("{name}.py"))
 }
 

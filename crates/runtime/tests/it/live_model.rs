@@ -18,7 +18,8 @@ use steward_store::Scope;
 
 #[tokio::test]
 async fn a_real_model_does_a_task_with_two_tools() {
-    let files = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/two_tools");
+    let files = PathBuf::from(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+        .join("tests/it/fixtures/two_tools");
     let fixture = Fixture::new();
     let home = fixture.folder.path().to_owned();
     std::fs::create_dir_all(home.join("config")).unwrap();
@@ -63,7 +64,8 @@ struct LiveChat {
 
 impl LiveChat {
     async fn open(name: &str, tools: &[&str], plan_first: bool) -> Self {
-        let files = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/two_tools");
+        let files = PathBuf::from(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+            .join("tests/it/fixtures/two_tools");
         let recording = files.join(format!("{name}.jsonl"));
         let mut fixture = Fixture::new();
         // Prompts say what day it is.

@@ -193,7 +193,7 @@ impl Fixture {
 }
 
 pub(crate) fn retail(file: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let root = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime")).ancestors().nth(2).unwrap();
     root.join("examples/retail").join(file).display().to_string()
 }
 

@@ -72,7 +72,7 @@ struct Bench {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+    Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime")).ancestors().nth(2).unwrap().to_owned()
 }
 
 impl Bench {
@@ -244,7 +244,8 @@ fn is_held_out(name: &str) -> bool {
 const RIGHT: f64 = 0.7;
 
 async fn check(file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/records").join(file);
+    let path =
+        Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime")).join("tests/it/records").join(file);
     let rows: Rows = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let bench = Bench::open(&rows).await;
     let mut counts: BTreeMap<(bool, String), usize> = BTreeMap::new();
@@ -303,7 +304,7 @@ async fn no_wrong_record_in_two_applications_of_one_kind() {
 
 #[test]
 fn there_are_enough_rows_and_their_names_are_unique() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/records");
+    let folder = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime")).join("tests/it/records");
     let mut names: Vec<String> = Vec::new();
     for file in std::fs::read_dir(folder).unwrap() {
         let rows: Rows =

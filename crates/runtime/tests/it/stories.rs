@@ -79,7 +79,8 @@ async fn the_primary_tool_times_out_and_the_fallback_finishes() {
     // A second shop of the same kind, in a folder where nothing hangs.
     let spare = shop.fixture.folder.path().join("spare");
     std::fs::create_dir_all(&spare).unwrap();
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop_server.py");
+    let script = PathBuf::from(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+        .join("tests/it/fixtures/shop_server.py");
     let server = |name: &str, folder: &std::path::Path| json!({ "name": name, "transport": "stdio", "config": { "command": "python3", "args": [script, folder] } });
     let servers = json!({ "servers": [server("shop", shop.fixture.folder.path()), server("spare", &spare)] });
     shop.write("config/mcp_servers.yaml", &servers.to_string());

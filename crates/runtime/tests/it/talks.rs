@@ -19,7 +19,11 @@ pub(crate) struct Office {
 }
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("examples")
+    Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples")
 }
 
 impl Office {
@@ -312,7 +316,8 @@ async fn a_write_that_was_guessed_across_servers_asks_first() {
     let home = office.fixture.folder.path();
     let file = home.join("config/mcp_servers.yaml");
     let mut config: Json = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop_server.py");
+    let script = PathBuf::from(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+        .join("tests/it/fixtures/shop_server.py");
     let shop = json!({ "name": "shop", "transport": "stdio", "config": { "command": "python3", "args": [script, home] } });
     config["servers"].as_array_mut().unwrap().push(shop);
     std::fs::write(&file, config.to_string()).unwrap();
@@ -570,7 +575,8 @@ async fn help_desk() -> Office {
     let fixture = Fixture::new();
     let home = fixture.folder.path();
     std::fs::create_dir_all(home.join("config")).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/forms_server.py");
+    let script = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+        .join("tests/it/fixtures/forms_server.py");
     let config = json!({ "servers": [{ "name": "desk", "application_domain": "help_desk", "transport": "stdio",
         "config": { "command": "python3", "args": [script, home] } }] });
     std::fs::write(home.join("config/mcp_servers.yaml"), config.to_string()).unwrap();

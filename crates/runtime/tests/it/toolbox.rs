@@ -26,7 +26,8 @@ impl Shop {
     }
 
     pub(crate) async fn over(fixture: Fixture, tools_yaml: &str) -> Self {
-        let server = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop_server.py");
+        let server = PathBuf::from(concat!(env!("STEWARD_CHECKOUT"), "crates/runtime"))
+            .join("tests/it/fixtures/shop_server.py");
         let config = json!({ "servers": [{ "name": "shop", "transport": "stdio",
             "config": { "command": "python3", "args": [server, fixture.folder.path()] } }] });
         std::fs::create_dir_all(fixture.folder.path().join("config")).unwrap();

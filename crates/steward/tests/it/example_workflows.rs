@@ -3,7 +3,7 @@
 use crate::{Bench, json_of};
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+const EXAMPLES: &str = concat!(concat!(env!("STEWARD_CHECKOUT"), "crates/steward"), "/../../examples");
 
 /// A home with the configuration of the examples, and the file that their tools write to.
 fn office() -> (Bench, PathBuf) {

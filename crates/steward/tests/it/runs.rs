@@ -42,7 +42,10 @@ fn a_workflow_is_checked_drawn_run_paused_and_approved() {
 
 #[test]
 fn the_example_of_one_agent_runs_as_it_is() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workflows/single_agent.yaml");
+    let file = concat!(
+        concat!(env!("STEWARD_CHECKOUT"), "crates/steward"),
+        "/../../examples/workflows/single_agent.yaml"
+    );
     let ran = Bench::new().run_with(&["run", file, "--input", "calculate the expression \"6*7\""]);
     assert!(ran.out.contains("42"), "{} {}", ran.out, ran.err);
 }
@@ -62,7 +65,10 @@ fn a_wrong_definition_is_told_with_its_line() {
 #[test]
 fn what_is_queued_is_worked_off_watched_and_done_again() {
     let bench = Bench::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workflows/single_agent.yaml");
+    let file = concat!(
+        concat!(env!("STEWARD_CHECKOUT"), "crates/steward"),
+        "/../../examples/workflows/single_agent.yaml"
+    );
     let queued =
         bench.run_with(&["--json", "run", file, "--input", "calculate the expression \"6*7\"", "--detach"]);
     let queued = json_of(&queued.out);

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 /// The shop's server of runtime's tests.
 fn shop() -> String {
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/tests/it/fixtures/shop_server.py").to_owned()
+    concat!(
+        concat!(env!("STEWARD_CHECKOUT"), "crates/steward"),
+        "/../runtime/tests/it/fixtures/shop_server.py"
+    )
+    .to_owned()
 }
 
 #[test]
@@ -99,7 +103,10 @@ fn skills_are_listed_and_offered() {
     bench.run("init");
     let folder = bench.home().join("skills/weekly-report");
     std::fs::create_dir_all(&folder).unwrap();
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/skills/weekly-report/SKILL.md");
+    let example = concat!(
+        concat!(env!("STEWARD_CHECKOUT"), "crates/steward"),
+        "/../../examples/skills/weekly-report/SKILL.md"
+    );
     std::fs::copy(example, folder.join("SKILL.md")).unwrap();
     assert!(bench.run("skills list").out.contains("weekly-report"));
     assert!(

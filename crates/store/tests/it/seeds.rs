@@ -5,14 +5,16 @@ use std::path::Path;
 use steward_domain::catalogue::schemas;
 
 fn read(path: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+    std::fs::read_to_string(Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/store")).join(path)).unwrap()
 }
 
 /// Table to columns, out of the `CREATE TABLE` statements of a store's migrations.
 fn columns(store: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut tables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for file in
-        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(store)).unwrap()
+    for file in std::fs::read_dir(
+        Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/store")).join("migrations").join(store),
+    )
+    .unwrap()
     {
         let sql = std::fs::read_to_string(file.unwrap().path()).unwrap();
         for statement in sql.split("CREATE TABLE ").skip(1) {
@@ -87,7 +89,8 @@ fn the_two_stores_have_the_same_columns() {
 #[test]
 fn published_schemas_are_current() {
     for (name, schema) in schemas() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schemas/{name}.json"));
+        let path = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/store"))
+            .join(format!("../../docs/schemas/{name}.json"));
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("STEWARD_BLESS").is_some() {
             std::fs::write(&path, &text).unwrap();

@@ -19,7 +19,10 @@ use steward_tools::{Context, Error};
 use tokio::task::JoinSet;
 
 fn script() -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/chaos_server.py").display().to_string()
+    PathBuf::from(concat!(env!("STEWARD_CHECKOUT"), "crates/tools"))
+        .join("tests/it/fixtures/chaos_server.py")
+        .display()
+        .to_string()
 }
 
 fn config(name: &str, mode: &str) -> Valid<McpServer> {

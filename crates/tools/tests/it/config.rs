@@ -35,7 +35,7 @@ pub(crate) fn tool(name: &str) -> ToolName {
 }
 
 fn repository() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/tools")).join("../..")
 }
 
 /// The schemas in `docs/schemas/config` are those of the code; `STEWARD_BLESS=1` writes them anew.

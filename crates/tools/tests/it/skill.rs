@@ -107,7 +107,7 @@ fn skills_are_offered_when_they_fit() {
 
 #[test]
 fn the_example_loads_and_is_offered() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/skills");
+    let folder = Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/tools")).join("../../examples/skills");
     let skills = Skills::load(&folder);
     assert_eq!(skills.problems, []);
     let offers = skills.offer("make me the weekly sales report", None);

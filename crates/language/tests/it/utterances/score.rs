@@ -37,7 +37,7 @@ impl Drop for App {
 }
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps")
+    Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/language")).join("../../examples/apps")
 }
 
 impl App {
@@ -117,7 +117,8 @@ pub struct Bench {
 impl Bench {
     /// `todo`, or `second/todo` for the rows of another writer.
     pub fn open(name: &str, encoder: &Arc<Encoder>) -> Result<Self, Failure> {
-        let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/utterances");
+        let rows =
+            Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/language")).join("tests/it/utterances");
         if let Some((writer, name)) = name.split_once('/') {
             return Self::open_in(&examples(), &rows.join(writer), name, encoder);
         }

@@ -76,7 +76,11 @@ impl Drop for Office {
 }
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("examples/apps")
+    Path::new(concat!(env!("STEWARD_CHECKOUT"), "crates/server"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples/apps")
 }
 
 async fn talker(folder: &Path, apps: bool) -> ChatService {
