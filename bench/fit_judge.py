@@ -271,4 +271,5 @@ def main():
                 out.write(f"{kind}\t{score:.4f}\t{probability:.4f}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@
 //! What is counted: how many answers are right, how many were given with high confidence, and how many of those are right.
 
 mod judge;
+mod named;
 mod score;
 
 use crate::process::{built, command, root, run_quietly};
@@ -284,10 +285,10 @@ fn score_case(
             Ok(turns)
         }
         _ => {
-            let question =
-                [text(case, "question"), text(case, "constraints"), text(case, "format")].join("\n");
+            let figures = named::figures(text(case, "format"));
+            let question = [text(case, "question"), text(case, "constraints"), &figures].join("\n");
             let answer = ask(steward, home, &question, data, None)?;
-            let right = score::same_named(case.get("answers").unwrap_or(&Value::Null), &answer);
+            let right = named::same_named(case.get("answers").unwrap_or(&Value::Null), &answer);
             Ok(vec![scored(right, &answer, text(case, "question"))])
         }
     }

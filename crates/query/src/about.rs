@@ -100,6 +100,7 @@ fn reading(question: &str, name: &str, queries: Vec<Query>) -> Reading {
         sketch: Sketch::default(),
         form: None,
         unexplained: Vec::new(),
+        then: None,
     }
 }
 

@@ -10,6 +10,7 @@ pub mod catalogue;
 pub mod chart;
 pub mod frame;
 pub mod judge;
+pub mod outlook;
 pub mod planner;
 pub mod propose;
 pub mod query;

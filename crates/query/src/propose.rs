@@ -246,6 +246,7 @@ fn reading(question: &str, candidate: &Candidate, catalogue: &Catalogue, relativ
         sketch: planner::Sketch::default(),
         form: Some(form.clone()),
         unexplained: Vec::new(),
+        then: None,
     }
 }
 

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 /// A cell in a form that compares: numbers as numbers, text without regard to case.
 #[derive(Debug, Clone, PartialEq)]
-enum Cell {
+pub(super) enum Cell {
     Nothing,
     Number(f64),
     Text(String),
 }
 
-fn cell(value: &Value) -> Cell {
+pub(super) fn cell(value: &Value) -> Cell {
     match value {
         Value::Null => Cell::Nothing,
         Value::Bool(truth) => Cell::Number(f64::from(u8::from(*truth))),
@@ -27,7 +27,7 @@ fn cell(value: &Value) -> Cell {
     }
 }
 
-fn same(a: &Cell, b: &Cell) -> bool {
+pub(super) fn same(a: &Cell, b: &Cell) -> bool {
     match (a, b) {
         (Cell::Number(a), Cell::Number(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-9),
         _ => a == b,
@@ -159,23 +159,4 @@ fn permutations(width: usize) -> Vec<Vec<usize>> {
             .collect();
     }
     all
-}
-
-/// Every named value stands in the answer as `@name[value]`, equal at the stated rounding.
-pub(super) fn same_named(gold: &Value, answer: &Value) -> bool {
-    let text = answer.get("answer").and_then(Value::as_str).unwrap_or_default();
-    let gold: Vec<(&str, &str)> = (gold.as_array().into_iter().flatten())
-        .filter_map(|pair| Some((pair.get(0)?.as_str()?, pair.get(1)?.as_str()?)))
-        .collect();
-    !gold.is_empty()
-        && gold.iter().all(|(name, value)| {
-            let start = format!("@{name}[");
-            let found = text
-                .split_once(&start)
-                .and_then(|(_, rest)| rest.split_once(']'))
-                .map(|(found, _)| found.trim());
-            found.is_some_and(|found| {
-                same(&cell(&Value::String(found.to_owned())), &cell(&Value::String((*value).to_owned())))
-            })
-        })
 }

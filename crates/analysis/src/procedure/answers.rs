@@ -1,9 +1,9 @@
-//! Requests without a template: the named values and tables come from the question itself.
+//! Requests without a list of figures: the named values and tables come from the question itself.
 
 use super::asked::{Asked, Part, Procedure};
 use super::choose::pair;
+use super::figure_list::{Figure, decimals};
 use super::reader::Context;
-use super::template::{Slot, decimals};
 use super::types::{Give, Measure, Step};
 use super::words::has_any;
 
@@ -136,13 +136,13 @@ fn is_analysis(context: &Context, measures: &[Measure]) -> bool {
     })
 }
 
-/// Reads a request that has no template.
-pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
+/// Reads a request that lists no figures.
+pub(super) fn without_figures(context: &mut Context) -> Option<Procedure> {
     let measures = named_measures(context);
     if !is_analysis(context, &measures) {
         return None;
     }
-    let slot = Slot::default();
+    let figure = Figure::default();
     let places = decimals(&context.request.body);
     let mut answers: Vec<Asked> = Vec::new();
     let mut sure: f64 = 0.95;
@@ -150,13 +150,12 @@ pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
     let mut ask = |name: String, measure: Measure, columns: Vec<String>, after: usize| {
         answers.push(Asked {
             name,
-            template: false,
             parts: vec![Part { measure, columns, conditions: Vec::new(), after, decimals: places }],
         });
     };
     let words = context.words.clone();
     if has_any(&words, &["correlat*", "pearson*", "spearman*", "kendall*"]) {
-        let (columns, more) = pair(context, &slot)?;
+        let (columns, more) = pair(context, &figure)?;
         sure = sure.min(more);
         let test = context.correlation();
         let between = columns.join(" and ");
@@ -171,7 +170,7 @@ pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
         has_any(&words, &["significant difference", "significantly different", "differ significantly"])
             .then_some(super::types::Test::Welch)
     }) {
-        let (columns, more) = super::choose::group_pair(context, &slot, test)?;
+        let (columns, more) = super::choose::group_pair(context, &figure, test)?;
         sure = sure.min(more);
         let of = columns.join(" by ");
         ask(format!("test statistic of {of}"), Measure::Test(test, Give::Statistic), columns.clone(), after);
@@ -180,7 +179,7 @@ pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
         || context.normality().is_some()
     {
         let test = context.normality().unwrap_or(super::types::Test::Shapiro);
-        let (column, more) = super::choose::target(context, &slot)?;
+        let (column, more) = super::choose::target(context, &figure)?;
         sure = sure.min(more);
         ask(
             format!("{test:?} statistic of {column}"),
@@ -192,7 +191,7 @@ pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
     } else if has_any(&words, &["outlier*"])
         && measures.iter().all(|m| matches!(m, Measure::Iqr | Measure::Quantile(_) | Measure::Range))
     {
-        let (column, more) = super::choose::target(context, &slot)?;
+        let (column, more) = super::choose::target(context, &figure)?;
         sure = sure.min(more);
         let rule = context.outlier_rule();
         let before =
@@ -210,7 +209,7 @@ pub(super) fn without_template(context: &mut Context) -> Option<Procedure> {
     {
         ask("missing values".into(), Measure::MissingByColumn, Vec::new(), after);
     } else if !measures.is_empty() {
-        let (column, more) = super::choose::target(context, &slot)?;
+        let (column, more) = super::choose::target(context, &figure)?;
         sure = sure.min(more);
         if context.groups.is_empty() {
             for measure in measures {

@@ -66,10 +66,8 @@ pub struct Part {
 /// A named value that is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Its name, from the template or made from the measure.
+    /// Its name, from the request or made from the measure.
     pub name: String,
-    /// Did a template name it?
-    pub template: bool,
     /// Its parts, usually one.
     pub parts: Vec<Part>,
 }

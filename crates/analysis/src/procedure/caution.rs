@@ -6,10 +6,10 @@ use super::words::has_any;
 
 /// Does the text name values of a column of words that nothing was made of?
 fn unused_values(context: &Context) -> bool {
-    let conditions = super::slots::filter_conditions(&context.steps);
+    let conditions = super::figures::filter_conditions(&context.steps);
     let choices: Vec<String> =
-        context.request.slots.iter().flat_map(|s| s.choices.iter().map(|c| c.to_lowercase())).collect();
-    let names = context.request.slots.iter().map(|s| s.name.to_lowercase()).collect::<Vec<_>>().join(" ");
+        context.request.figures.iter().flat_map(|s| s.choices.iter().map(|c| c.to_lowercase())).collect();
+    let names = context.request.figures.iter().map(|s| s.name.to_lowercase()).collect::<Vec<_>>().join(" ");
     context.lexicon.values(&context.tokens).iter().any(|v| {
         let value = v.value.to_lowercase();
         let column = context.mentions.iter().any(|m| m.start < v.end && m.end > v.start && m.score >= 0.4);
@@ -60,8 +60,8 @@ pub(super) fn factor(context: &Context) -> f64 {
         .flat_map(|m| super::words::name_words(&m.column))
         .chain(context.derived.iter().flat_map(|d| super::words::name_words(d)))
         .collect();
-    for slot in &context.request.slots {
-        let name = super::words::name_words(&slot.name);
+    for figure in &context.request.figures {
+        let name = super::words::name_words(&figure.name);
         let unread = |w: &&str| name.iter().any(|n| n == w) && !known.iter().any(|k| k == w);
         if [
             "ratio",

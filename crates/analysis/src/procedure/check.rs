@@ -42,7 +42,7 @@ fn shops() -> Frame {
     Frame { name: "shops".into(), fields, rows }
 }
 
-/// The filled template of a request.
+/// The figures of a request, a line for each.
 fn answer(text: &str) -> String {
     let procedure = read(text, &shops()).expect("is read");
     run(&procedure, shops()).expect("runs").text
@@ -61,31 +61,31 @@ fn value(text: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn mean_and_deviation_with_a_template() {
-    let text = "Calculate the mean and standard deviation of the weekly sales.\n@mean_sales[mean] \
-        @std_sales[std] where \"mean\" and \"std\" are rounded to two decimal places.";
-    assert_eq!(answer(text), "@mean_sales[89.44]\n@std_sales[119.71]");
+fn mean_and_deviation_by_name() {
+    let text = "Calculate the mean and standard deviation of the weekly sales.\nReport:\n\
+        - mean sales: rounded to two decimal places\n- std sales: rounded to two decimal places";
+    assert_eq!(answer(text), "mean sales: 89.44\nstd sales: 119.71");
     let population =
         text.replace("the weekly", "the weekly sales (use the population standard deviation) of weekly");
-    assert!(answer(&population).contains("@std_sales[112.87]"), "{}", answer(&population));
+    assert!(answer(&population).contains("std sales: 112.87"), "{}", answer(&population));
 }
 
 #[test]
-fn the_template_may_come_first() {
-    let text = "@median_area[median] where \"median\" is rounded to one decimal place.\nWhat is the median floor area?";
-    assert_eq!(answer(text), "@median_area[55.0]");
+fn the_list_may_come_first() {
+    let text = "Return:\n- median area (one decimal)\nWhat is the median floor area?";
+    assert_eq!(answer(text), "median area: 55.0");
 }
 
 #[test]
 fn a_new_column_is_made_and_correlated() {
     let text = "Create a new column called \"Effort\" as the sum of FloorArea and Staff. Then calculate the \
-        Pearson correlation coefficient between Effort and FloorArea.\n@r[r_value] where \"r_value\" is \
-        rounded to three decimal places.";
+        Pearson correlation coefficient between Effort and FloorArea.\nReport:\n- r: rounded to three \
+        decimal places";
     let procedure = read(text, &shops()).unwrap();
     assert!(
         matches!(&procedure.steps[0], Step::Derive { name, formula: Formula::Sum(parts) } if name == "Effort" && parts.len() == 2)
     );
-    assert_eq!(answer(text), "@r[1.000]");
+    assert_eq!(answer(text), "r: 1.000");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn formulas_in_signs_and_words() {
         other => panic!("{other:?}"),
     };
     let column = |name: &str| Box::new(Formula::Column(name.into()));
-    let tail = "\nCalculate its mean.\n@mean[mean]";
+    let tail = "\nCalculate its mean.\nReport:\n- mean";
     let ratio = Formula::Operation('/', column("weekly_sales"), column("FloorArea"));
     assert_eq!(
         formula(&format!("Create a new feature 'density' by dividing weekly_sales by FloorArea.{tail}")),
@@ -119,74 +119,75 @@ fn formulas_in_signs_and_words() {
 
 #[test]
 fn outliers_by_both_methods() {
-    let iqr = "How many outliers are in the weekly_sales column? Use the IQR method.\n@outlier_count[count] \
-        where \"count\" is an integer.";
-    assert_eq!(answer(iqr), "@outlier_count[1]");
+    let iqr = "How many outliers are in the weekly_sales column? Use the IQR method.\nReport:\n\
+        - outlier count: an integer";
+    assert_eq!(answer(iqr), "outlier count: 1");
     let z = "How many outliers are in the weekly_sales column by the Z-score method with a threshold of \
-        3?\n@outlier_count[count]";
-    assert_eq!(answer(z), "@outlier_count[0]");
+        3?\nReport:\n- outlier count";
+    assert_eq!(answer(z), "outlier count: 0");
     let removed = "Identify and remove outliers in weekly_sales with the IQR method. Then calculate the new \
-        mean.\n@removed_outliers[count] @mean_after[mean] where \"mean\" is rounded to two decimal places.";
-    assert_eq!(answer(removed), "@removed_outliers[1]\n@mean_after[50.62]");
+        mean.\nReport:\n- removed outliers\n- mean after: rounded to two decimal places";
+    assert_eq!(answer(removed), "removed outliers: 1\nmean after: 50.62");
 }
 
 #[test]
-fn groups_in_the_names_of_slots() {
-    let text = "Calculate the mean weekly sales for each town.\n@mean_sales_bonn[m] @mean_sales_kiel[m] where \
-        \"m\" is rounded to two decimal places.";
-    assert_eq!(answer(text), "@mean_sales_bonn[47.25]\n@mean_sales_kiel[123.20]");
-    let best = "Which town has the highest average weekly sales?\n@town[town_name] @highest_average[avg] \
-        where \"avg\" is rounded to one decimal place.";
-    assert_eq!(answer(best), "@town[Kiel]\n@highest_average[123.2]");
+fn groups_in_the_names_of_figures() {
+    let text = "Calculate the mean weekly sales for each town. Two decimal places.\nReport:\n\
+        - mean sales Bonn\n- mean sales Kiel";
+    assert_eq!(answer(text), "mean sales Bonn: 47.25\nmean sales Kiel: 123.20");
+    let best = "Which town has the highest average weekly sales?\nReport:\n- town\n- highest average: \
+        rounded to one decimal place";
+    assert_eq!(answer(best), "town: Kiel\nhighest average: 123.2");
 }
 
 #[test]
 fn filters_by_value_and_by_number() {
-    let town = "What is the mean floor area of the shops in the \"Kiel\" town?\n@mean_area[mean]";
-    assert_eq!(answer(town), "@mean_area[62]");
-    let number = "What is the median FloorArea of shops whose Staff is greater than 5?\n@median_area[m]";
-    assert_eq!(answer(number), "@median_area[80]");
-    let share = "What percentage of the shops have Town equal to \"Bonn\"?\n@bonn_percentage[p] where \"p\" \
-        is a number between 0 and 100, rounded to one decimal place.";
-    assert_eq!(answer(share), "@bonn_percentage[50.0]");
+    let town = "What is the mean floor area of the shops in the \"Kiel\" town?\nReport:\n- mean area";
+    assert_eq!(answer(town), "mean area: 62");
+    let number =
+        "What is the median FloorArea of shops whose Staff is greater than 5?\nReport:\n- median area";
+    assert_eq!(answer(number), "median area: 80");
+    let share = "What percentage of the shops have Town equal to \"Bonn\"?\nReport:\n\
+        - Bonn percentage: a number between 0 and 100, rounded to one decimal place";
+    assert_eq!(answer(share), "Bonn percentage: 50.0");
 }
 
 #[test]
 fn missing_cells() {
-    let count = "How many missing values does weekly_sales have?\n@missing_count[n]";
-    assert_eq!(answer(count), "@missing_count[1]");
-    let filled = "Fill the missing values in weekly_sales with 0, then calculate the mean.\n@mean_sales[mean] \
-        where \"mean\" is rounded to one decimal place.";
-    assert_eq!(answer(filled), "@mean_sales[80.5]");
+    let count = "How many missing values does weekly_sales have?\nReport:\n- missing count";
+    assert_eq!(answer(count), "missing count: 1");
+    let filled = "Fill the missing values in weekly_sales with 0, then calculate the mean.\nReport:\n- mean sales: \
+        rounded to one decimal place";
+    assert_eq!(answer(filled), "mean sales: 80.5");
 }
 
 #[test]
 fn classes_with_ranges() {
     let text = "Categorize the FloorArea into 'small' (below 35), 'middle' (35 to 75) and 'large' (above 75). \
-        How many shops are in each class?\n@small_count[n] @middle_count[n] @large_count[n]";
-    assert_eq!(answer(text), "@small_count[3]\n@middle_count[4]\n@large_count[3]");
+        How many shops are in each class?\nReport:\n- small count\n- middle count\n- large count";
+    assert_eq!(answer(text), "small count: 3\nmiddle count: 4\nlarge count: 3");
 }
 
 #[test]
 fn words_are_chosen_by_the_stated_rules() {
     let text = "Is there a correlation between FloorArea and Staff?\nCompute the Pearson coefficient. \
         Consider it strong if the absolute value of r is greater than or equal to 0.7 and weak \
-        otherwise.\n@strength[strength] where \"strength\" can be \"strong\" or \"weak\".";
-    assert_eq!(answer(text), "@strength[strong]");
+        otherwise.\nReport:\n- strength: can be \"strong\" or \"weak\"";
+    assert_eq!(answer(text), "strength: strong");
     let normal = "Use the Shapiro-Wilk test with alpha 0.05 to check whether weekly_sales is \
-        normal.\n@p_value[p] @is_normal[yes/no] where \"p\" is rounded to four decimal places.";
-    assert_eq!(answer(normal), "@p_value[0.0001]\n@is_normal[no]");
+        normal.\nReport:\n- p value: rounded to four decimal places\n- is normal: yes or no";
+    assert_eq!(answer(normal), "p value: 0.0001\nis normal: no");
 }
 
 #[test]
 fn months_from_dates() {
     let text = "Extract the month from the opened column. In which month were the most shops \
-        opened?\n@month[month] @count[count]";
-    assert_eq!(answer(text), "@month[2]\n@count[3]");
+        opened?\nReport:\n- month\n- count";
+    assert_eq!(answer(text), "month: 2\ncount: 3");
 }
 
 #[test]
-fn questions_without_a_template() {
+fn questions_without_a_list() {
     assert!(
         (value("What is the correlation between FloorArea and Staff?", "correlation of FloorArea and Staff")
             - 0.944_4)
@@ -225,7 +226,7 @@ fn plain_lookups_are_left_to_a_query() {
 #[test]
 fn a_procedure_survives_json() {
     let text = "Create a new column called \"Effort\" as the sum of FloorArea and Staff and remove outliers \
-        in Effort with the IQR method. Calculate the mean of Effort.\n@mean[m]";
+        in Effort with the IQR method. Calculate the mean of Effort.\nReport:\n- mean";
     let procedure = read(text, &shops()).unwrap();
     let copy: Procedure = serde_json::from_str(&serde_json::to_string(&procedure).unwrap()).unwrap();
     assert_eq!(procedure, copy);
@@ -240,7 +241,7 @@ fn a_missing_column_is_an_error_not_a_panic() {
         after: 0,
         decimals: None,
     };
-    let asked = Asked { name: "x".into(), template: true, parts: vec![part] };
+    let asked = Asked { name: "x".into(), parts: vec![part] };
     let procedure = Procedure { answers: vec![asked], ..Procedure::default() };
     assert!(run(&procedure, shops()).is_err());
     assert!(run(&procedure, Frame::default()).is_err());

@@ -1,24 +1,24 @@
-//! Choosing the columns and rows a slot is about.
+//! Choosing the columns and rows a figure is about.
 
+use super::figure_list::Figure;
 use super::reader::Context;
 use super::rows::conditions;
-use super::template::Slot;
 use super::types::{Step, Test};
 use super::wants::{Want, want};
 use super::words::{has_any, is_filler, name_words, stem, tokens};
 
-/// The column a slot measures, and how sure that is.
+/// The column a figure measures, and how sure that is.
 #[must_use]
-pub(super) fn target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
-    let by_name = named_columns(context, &slot.name.replace('_', " "), 0.45);
-    let grouping: Vec<String> = conditions(context, slot).into_iter().map(|c| c.column).collect();
+pub(super) fn target(context: &Context, figure: &Figure) -> Option<(String, f64)> {
+    let by_name = named_columns(context, &figure.name.replace('_', " "), 0.45);
+    let grouping: Vec<String> = conditions(context, figure).into_iter().map(|c| c.column).collect();
     let usable = |column: &String| {
         !grouping.contains(column) && (!context.groups.contains(column) || by_name.len() == 1)
     };
     if let Some((column, score)) = by_name.iter().find(|(c, _)| usable(c) && context.is_numeric(c)) {
         return Some((column.clone(), 0.6 + 0.4 * score));
     }
-    let words = name_words(&slot.name);
+    let words = name_words(&figure.name);
     let short = context.mentions.iter().find(|m| {
         m.score >= 0.7
             && !grouping.contains(&m.column)
@@ -28,10 +28,10 @@ pub(super) fn target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
     if let Some(mention) = short {
         return Some((mention.column.clone(), 0.95));
     }
-    if let Some(column) = shared_word(context, slot) {
+    if let Some(column) = shared_word(context, figure) {
         return Some((column, 0.85));
     }
-    body_target(context, slot)
+    body_target(context, figure)
 }
 
 /// The columns that a short text names, best first.
@@ -47,10 +47,10 @@ fn named_columns(context: &Context, text: &str, least: f64) -> Vec<(String, f64)
     found
 }
 
-/// The column of the text that shares a telling word with the name of the slot ("mean_dem" and `per_dem`).
-fn shared_word(context: &Context, slot: &Slot) -> Option<String> {
+/// The column of the text that shares a telling word with the name of the figure ("mean_dem" and `per_dem`).
+fn shared_word(context: &Context, figure: &Figure) -> Option<String> {
     let words: Vec<String> =
-        name_words(&slot.name).iter().filter(|w| !is_filler(w) && w.len() >= 3).map(|w| stem(w)).collect();
+        name_words(&figure.name).iter().filter(|w| !is_filler(w) && w.len() >= 3).map(|w| stem(w)).collect();
     let mut candidates: Vec<(&str, usize, f64)> = Vec::new();
     for mention in context.mentions.iter().filter(|m| m.score >= 0.4 && context.is_numeric(&m.column)) {
         let own: Vec<String> = context.lexicon.words_of(&mention.column).iter().map(|w| stem(w)).collect();
@@ -72,8 +72,8 @@ fn shared_word(context: &Context, slot: &Slot) -> Option<String> {
 
 /// The column that the text is about: a new one, or the best named numeric one.
 #[must_use]
-pub(super) fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64)> {
-    let about = named_columns(context, &slot.about, 0.7);
+pub(super) fn body_target(context: &Context, figure: &Figure) -> Option<(String, f64)> {
+    let about = named_columns(context, &figure.about, 0.7);
     if let Some((column, score)) =
         about.iter().find(|(c, _)| context.is_numeric(c) && !context.groups.contains(c))
     {
@@ -88,7 +88,7 @@ pub(super) fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64
         return Some((column.clone(), 0.9));
     }
     let filtered: Vec<&str> =
-        super::slots::filter_conditions(&context.steps).iter().map(|c| c.column.as_str()).collect();
+        super::figures::filter_conditions(&context.steps).iter().map(|c| c.column.as_str()).collect();
     let mut scores: Vec<(String, f64)> = Vec::new();
     for (place, mention) in context.mentions.iter().enumerate() {
         if mention.score < 0.4 || !context.is_numeric(&mention.column) {
@@ -104,7 +104,7 @@ pub(super) fn body_target(context: &Context, slot: &Slot) -> Option<(String, f64
             None => scores.push((mention.column.clone(), weight)),
         }
     }
-    let words = stat_sentence_columns(context, slot);
+    let words = stat_sentence_columns(context, figure);
     for (column, score) in &mut scores {
         if words.contains(column) {
             *score += 0.3;
@@ -146,9 +146,9 @@ fn is_date_part(context: &Context, name: &str) -> bool {
     )
 }
 
-/// The columns of the sentences that ask for the same thing as the slot.
-fn stat_sentence_columns(context: &Context, slot: &Slot) -> Vec<String> {
-    let Some(wanted) = want(&name_words(&slot.name).join(" "), context) else { return Vec::new() };
+/// The columns of the sentences that ask for the same thing as the figure.
+fn stat_sentence_columns(context: &Context, figure: &Figure) -> Vec<String> {
+    let Some(wanted) = want(&name_words(&figure.name).join(" "), context) else { return Vec::new() };
     let mut found = Vec::new();
     for range in &context.sentences {
         let words = context.sentence(range);
@@ -167,11 +167,11 @@ fn stat_sentence_columns(context: &Context, slot: &Slot) -> Vec<String> {
 
 /// The two columns a correlation is between.
 #[must_use]
-pub(super) fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)> {
+pub(super) fn pair(context: &Context, figure: &Figure) -> Option<(Vec<String>, f64)> {
     let named: Vec<String> = super::prepare::unique(
         context
             .lexicon
-            .mentions(&tokens(&slot.name.replace('_', " ")))
+            .mentions(&tokens(&figure.name.replace('_', " ")))
             .into_iter()
             .filter(|m| m.score >= 0.45 && context.is_numeric(&m.column))
             .map(|m| m.column)
@@ -231,7 +231,7 @@ pub(super) fn pair(context: &Context, slot: &Slot) -> Option<(Vec<String>, f64)>
         }
     }
     if let [one] = named.as_slice() {
-        // One side is in the name of the slot; the other is what the text pairs it with.
+        // One side is in the name of the figure; the other is what the text pairs it with.
         let other =
             context.derived.iter().rev().find(|d| *d != one && context.is_numeric(d)).cloned().or_else(
                 || best.as_ref().and_then(|(_, columns)| columns.iter().find(|c| *c != one).cloned()),
@@ -284,7 +284,7 @@ fn last_strong(context: &Context, fresh: &str) -> Option<String> {
 
 /// The columns of a test of groups: what is measured, and what groups.
 #[must_use]
-pub(super) fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(Vec<String>, f64)> {
+pub(super) fn group_pair(context: &Context, figure: &Figure, test: Test) -> Option<(Vec<String>, f64)> {
     let mut columns: Vec<(String, f64)> = Vec::new();
     for mention in context.mentions.iter().filter(|m| m.score >= 0.4) {
         match columns.iter_mut().find(|(c, _)| *c == mention.column) {
@@ -317,7 +317,7 @@ pub(super) fn group_pair(context: &Context, slot: &Slot, test: Test) -> Option<(
                 .next()
         })
         .or_else(|| context.lexicon.values(&context.tokens).into_iter().map(|v| v.column).find(|c| few(c)));
-    let measured = target(context, slot).filter(|(c, _)| Some(c) != group.as_ref());
+    let measured = target(context, figure).filter(|(c, _)| Some(c) != group.as_ref());
     if let (Some(group), Some((measured, sure))) = (group, measured) {
         let mut columns = vec![measured, group.clone()];
         // Two groups named in the text are compared in that order.

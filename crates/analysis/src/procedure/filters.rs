@@ -32,8 +32,8 @@ pub(super) fn read_filters(context: &Context) -> Option<Step> {
 /// "the closing price was higher than the opening price": the difference becomes a column, and the filter looks at it.
 #[must_use]
 pub(super) fn between_columns(context: &Context) -> Vec<Step> {
-    // Without a template the comparison is left to a query, which does it better.
-    if context.request.slots.is_empty() {
+    // Without a list of figures the comparison is left to a query, which does it better.
+    if context.request.figures.is_empty() {
         return Vec::new();
     }
     for pair in context.mentions.windows(2) {
@@ -251,7 +251,8 @@ fn absent(context: &Context) -> Vec<Condition> {
         let values = context.lexicon.values_of(&mention.column);
         let taken = known.iter().any(|v| v.start <= place && v.end > place)
             || context.mentions.iter().any(|m| m.start <= place && m.end > place);
-        if !taken && !values.is_empty() && !context.request.slots.iter().any(|s| s.choices.contains(&text)) {
+        if !taken && !values.is_empty() && !context.request.figures.iter().any(|s| s.choices.contains(&text))
+        {
             found.push(Condition { column: mention.column.clone(), is: Compare::Equal, value: text });
         }
     }
@@ -272,11 +273,11 @@ fn valued(context: &Context) -> Vec<Condition> {
         let others = mentions
             .iter()
             .any(|m| m.column == mention.column && m.value != mention.value && (m.quoted || !mention.quoted));
-        let slot = context
+        let figure = context
             .request
-            .slots
+            .figures
             .iter()
-            .any(|slot| slot.choices.iter().any(|c| c.eq_ignore_ascii_case(&mention.value)));
+            .any(|figure| figure.choices.iter().any(|c| c.eq_ignore_ascii_case(&mention.value)));
         let near = context
             .mentions
             .iter()
@@ -294,7 +295,7 @@ fn valued(context: &Context) -> Vec<Condition> {
                 || !plain && mention.value.chars().count() >= 4 && only_noun(context, mention.end)
                 || !plain && capital(context, mention));
         let sure = mention.quoted && (named || near) || (near && named) || alone;
-        if overlaps || others || slot || !words || !sure {
+        if overlaps || others || figure || !words || !sure {
             continue;
         }
         found.push(Condition {

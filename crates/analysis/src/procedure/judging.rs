@@ -2,41 +2,41 @@
 
 use super::asked::{Bound, Judgement, Quantity, Rule};
 use super::choose::{group_pair, pair, target};
+use super::figure_list::Figure;
 use super::reader::Context;
 use super::rules::{Rules, label_of, read_rules};
-use super::template::Slot;
 use super::types::{Compare, Give, Measure};
 use super::words::{Token, has_any, name_words, sentences, tokens};
 
-/// The judgement of a slot, its columns, and how sure the reading is.
+/// The judgement of a figure, its columns, and how sure the reading is.
 #[must_use]
-pub(super) fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
-    let (of, columns, sure) = basis(context, slot)?;
+pub(super) fn judgement(context: &Context, figure: &Figure) -> Option<(Measure, Vec<String>, f64)> {
+    let (of, columns, sure) = basis(context, figure)?;
     let mut parts: Vec<&[Token]> =
         context.sentences.iter().filter_map(|r| context.tokens.get(r.clone())).collect();
-    let about = tokens(&slot.about);
+    let about = tokens(&figure.about);
     parts.extend(sentences(&about).into_iter().filter_map(|r| about.get(r)));
-    let mut rules = read_rules(&parts, &slot.choices, context.alpha);
+    let mut rules = read_rules(&parts, &figure.choices, context.alpha);
     let with_p = matches!(of, Measure::Test(..));
     rules.rules.retain(|rule| with_p || rule.when.iter().flatten().all(|b| b.quantity != Quantity::P));
     let labels: std::collections::BTreeSet<&String> =
         rules.rules.iter().map(|r| &r.label).chain(&rules.otherwise).collect();
-    let stated = labels.len() >= 2 || (labels.len() == 1 && slot.choices.len() == 2);
+    let stated = labels.len() >= 2 || (labels.len() == 1 && figure.choices.len() == 2);
     if !stated {
-        rules = usual(&of, &slot.choices, context.alpha, &context.words)?;
+        rules = usual(&of, &figure.choices, context.alpha, &context.words)?;
     }
     if rules.rules.iter().all(|r| Some(&r.label) == rules.otherwise.as_ref()) {
         rules.otherwise = None;
     }
     // One word without a rule is the word for all other cases.
     let without: Vec<&String> =
-        slot.choices.iter().filter(|c| !rules.rules.iter().any(|r| r.label == **c)).collect();
+        figure.choices.iter().filter(|c| !rules.rules.iter().any(|r| r.label == **c)).collect();
     if let ([one], None) = (without.as_slice(), &rules.otherwise) {
         rules.otherwise = Some((*one).clone());
     }
     if !stated
         && matches!(of, Measure::Test(super::types::Test::Levene, _))
-        && has_any(&name_words(&slot.name).join(" "), &["equal", "homogen*", "same"])
+        && has_any(&name_words(&figure.name).join(" "), &["equal", "homogen*", "same"])
     {
         for rule in &mut rules.rules {
             rule.when =
@@ -48,8 +48,8 @@ pub(super) fn judgement(context: &Context, slot: &Slot) -> Option<(Measure, Vec<
 }
 
 /// What the word is decided by.
-fn basis(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> {
-    let text = format!("{} {}", name_words(&slot.name).join(" "), slot.choices.join(" ").to_lowercase());
+fn basis(context: &Context, figure: &Figure) -> Option<(Measure, Vec<String>, f64)> {
+    let text = format!("{} {}", name_words(&figure.name).join(" "), figure.choices.join(" ").to_lowercase());
     let words = &context.words;
     let correlates = has_any(words, &["correlation", "correlated", "spearman*"])
         || has_any(words, &["pearson*"]) && context.normality().is_none();
@@ -57,25 +57,25 @@ fn basis(context: &Context, slot: &Slot) -> Option<(Measure, Vec<String>, f64)> 
     if has_any(&text, &["skew*", "symmetric"])
         || (has_any(words, &["skewness"]) && context.normality().is_none() && !correlates)
     {
-        let (column, sure) = target(context, slot)?;
+        let (column, sure) = target(context, figure)?;
         return Some((Measure::Skewness(context.shape()), vec![column], sure));
     }
     if let Some(test) =
         context.normality().filter(|_| normal || !correlates && context.group_test().is_none())
     {
-        let (column, sure) = target(context, slot)?;
+        let (column, sure) = target(context, figure)?;
         return Some((Measure::Test(test, Give::P), vec![column], sure));
     }
     if let Some(test) = context.group_test() {
-        let (columns, sure) = group_pair(context, slot, test)?;
+        let (columns, sure) = group_pair(context, figure, test)?;
         return Some((Measure::Test(test, Give::P), columns, sure));
     }
     if correlates || has_any(words, &["relationship"]) {
-        let (columns, sure) = pair(context, slot)?;
+        let (columns, sure) = pair(context, figure)?;
         return Some((Measure::Test(context.correlation(), Give::P), columns, sure));
     }
     if normal {
-        let (column, sure) = target(context, slot)?;
+        let (column, sure) = target(context, figure)?;
         return Some((Measure::Test(super::types::Test::Shapiro, Give::P), vec![column], 0.7 * sure));
     }
     None

@@ -3,9 +3,9 @@
 use super::answers;
 use super::asked::Procedure;
 use super::columns::{Lexicon, Mention};
+use super::figure_list::{Request, cut};
+use super::figures;
 use super::prepare;
-use super::slots;
-use super::template::{Request, cut};
 use super::types::{Outlier, Shape, Step, Test};
 use super::words::{Token, has, has_any, plain, sentences, tokens};
 use crate::frame::{Frame, Kind};
@@ -17,7 +17,7 @@ pub(super) struct Context<'a> {
     pub frame: &'a Frame,
     /// Its columns and values, and those that steps add.
     pub lexicon: Lexicon,
-    /// Question and constraints, and the template.
+    /// Question and constraints, and the figures that are listed.
     pub request: Request,
     /// The tokens of question and constraints.
     pub tokens: Vec<Token>,
@@ -284,8 +284,8 @@ pub fn read(text: &str, frame: &Frame) -> Option<Procedure> {
     }
     let mut context = Context::new(text, frame);
     prepare::read_steps(&mut context);
-    if context.request.slots.is_empty() {
-        return answers::without_template(&mut context);
+    if context.request.figures.is_empty() {
+        return answers::without_figures(&mut context);
     }
-    slots::with_template(&mut context)
+    figures::with_figures(&mut context)
 }

@@ -1,15 +1,15 @@
-//! Choosing the rows a slot is about: values, flags, months and ranks in its name.
+//! Choosing the rows a figure is about: values, flags, months and ranks in its name.
 
+use super::figure_list::Figure;
 use super::reader::Context;
-use super::template::Slot;
 use super::types::{Compare, Condition};
 use super::wants::want;
 use super::words::{has_any, name_words, stem};
 
-/// The rows a slot is about, from values in its name: "mean_age_male_class1".
+/// The rows a figure is about, from values in its name: "mean_age_male_class1".
 #[must_use]
-pub(super) fn conditions(context: &Context, slot: &Slot) -> Vec<Condition> {
-    let words = name_words(&slot.name);
+pub(super) fn conditions(context: &Context, figure: &Figure) -> Vec<Condition> {
+    let words = name_words(&figure.name);
     let stems: Vec<String> = words.iter().map(|w| stem(w)).collect();
     let mut found: Vec<Condition> = Vec::new();
     let mut columns: Vec<String> = context.groups.clone();
@@ -112,9 +112,10 @@ fn ranked(context: &Context, column: &str, words: &[String]) -> Option<String> {
     counts.get(rank - 1).map(|(value, _)| value.clone())
 }
 
-/// Do the slots end in different values of the column ("texture_m", "texture_b")?
+/// Do the figures end in different values of the column ("texture_m", "texture_b")?
 fn spread(context: &Context, values: &[String]) -> bool {
-    let ends: Vec<String> = context.request.slots.iter().filter_map(|s| name_words(&s.name).pop()).collect();
+    let ends: Vec<String> =
+        context.request.figures.iter().filter_map(|s| name_words(&s.name).pop()).collect();
     let hits = values.iter().filter(|v| ends.contains(&v.to_lowercase())).count();
     hits >= 2 && values.len() <= 6
 }
@@ -128,16 +129,16 @@ fn beside(context: &Context, column: &str, value: &str) -> bool {
         .any(|m| context.tokens.iter().skip(m.end).take(3).any(|t| t.text == value))
 }
 
-/// A column of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the slot. A column that does
-/// not group needs the other slot beside it, so that the mean of a flag is not mistaken for a filter by it.
+/// A column of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the figure. A column that does
+/// not group needs the other figure beside it, so that the mean of a flag is not mistaken for a filter by it.
 fn yes_no(context: &Context, column: &str, words: &[String], group: bool) -> Option<Condition> {
     let (low, high) = flag_values(context, column)?;
     let denied = denies(context, column, words)?;
     let counterpart = context
         .request
-        .slots
+        .figures
         .iter()
-        .filter_map(|slot| denies(context, column, &name_words(&slot.name)))
+        .filter_map(|figure| denies(context, column, &name_words(&figure.name)))
         .any(|other| other != denied);
     (group || counterpart).then(|| Condition {
         column: column.to_owned(),
@@ -148,8 +149,12 @@ fn yes_no(context: &Context, column: &str, words: &[String], group: bool) -> Opt
 
 /// The flag column a rate is about ("survival_rate" and `Survived`), with the value that counts.
 #[must_use]
-pub(super) fn flag_of(context: &Context, slot: &Slot, conditions: &[Condition]) -> Option<(String, String)> {
-    let words = name_words(&slot.name);
+pub(super) fn flag_of(
+    context: &Context,
+    figure: &Figure,
+    conditions: &[Condition],
+) -> Option<(String, String)> {
+    let words = name_words(&figure.name);
     let mut seen: Vec<&str> = Vec::new();
     for mention in context.mentions.iter().filter(|m| m.score >= 0.4) {
         let taken = conditions.iter().any(|c| c.column == mention.column);

@@ -16,7 +16,7 @@ pub struct Report {
     pub tables: Vec<Frame>,
     /// The named answers.
     pub values: Vec<(String, Value)>,
-    /// Sentences for a reader, and the filled template lines when there was a template.
+    /// A line for each answer.
     pub text: String,
     /// What the reader should know.
     pub warnings: Vec<String>,
@@ -42,11 +42,7 @@ pub fn run(procedure: &Procedure, frame: Frame) -> Result<Report, String> {
     for asked in &procedure.answers {
         match answer(asked, &stages) {
             Ok((value, text)) => {
-                lines.push(if asked.template {
-                    format!("@{}[{text}]", asked.name)
-                } else {
-                    format!("{}: {text}", asked.name)
-                });
+                lines.push(format!("{}: {text}", asked.name));
                 report.values.push((asked.name.clone(), value));
             }
             Err(reason) => failures.push(format!("{}: {reason}", asked.name)),

@@ -86,8 +86,8 @@ pub(super) fn put(frame: &mut Frame, name: &str, cells: Vec<Value>) {
                 field.kind = kind;
             }
             for (row, cell) in frame.rows.iter_mut().zip(cells) {
-                if let Some(slot) = row.get_mut(place) {
-                    *slot = cell;
+                if let Some(figure) = row.get_mut(place) {
+                    *figure = cell;
                 }
             }
         }

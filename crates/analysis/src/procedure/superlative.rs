@@ -1,7 +1,7 @@
 //! "Which station has the most missing values?", "the month with the highest average": a group or a row at an extreme.
 
+use super::figure_list::Figure;
 use super::reader::Context;
-use super::template::Slot;
 use super::types::Measure;
 use super::wants::{LARGEST, SMALLEST, Want, want};
 use super::words::{has_any, name_words, tokens};
@@ -124,7 +124,7 @@ fn asked_groups(context: &Context, range: &std::ops::Range<usize>) -> Vec<String
 /// In a wide table, "which field has the highest ..." compares columns: the thing asked for is no column itself, and
 /// one row is left by the filter.
 fn compared_columns(context: &Context, range: &std::ops::Range<usize>) -> Option<Vec<String>> {
-    let filters = super::slots::filter_conditions(&context.steps);
+    let filters = super::figures::filter_conditions(&context.steps);
     let which =
         (range.start..range.end).find(|p| context.tokens.get(*p).is_some_and(|t| t.lower == "which"))?;
     let is_column = context.mentions.iter().any(|m| m.start == which + 1 && m.score >= 0.4);
@@ -148,22 +148,16 @@ fn compared_columns(context: &Context, range: &std::ops::Range<usize>) -> Option
 }
 
 impl Superlative {
-    /// The answer to a slot that asks for the group, the row or the extreme value.
+    /// The answer to a figure that asks for the group, the row or the extreme value.
     #[must_use]
-    pub(super) fn answer(
-        &self,
-        context: &Context,
-        slot: &Slot,
-        holder: Option<&String>,
-    ) -> Option<(Measure, Vec<String>, f64)> {
+    pub(super) fn answer(&self, context: &Context, figure: &Figure) -> Option<(Measure, Vec<String>, f64)> {
         if !self.columns.is_empty() {
             let measure = Measure::BestColumn(Box::new(self.measure.clone()), self.largest);
-            return (want(&name_words(&slot.name).join(" "), context).is_none())
+            return (want(&name_words(&figure.name).join(" "), context).is_none())
                 .then(|| (measure, self.columns.clone(), 0.7));
         }
-        let own = holder.map_or_else(|| slot.name.clone(), Clone::clone);
-        let words = name_words(&own).join(" ");
-        let all = format!("{} {}", name_words(&slot.name).join(" "), slot.about.to_lowercase());
+        let words = name_words(&figure.name).join(" ");
+        let all = format!("{} {}", name_words(&figure.name).join(" "), figure.about.to_lowercase());
         let columns: Vec<String> =
             (!self.column.is_empty()).then(|| self.column.clone()).into_iter().collect();
         let numeric = want(&words, context);
@@ -190,9 +184,9 @@ impl Superlative {
             let counts = counts || numeric.as_ref() == Some(&Want::Of(self.measure.clone()));
             let names = has_any(&words, &["name", "id", "label", "title"]);
             if let Some(place) = key.filter(|_| !counts || names) {
-                // With several keys, each holder names one of them.
+                // With several keys, a figure names one of them.
                 let group = Measure::BestGroup(self.by.clone(), Box::new(self.measure.clone()), self.largest);
-                if self.by.len() > 1 && holder.is_some() {
+                if self.by.len() > 1 {
                     return Some((
                         Measure::BestKey(
                             self.by.clone(),
@@ -207,7 +201,7 @@ impl Superlative {
                 return Some((group, columns, 0.8));
             }
             let mode = matches!(numeric, None | Some(Want::Of(Measure::Mode) | Want::Extreme(_)));
-            if self.measure == Measure::Count && mode && !counts && holder.is_none() {
+            if self.measure == Measure::Count && mode && !counts {
                 return Some((
                     Measure::BestGroup(self.by.clone(), Box::new(Measure::Count), self.largest),
                     columns,
@@ -227,17 +221,17 @@ impl Superlative {
                 0.75,
             ));
         }
-        // A row at the extreme: the slot names another column.
+        // A row at the extreme: the figure names another column.
         let shown = context
             .lexicon
-            .mentions(&tokens(&format!("{} {}", slot.name.replace('_', " "), slot.raw.replace('_', " "))))
+            .mentions(&tokens(&figure.name.replace('_', " ")))
             .into_iter()
             .filter(|m| m.score >= 0.3 && m.column != self.column)
             .max_by(|a, b| a.score.total_cmp(&b.score))?;
         let thing = !context.is_numeric(&shown.column) || super::choose::is_axis(context, &shown.column);
         let named = name_words(&shown.column)
             .iter()
-            .any(|w| has_any(&name_words(&slot.name).join(" "), &[w.as_str()]));
+            .any(|w| has_any(&name_words(&figure.name).join(" "), &[w.as_str()]));
         let plain = matches!(numeric, None | Some(Want::Extreme(_))) || thing && named;
         plain.then_some((Measure::At(self.largest, shown.column), columns, 0.75))
     }

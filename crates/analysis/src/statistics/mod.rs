@@ -7,6 +7,7 @@ pub mod anderson;
 pub mod correlate;
 pub mod describe;
 pub mod distributions;
+pub mod forecast;
 pub mod logistic;
 pub mod normality;
 pub mod outliers;

@@ -1,8 +1,11 @@
-//! The tools of an analysis: `sql.run`, `df.transform`, `plot.render`, `profiler.analyze`, and `stats.run`.
+//! The tools of an analysis: `sql.run`, `df.transform`, `stats.run`, `forecast.run`, `change.explain`, `plot.render` and
+//! `profiler.analyze`.
 //!
 //! Each has a JSON Schema for its arguments and works on a [`Workbench`]: the session's tables plus the named results of
 //! earlier calls. Whatever reads data passes through policy's one admission first.
 
+mod change;
+mod forecast;
 mod plot;
 mod probe;
 mod profiler;
@@ -11,6 +14,8 @@ mod statement;
 mod stats;
 mod transform;
 
+pub use change::ChangeExplain;
+pub use forecast::ForecastRun;
 pub use plot::PlotRender;
 pub use profiler::ProfilerAnalyze;
 pub use sql::{Literal as Parameter, SqlRun};
@@ -46,6 +51,14 @@ pub const TOOLS: &[(&str, &str)] = &[
         "stats.run",
         "Carries out statistics over an earlier result: correlation, tests, outliers, regression, missing values.",
     ),
+    (
+        "forecast.run",
+        "Carries on a course over time: likely values with intervals, and how well the method did before.",
+    ),
+    (
+        "change.explain",
+        "Splits the change of a number between two periods over the values of columns; the parts add up.",
+    ),
     ("plot.render", "Draws a chart of an earlier result: PNG, SVG and a Vega-Lite document."),
 ];
 
@@ -58,6 +71,8 @@ pub fn schema(tool: &str) -> Option<Json> {
     match tool {
         "sql.run" => Some(of::<SqlRun>()),
         "stats.run" => Some(of::<StatsRun>()),
+        "forecast.run" => Some(of::<ForecastRun>()),
+        "change.explain" => Some(of::<ChangeExplain>()),
         "df.transform" => Some(of::<DfTransform>()),
         "plot.render" => Some(of::<PlotRender>()),
         "profiler.analyze" => Some(of::<ProfilerAnalyze>()),
@@ -111,6 +126,8 @@ impl Workbench {
             "sql.run" => sql::run(self, &read("sql.run", arguments)?, result).await,
             "df.transform" => transform::run(self, &read("df.transform", arguments)?, result).await,
             "stats.run" => stats::run(self, &read("stats.run", arguments)?, result).await,
+            "forecast.run" => forecast::run(self, &read("forecast.run", arguments)?, result),
+            "change.explain" => change::run(self, &read("change.explain", arguments)?, result),
             "plot.render" => plot::run(self, &read("plot.render", arguments)?),
             "profiler.analyze" => profiler::run(self, &read("profiler.analyze", arguments)?).await,
             _ => Err(Error::Arguments { tool: "call", detail: format!("there is no tool {tool}") }),

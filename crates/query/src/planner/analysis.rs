@@ -89,6 +89,7 @@ impl Reader<'_> {
             sketch,
             form: None,
             unexplained: Vec::new(),
+            then: None,
         })
     }
 

@@ -97,6 +97,7 @@ impl Reader<'_> {
             sketch: self.sketch,
             form: None,
             unexplained: Vec::new(),
+            then: None,
         })
     }
 

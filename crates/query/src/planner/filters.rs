@@ -415,7 +415,7 @@ pub(super) fn number_literal(number: f64) -> Literal {
 }
 
 /// The date in a value, if it is one.
-pub(super) fn date_of(value: &Value) -> Option<chrono::NaiveDate> {
+pub(crate) fn date_of(value: &Value) -> Option<chrono::NaiveDate> {
     match value {
         Value::Date(date) => Some(*date),
         Value::Time(time) => Some(time.date()),

@@ -11,7 +11,7 @@ pub(crate) mod confidence;
 mod counts;
 mod defaults;
 mod extremes;
-mod filters;
+pub(crate) mod filters;
 mod follow;
 mod groups;
 mod having;
@@ -134,6 +134,9 @@ pub struct Reading {
     /// Words that carry meaning and that nothing in the data was found for.
     #[serde(default)]
     pub unexplained: Vec<String>,
+    /// What is done with the rows: a forecast, a change that is explained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<crate::outlook::Afterwards>,
 }
 
 /// One way out of an ambiguity.

@@ -16,14 +16,14 @@ pub(super) const CHANGE: &str = "change";
 
 /// A query made from a form.
 #[derive(Debug, Clone)]
-pub(super) struct Lowered {
+pub(crate) struct Lowered {
     pub query: Query,
     /// A join may multiply rows that are summed or counted.
     pub multiplies: bool,
 }
 
 /// Turns a form into a query. Nothing when its tables cannot be joined.
-pub(super) fn lower(form: &Form, schema: &Schema) -> Option<Lowered> {
+pub(crate) fn lower(form: &Form, schema: &Schema) -> Option<Lowered> {
     let mut lowered = Writer { form, schema }.query()?;
     if let Some(also) = &form.also {
         let other = lower(also, schema)?;

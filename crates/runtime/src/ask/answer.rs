@@ -344,7 +344,10 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         if output.cut {
             warnings.push(format!("{} was cut at {} rows.", ended.step.title, frame.rows.len()));
         }
-        found.push((ended.call, findings(&frame, &Roles::guess(&frame))));
+        // A forecast and the parts of a change are told by the tool that made them.
+        let is_told = work.reading.as_ref().is_some_and(|reading| reading.then.is_some());
+        let list = if is_told { Vec::new() } else { findings(&frame, &Roles::guess(&frame)) };
+        found.push((ended.call, list));
         answer.tables.push(Shown { title: ended.step.title, frame, cut: output.cut });
     }
     let read: Vec<String> = answer.sql.iter().flat_map(|run| bench.tables_read(&run.sql)).collect();

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use steward_analysis::blocked;
 use steward_analysis::catalogue::{Catalogue, Table};
 use steward_analysis::judge::ModelVerdict;
+use steward_analysis::outlook::{self, Afterwards};
 use steward_analysis::planner::{ChartWish, Choice, Outcome, Reading};
 use steward_analysis::procedure::{self, Procedure};
 use steward_analysis::query::{Dialect, Expr, Item, Query};
@@ -28,6 +29,10 @@ const LIKELY: f64 = 0.3;
 /// Words from which on a text is written instructions. A shorter one may be a plain question that statistics leave words of
 /// unused: such an answer is given, and is not sure.
 const INSTRUCTIONS: usize = 20;
+
+/// The result of what is done with the rows, and the same for a chart.
+const RESULT: &str = "outlook";
+const DRAWN: &str = "outlook_course";
 
 /// Rows that instructions are read against: enough to know the columns and their values.
 const SAMPLE: usize = 5_000;
@@ -278,6 +283,23 @@ async fn local(
     visible: &Catalogue,
     everything: &Catalogue,
 ) -> (Planned, Vec<Alternative>) {
+    let today = house.clock.now().to_chrono().date_naive();
+    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
+    let follows = talk.earlier.as_ref().is_some_and(|reading| reading.form.is_some());
+    if let Some(outlook) = outlook::outlook(&ask.question, visible, today, follows) {
+        let earlier = talk.earlier.as_ref();
+        let considered = propose::consider(&outlook.question, visible, earlier, today, &meaning);
+        let mut shapes = Vec::new();
+        for proposal in considered.proposals() {
+            shapes.push(bench.probe(proposal.query, visible).await);
+        }
+        let planned = match outlook.apply(considered.readings(&shapes), &ask.question, visible) {
+            Outcome::Read(reading) => Planned::Work(from_reading(reading, bench, visible, "local")),
+            Outcome::Ask { question, options } => Planned::Ask { question, options },
+            Outcome::Unanswerable { why, can_answer } => Planned::Unanswerable { why, can_answer },
+        };
+        return (planned, Vec::new());
+    }
     let procedure = match visible.tables.as_slice() {
         [table] if talk.earlier.is_none() => {
             // Instructions name columns as the file does.
@@ -310,8 +332,6 @@ async fn local(
     {
         return (Planned::Work(from_procedure(table, procedure.clone(), visible)), Vec::new());
     }
-    let today = house.clock.now().to_chrono().date_naive();
-    let meaning = |a: &str, b: &str| house.encoder.similarity(a, b);
     let consider =
         |catalogue| propose::consider(&ask.question, catalogue, talk.earlier.as_ref(), today, &meaning);
     let (outcome, alternatives) = {
@@ -495,13 +515,14 @@ pub(super) fn from_reading(
         } else {
             run_arguments(bench, query)
         };
-        let mut run = step(&named.name, &named.title, "sql.run", arguments, true);
+        let mut run = step(&named.name, &named.title, "sql.run", arguments, reading.then.is_none());
         run.after.extend(base.clone());
         if query.filter.is_some() && !query.group.is_empty() {
             run.invariants.push("filter before aggregate".to_owned());
         }
         steps.push(run);
     }
+    steps.extend(afterwards(&reading));
     let charts: Vec<Step> =
         reading.charts.iter().enumerate().filter_map(|(place, wish)| chart(place, wish, &reading)).collect();
     steps.extend(charts);
@@ -516,6 +537,27 @@ pub(super) fn from_reading(
     }
 }
 
+/// What is done with the rows of a reading: a step whose result is the answer, and one whose result is drawn.
+fn afterwards(reading: &Reading) -> Vec<Step> {
+    let names: Vec<String> = reading.queries.iter().map(|named| named.name.clone()).collect();
+    let title = reading.queries.first().map(|named| named.title.as_str()).unwrap_or_default();
+    let (tool, shown, drawn) = match &reading.then {
+        None => return Vec::new(),
+        Some(Afterwards::Forecast(course)) => {
+            let arguments = |with_history: bool| json!({ "input": names.first(), "course": course, "with_history": with_history });
+            ("forecast.run", arguments(false), arguments(true))
+        }
+        Some(Afterwards::Change(split)) => {
+            let arguments =
+                |only_best: bool| json!({ "inputs": names, "split": split, "only_best": only_best });
+            ("change.explain", arguments(false), arguments(true))
+        }
+    };
+    let mut steps = vec![step(RESULT, title, tool, shown, true), step(DRAWN, title, tool, drawn, false)];
+    steps.iter_mut().for_each(|step| step.after.clone_from(&names));
+    steps
+}
+
 pub(super) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
     let dialect = bench.session.dialect(&shape::tables(query));
     if sql::supports(query, dialect) {
@@ -526,12 +568,13 @@ pub(super) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
 }
 
 fn chart(place: usize, wish: &ChartWish, reading: &Reading) -> Option<Step> {
-    let input = &reading.queries.get(wish.query)?.name;
+    let read = &reading.queries.get(wish.query)?.name;
+    let input = if reading.then.is_some() { DRAWN } else { read.as_str() };
     let filters: Vec<&str> = reading.parameters.iter().map(|parameter| parameter.value.as_str()).collect();
     let subtitle = (!filters.is_empty()).then(|| filters.join(" · "));
     let arguments = json!({ "input": input, "kind": wish.kind, "title": wish.title, "subtitle": subtitle, "x": wish.x, "y": wish.y, "series": wish.series });
     let mut drawing = step(&format!("chart_{}", place + 1), &wish.title, "plot.render", arguments, false);
-    drawing.after.push(input.clone());
+    drawing.after.push(input.to_owned());
     drawing.invariants = vec!["bars begin at zero".to_owned()];
     Some(drawing)
 }

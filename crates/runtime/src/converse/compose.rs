@@ -243,18 +243,8 @@ fn outside(work: &Work) -> String {
 
 fn able(work: &Work) -> String {
     let known = able_now(work);
-    match work.absent.as_slice() {
-        [] => known,
-        [only] => format!("{known} {only} is set up but has not started yet. Ask again in a moment.")
-            .trim()
-            .to_owned(),
-        several => {
-            let names = several.join(", ");
-            format!("{known} {names} are set up but have not started yet. Ask again in a moment.")
-                .trim()
-                .to_owned()
-        }
-    }
+    let words = std::iter::once(known.as_str()).chain(work.absent.iter().map(String::as_str));
+    words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn able_now(work: &Work) -> String {

@@ -160,7 +160,7 @@ impl ChatService {
     }
 
     /// Looks at servers that were never looked at. Where that takes a while, whoever watches is told; those that do not come
-    /// are given back by name. Only those are named that the caller may know of.
+    /// are given back in words: with the reason for whoever may look after them. Only those are named that the caller may know of.
     async fn wait_for_servers(&self, caller: &Caller, watch: Watch<'_>) -> Vec<String> {
         let named = |servers: Vec<ServerName>| -> Vec<String> {
             let known = servers.iter().filter(|server| self.toolbox.may_know(caller, server));
@@ -178,7 +178,17 @@ impl ChatService {
                 look.await
             }
         };
-        named(absent.into_iter().map(|(name, _)| name).collect())
+        let told = absent.into_iter().filter(|(server, _)| self.toolbox.may_know(caller, server));
+        told.map(|(server, error)| {
+            if caller.administrator {
+                format!(
+                    "{server} cannot be used: {error}. `steward mcp-servers log {server}` shows what it said."
+                )
+            } else {
+                format!("{server} is set up but did not start. Ask again later, or tell whoever runs this.")
+            }
+        })
+        .collect()
     }
 
     /// What a message means, by itself or within its conversation. Nothing is done, and nothing is written down.

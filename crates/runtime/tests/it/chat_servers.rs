@@ -70,7 +70,8 @@ async fn a_server_that_does_not_come_is_named() {
     let office = with_servers(json!([broken])).await;
     let reply = office.say(None, "show my accounts").await;
     let answer = &reply.response.answer;
-    assert!(answer.contains("ledger is set up but has not started yet"), "{answer}");
+    assert!(answer.contains("ledger cannot be used: the MCP server ledger did not start"), "{answer}");
+    assert!(answer.contains("steward mcp-servers log ledger"), "{answer}");
     assert!(!answer.contains("Nothing is set up"), "{answer}");
     // Who may call nothing of it is not told that it is there.
     let caller =

@@ -1,13 +1,13 @@
-//! Mapping the slots of a template to measures, columns and rows.
+//! Mapping the figures of a list to measures, columns and rows.
 
 use super::asked::{Asked, Part, Procedure};
 use super::choose::{pair, target};
+use super::figure_list::Figure;
 use super::judging::judgement;
 use super::models::read_model;
 use super::reader::Context;
 use super::rows::conditions;
 use super::superlative::{Superlative, superlative};
-use super::template::Slot;
 use super::types::{Condition, Give, Measure, Outlier, Step};
 use super::wants::{Want, want};
 use super::words::{has_any, name_words};
@@ -20,47 +20,33 @@ pub(super) struct Sure {
     pub sure: f64,
 }
 
-/// Reads all slots. `None` when not one of them is understood.
-pub(super) fn with_template(context: &mut Context) -> Option<Procedure> {
-    let slots = context.request.slots.clone();
+/// Reads all figures. `None` when not one of them is understood.
+pub(super) fn with_figures(context: &mut Context) -> Option<Procedure> {
+    let figures = context.request.figures.clone();
     let best = superlative(context);
     let mut answers = Vec::new();
     let mut confidence: f64 = 0.97;
     let mut reasoning = Vec::new();
-    for slot in &slots {
-        let parts: Vec<Option<Sure>> = if several(slot) {
-            slot.holders.iter().map(|holder| read_slot(context, slot, Some(holder), best.as_ref())).collect()
-        } else {
-            vec![read_slot(context, slot, None, best.as_ref())]
-        };
-        let whole = parts.iter().all(Option::is_some);
-        let parts: Vec<Sure> = parts.into_iter().flatten().collect();
-        if parts.is_empty() || !whole {
+    for figure in &figures {
+        let sure = read_figure(context, figure, best.as_ref());
+        if sure.is_none() {
             confidence = confidence.min(0.3);
-            context.assumptions.push(format!("It is not clear what {} asks for.", slot.name));
+            context.assumptions.push(format!("It is not clear what {} asks for.", figure.name));
         }
-        if parts.is_empty() {
-            continue;
-        }
-        for sure in &parts {
-            confidence = confidence.min(sure.sure);
-            reasoning.push(format!(
-                "{}: {} of {}",
-                slot.name,
-                super::answers::word(&sure.part.measure),
-                sure.part.columns.join(" and ")
-            ));
-        }
-        answers.push(Asked {
-            name: slot.name.clone(),
-            template: true,
-            parts: parts.into_iter().map(|s| s.part).collect(),
-        });
+        let Some(sure) = sure else { continue };
+        confidence = confidence.min(sure.sure);
+        reasoning.push(format!(
+            "{}: {} of {}",
+            figure.name,
+            super::answers::word(&sure.part.measure),
+            sure.part.columns.join(" and ")
+        ));
+        answers.push(Asked { name: figure.name.clone(), parts: vec![sure.part] });
     }
     if answers.is_empty() {
         return None;
     }
-    // Two slots with the same reading: at least one of them was not understood.
+    // Two figures with the same reading: at least one of them was not understood.
     let twice = answers
         .iter()
         .enumerate()
@@ -77,37 +63,19 @@ pub(super) fn with_template(context: &mut Context) -> Option<Procedure> {
     })
 }
 
-/// Does the slot ask for several values at once? Then its brackets hold a list of short names, not a description.
-fn several(slot: &Slot) -> bool {
-    let short = |holder: &String| {
-        let words = name_words(holder);
-        (1..=5).contains(&words.len())
-            && !holder.to_lowercase().contains("round")
-            && !holder.contains(['.', '…', ':'])
-    };
-    let numbered = slot.holders.iter().all(|h| h.ends_with(|c: char| c.is_ascii_digit()));
-    slot.holders.len() > 1 && slot.holders.iter().all(short) && !numbered
+/// The words of a figure: its name, and what is said about it.
+fn figure_words(figure: &Figure) -> (String, String) {
+    (name_words(&figure.name).join(" "), name_words(&figure.about).join(" "))
 }
 
-/// The words of a slot: its name, or its name and one placeholder.
-fn slot_words(slot: &Slot, holder: Option<&String>) -> (String, String, String) {
-    let name = name_words(&slot.name).join(" ");
-    let holders = holder.map_or_else(|| slot.holders.join(" "), Clone::clone);
-    (name, name_words(&holders).join(" "), name_words(&slot.about).join(" "))
-}
-
-/// What the slot wants: by its name, by its placeholder, by its description, by the question.
-fn slot_want(context: &Context, slot: &Slot, holder: Option<&String>) -> Option<(Want, f64)> {
-    let (name, holders, about) = slot_words(slot, holder);
+/// What the figure wants: by its name, by its description, by the question.
+fn figure_want(context: &Context, figure: &Figure) -> Option<(Want, f64)> {
+    let (name, about) = figure_words(figure);
     let bare = without_columns(context, &name);
-    if holder.is_some() {
-        return want(&holders, context).map(|w| (w, 0.8)).or_else(|| want(&bare, context).map(|w| (w, 0.7)));
-    }
     want(&bare, context)
         .map(|w| (w, 1.0))
         .or_else(|| want(&name, context).map(|w| (w, 0.95)))
-        .or_else(|| want(&holders, context).map(|w| (w, 0.9)))
-        .or_else(|| want(&about, context).map(|w| (w, 0.8)))
+        .or_else(|| want(&about, context).map(|w| (w, 0.85)))
         .or_else(|| want(&context.words, context).map(|w| (w, 0.6)))
 }
 
@@ -124,22 +92,11 @@ fn without_columns(context: &Context, name: &str) -> String {
     kept.join(" ")
 }
 
-fn read_slot(
-    context: &mut Context,
-    slot: &Slot,
-    holder: Option<&String>,
-    best: Option<&Superlative>,
-) -> Option<Sure> {
-    let (name, holders, _) = slot_words(slot, holder);
-    let own = holder.and_then(|h| slot.holders.iter().position(|o| o == h)).and_then(|p| slot.abouts.get(p));
-    let decimals = match own {
-        Some(about) => super::template::decimals(about)
-            .or(slot.decimals.filter(|_| !about.to_lowercase().contains("integer"))),
-        None if slot.whole => None,
-        None => slot.decimals,
-    };
-    let conditions = conditions(context, slot);
-    let after = stage(context, &format!("{name} {holders}"), &slot.about.to_lowercase());
+fn read_figure(context: &mut Context, figure: &Figure, best: Option<&Superlative>) -> Option<Sure> {
+    let (name, about) = figure_words(figure);
+    let decimals = figure.decimals.filter(|_| !figure.whole);
+    let conditions = conditions(context, figure);
+    let after = stage(context, &name, &about);
     let make = |measure: Measure, columns: Vec<String>, sure: f64| {
         let decimals = if matches!(measure, Measure::Outliers(_) | Measure::Count | Measure::Missing) {
             None
@@ -148,49 +105,49 @@ fn read_slot(
         };
         Some(Sure { part: Part { measure, columns, conditions: conditions.clone(), after, decimals }, sure })
     };
-    if slot.choices.len() >= 2 {
-        let (measure, columns, sure) = judgement(context, slot)?;
+    if figure.choices.len() >= 2 {
+        let (measure, columns, sure) = judgement(context, figure)?;
         return Some(Sure { part: Part { measure, columns, conditions, after, decimals: None }, sure });
     }
     if let Some((measure, columns, sure)) = strongest(context, &name) {
         return make(measure, columns, sure);
     }
     if let Some(best) = best
-        && let Some((measure, columns, sure)) = best.answer(context, slot, holder)
+        && let Some((measure, columns, sure)) = best.answer(context, figure)
     {
         return make(measure, columns, sure);
     }
-    let (want, sure) = slot_want(context, slot, holder)?;
+    let (want, sure) = figure_want(context, figure)?;
     if has_any(&name, &["description", "strategy", "message", "explanation", "interpretation"]) {
         return None;
     }
-    if slot.raw.contains(':')
-        && let Some((measure, columns, sure)) = dictionary(context, slot, &want)
+    if has_any(&about, &["each", "every", "dictionary"])
+        && let Some((measure, columns, sure)) = dictionary(context, figure, &want)
     {
         return make(measure, columns, sure);
     }
     if want == Want::Share
         || want == Want::Of(Measure::Mean) && has_any(&name, &["rate", "proportion", "percentage"])
     {
-        return share(context, slot, conditions, decimals);
+        return share(context, figure, conditions, decimals);
     }
-    by_want(context, slot, want, sure).and_then(|(measure, columns, sure)| make(measure, columns, sure))
+    by_want(context, figure, want, sure).and_then(|(measure, columns, sure)| make(measure, columns, sure))
 }
 
-/// A share of rows: those that the slot names, or those that the text filters, of all rows before that filter.
+/// A share of rows: those that the figure names, or those that the text filters, of all rows before that filter.
 fn share(
     context: &Context,
-    slot: &Slot,
+    figure: &Figure,
     conditions: Vec<Condition>,
     decimals: Option<usize>,
 ) -> Option<Sure> {
-    let text = format!("{} {}", name_words(&slot.name).join(" "), slot.about.to_lowercase());
+    let text = format!("{} {}", name_words(&figure.name).join(" "), figure.about.to_lowercase());
     let percent = has_any(&text, &["percentage", "percent", "100", "rate", "pct"])
         || has_any(&context.words, &["percentage", "percent"]);
     let percent = percent && !has_any(&text, &["proportion", "between 0 and 1", "fraction"]);
     let filtered = |column: &str| filter_conditions(&context.steps).iter().any(|c| c.column == column);
     if let Some((column, value)) =
-        super::rows::flag_of(context, slot, &conditions).filter(|(c, _)| !filtered(c))
+        super::rows::flag_of(context, figure, &conditions).filter(|(c, _)| !filtered(c))
     {
         let measure = Measure::Rate(column, value, percent);
         return Some(Sure {
@@ -244,8 +201,8 @@ fn strongest(context: &Context, name: &str) -> Option<(Measure, Vec<String>, f64
     })
 }
 
-/// A slot that asks for a value of every group or column: `{'a': x, 'b': y}`.
-fn dictionary(context: &Context, slot: &Slot, want: &Want) -> Option<(Measure, Vec<String>, f64)> {
+/// A figure that asks for a value of every group or column.
+fn dictionary(context: &Context, figure: &Figure, want: &Want) -> Option<(Measure, Vec<String>, f64)> {
     if *want == Want::MissingColumns || matches!(want, Want::Of(Measure::Missing | Measure::MissingByColumn))
     {
         return Some((Measure::MissingByColumn, Vec::new(), 0.85));
@@ -254,21 +211,26 @@ fn dictionary(context: &Context, slot: &Slot, want: &Want) -> Option<(Measure, V
     if context.groups.is_empty() {
         return None;
     }
-    let (column, sure) = target(context, slot)?;
+    let (column, sure) = target(context, figure)?;
     Some((Measure::PerGroup(context.groups.clone(), Box::new(measure.clone())), vec![column], 0.7 * sure))
 }
 
-fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<(Measure, Vec<String>, f64)> {
+fn by_want(
+    context: &mut Context,
+    figure: &Figure,
+    want: Want,
+    sure: f64,
+) -> Option<(Measure, Vec<String>, f64)> {
     let rule = context.outlier_rule();
     match want {
         Want::Of(Measure::MissingByColumn) => Some((Measure::MissingByColumn, Vec::new(), sure)),
-        Want::Of(Measure::Missing) => match target(context, slot) {
+        Want::Of(Measure::Missing) => match target(context, figure) {
             Some((column, more)) => Some((Measure::Missing, vec![column], sure * more)),
             None => Some((Measure::Missing, Vec::new(), 0.6)),
         },
         Want::Of(measure) => {
-            let (column, more) = target(context, slot)?;
-            if has_any(&name_words(&slot.name).join(" "), &["difference", "diff", "gap"])
+            let (column, more) = target(context, figure)?;
+            if has_any(&name_words(&figure.name).join(" "), &["difference", "diff", "gap"])
                 && !has_any(&column.to_lowercase(), &["diff*"])
             {
                 let (by, first, second) = super::choose::two_values(context)?;
@@ -282,18 +244,18 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
         }
         Want::P | Want::TestStatistic => {
             let give = if want == Want::P { Give::P } else { Give::Statistic };
-            tested(context, slot, give).map(|(m, c, s)| (m, c, s * sure))
+            tested(context, figure, give).map(|(m, c, s)| (m, c, s * sure))
         }
         Want::Correlation => {
-            let (columns, more) = pair(context, slot)?;
+            let (columns, more) = pair(context, figure)?;
             Some((Measure::Test(context.correlation(), Give::Statistic), columns, sure * more))
         }
         Want::Covariance => {
-            let (columns, more) = pair(context, slot)?;
+            let (columns, more) = pair(context, figure)?;
             Some((Measure::Covariance, columns, sure * more))
         }
         Want::OutlierCount | Want::OutlierShare => {
-            let (column, more) = target(context, slot)?;
+            let (column, more) = target(context, figure)?;
             let measure = if want == Want::OutlierCount {
                 Measure::Outliers(rule)
             } else {
@@ -301,7 +263,7 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
             };
             Some((measure, vec![column], sure * more))
         }
-        Want::OutlierList => outlier_list(context, slot, rule, sure),
+        Want::OutlierList => outlier_list(context, figure, rule, sure),
         Want::MissingColumns => {
             let words = has_any(&context.words, &["object", "string", "strings", "categorical"]);
             Some((Measure::MissingColumns(words), Vec::new(), 0.8))
@@ -313,19 +275,19 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
         }
         Want::Share => None,
         Want::Extreme(largest) => {
-            let (column, more) = target(context, slot)?;
+            let (column, more) = target(context, figure)?;
             Some((if largest { Measure::Max } else { Measure::Min }, vec![column], sure * more * 0.9))
         }
         Want::Total => {
-            let (column, more) = target(context, slot)?;
+            let (column, more) = target(context, figure)?;
             let measure = if context.is_numeric(&column) { Measure::Sum } else { Measure::Count };
             Some((measure, vec![column], sure * more * 0.9))
         }
         Want::Count => {
             if has_any(&context.words, &["outlier*"])
-                && !has_any(&slot.about.to_lowercase(), &["row", "rows", "record*"])
+                && !has_any(&figure.about.to_lowercase(), &["row", "rows", "record*"])
             {
-                let (column, more) = target(context, slot)?;
+                let (column, more) = target(context, figure)?;
                 return Some((Measure::Outliers(rule), vec![column], 0.8 * more));
             }
             Some((Measure::Count, Vec::new(), 0.65))
@@ -334,21 +296,21 @@ fn by_want(context: &mut Context, slot: &Slot, want: Want, sure: f64) -> Option<
 }
 
 /// The p-value or statistic of the test that the text names.
-fn tested(context: &Context, slot: &Slot, give: Give) -> Option<(Measure, Vec<String>, f64)> {
+fn tested(context: &Context, figure: &Figure, give: Give) -> Option<(Measure, Vec<String>, f64)> {
     let correlates = has_any(
         &context.words,
         &["correlation", "correlations", "correlated", "pearson correlation", "spearman*", "kendall*"],
     ) || has_any(&context.words, &["pearson*"]) && context.normality().is_none();
     if let Some(test) = context.group_test() {
-        let (columns, sure) = super::choose::group_pair(context, slot, test)?;
+        let (columns, sure) = super::choose::group_pair(context, figure, test)?;
         return Some((Measure::Test(test, give), columns, sure));
     }
     if let Some(test) = context.normality().filter(|_| !correlates) {
-        let (column, sure) = target(context, slot)?;
+        let (column, sure) = target(context, figure)?;
         return Some((Measure::Test(test, give), vec![column], sure));
     }
     if correlates {
-        let (columns, sure) = pair(context, slot)?;
+        let (columns, sure) = pair(context, figure)?;
         return Some((Measure::Test(context.correlation(), give), columns, sure));
     }
     None
@@ -356,18 +318,18 @@ fn tested(context: &Context, slot: &Slot, give: Give) -> Option<(Measure, Vec<St
 
 fn outlier_list(
     context: &Context,
-    slot: &Slot,
+    figure: &Figure,
     rule: Outlier,
     sure: f64,
 ) -> Option<(Measure, Vec<String>, f64)> {
-    let (column, more) = super::choose::body_target(context, &Slot::default())?;
-    let name = name_words(&slot.name).join(" ");
+    let (column, more) = super::choose::body_target(context, &Figure::default())?;
+    let name = name_words(&figure.name).join(" ");
     if has_any(&name, &["values", "value"])
         && !has_any(&name, &["id", "ids", "identifiers", "names", "dates"])
     {
         return Some((Measure::OutlierValues(rule, column.clone()), vec![column], sure * more * 0.8));
     }
-    let about = format!("{} {} {}", slot.name.replace('_', " "), slot.raw.replace('_', " "), slot.about);
+    let about = format!("{} {}", figure.name.replace('_', " "), figure.about);
     let shown = context
         .lexicon
         .mentions(&super::words::tokens(&about))
@@ -378,7 +340,7 @@ fn outlier_list(
     Some((Measure::OutlierValues(rule, shown), vec![column], sure * more * 0.8))
 }
 
-/// After how many steps the slot is measured: a count of outliers before they are removed, "before" at the start.
+/// After how many steps the figure is measured: a count of outliers before they are removed, "before" at the start.
 fn stage(context: &Context, words: &str, about: &str) -> usize {
     let all = context.steps.len();
     if has_any(words, &["before", "pre", "original", "initial", "raw"]) {
