@@ -217,12 +217,36 @@ pub(crate) fn find_joins(catalogue: &mut Catalogue) {
             });
             // A table and its long form are the same data twice.
             let same = right.name == long_name(&left.name) || left.name == long_name(&right.name);
-            if !declared && !same {
-                found.extend(best_join((left, left_known), (right, right_known)));
+            if declared || same {
+                continue;
+            }
+            let join = best_join((left, left_known), (right, right_known));
+            // Where declared keys lead from one table to the other, two columns that merely share some values are no shorter
+            // way: a song may be called like a band.
+            let is_weak = join.as_ref().is_some_and(|join| join.evidence == Evidence::Values);
+            if !(is_weak && is_connected(&catalogue.joins, &left.name, &right.name)) {
+                found.extend(join);
             }
         }
     }
     catalogue.joins.extend(found);
+}
+
+/// Whether declared keys lead from one table to another, over others if need be.
+fn is_connected(joins: &[Join], from: &str, to: &str) -> bool {
+    let mut reached = vec![from];
+    let mut at = 0;
+    while let Some(table) = reached.get(at).copied() {
+        for join in joins.iter().filter(|join| join.evidence == Evidence::Constraint) {
+            for (near, far) in [(&join.from.0, &join.to.0), (&join.to.0, &join.from.0)] {
+                if near == table && !reached.contains(&far.as_str()) {
+                    reached.push(far);
+                }
+            }
+        }
+        at += 1;
+    }
+    reached.contains(&to)
 }
 
 /// The best way to join two tables: the pair of columns whose names agree and whose values overlap most.
@@ -341,7 +365,25 @@ pub(crate) fn name_only(column: &Column) -> Column {
 
 #[cfg(test)]
 mod tests {
-    use super::looks_like;
+    use super::{is_connected, looks_like};
+    use steward_query::catalogue::{Evidence, Join};
+
+    #[test]
+    fn declared_keys_lead_further_than_one_join() {
+        let join = |from: &str, to: &str, evidence| Join {
+            from: (from.into(), vec![format!("{to}_id")]),
+            to: (to.into(), vec!["id".into()]),
+            evidence,
+        };
+        let joins = [
+            join("track", "album", Evidence::Constraint),
+            join("album", "artist", Evidence::Constraint),
+            join("artist", "city", Evidence::Values),
+        ];
+        assert!(is_connected(&joins, "track", "artist"));
+        assert!(is_connected(&joins, "artist", "track"));
+        assert!(!is_connected(&joins, "track", "city"));
+    }
 
     #[test]
     fn personal_values_are_known_whatever_their_column_is_called() {
