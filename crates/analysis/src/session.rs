@@ -218,9 +218,10 @@ impl Session {
                 TableLocation::Server(_, path) | TableLocation::Apart(_, path) => path.clone(),
             },
             columns: table.columns.iter().map(column).collect(),
+            has_twin: false,
         };
         let tables = self.catalogue.tables.iter().zip(&self.rooms).map(table);
-        steward_policy::Schema { tables: tables.collect() }
+        steward_policy::Schema::new(tables.collect())
     }
 
     /// The catalogue with only what the caller may read.

@@ -1,13 +1,14 @@
 //! What can be written, and the one shape in which it is handed over.
 
 use crate::queue::{Fence, Lease};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, CallId, ChainId, Checkpoint, Content, Conversation,
-    ConversationId, ConversationStatus, EntityId, EntityName, EntityRef, EntityType, Gate, JsonObject, Label,
-    MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, SavedItem, SavedKind,
-    ScheduleId, ScheduleTick, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolCall, ToolDefinition,
-    ToolId, ToolInvocation, UserId, Valid,
+    ConversationId, ConversationStatus, Description, EntityId, EntityName, EntityRef, EntityType, Gate,
+    JsonObject, Label, MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Question, Recipe, RecipeId, Role,
+    SavedItem, SavedKind, ScheduleId, ScheduleTick, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp,
+    ToolCall, ToolDefinition, ToolId, ToolInvocation, UserId, Valid,
 };
 use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
@@ -285,7 +286,7 @@ pub struct Mention {
 
 impl Commit {
     /// Prepares the entries for sealing: everything that does not need the chain's end. Records of runs and calls are
-    /// logs too, so they are redacted like entries; what people wrote themselves stays as they wrote it.
+    /// logs too, so they are redacted like entries. What people wrote stays as they wrote it, but for secrets.
     pub(crate) fn prepare(&mut self, options: &crate::StoreOptions) -> crate::Result<Vec<Prepared>> {
         let now = options.clock.now();
         for change in &mut self.changes {
@@ -340,6 +341,27 @@ fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
                     *value = redactor.redact(value.take());
                 }
             })?;
+        }
+        Change::AppendMessage(message) => {
+            if let Cow::Owned(hidden) = redactor.redact_secrets(message.content.as_str()) {
+                message.content = Content::new(hidden)?;
+            }
+        }
+        Change::PutTask(task) => {
+            let hidden = |text: &str| redactor.redact_secrets(text).into_owned();
+            let description = Description::new(hidden(task.description.as_str()))?;
+            *task = task.clone().with(|task| {
+                task.description = description;
+                for text in task.result.iter_mut().chain(&mut task.error) {
+                    *text = hidden(text);
+                }
+            })?;
+        }
+        Change::PutRequest(request) => {
+            if let Cow::Owned(hidden) = redactor.redact_secrets(request.intent.as_str()) {
+                let intent = Question::new(hidden)?;
+                *request = request.clone().with(|request| request.intent = intent)?;
+            }
         }
         _ => {}
     }

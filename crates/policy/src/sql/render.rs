@@ -126,8 +126,9 @@ impl<'a> Renderer<'a> {
             found = matching(lenient);
         }
         // A whole name wins over one that only ends the same.
-        if let Some(whole) = found.iter().position(|table| is_whole(table, &names)) {
-            found = vec![found.swap_remove(whole)];
+        let whole: Vec<&Table> = found.iter().copied().filter(|table| is_whole(table, &names)).collect();
+        if !whole.is_empty() {
+            found = whole;
         }
         let [table] = found.as_slice() else {
             let known: Vec<&str> =
