@@ -40,7 +40,7 @@ const PATTERNS: &[(&str, &str)] = &[
     // "my password is hunter2", "the PIN was '0417'": in quotes, or with something in it that is no letter.
     (
         "told_secret",
-        r#"(?i)(?P<keep>\b(?:password|passphrase|passwd|pwd|passcode|pin|api key|secret key|token)\s+(?:is|was|to|=|:)\s+)(?:["'][^"'\s]{4,}["']|[^\s"',;]*[0-9!#$%&*+^_][^\s"',;]*[^\s"',;.!?])"#,
+        r#"(?i)(?P<keep>\b(?:password|passphrase|passwd|pwd|passcode|pin|api key|secret key|token)\s+(?:is|was|to|=|:)\s+)(?:["'][^"'\s]{4,}["']|[^\s"',;]*[0-9!#$%&*+^_](?:[^\s"',;]*[^\s"',;.!?])?)"#,
     ),
     ("email", r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"),
     ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
@@ -239,7 +239,8 @@ mod tests {
     fn secrets_are_hidden_in_what_people_write_and_addresses_stay() {
         let redactor = Redactor::default();
         for (text, hidden) in [
-            ("my password is hunter2!", "my password is [redacted:told_secret]!"),
+            ("my password is hunter2!", "my password is [redacted:told_secret]"),
+            ("my password is hunter2.", "my password is [redacted:told_secret]."),
             ("change the password to '1j1l-2k3j'", "change the password to [redacted:told_secret]"),
             ("the password is wrong", "the password is wrong"),
             ("write to bob@x.example or +1 415 555 2671", "write to bob@x.example or +1 415 555 2671"),

@@ -347,6 +347,12 @@ fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
                 message.content = Content::new(hidden)?;
             }
         }
+        Change::MentionEntity(mention) => {
+            let hidden = mention.entity_name.as_ref().map(|name| redactor.redact_secrets(name.as_str()));
+            if let Some(Cow::Owned(hidden)) = hidden {
+                mention.entity_name = Some(EntityName::new(hidden)?);
+            }
+        }
         Change::PutTask(task) => {
             let hidden = |text: &str| redactor.redact_secrets(text).into_owned();
             let description = Description::new(hidden(task.description.as_str()))?;

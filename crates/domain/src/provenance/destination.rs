@@ -59,7 +59,7 @@ fn has_phone(text: &str, typed: &words::Typed) -> bool {
             .map(|(_, c)| c)
             .collect();
         let digits = number.chars().filter(char::is_ascii_digit).count();
-        digits >= PHONE_DIGITS && !typed.has(number.trim())
+        digits >= PHONE_DIGITS && !typed.has(number.trim_end_matches(|c: char| !c.is_ascii_digit()))
     })
 }
 

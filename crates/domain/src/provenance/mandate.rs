@@ -11,7 +11,7 @@ use super::{Found, Proof, Provenance, Taint, destination, records::Lookup, words
 use crate::{CallOrigin, JsonObject};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most calls that a mandate states.
 const MAX_CALLS: usize = 40;
@@ -41,6 +41,18 @@ const TEXTS: [&str; 16] = [
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mandate {
     calls: Vec<MandatedCall>,
+    /// The tool and what was looked up or chosen, of each call that was released: the same again is another call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    released: Vec<(String, JsonObject)>,
+}
+
+/// A call that may be released: where it came from, and what [`Mandate::release`] notes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Release {
+    /// Where the call and its arguments came from.
+    pub origin: CallOrigin,
+    place: usize,
+    destination: (String, JsonObject),
 }
 
 /// One call that a request foresees.
@@ -63,7 +75,7 @@ impl Mandate {
     /// A mandate of these calls; what is beyond the bound is not part of it.
     #[must_use]
     pub fn new(calls: impl IntoIterator<Item = MandatedCall>) -> Self {
-        Self { calls: calls.into_iter().take(MAX_CALLS).collect() }
+        Self { calls: calls.into_iter().take(MAX_CALLS).collect(), released: Vec::new() }
     }
 
     /// Whether it foresees a call of this tool with these arguments, as often as it likes.
@@ -72,7 +84,7 @@ impl Mandate {
         self.calls.iter().any(|call| call.fits(tool, arguments))
     }
 
-    /// Where a call came from that this mandate foresees, and which of its calls it is. `made` are the calls of the session so
+    /// A call that this mandate foresees. `made` are the calls of the session so
     /// far: where one of them was not foreseen, what was read with it may go nowhere.
     #[must_use]
     pub fn judge<'a>(
@@ -81,21 +93,30 @@ impl Mandate {
         (server, tool): (&str, &str),
         arguments: &JsonObject,
         mut made: impl Iterator<Item = (&'a str, &'a JsonObject)>,
-    ) -> Option<(usize, CallOrigin)> {
+    ) -> Option<Release> {
         let clean = made.all(|(tool, arguments)| self.foresees(tool, arguments));
         let released = self.calls.iter().enumerate().filter(|(_, call)| call.is_open());
         released.filter(|(_, call)| call.fits(tool, arguments)).find_map(|(place, call)| {
-            let origin = call.judge(taint, server, arguments, clean);
+            let (origin, chosen) = call.judge(taint, server, arguments, clean);
             let trusted = origin.arguments.values().all(|origin| *origin < Provenance::Untrusted);
-            trusted.then_some((place, origin))
+            let chosen: JsonObject = arguments
+                .iter()
+                .filter(|(name, _)| chosen.contains(*name))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect();
+            let repeated =
+                !chosen.is_empty() && self.released.iter().any(|(of, what)| of == tool && *what == chosen);
+            let destination = (tool.to_owned(), chosen);
+            (trusted && !repeated).then_some(Release { origin, place, destination })
         })
     }
 
     /// One of its calls is released.
-    pub fn release(&mut self, place: usize) {
-        if let Some(call) = self.calls.get_mut(place) {
+    pub fn release(&mut self, release: Release) {
+        if let Some(call) = self.calls.get_mut(release.place) {
             call.used += 1;
         }
+        self.released.push(release.destination);
     }
 }
 
@@ -127,7 +148,14 @@ impl MandatedCall {
                 .all(|(name, value)| arguments.get(name).is_some_and(|given| same(value, given)))
     }
 
-    fn judge(&self, taint: &Taint, server: &str, arguments: &JsonObject, clean: bool) -> CallOrigin {
+    /// Where a call came from, and which of its arguments were looked up or chosen.
+    fn judge(
+        &self,
+        taint: &Taint,
+        server: &str,
+        arguments: &JsonObject,
+        clean: bool,
+    ) -> (CallOrigin, BTreeSet<String>) {
         let proof = Proof { words: words::Typed::new(&taint.words), ids: taint.ids.get(server) };
         let lookup = Lookup { words: &proof.words, records: taint.records.get(server) };
         let mut labels = BTreeMap::new();
@@ -155,12 +183,15 @@ impl MandatedCall {
         // Either what is said or where it goes, never both.
         let both =
             [Open::Chosen, Open::Text].iter().all(|wanted| open.iter().any(|(_, kind)| kind == wanted));
+        let is_place = |kind: Open| kind == Open::LookedUp || kind == Open::Chosen;
+        let chosen =
+            open.iter().filter(|(_, kind)| is_place(*kind)).map(|(name, _)| (*name).clone()).collect();
         for (name, kind) in open {
             let unproven = kind == Open::Unproven || (both && kind == Open::Text);
             let label = if unproven { Provenance::Untrusted } else { Provenance::Requested };
             labels.insert(name.clone(), label);
         }
-        CallOrigin { call: Provenance::User, arguments: labels }
+        (CallOrigin { call: Provenance::User, arguments: labels }, chosen)
     }
 }
 

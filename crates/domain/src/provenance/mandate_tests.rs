@@ -146,7 +146,18 @@ fn what_was_read_beyond_the_request_goes_nowhere() {
 fn a_call_is_released_once() {
     let mut mandate = mandate();
     let call = object(&json!({ "to": "bob@x.example", "body": "One." }));
-    let (place, _) = mandate.judge(&taint(), ("s", "s.send"), &call, std::iter::empty()).unwrap();
-    mandate.release(place);
+    let release = mandate.judge(&taint(), ("s", "s.send"), &call, std::iter::empty()).unwrap();
+    mandate.release(release);
     assert!(mandate.judge(&taint(), ("s", "s.send"), &call, std::iter::empty()).is_none());
+}
+
+/// "Write to each of them" is one mail to each, however often the request lists the call.
+#[test]
+fn the_same_destination_is_not_looked_up_twice() {
+    let calls = json!([{ "tool": "s.send", "arguments": { "to": null, "body": null }, "each": true }]);
+    let mut mandate = Mandate::new(serde_json::from_value::<Vec<MandatedCall>>(calls).unwrap());
+    let mail = |body: &str| object(&json!({ "to": "sarah@x.example", "body": body }));
+    let release = mandate.judge(&taint(), ("s", "s.send"), &mail("One."), std::iter::empty()).unwrap();
+    mandate.release(release);
+    assert!(mandate.judge(&taint(), ("s", "s.send"), &mail("Two."), std::iter::empty()).is_none());
 }

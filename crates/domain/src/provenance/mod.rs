@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use mandate::{Mandate, MandatedCall};
+pub use mandate::{Mandate, MandatedCall, Release};
 pub use words::is_typed;
 
 /// Where a value came from, from the most trusted to the least.

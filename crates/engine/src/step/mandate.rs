@@ -132,11 +132,12 @@ impl Step<'_> {
             let made = made.chain(stranger);
             running.mandate.as_ref()?.judge(&running.taint, (&server, tool.as_str()), &call.arguments, made)
         });
-        let Some((place, origin)) = judged else { return self.hold(session, number) };
+        let Some(release) = judged else { return self.hold(session, number) };
+        let origin = release.origin.clone();
         if let Some(mandate) =
             self.state.sessions.get_mut(session as usize).and_then(|it| it.mandate.as_mut())
         {
-            mandate.release(place);
+            mandate.release(release);
         }
         if let Some(call) = self.state.calls.get_mut(&number) {
             (call.provenance, call.origin) = (origin.arguments, origin.call);
