@@ -319,6 +319,9 @@ impl Commit {
     }
 }
 
+/// What waits for the person's word is kept as it is: they agree to exactly that.
+const DECIDED_ON: [&str; 5] = ["pending", "confirming", "question", "waiting", "model_run"];
+
 fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
     match change {
         Change::PutExecution(execution) => {
@@ -346,8 +349,19 @@ fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
             if let Cow::Owned(hidden) = redactor.redact_secrets(message.content.as_str()) {
                 message.content = Content::new(hidden)?;
             }
+            for (_, value) in
+                message.metadata.iter_mut().filter(|(name, _)| !DECIDED_ON.contains(&name.as_str()))
+            {
+                *value = redactor.redact_secrets_in(value.take());
+            }
+            for value in message.tool_calls.iter_mut().flat_map(|call| call.arguments.values_mut()) {
+                *value = redactor.redact_secrets_in(value.take());
+            }
         }
         Change::MentionEntity(mention) => {
+            for value in mention.metadata.values_mut() {
+                *value = redactor.redact_secrets_in(value.take());
+            }
             let hidden = mention.entity_name.as_ref().map(|name| redactor.redact_secrets(name.as_str()));
             if let Some(Cow::Owned(hidden)) = hidden {
                 mention.entity_name = Some(EntityName::new(hidden)?);

@@ -130,6 +130,12 @@ impl<'a> Renderer<'a> {
         if !whole.is_empty() {
             found = whole;
         }
+        // Where the engine's names differ in case after all, the exact one is meant.
+        let exact: Vec<&Table> =
+            found.iter().copied().filter(|table| goes_by(table, &names, |a, b| a == b)).collect();
+        if exact.len() == 1 {
+            found = exact;
+        }
         let [table] = found.as_slice() else {
             let known: Vec<&str> =
                 self.schema.tables.iter().filter(visible).map(|t| t.name.as_str()).take(10).collect();

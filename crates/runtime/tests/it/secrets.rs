@@ -18,10 +18,11 @@ fn holding(folder: &Path, found: &mut Vec<String>) {
             holding(&path, found);
         } else if let Ok(bytes) = std::fs::read(&path) {
             let text = String::from_utf8_lossy(&bytes);
-            for secret in SECRETS.iter().filter(|secret| text.contains(*secret)) {
-                let at = text.find(secret).unwrap_or_default();
-                let near: String = text.get(at.saturating_sub(160)..at).unwrap_or_default().to_owned();
-                found.push(format!("{} keeps {secret}: …{near}", path.display()));
+            for secret in SECRETS {
+                found.extend(text.match_indices(secret).map(|(at, _)| {
+                    let near = text.get(at.saturating_sub(160)..at).unwrap_or_default();
+                    format!("{} keeps {secret}: …{near}", path.display())
+                }));
             }
         }
     }
