@@ -1,7 +1,7 @@
 //! Destinations in a text: what a reader might click, call, write or pay to.
 //!
-//! It errs on the side of finding one. A text that data wrote and that goes out in a person's name carries no destination which
-//! the person did not type.
+//! It errs on the side of finding one. A text that data wrote and that goes out in a person's name
+//! carries no destination which the person did not type.
 
 use super::{is_place, words};
 

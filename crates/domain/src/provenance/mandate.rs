@@ -1,10 +1,11 @@
 //! What a person's request foresees: the calls that follow from their words alone.
 //!
 //! Invariants
-//! - A [`Mandate`] is written by a model that was shown the person's words and the names of tools, and nothing else. No result
-//!   can change it.
-//! - What it allows is narrow: a call that it foresees, once, with the arguments that it states. Where it leaves an argument to
-//!   results, either *what* is said or *where* it goes may come from data, never both.
+//! - A [`Mandate`] is written by a model that was shown the person's words and the names of tools,
+//!   and nothing else. No result can change it.
+//! - What it allows is narrow: a call that it foresees, once, with the arguments that it states.
+//!   Where it leaves an argument to results, either *what* is said or *where* it goes may come from
+//!   data, never both.
 //! - A number, a switch and a place that nobody proved are never left to results.
 
 use super::{Found, Proof, Provenance, Taint, destination, records::Lookup, words};
@@ -41,7 +42,8 @@ const TEXTS: [&str; 16] = [
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mandate {
     calls: Vec<MandatedCall>,
-    /// The tool and what was looked up or chosen, of each call that was released: the same again is another call.
+    /// The tool and what was looked up or chosen, of each call that was released: the same again is
+    /// another call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     released: Vec<(String, JsonObject)>,
 }
@@ -195,7 +197,8 @@ impl MandatedCall {
     }
 }
 
-/// Whether a value is words to be read, or a moment, and names no place that the person did not type.
+/// Whether a value is words to be read, or a moment, and names no place that the person did not
+/// type.
 fn is_text(name: &str, value: &Value, typed: &words::Typed) -> bool {
     let Value::String(text) = value else { return false };
     if super::moment::is_moment(text) {
@@ -206,7 +209,8 @@ fn is_text(name: &str, value: &Value, typed: &words::Typed) -> bool {
     named && !destination::names_untyped(text, typed)
 }
 
-/// Whether two values say the same: `10` and `10.0`, `Lunch` and `lunch`, a text and a list of that text alone.
+/// Whether two values say the same: `10` and `10.0`, `Lunch` and `lunch`, a text and a list of that
+/// text alone.
 fn same(stated: &Value, given: &Value) -> bool {
     match (stated, given) {
         (Value::String(one), Value::String(other)) => one.trim().eq_ignore_ascii_case(other.trim()),

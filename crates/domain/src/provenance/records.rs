@@ -1,6 +1,7 @@
 //! Records in fields that the operator trusts: what a value is looked up in by the person's words.
 //!
-//! Invariant: a field counts only where the operator's settings name it. What a server says of itself makes nothing trusted.
+//! Invariant: a field counts only where the operator's settings name it. What a server says of
+//! itself makes nothing trusted.
 
 use super::words;
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,8 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// Whether each part of a value stands in a record that the person named, and all records that they so named say the same.
+    /// Whether each part of a value stands in a record that the person named, and all records that
+    /// they so named say the same.
     pub(super) fn names(&self, value: &Value) -> bool {
         self.each(value, &|text| self.is_named(text))
     }
@@ -123,7 +125,8 @@ impl Lookup<'_> {
         })
     }
 
-    /// Whether the person typed what a record is called: a text, a number, or the name of a file without its marks.
+    /// Whether the person typed what a record is called: a text, a number, or the name of a file
+    /// without its marks.
     fn is_name(&self, text: &str) -> bool {
         if let Ok(number) = text.parse::<f64>() {
             return self.words.has_number(number);

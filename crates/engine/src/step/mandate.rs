@@ -1,11 +1,15 @@
-//! Agents whose calls ask by request: what the person's words foresee does not ask, and the rest is asked about together.
+//! Agents whose calls ask by request: what the person's words foresee does not ask, and the rest is
+//! asked about together.
 //!
 //! Invariants
-//! - The mandate is asked for in a prompt of its own, which holds the person's words and the names of tools. Nothing that the
-//!   session has read is in it, so no result can widen it, whenever it is asked for.
-//! - A call that is released by the mandate goes to policy again, with its labels. What destroys asks there as before.
-//! - A call that waits for a person is not made before they decide. One decision covers exactly the calls that it shows, and
-//!   each of them uses up a gate of its own. They are made one after the other, in the order in which they were asked for.
+//! - The mandate is asked for in a prompt of its own, which holds the person's words and the names
+//!   of tools. Nothing that the session has read is in it, so no result can widen it, whenever it
+//!   is asked for.
+//! - A call that is released by the mandate goes to policy again, with its labels. What destroys
+//!   asks there as before.
+//! - A call that waits for a person is not made before they decide. One decision covers exactly the
+//!   calls that it shows, and each of them uses up a gate of its own. They are made one after the
+//!   other, in the order in which they were asked for.
 
 use super::Step;
 use crate::program::Callable;
@@ -146,7 +150,8 @@ impl Step<'_> {
         self.issue_call(number);
     }
 
-    /// What a session has called so far; nothing when it called an agent, which read what we do not see.
+    /// What a session has called so far; nothing when it called an agent, which read what we do not
+    /// see.
     fn calls_made(&self, session: u32) -> Option<Vec<(String, JsonObject)>> {
         let running = self.state.session(session)?;
         let spec = self.program.agent(running.agent)?;

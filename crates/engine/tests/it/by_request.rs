@@ -1,4 +1,5 @@
-//! Agents with `approvals: by_request`: the mandate, what it releases, and calls that are decided on together.
+//! Agents with `approvals: by_request`: the mandate, what it releases, and calls that are decided
+//! on together.
 
 use crate::kit::{Definitions, Run};
 use serde_json::{Value, json};

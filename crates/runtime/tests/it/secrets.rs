@@ -1,4 +1,5 @@
-//! Secrets that a person types into a chat: the tool gets them, the store and the files do not keep them.
+//! Secrets that a person types into a chat: the tool gets them, the store and the files do not keep
+//! them.
 
 use crate::talks::Office;
 use std::path::Path;
