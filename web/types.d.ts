@@ -35,7 +35,7 @@ interface TraceStep { step_name: string; agent: string; status: string; timestam
 interface GraphNode { name: string; kind: string; status?: string }
 interface GraphEdge { from: string | null; to: string | null; label?: string | null }
 interface Graph { title?: string; nodes: GraphNode[]; edges: GraphEdge[] }
-interface Approval { task: string; user: string; tool: string; arguments: any; provenance: Record<string, string>; reason: string; digest: string; since: string; until: string | null; is_run: boolean }
+interface Approval { task: string; user: string; tool: string; tools: string[]; arguments: any; provenance: Record<string, string>; reason: string; digest: string; since: string; until: string | null; is_run: boolean }
 interface Usage { calls: number; success_rate: number; mean_ms: number; p95_ms: number }
 interface Tool { name: string; description: string; domain: string; server: string | null; read_only: boolean; approval: string; input_schema: any; off?: string | null; usage?: Usage; score?: number }
 interface Entry {

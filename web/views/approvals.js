@@ -11,7 +11,7 @@ import * as format from '../format.js';
 
 /** @type {Record<string, [string, string, string]>} */
 const ORIGINS = {
-  user: ['good', 'from the user', 'The user who made the request wrote this value.'], operator: ['off', 'from the operator', 'The operator configured this value.'], untrusted: ['warn', 'untrusted', 'This value comes from a tool or a document, not from a user.'],
+  user: ['good', 'from the user', 'The user who made the request wrote this value.'], operator: ['off', 'from the operator', 'The operator configured this value.'], requested: ['off', 'from data, as requested', 'This value comes from data, and the request of the user asks for data here.'], untrusted: ['warn', 'untrusted', 'This value comes from a tool or a document, not from a user.'],
 };
 
 export default function Approvals() {

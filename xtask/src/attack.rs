@@ -4,6 +4,7 @@
 //! - `stop` is one person who may only ask, and tries to stop the server: time, memory, depth, output.
 //! - `audit` changes a home in more than forty ways behind Steward's back; the deep audit must find each.
 //! - `approvals` decides one approval from sixteen sides at once, on both stores; exactly one effect may come of it.
+//! - `canary` asks for what is in blocked columns in many ways, then searches everything for it, on both stores.
 //! - `access` and `hostile` are the attacks on identities and on the HTTP door, from outside.
 
 use crate::mariadb::MariaDb;
@@ -40,6 +41,9 @@ pub(crate) enum Attack {
         #[arg(long, default_value_t = 1_000)]
         rounds: u64,
     },
+    /// Values of blocked columns: in no answer, error, prompt, file or row, on SQLite and PostgreSQL. And a PostgreSQL that
+    /// hangs or is down: /ready says so in time.
+    Canary,
     /// Sessions, tokens, keys, grants.
     Access,
     /// Requests, headers, bodies, files that are bombs.
@@ -70,9 +74,25 @@ pub(crate) fn run(attack: &Attack) -> Result<()> {
             cargo.env("STEWARD_APPROVAL_ROUNDS", rounds.to_string()).env("STEWARD_SKIP", "mysql");
             done(cargo.env("STEWARD_TEST_POSTGRES", &postgres.address).status()?)
         }
+        Attack::Canary => {
+            crate::process::run(&["cargo", "build", "--quiet", "--workspace", "--bins"])?;
+            canary()
+        }
         Attack::Access => crate::web::build_and_run(Some("access")),
         Attack::Hostile => crate::web::build_and_run(Some("hostile")),
     }
+}
+
+/// Searches what the built program said, wrote and sent; then lets its store hang and go down.
+pub(crate) fn canary() -> Result<()> {
+    let postgres = Postgres::start()?;
+    let mut canary = command("python3");
+    canary.arg("-B").arg(root().join("xtask/web/canary.py")).arg(built("debug").join("steward"));
+    canary.arg("--postgres").arg(postgres.database("canary")?).arg("--programs").arg(Postgres::programs()?);
+    done(canary.current_dir(root()).status()?)?;
+    let mut ready = command("python3");
+    ready.arg("-B").arg(root().join("xtask/web/ready.py")).arg(built("debug").join("steward"));
+    done(ready.arg(postgres.database("ready")?).current_dir(root()).status()?)
 }
 
 fn done(status: std::process::ExitStatus) -> Result<()> {

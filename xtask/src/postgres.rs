@@ -69,6 +69,11 @@ impl Postgres {
         Ok(postgres)
     }
 
+    /// The folder of its programs.
+    pub(crate) fn programs() -> Result<PathBuf> {
+        Ok(install()?.join("bin"))
+    }
+
     /// The address of a new database of this name.
     pub(crate) fn database(&self, name: &str) -> Result<String> {
         let program = install()?.join("bin/createdb");

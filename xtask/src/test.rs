@@ -28,6 +28,7 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     if names.is_empty() {
         mcp::test(&kit)?;
         web::test(&kit, None)?;
+        crate::attack::canary()?;
         crate::process::run(&["python3", "-m", "unittest", "discover", "-s", "examples/apps"])?;
         // In a process of its own: this one's program may have been built anew under it.
         crate::process::run(&["cargo", "xtask", "crash", "--kills", "20", "--rounds", "2"])?;

@@ -145,12 +145,14 @@ def wait_for(what, seconds=30, every=0.05):
 class Server:
     """A server of one's own. Use it with `with`."""
 
-    def __init__(self, binary, *options, home=None, apps=True):
+    def __init__(self, binary, *options, home=None, apps=True, store=None):
         self.binary, self.options = str(Path(binary).resolve()), options
         self.folder = None if home else tempfile.mkdtemp(prefix="steward-web-")
         self.home = Path(home or f"{self.folder}/home")
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("STEWARD_")}
         self.environment["STEWARD_HOME"] = str(self.home)
+        if store:
+            self.environment["STEWARD_STORE"] = store
         self.process = self.base = None
         if not (self.home / "config").is_dir():
             self.steward("init")

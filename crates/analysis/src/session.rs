@@ -218,9 +218,10 @@ impl Session {
                 TableLocation::Server(_, path) | TableLocation::Apart(_, path) => path.clone(),
             },
             columns: table.columns.iter().map(column).collect(),
+            has_twin: false,
         };
         let tables = self.catalogue.tables.iter().zip(&self.rooms).map(table);
-        steward_policy::Schema { tables: tables.collect() }
+        steward_policy::Schema::new(tables.collect())
     }
 
     /// The catalogue with only what the caller may read.
@@ -258,8 +259,7 @@ impl Session {
     fn room(&self, tables: &BTreeSet<String>) -> Option<TableLocation> {
         let mut found: Option<(usize, TableLocation)> = None;
         for name in tables {
-            let place =
-                self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
+            let place = self.catalogue.place_of(name)?;
             let source = self.catalogue.tables.get(place)?.source;
             let room = self.rooms.get(place)?;
             match &found {
@@ -393,9 +393,7 @@ impl Session {
         if self.engine.has(name) {
             return Ok(());
         }
-        let Some(place) =
-            self.catalogue.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))
-        else {
+        let Some(place) = self.catalogue.place_of(name) else {
             return Ok(());
         };
         let (Some(table), Some(room)) = (self.catalogue.tables.get(place), self.rooms.get(place)) else {
@@ -463,7 +461,7 @@ impl Session {
         if let Some(remote) = &self.remote {
             return Box::pin(remote.head(table, rows)).await;
         }
-        let place = self.catalogue.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table));
+        let place = self.catalogue.place_of(table);
         match place.and_then(|place| self.catalogue.tables.get(place).zip(self.rooms.get(place))) {
             Some((known, room)) => self.fetch(known, room, rows).await,
             None => self.engine.head(table, rows).await,
@@ -482,7 +480,8 @@ fn keep_tables(catalogue: &mut Catalogue) {
     }
     let tables = std::mem::take(&mut catalogue.tables);
     let known = |(name, columns): &(String, Vec<String>)| {
-        let table = tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
+        let exact = tables.iter().find(|table| table.name == *name);
+        let table = exact.or_else(|| tables.iter().find(|table| table.name.eq_ignore_ascii_case(name)));
         table.is_some_and(|table| columns.iter().all(|column| table.column(column).is_some()))
     };
     catalogue.joins.retain(|join| known(&join.from) && known(&join.to));

@@ -35,6 +35,27 @@ pub struct Agent {
     /// What a run of it may use in all.
     #[serde(default)]
     pub limits: Limits,
+    /// When its calls ask a person.
+    #[serde(default, skip_serializing_if = "AgentApprovals::is_default")]
+    pub approvals: AgentApprovals,
+}
+
+/// When the calls of an agent ask a person. What destroys, and a tool that is always approved, asks either way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentApprovals {
+    /// Every call that changes something asks at once, unless each of its arguments is provably the person's.
+    #[default]
+    EachCall,
+    /// A call that the person's words foresee does not ask. What is left is asked about together, when the agent can do no
+    /// more without it.
+    ByRequest,
+}
+
+impl AgentApprovals {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a run may use in all; what is not named is not limited.

@@ -41,7 +41,7 @@ mod workflow;
 
 pub mod catalogue;
 
-pub use agent::{Agent, Limits, LlmConfig, Pattern};
+pub use agent::{Agent, AgentApprovals, Limits, LlmConfig, Pattern};
 pub use analysis::{
     AnalysisRequest, Constraints, DataSource, Deliverable, RequestPolicy, RequestStatus, SourceKind,
 };
@@ -61,7 +61,7 @@ pub use model_usage::ModelUsage;
 pub use number::*;
 pub use parse::parse;
 pub use plan::{Plan, PlanStatus, Subtask};
-pub use provenance::{CallOrigin, Provenance, Taint, is_typed};
+pub use provenance::{CallOrigin, Mandate, MandatedCall, Provenance, Release, Taint, is_typed};
 pub use recipe::{Artifact, ArtifactKind, PlanTemplate, Recipe, SubtaskTemplate};
 pub use retention::RetentionPolicy;
 pub use saved::{SavedEntity, SavedItem, SavedKind};

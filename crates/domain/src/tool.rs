@@ -263,6 +263,10 @@ pub struct ToolConfiguration {
     /// The tool that is asked again until the answer is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll: Option<ToolPoll>,
+    /// Fields of its results that only your own people and systems write, such as name and address in a directory; `*` stands
+    /// for the items of a plain list. An agent with `approvals: by_request` may look values up in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_fields: Vec<String>,
 }
 
 impl Check for ToolConfiguration {

@@ -27,6 +27,7 @@ impl Lookup for AppContext {
             safety,
             timeout_seconds: 300,
             fallback_tools: vec![],
+            trusted_fields: Vec::new(),
         })
     }
 }

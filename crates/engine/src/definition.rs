@@ -52,6 +52,9 @@ pub struct ToolSpec {
     /// What to try when it fails, in order.
     #[serde(default)]
     pub fallback_tools: Vec<ToolName>,
+    /// Fields of its results that the operator trusts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_fields: Vec<String>,
 }
 
 impl From<&ToolDefinition> for ToolSpec {
@@ -62,6 +65,7 @@ impl From<&ToolDefinition> for ToolSpec {
             safety: tool.idempotency,
             timeout_seconds: tool.timeout_seconds.get(),
             fallback_tools: tool.fallback_tools.clone(),
+            trusted_fields: Vec::new(),
         }
     }
 }

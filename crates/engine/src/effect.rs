@@ -41,6 +41,8 @@ pub enum Subject {
     Checkpoint,
     /// A call of a tool that asks first. Approve makes it; modify changes `arguments`, which are then asked about anew.
     Call,
+    /// Several calls of an agent that ask first, in their order. Approve makes all of them, reject none.
+    Calls,
     /// A call whose outcome is not known. Approve makes it again; modify with `output` says what came of it; reject fails it.
     UnknownOutcome,
 }
@@ -57,7 +59,10 @@ pub struct Question {
     /// The tool, for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolName>,
-    /// The exact arguments, for calls.
+    /// All tools, where several calls are decided on together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolName>,
+    /// The exact arguments, for calls; by number and tool, where there are several.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub arguments: JsonObject,
     /// Where each came from.

@@ -25,6 +25,8 @@ pub struct Prompt<'a> {
     pub left_out: usize,
     /// Whether tools are offered.
     pub with_tools: bool,
+    /// What the person typed, where a mandate is asked for: then nothing else is shown.
+    pub mandate: Option<&'a str>,
     /// The type that the reply must have.
     pub value_type: Option<&'a ValueType>,
     spec: &'a AgentSpec,
@@ -52,17 +54,32 @@ impl State {
     /// What the model of this pending effect is shown.
     #[must_use]
     pub fn prompt<'a>(&'a self, program: &'a Program, effect: EffectId) -> Option<Prompt<'a>> {
-        let Pending::Model { session, .. } = self.pending.get(&effect)? else { return None };
-        let session = self.session(*session)?;
+        let (session, mandate) = match self.pending.get(&effect)? {
+            Pending::Model { session, .. } => (self.session(*session)?, None),
+            Pending::Mandate { session } => {
+                let session = self.session(*session)?;
+                (session, Some(session.taint.words()))
+            }
+            _ => return None,
+        };
         let spec = program.agent(session.agent)?;
         let (window, own) = (session.window as usize, session.earlier as usize + 1);
         Some(Prompt {
             agent: &spec.agent,
             task: session.messages.first()?,
-            earlier: session.messages.get(window.min(own)..own)?,
-            messages: session.messages.get(window.max(own)..)?,
+            earlier: session
+                .messages
+                .get(window.min(own)..own)
+                .filter(|_| mandate.is_none())
+                .unwrap_or_default(),
+            messages: session
+                .messages
+                .get(window.max(own)..)
+                .filter(|_| mandate.is_none())
+                .unwrap_or_default(),
             left_out: window.saturating_sub(1),
             with_tools: matches!(session.stage, Stage::Act | Stage::Improve),
+            mandate,
             value_type: program
                 .node(session.node)
                 .and_then(|node| Some(&node.step.as_ref()?.extract.as_ref()?.value_type)),

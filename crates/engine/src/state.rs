@@ -5,7 +5,9 @@ use crate::{Approval, AskedCall, EarlierMessage, EffectId, Failure, Program, Too
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use steward_domain::{CallId, JsonObject, Provenance, Role, Sha256Hex, Taint, TaskId, Timestamp, ToolName};
+use steward_domain::{
+    CallId, JsonObject, Mandate, Provenance, Role, Sha256Hex, Taint, TaskId, Timestamp, ToolName,
+};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,6 +199,18 @@ pub(crate) struct Session {
     /// Tools that it found and may call, by name.
     #[serde(default)]
     pub(crate) found: BTreeMap<String, ProgramIndex>,
+    /// What the person's words foresee, once it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mandate: Option<Mandate>,
+    /// Calls that are judged when the mandate is there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unjudged: Vec<u32>,
+    /// Calls that wait for a person, in the order in which they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) waiting: Vec<u32>,
+    /// What came of those that were decided on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) told: Vec<String>,
     pub(crate) over: bool,
 }
 
@@ -227,6 +241,19 @@ pub(crate) struct Call {
     pub(crate) primary: ProgramIndex,
     /// How many of its fallbacks were tried.
     pub(crate) fallbacks: u32,
+    /// What policy wants a person's word for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) needs: Option<NeededApproval>,
+    /// Whether the person's request foresees it.
+    #[serde(default)]
+    pub(crate) mandated: bool,
+}
+
+/// The digest that policy asks about, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NeededApproval {
+    pub(crate) digest: Sha256Hex,
+    pub(crate) reason: String,
 }
 
 /// Who waits for a call.
@@ -237,6 +264,8 @@ pub(crate) enum Owner {
     /// One item of a repeated step of a static plan.
     Item(ProgramIndex, u32),
     Slot(u32, u32),
+    /// A call of this session that waited for a person.
+    Held(u32),
 }
 
 /// What is called.
@@ -252,6 +281,7 @@ pub(crate) enum Target {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Pending {
     Model { session: u32, attempt: u32 },
+    Mandate { session: u32 },
     ModelBackoff { session: u32, attempt: u32, at: Timestamp },
     Tool { call: u32 },
     Sub { call: u32 },
@@ -269,6 +299,8 @@ pub(crate) enum DecisionSubject {
     Gate(ProgramIndex),
     Call(u32),
     Unknown(u32),
+    /// All calls of a session that wait.
+    Calls(u32),
 }
 
 /// The state of a task.
@@ -416,9 +448,11 @@ impl State {
             | Pending::Backoff { at, .. }
             | Pending::Expiry { at, .. }
             | Pending::Deadline { at } => Some((*id, *at)),
-            Pending::Model { .. } | Pending::Tool { .. } | Pending::Sub { .. } | Pending::Human { .. } => {
-                None
-            }
+            Pending::Model { .. }
+            | Pending::Mandate { .. }
+            | Pending::Tool { .. }
+            | Pending::Sub { .. }
+            | Pending::Human { .. } => None,
         })
     }
 
@@ -459,18 +493,19 @@ impl State {
         let session = |session: &u32| self.session(*session).map(|session| session.node);
         let call = |call: &u32| match self.calls.get(call)?.owner {
             Owner::Node(node) | Owner::Item(node, _) => Some(node),
-            Owner::Slot(number, _) => session(&number),
+            Owner::Slot(number, _) | Owner::Held(number) => session(&number),
         };
         match pending {
-            Pending::Model { session: number, .. } | Pending::ModelBackoff { session: number, .. } => {
-                session(number)
-            }
+            Pending::Model { session: number, .. }
+            | Pending::Mandate { session: number }
+            | Pending::ModelBackoff { session: number, .. } => session(number),
             Pending::Tool { call: number }
             | Pending::Sub { call: number }
             | Pending::Backoff { call: number, .. } => call(number),
             Pending::Human { about, .. } => match about {
                 DecisionSubject::Node(node) | DecisionSubject::Gate(node) => Some(*node),
                 DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => call(number),
+                DecisionSubject::Calls(number) => session(number),
             },
             Pending::Expiry { request, .. } => {
                 self.pending.get(request).and_then(|asked| self.node_of(asked))

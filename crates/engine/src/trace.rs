@@ -72,7 +72,9 @@ pub fn trace(program: &Program, events: &[Event]) -> Option<TraceLog> {
 fn who(program: &Program, state: &State, id: EffectId) -> String {
     let Some(pending) = state.pending.get(&id) else { return "engine".to_owned() };
     let session = match pending {
-        Pending::Model { session, .. } | Pending::ModelBackoff { session, .. } => state.session(*session),
+        Pending::Model { session, .. }
+        | Pending::Mandate { session }
+        | Pending::ModelBackoff { session, .. } => state.session(*session),
         Pending::Tool { call } | Pending::Sub { call } | Pending::Backoff { call, .. } => {
             match state.calls.get(call).map(|call| (&call.owner, &call.target)) {
                 Some((crate::state::Owner::Slot(session, _), Target::Tool(_) | Target::Agent(..))) => {

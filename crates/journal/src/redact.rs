@@ -4,6 +4,7 @@
 use regex::{Captures, Regex, RegexSet};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Finds and hides.
 #[derive(Debug, Clone)]
@@ -35,6 +36,11 @@ const PATTERNS: &[(&str, &str)] = &[
     (
         "assigned_secret",
         r#"(?i)(?P<keep>\b(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)\s*[=:]\s*["']?)[^\s"',;&]{4,}"#,
+    ),
+    // "my password is hunter2", "the PIN was '0417'": in quotes, or with something in it that is no letter.
+    (
+        "told_secret",
+        r#"(?i)(?P<keep>\b(?:password|passphrase|passwd|pwd|passcode|pin|api key|secret key|token)\s+(?:is|was|to|=|:)\s+)(?:["'][^"'\s]{4,}["']|[^\s"',;]*[0-9!#$%&*+^_](?:[^\s"',;]*[^\s"',;.!?])?)"#,
     ),
     ("email", r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"),
     ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
@@ -86,6 +92,13 @@ impl Default for Redactor {
 }
 
 impl Redactor {
+    /// The one with the patterns of this file alone, made once.
+    #[must_use]
+    pub fn shared() -> &'static Self {
+        static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+        &SHARED
+    }
+
     /// Also hides members whose names contain these words.
     pub fn with_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.names.extend(names.into_iter().map(|name| name.to_lowercase()));
@@ -131,12 +144,34 @@ impl Redactor {
 
     /// Hides in a text; borrows it when there is nothing to hide.
     pub fn redact_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact_kinds(text, |_| true)
+    }
+
+    /// Hides keys, passwords, card and social security numbers in what a person wrote. Addresses and telephone numbers stay:
+    /// they are what a message is about.
+    pub fn redact_secrets<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact_kinds(text, |kind| !["email", "phone"].contains(&kind))
+    }
+
+    /// The same in every text of a value.
+    pub fn redact_secrets_in(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact_secrets(&text).into_owned()),
+            Value::Array(items) => items.into_iter().map(|item| self.redact_secrets_in(item)).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(name, value)| (name, self.redact_secrets_in(value))).collect()
+            }
+            other => other,
+        }
+    }
+
+    fn redact_kinds<'a>(&self, text: &'a str, hides: impl Fn(&str) -> bool) -> Cow<'a, str> {
         // Every pattern needs a digit run, an `@`, or one of a few words; most texts have none of them.
         if text.len() < 6 || !self.any.is_match(text) {
             return Cow::Borrowed(text);
         }
         let mut hidden = Cow::Borrowed(text);
-        for rule in &self.rules {
+        for rule in self.rules.iter().filter(|rule| hides(rule.kind)) {
             let replaced = rule.pattern.replace_all(&hidden, |found: &Captures<'_>| {
                 let whole = found.get(0).map_or("", |m| m.as_str());
                 if rule.kind == "credit_card" && !luhn(whole) {
@@ -198,6 +233,27 @@ mod tests {
     fn every_pattern_compiles() {
         assert_eq!(Redactor::default().rules.len(), PATTERNS.len());
         assert_eq!(Redactor::default().any.len(), PATTERNS.len());
+    }
+
+    #[test]
+    fn secrets_are_hidden_in_what_people_write_and_addresses_stay() {
+        let redactor = Redactor::default();
+        for (text, hidden) in [
+            ("my password is hunter2!", "my password is [redacted:told_secret]"),
+            ("my password is hunter2.", "my password is [redacted:told_secret]."),
+            ("change the password to '1j1l-2k3j'", "change the password to [redacted:told_secret]"),
+            ("the password is wrong", "the password is wrong"),
+            ("write to bob@x.example or +1 415 555 2671", "write to bob@x.example or +1 415 555 2671"),
+            ("pay with 4111 1111 1111 1111 please", "pay with [redacted:credit_card] please"),
+            ("use sk-proj-abcdefghijklmnop1234", "use [redacted:api_key]"),
+            ("ssn 123-45-6789", "ssn [redacted:ssn]"),
+            ("order 1234567890123456", "order 1234567890123456"),
+        ] {
+            assert_eq!(redactor.redact_secrets(text), hidden);
+        }
+        let value = json!({ "a": ["password: hunter22", { "to": "bob@x.example" }] });
+        let hidden = json!({ "a": ["password: [redacted:assigned_secret]", { "to": "bob@x.example" }] });
+        assert_eq!(redactor.redact_secrets_in(value), hidden);
     }
 
     #[test]

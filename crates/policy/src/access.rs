@@ -29,6 +29,21 @@ pub struct Table {
     pub path: Vec<String>,
     /// Its columns.
     pub columns: Vec<Column>,
+    /// Whether another table has the same name in other letters (`"Sales"` beside `sales`): then a grant counts only for the
+    /// table that it names exactly. [`Schema::new`] finds out.
+    pub has_twin: bool,
+}
+
+impl Schema {
+    /// The schema of these tables.
+    #[must_use]
+    pub fn new(mut tables: Vec<Table>) -> Self {
+        let folded: Vec<String> = tables.iter().map(|table| table.name.to_lowercase()).collect();
+        for (table, name) in tables.iter_mut().zip(&folded) {
+            table.has_twin = folded.iter().filter(|other| *other == name).count() > 1;
+        }
+        Self { tables }
+    }
 }
 
 /// All tables that a request names.
@@ -139,11 +154,10 @@ impl Access {
 
     /// What holds for the rows of a table.
     pub(crate) fn rules_of(&self, table: &Table) -> Option<&TableRules> {
-        self.rows
-            .tables
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(&table.name))
-            .map(|(_, rules)| rules)
+        // A rule for another spelling holds as well: what it takes away is better gone than shown.
+        let tables = &self.rows.tables;
+        let other = || tables.iter().find(|(name, _)| name.to_lowercase() == table.name.to_lowercase());
+        tables.get(&table.name).or_else(|| other().map(|(_, rules)| rules))
     }
 
     /// Whether the caller sees less of this table's rows than there is: then nothing that was found out over all of its rows
@@ -164,15 +178,19 @@ impl Access {
     }
 
     fn granted(&self, table: &Table) -> Option<&BTreeSet<String>> {
-        self.tables
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(&table.name))
-            .map(|(_, columns)| columns)
+        let other = || self.tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(&table.name));
+        let exact = self.tables.get(&table.name);
+        if table.has_twin { exact } else { exact.or_else(|| other().map(|(_, columns)| columns)) }
     }
 
     pub(crate) fn verdict(&self, table: &Table, column: &Column) -> Verdict {
-        let contains =
-            |names: &BTreeSet<String>| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        let is_twin =
+            |other: &Column| other.name != column.name && other.name.eq_ignore_ascii_case(&column.name);
+        let has_twin = table.columns.iter().any(is_twin);
+        let contains = |names: &BTreeSet<String>| {
+            names.contains(&column.name)
+                || (!has_twin && names.iter().any(|name| name.eq_ignore_ascii_case(&column.name)))
+        };
         let granted = self.tables.is_empty()
             || self.granted(table).is_some_and(|columns| columns.is_empty() || contains(columns));
         let listed = self.allowed_columns.is_empty() || contains(&self.allowed_columns);

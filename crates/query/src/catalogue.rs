@@ -98,7 +98,14 @@ impl Catalogue {
     /// A table by its SQL name.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+        self.tables.get(self.place_of(name)?)
+    }
+
+    /// The place of a table: by its exact name, else in other letters.
+    #[must_use]
+    pub fn place_of(&self, name: &str) -> Option<usize> {
+        let exact = self.tables.iter().position(|table| table.name == name);
+        exact.or_else(|| self.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name)))
     }
 
     /// SHA-256 over the sorted names and types: the same schema has the same fingerprint, whatever its data.

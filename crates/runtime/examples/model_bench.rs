@@ -76,6 +76,7 @@ impl Lookup for OneTool {
             safety: Idempotency::ReadOnly,
             timeout_seconds: 30,
             fallback_tools: vec![],
+            trusted_fields: Vec::new(),
         })
     }
 }

@@ -51,6 +51,7 @@ impl Lookup for Tools {
             safety,
             timeout_seconds: 300,
             fallback_tools: vec![],
+            trusted_fields: Vec::new(),
         })
     }
 }

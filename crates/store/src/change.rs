@@ -1,13 +1,14 @@
 //! What can be written, and the one shape in which it is handed over.
 
 use crate::queue::{Fence, Lease};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use steward_domain::{
     AgentExecution, AnalysisRequest, Artifact, CallId, ChainId, Checkpoint, Content, Conversation,
-    ConversationId, ConversationStatus, EntityId, EntityName, EntityRef, EntityType, Gate, JsonObject, Label,
-    MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Recipe, RecipeId, Role, SavedItem, SavedKind,
-    ScheduleId, ScheduleTick, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp, ToolCall, ToolDefinition,
-    ToolId, ToolInvocation, UserId, Valid,
+    ConversationId, ConversationStatus, Description, EntityId, EntityName, EntityRef, EntityType, Gate,
+    JsonObject, Label, MessageId, ModelUsage, OnBehalf, PayloadId, Plan, Question, Recipe, RecipeId, Role,
+    SavedItem, SavedKind, ScheduleId, ScheduleTick, Sha256Hex, SubAgentSession, Task, TaskId, Timestamp,
+    ToolCall, ToolDefinition, ToolId, ToolInvocation, UserId, Valid,
 };
 use steward_journal::redact::Redactor;
 use steward_journal::{Draft, Prepared, Sealed, prepare};
@@ -285,7 +286,7 @@ pub struct Mention {
 
 impl Commit {
     /// Prepares the entries for sealing: everything that does not need the chain's end. Records of runs and calls are
-    /// logs too, so they are redacted like entries; what people wrote themselves stays as they wrote it.
+    /// logs too, so they are redacted like entries. What people wrote stays as they wrote it, but for secrets.
     pub(crate) fn prepare(&mut self, options: &crate::StoreOptions) -> crate::Result<Vec<Prepared>> {
         let now = options.clock.now();
         for change in &mut self.changes {
@@ -318,6 +319,9 @@ impl Commit {
     }
 }
 
+/// What waits for the person's word is kept as it is: they agree to exactly that.
+const DECIDED_ON: [&str; 5] = ["pending", "confirming", "question", "waiting", "model_run"];
+
 fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
     match change {
         Change::PutExecution(execution) => {
@@ -340,6 +344,44 @@ fn redact(change: &mut Change, redactor: &Redactor) -> crate::Result<()> {
                     *value = redactor.redact(value.take());
                 }
             })?;
+        }
+        Change::AppendMessage(message) => {
+            if let Cow::Owned(hidden) = redactor.redact_secrets(message.content.as_str()) {
+                message.content = Content::new(hidden)?;
+            }
+            for (_, value) in
+                message.metadata.iter_mut().filter(|(name, _)| !DECIDED_ON.contains(&name.as_str()))
+            {
+                *value = redactor.redact_secrets_in(value.take());
+            }
+            for value in message.tool_calls.iter_mut().flat_map(|call| call.arguments.values_mut()) {
+                *value = redactor.redact_secrets_in(value.take());
+            }
+        }
+        Change::MentionEntity(mention) => {
+            for value in mention.metadata.values_mut() {
+                *value = redactor.redact_secrets_in(value.take());
+            }
+            let hidden = mention.entity_name.as_ref().map(|name| redactor.redact_secrets(name.as_str()));
+            if let Some(Cow::Owned(hidden)) = hidden {
+                mention.entity_name = Some(EntityName::new(hidden)?);
+            }
+        }
+        Change::PutTask(task) => {
+            let hidden = |text: &str| redactor.redact_secrets(text).into_owned();
+            let description = Description::new(hidden(task.description.as_str()))?;
+            *task = task.clone().with(|task| {
+                task.description = description;
+                for text in task.result.iter_mut().chain(&mut task.error) {
+                    *text = hidden(text);
+                }
+            })?;
+        }
+        Change::PutRequest(request) => {
+            if let Cow::Owned(hidden) = redactor.redact_secrets(request.intent.as_str()) {
+                let intent = Question::new(hidden)?;
+                *request = request.clone().with(|request| request.intent = intent)?;
+            }
         }
         _ => {}
     }

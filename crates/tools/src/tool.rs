@@ -57,6 +57,9 @@ pub struct Settings {
     pub examples: Vec<Example>,
     /// For polling pairs: the tool that is asked again until the answer is there.
     pub poll: Option<Poll>,
+    /// Fields of its results that the operator trusts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trusted_fields: Vec<String>,
 }
 
 /// What a call gave back. All of it is untrusted.

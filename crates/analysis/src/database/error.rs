@@ -198,7 +198,8 @@ fn from_server(
     host: String,
     named: Option<Named>,
 ) -> DatabaseError {
-    let detail = said.message().to_owned();
+    // MySQL quotes the statement from where it stopped reading: that may be a rule for rows.
+    let detail = said.message().split(" near '").next().unwrap_or_default().to_owned();
     match named {
         Some(Named::Password) => DatabaseError::Password { host, detail },
         Some(Named::NoDatabase) => DatabaseError::NoDatabase { host, detail },

@@ -281,7 +281,12 @@ impl Session {
     ) {
         // Two databases may both have `orders`. The first keeps the name; joins of the second cannot then be told apart.
         for (table, room) in tables {
-            if self.catalogue.table(&table.name).is_some() {
+            // In one database, `"Orders"` and `orders` are two.
+            let taken = |known: &&Table| {
+                known.name == table.name
+                    || (known.source != source && known.name.eq_ignore_ascii_case(&table.name))
+            };
+            if self.catalogue.tables.iter().any(|known| taken(&known)) {
                 self.warnings
                     .push(format!("{label} has a second table named {}, which was left out", table.name));
                 continue;

@@ -399,7 +399,11 @@ fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Un
 }
 
 fn failure(path: &Path, error: &rusqlite::Error) -> Error {
-    let detail = error.to_string();
+    // The statement that runs holds the rules for rows, which are not for whoever asked.
+    let detail = match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    };
     let code = error.sqlite_error_code();
     let category = match code {
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {

@@ -163,7 +163,13 @@ impl Workbench {
         for (name, frame) in self.results.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let columns =
                 frame.fields.iter().map(|field| steward_policy::Column::plain(&field.name)).collect();
-            schema.tables.push(steward_policy::Table { name: name.clone(), path: Vec::new(), columns });
+            let has_twin = false;
+            schema.tables.push(steward_policy::Table {
+                name: name.clone(),
+                path: Vec::new(),
+                columns,
+                has_twin,
+            });
         }
         schema
     }

@@ -256,3 +256,54 @@ async fn no_canary_leaves_mysql() {
     attack_twice(&[url], Dialect::MySql, None).await;
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
 }
+
+/// Two tables and two schemas whose names differ only in case: a grant of one shows nothing of the other, and both can be read
+/// where both are granted.
+#[tokio::test]
+async fn names_that_differ_in_case_are_two_in_postgres() {
+    use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
+    let Some(server) = crate::servers::server("STEWARD_TEST_POSTGRES", "postgres") else { return };
+    let mut admin = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+    admin.execute("DROP DATABASE IF EXISTS attack_case WITH (FORCE)").await.unwrap();
+    admin.execute("CREATE DATABASE attack_case").await.unwrap();
+    let url = format!("{server}/attack_case");
+    let mut own = sqlx::PgConnection::connect(&url).await.unwrap();
+    let tables = r#"CREATE TABLE customers (id INT, note TEXT, "Note" TEXT); INSERT INTO customers VALUES (1, 'plain', 'CANARY');
+        CREATE TABLE "Customers" (id INT, note TEXT); INSERT INTO "Customers" VALUES (2, 'CANARY');
+        CREATE SCHEMA hr; CREATE TABLE hr.staff (id INT, note TEXT); INSERT INTO hr.staff VALUES (3, 'staff');
+        CREATE SCHEMA "HR"; CREATE TABLE "HR".staff (id INT, note TEXT); INSERT INTO "HR".staff VALUES (4, 'CANARY');"#;
+    own.execute(sqlx::raw_sql(AssertSqlSafe(tables.to_owned()))).await.unwrap();
+    let columns = || ["id", "note"].map(str::to_owned).into();
+    let granted = |names: &[&str]| Access {
+        tables: names.iter().map(|name| ((*name).to_owned(), columns())).collect(),
+        ..Access::default()
+    };
+    let sources = [url];
+    let own = open(&sources, granted(&["customers", "hr.staff"])).await;
+    for sql in [
+        r#"SELECT note FROM "Customers""#,
+        r#"SELECT * FROM "Customers""#,
+        "SELECT * FROM customers",
+        r#"SELECT "Note" FROM customers"#,
+        r#"SELECT c."Note" FROM public.customers c"#,
+        r#"SELECT note FROM "HR".staff"#,
+        r#"SELECT s.* FROM "HR"."staff" s JOIN hr.staff t ON true"#,
+        r#"SELECT note FROM "public"."Customers" UNION SELECT note FROM customers"#,
+    ] {
+        let said = match own.call("sql.run", &serde_json::json!({ "sql": sql }), "result").await {
+            Ok(output) => format!("{:?}", output.frame),
+            Err(error) => format!("{error} {error:?}"),
+        };
+        assert!(!leaks(&said), "{sql}\n{said}");
+    }
+    let both = open(&sources, granted(&["customers", "Customers", "hr.staff", "HR.staff"])).await;
+    for (sql, id) in [
+        ("SELECT id FROM customers", "1"),
+        (r#"SELECT id FROM "Customers""#, "2"),
+        ("SELECT id FROM hr.staff", "3"),
+        (r#"SELECT id FROM "HR".staff"#, "4"),
+    ] {
+        let output = both.call("sql.run", &serde_json::json!({ "sql": sql }), "result").await.unwrap();
+        assert_eq!(output.frame.as_ref().map(rows), Some(vec![id.to_owned()]), "{sql}");
+    }
+}

@@ -9,7 +9,10 @@
 //!
 //! What it deliberately does not do: decide what may be called. Policy decides over what is found here.
 
+mod destination;
+mod mandate;
 mod moment;
+mod records;
 mod words;
 
 use crate::JsonObject;
@@ -17,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use mandate::{Mandate, MandatedCall, Release};
 pub use words::is_typed;
 
 /// Where a value came from, from the most trusted to the least.
@@ -28,6 +32,8 @@ pub enum Provenance {
     /// The person who asks wrote it.
     #[default]
     User,
+    /// It stems from data, at a place where the person's own request foresees data. See [`Mandate`].
+    Requested,
     /// It stems from a tool's result, a tool's description, a file, a page, a data cell, or a model that has read one.
     Untrusted,
 }
@@ -39,6 +45,7 @@ impl Provenance {
         match self {
             Self::Operator => "operator",
             Self::User => "user",
+            Self::Requested => "requested",
             Self::Untrusted => "untrusted",
         }
     }
@@ -48,6 +55,8 @@ impl Provenance {
 const MAX_IDS: usize = 20_000;
 /// No id is longer.
 const MAX_ID: usize = 128;
+/// Addresses that are remembered of a session.
+const MAX_ADDRESSES: usize = 100;
 
 /// What has entered a session so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +68,12 @@ pub struct Taint {
     /// Ids that each server gave.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     ids: BTreeMap<String, BTreeSet<String>>,
+    /// Trusted fields of records that each server gave.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    records: BTreeMap<String, Vec<records::Record>>,
+    /// Addresses that are the only one of a page or file that the person named.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    addresses: BTreeSet<String>,
 }
 
 /// Where a call and each of its arguments came from.
@@ -74,7 +89,13 @@ impl Taint {
     /// A session that has read what a person typed and nothing else.
     #[must_use]
     pub fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), level: Provenance::User, ids: BTreeMap::new() }
+        Self {
+            words: words.into(),
+            level: Provenance::User,
+            ids: BTreeMap::new(),
+            records: BTreeMap::new(),
+            addresses: BTreeSet::new(),
+        }
     }
 
     /// Something of this provenance was read.
@@ -95,6 +116,44 @@ impl Taint {
             }
             other => collect_ids(other, known),
         }
+    }
+
+    /// A server answered a call with these arguments. `trusted` are the fields of its results that the operator trusts.
+    pub fn absorb_answer(
+        &mut self,
+        server: &str,
+        arguments: &JsonObject,
+        trusted: &[String],
+        result: &Value,
+    ) {
+        self.absorb_result(server, result);
+        let parsed = match result {
+            Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| result.clone()),
+            other => other.clone(),
+        };
+        if !trusted.is_empty() {
+            records::collect(trusted, &parsed, self.records.entry(server.to_owned()).or_default());
+        }
+        let typed = words::Typed::new(&self.words);
+        let named = !arguments.is_empty()
+            && arguments.values().all(|value| value.as_str().is_some_and(|text| typed.has(text)));
+        if let (true, Value::String(text)) = (named, &parsed) {
+            let found: BTreeSet<String> =
+                places_of(text).filter(|place| place.contains('@')).map(str::to_lowercase).collect();
+            if found.len() == 1 && self.addresses.len() < MAX_ADDRESSES {
+                self.addresses.extend(found);
+            }
+        }
+    }
+
+    /// What the person typed.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    fn is_sole_address(&self, value: &Value) -> bool {
+        value.as_str().is_some_and(|text| self.addresses.contains(&text.trim().to_lowercase()))
     }
 
     /// The least trusted of all that was read.

@@ -96,6 +96,13 @@ impl Moments {
     }
 }
 
+/// Whether a value is a day or a moment in the notation of programs, and nothing else: `2024-05-19`, `2024-05-19T13:00:00`.
+pub(super) fn is_moment(value: &str) -> bool {
+    let (date, clock) =
+        value.split_once([' ', 'T']).map_or((value, None), |(date, clock)| (date, Some(clock)));
+    iso(date).is_some() && clock.is_none_or(|clock| time(clock.trim_end_matches('Z')).is_some())
+}
+
 fn iso(word: &str) -> Option<(u16, u8, u8)> {
     let mut parts = word.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);

@@ -11,23 +11,27 @@ const AFTER: &str = "\"'`)]}>.,;:!?%€”’»*_-–—";
 pub(super) struct Typed {
     /// In lower case, with one space between words and at both ends.
     text: String,
+    /// The same with a space after a sentence that another follows without one: "at www.x.example.They said".
+    parted: String,
     numbers: Vec<f64>,
     moments: Moments,
 }
 
 impl Typed {
     pub(super) fn new(text: &str) -> Self {
+        let parted = normal(&part_sentences(text));
         let text = normal(text);
         let numbers = text.split(' ').filter_map(number).collect();
         let moments = Moments::find(&text);
-        Self { text, numbers, moments }
+        Self { text, parted, numbers, moments }
     }
 
     /// Whether they typed this text as whole words in a row, or the moment that it names.
     pub(super) fn has(&self, value: &str) -> bool {
         let wanted = normal(value);
         let wanted = wanted.trim();
-        !wanted.is_empty() && (stands_in(wanted, &self.text) || self.moments.has(wanted))
+        let typed = stands_in(wanted, &self.text) || stands_in(wanted, &self.parted);
+        !wanted.is_empty() && (typed || self.moments.has(wanted))
     }
 
     pub(super) fn has_number(&self, value: f64) -> bool {
@@ -53,6 +57,20 @@ fn stands_in(wanted: &str, text: &str) -> bool {
         let after = after.strip_prefix("'s").or_else(|| after.strip_prefix("’s")).unwrap_or(after);
         before.chars().all(|mark| BEFORE.contains(mark)) && after.chars().all(|mark| AFTER.contains(mark))
     })
+}
+
+/// A full stop between a small and a capital letter ends a sentence.
+fn part_sentences(text: &str) -> String {
+    let mut parted = String::with_capacity(text.len() + 8);
+    let mut before = [' '; 2];
+    for next in text.chars() {
+        if next.is_uppercase() && before[1] == '.' && before[0].is_lowercase() {
+            parted.push(' ');
+        }
+        parted.push(next);
+        before = [before[1], next];
+    }
+    parted
 }
 
 /// In lower case, with one space between words.

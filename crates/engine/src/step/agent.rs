@@ -67,6 +67,10 @@ impl Step<'_> {
             taint,
             earlier: 0,
             found: BTreeMap::new(),
+            mandate: None,
+            unjudged: Vec::new(),
+            waiting: Vec::new(),
+            told: Vec::new(),
             over: false,
         };
         session.push(said(Role::User, text, self.state.now));
@@ -129,7 +133,7 @@ impl Step<'_> {
         self.ask_model(number);
     }
 
-    fn ask_model(&mut self, number: u32) {
+    pub(super) fn ask_model(&mut self, number: u32) {
         if self.over_budget() {
             return;
         }
@@ -251,6 +255,9 @@ impl Step<'_> {
 
     /// The model answered in words: the end of a stage.
     fn spoke(&mut self, number: u32, text: &str) {
+        if self.ask_together(number) {
+            return;
+        }
         let Some((session, spec, now)) = self.at_work(number) else { return };
         let pattern = spec.patterns.get(session.phase as usize).copied().unwrap_or(Pattern::React);
         match session.stage {
@@ -411,6 +418,8 @@ impl Step<'_> {
                 attempt: 1,
                 primary,
                 fallbacks: 0,
+                needs: None,
+                mandated: false,
             }));
         }
         for call in issued {
@@ -454,7 +463,7 @@ fn extraction(program: &Program, node: ProgramIndex) -> Option<&CompiledExtracti
     program.node(node)?.step.as_ref()?.extract.as_ref()
 }
 
-fn said(role: Role, text: String, at: Timestamp) -> Msg {
+pub(super) fn said(role: Role, text: String, at: Timestamp) -> Msg {
     let tokens = estimate_tokens(&text);
     Msg { role, text, calls: Vec::new(), answers: None, tokens, at }
 }

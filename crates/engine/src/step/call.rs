@@ -62,7 +62,9 @@ impl Step<'_> {
     pub(super) fn owner_node(&self, owner: Owner) -> Option<ProgramIndex> {
         match owner {
             Owner::Node(node) | Owner::Item(node, _) => Some(node),
-            Owner::Slot(session, _) => self.state.session(session).map(|session| session.node),
+            Owner::Slot(session, _) | Owner::Held(session) => {
+                self.state.session(session).map(|session| session.node)
+            }
         }
     }
 
@@ -95,10 +97,7 @@ impl Step<'_> {
                 self.call_failed(number, Failure::new(Code::Denied, format!("{name}: {message}")));
             }
             ToolOutcome::ApprovalNeeded { digest, reason, tool } => {
-                if let Some(call) = self.state.calls.get_mut(&number) {
-                    call.resolved.clone_from(tool);
-                }
-                self.ask(DecisionSubject::Call(number), reason.clone(), Some(digest.clone()));
+                self.approval_needed(number, digest, reason, tool.as_ref());
             }
         }
     }
@@ -121,6 +120,7 @@ impl Step<'_> {
         match call.owner {
             Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
             Owner::Item(node, item) => self.item_done(node, item, output.clone()),
+            Owner::Held(session) => self.held_done(session, number, as_text(output), |_| {}),
             // What a server says of its tools is the server's word, as much as what its tools answer.
             Owner::Slot(session, slot) => {
                 let foreign = tools.iter().any(|tool| tool.server.is_some());
@@ -180,6 +180,7 @@ impl Step<'_> {
         call.attempt = 1;
         call.approval = None;
         call.resolved = None;
+        (call.needs, call.mandated) = (None, false);
         call.key = key;
         self.issue_call(number);
         true
@@ -210,9 +211,16 @@ impl Step<'_> {
             Owner::Node(node) => self.node_done(node, Some(output), true),
             Owner::Item(node, item) => self.item_done(node, item, output),
             Owner::Slot(session, slot) => {
-                let server = self.server_of(&call.target);
+                let (server, trusted) = (self.server_of(&call.target), self.trusted_fields_of(&call.target));
                 self.slot_done(session, slot, as_text(&output), |taint| {
-                    taint.absorb_result(&server, &output);
+                    taint.absorb_answer(&server, &call.arguments, &trusted, &output);
+                });
+            }
+            Owner::Held(session) => {
+                let (server, trusted) = (self.server_of(&call.target), self.trusted_fields_of(&call.target));
+                let told = format!("{}: {}", self.title_of(&call), as_text(&output));
+                self.held_done(session, number, told, |taint| {
+                    taint.absorb_answer(&server, &call.arguments, &trusted, &output);
                 });
             }
         }
@@ -224,6 +232,22 @@ impl Step<'_> {
         let Some(tool) = self.program.tool(*place) else { return String::new() };
         let group = || tool.name.as_str().split('.').next().unwrap_or_default().to_owned();
         tool.server.as_ref().map_or_else(group, |server| server.as_str().to_owned())
+    }
+
+    /// The fields of a tool's results that the operator trusts.
+    fn trusted_fields_of(&self, target: &Target) -> Vec<String> {
+        let Target::Tool(place) = target else { return Vec::new() };
+        self.state.tool(self.program, *place).map(|tool| tool.trusted_fields.clone()).unwrap_or_default()
+    }
+
+    fn title_of(&self, call: &Call) -> String {
+        match &call.target {
+            Target::Tool(place) => {
+                let tool = self.state.tool(self.program, *place);
+                tool.map(|tool| tool.name.as_str().to_owned()).unwrap_or_default()
+            }
+            Target::Agent(_, task, _) => task.clone(),
+        }
     }
 
     /// A call failed for good. An agent is told and may try something else; a tool node fails.
@@ -238,6 +262,14 @@ impl Step<'_> {
             Owner::Item(node, _) => self.node_failed(node, failure),
             Owner::Slot(session, slot) => {
                 self.slot_done(session, slot, format!("error {failure}"), |taint| {
+                    if failure.code.carries_data() {
+                        taint.absorb(Provenance::Untrusted);
+                    }
+                });
+            }
+            Owner::Held(session) => {
+                let told = format!("{}: error {failure}", self.title_of(&call));
+                self.held_done(session, number, told, |taint| {
                     if failure.code.carries_data() {
                         taint.absorb(Provenance::Untrusted);
                     }

@@ -32,6 +32,9 @@ impl State {
             HumanAction::Modify if state_updates.is_empty() && message.is_empty() => {
                 refuse("modify needs state_updates or a message that say what to change")
             }
+            HumanAction::Modify if matches!(about, DecisionSubject::Calls(_)) => {
+                refuse("several calls are approved or rejected as they are")
+            }
             HumanAction::Modify if matches!(about, DecisionSubject::Call(_)) => {
                 match state_updates.get("arguments") {
                     Some(Value::Object(_)) => Ok(()),
@@ -64,6 +67,7 @@ impl Step<'_> {
             DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => {
                 self.state.calls.get(&number).and_then(|call| self.owner_node(call.owner))
             }
+            DecisionSubject::Calls(session) => self.state.session(session).map(|session| session.node),
         };
         let node = place.and_then(|place| program.node(place));
         if let Some(run) = place.and_then(|place| self.state.nodes.get_mut(place as usize)) {
@@ -93,6 +97,7 @@ impl Step<'_> {
             node: "_".parse().ok()?,
             text: text.to_owned(),
             tool: None,
+            tools: Vec::new(),
             arguments: JsonObject::new(),
             provenance: Default::default(),
             safety: None,
@@ -117,6 +122,23 @@ impl Step<'_> {
                 question.arguments.clone_from(&call.arguments);
                 question.provenance.clone_from(&call.provenance);
                 question.safety = Some(tool.safety);
+            }
+            DecisionSubject::Calls(number) => {
+                let session = self.state.session(number)?;
+                question.subject = Subject::Calls;
+                question.node = self.program.node(session.node)?.name.clone();
+                for (place, call) in session.waiting.iter().enumerate() {
+                    let call = self.state.calls.get(call)?;
+                    let crate::state::Target::Tool(tool) = call.target else { return None };
+                    let tool = self.state.tool(self.program, tool)?;
+                    let name = call.resolved.clone().unwrap_or_else(|| tool.name.clone());
+                    let key = format!("{}. {name}", place + 1);
+                    let origin = call.provenance.values().max().copied().unwrap_or(call.origin);
+                    question.provenance.insert(key.clone(), origin);
+                    question.arguments.insert(key, Value::Object(call.arguments.clone()));
+                    question.tools.push(name);
+                }
+                question.tool = question.tools.first().cloned();
             }
         }
         Some(question)
@@ -157,6 +179,12 @@ impl Step<'_> {
                 HumanAction::Reject => self.call_failed(*number, rejected(by, message)),
                 HumanAction::Modify => self.change_arguments(*number, state_updates),
             },
+            DecisionSubject::Calls(session) => match action {
+                HumanAction::Approve => self.approve_together(*session, by),
+                HumanAction::Reject | HumanAction::Modify => {
+                    self.refuse_together(*session, &rejected(by, message));
+                }
+            },
             DecisionSubject::Unknown(number) => match action {
                 HumanAction::Approve => {
                     let key = self.new_key();
@@ -190,6 +218,7 @@ impl Step<'_> {
             DecisionSubject::Call(number) | DecisionSubject::Unknown(number) => {
                 self.state.calls.get(&number).and_then(|call| self.owner_node(call.owner))
             }
+            DecisionSubject::Calls(session) => self.state.session(session).map(|session| session.node),
         };
         if let Some(run) = place.and_then(|place| self.state.nodes.get_mut(place as usize)) {
             run.status = NodeStatus::Running;
@@ -222,6 +251,7 @@ impl Step<'_> {
         call.origin = Provenance::User;
         call.approval = None;
         call.resolved = None;
+        call.needs = None;
         call.key = key;
         call.attempt = 1;
         self.issue_call(number);
@@ -280,6 +310,14 @@ impl Step<'_> {
             DecisionSubject::Call(number) => match self.program.settings().on_approval_timeout {
                 TimeoutOutcome::Fail => self.owner_failed(*number, expired),
                 TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.call_failed(*number, expired),
+            },
+            DecisionSubject::Calls(session) => match self.program.settings().on_approval_timeout {
+                TimeoutOutcome::Fail => {
+                    if let Some(node) = self.state.session(*session).map(|session| session.node) {
+                        self.node_failed(node, expired);
+                    }
+                }
+                TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.refuse_together(*session, &expired),
             },
             DecisionSubject::Unknown(number) => {
                 let message = "the outcome of a call is not known, and nobody said what came of it in time";

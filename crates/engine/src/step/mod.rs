@@ -4,6 +4,7 @@
 mod agent;
 mod call;
 mod human;
+mod mandate;
 mod node;
 mod parallel;
 mod recover;
@@ -80,7 +81,7 @@ impl State {
         };
         let fits = match event {
             Event::ModelReplied { .. } | Event::ModelFailed { .. } => {
-                matches!(pending, Pending::Model { .. })
+                matches!(pending, Pending::Model { .. } | Pending::Mandate { .. })
             }
             Event::ToolEnded { .. } => matches!(pending, Pending::Tool { .. }),
             Event::SubEnded { .. } => matches!(pending, Pending::Sub { .. }),
@@ -110,14 +111,19 @@ impl Step<'_> {
                 self.state.started_at = Some(*at);
                 self.start();
             }
-            Event::ModelReplied { effect, reply, .. } => {
-                if let Some(Pending::Model { session, .. }) = self.state.pending.remove(effect) {
-                    self.model_replied(session, reply);
-                }
-            }
+            Event::ModelReplied { effect, reply, .. } => match self.state.pending.remove(effect) {
+                Some(Pending::Model { session, .. }) => self.model_replied(session, reply),
+                Some(Pending::Mandate { session }) => self.mandate_replied(session, reply),
+                _ => {}
+            },
             Event::ModelFailed { effect, class, message, retry_after_seconds, .. } => {
-                if let Some(Pending::Model { session, attempt }) = self.state.pending.remove(effect) {
-                    self.model_failed(session, attempt, *class, message, *retry_after_seconds);
+                match self.state.pending.remove(effect) {
+                    Some(Pending::Model { session, attempt }) => {
+                        self.model_failed(session, attempt, *class, message, *retry_after_seconds);
+                    }
+                    // Without a mandate nothing is foreseen, and people are asked.
+                    Some(Pending::Mandate { session }) => self.mandate_known(session, Default::default()),
+                    _ => {}
                 }
             }
             Event::ToolEnded { effect, outcome, .. } => {
@@ -194,7 +200,10 @@ impl Step<'_> {
             return;
         }
         let waits = |pending: &Pending| {
-            !matches!(pending, Pending::Model { .. } | Pending::Tool { .. } | Pending::Sub { .. })
+            !matches!(
+                pending,
+                Pending::Model { .. } | Pending::Mandate { .. } | Pending::Tool { .. } | Pending::Sub { .. }
+            )
         };
         let alive = self.state.pending.values().any(|pending| !matches!(pending, Pending::Deadline { .. }));
         if !alive {
@@ -229,6 +238,10 @@ impl Step<'_> {
             Pending::Model { session, attempt } => {
                 let spec = self.program.agent(self.state.session(*session)?.agent)?;
                 Effect::CallModel { id, agent: spec.agent.name.clone(), attempt: *attempt }
+            }
+            Pending::Mandate { session } => {
+                let spec = self.program.agent(self.state.session(*session)?.agent)?;
+                Effect::CallModel { id, agent: spec.agent.name.clone(), attempt: 1 }
             }
             Pending::Tool { call } | Pending::Sub { call } => self.call_effect(id, *call)?,
             Pending::ModelBackoff { at, .. }

@@ -75,6 +75,8 @@ impl Step<'_> {
                         attempt: 1,
                         primary: *tool,
                         fallbacks: 0,
+                        needs: None,
+                        mandated: false,
                     };
                     let number = self.new_call(call);
                     self.issue_call(number);

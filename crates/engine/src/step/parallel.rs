@@ -121,7 +121,7 @@ impl Step<'_> {
         }
         self.state.calls.retain(|_, call| match call.owner {
             crate::state::Owner::Node(node) | crate::state::Owner::Item(node, _) => node != place,
-            crate::state::Owner::Slot(session, _) => {
+            crate::state::Owner::Slot(session, _) | crate::state::Owner::Held(session) => {
                 sessions.get(session as usize).is_some_and(|session| session.node != place)
             }
         });

@@ -98,6 +98,8 @@ impl Step<'_> {
                         attempt: 1,
                         primary: tool,
                         fallbacks: 0,
+                        needs: None,
+                        mandated: false,
                     }));
                 }
                 for call in issued {

@@ -53,6 +53,7 @@ fn found(name: &str) -> ToolOutcome {
         safety: Idempotency::None,
         timeout_seconds: 7,
         fallback_tools: Vec::new(),
+        trusted_fields: Vec::new(),
     };
     ToolOutcome::Found { output: json!({ "tools": [name] }), tools: vec![spec] }
 }

@@ -28,7 +28,14 @@ fn every_example_compiles() {
         let safety = Idempotency::None;
         definitions.tools.insert(
             name.clone(),
-            ToolSpec { name, server: None, safety, timeout_seconds: 300, fallback_tools },
+            ToolSpec {
+                name,
+                server: None,
+                safety,
+                timeout_seconds: 300,
+                fallback_tools,
+                trusted_fields: Vec::new(),
+            },
         );
     }
     let mut seen = 0;

@@ -36,8 +36,14 @@ impl Definitions {
         ] {
             let name = ToolName::new(name).unwrap();
             let fallback_tools = fallbacks.iter().map(|name| ToolName::new(*name).unwrap()).collect();
-            let spec =
-                ToolSpec { name: name.clone(), server: None, safety, timeout_seconds: 300, fallback_tools };
+            let spec = ToolSpec {
+                name: name.clone(),
+                server: None,
+                safety,
+                timeout_seconds: 300,
+                fallback_tools,
+                trusted_fields: Vec::new(),
+            };
             house.tools.insert(name, spec);
         }
         house.with_agent(json!({ "name": "worker", "tools": ["search", "store", "pay", "slow"] }))

@@ -8,6 +8,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod by_request;
 mod conversations;
 mod definitions;
 mod examples;

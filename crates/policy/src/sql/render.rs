@@ -126,8 +126,15 @@ impl<'a> Renderer<'a> {
             found = matching(lenient);
         }
         // A whole name wins over one that only ends the same.
-        if let Some(whole) = found.iter().position(|table| is_whole(table, &names)) {
-            found = vec![found.swap_remove(whole)];
+        let whole: Vec<&Table> = found.iter().copied().filter(|table| is_whole(table, &names)).collect();
+        if !whole.is_empty() {
+            found = whole;
+        }
+        // Where the engine's names differ in case after all, the exact one is meant.
+        let exact: Vec<&Table> =
+            found.iter().copied().filter(|table| goes_by(table, &names, |a, b| a == b)).collect();
+        if exact.len() == 1 {
+            found = exact;
         }
         let [table] = found.as_slice() else {
             let known: Vec<&str> =

@@ -241,6 +241,7 @@ fn hidden_columns_read_like_missing_ones() {
                 name: name.to_owned(),
                 path: Vec::new(),
                 columns: ["id", "hidden"].map(steward_policy::Column::plain).into(),
+                has_twin: false,
             })
             .into(),
     };
@@ -278,4 +279,53 @@ fn hidden_columns_read_like_missing_ones() {
             assert_eq!(read_alike(hidden, "hidden"), read_alike(missing, "absent"), "{dialect:?} {sql}");
         }
     }
+}
+
+/// In PostgreSQL `customers` and `"Customers"` are two tables. A grant is for the one that it names, and so is every column.
+#[test]
+fn names_that_differ_in_case_are_two_names() {
+    let table = |name: &str, path: &[&str], columns: &[&str]| steward_policy::Table {
+        name: name.to_owned(),
+        path: path.iter().map(|part| (*part).to_owned()).collect(),
+        columns: columns.iter().map(|name| steward_policy::Column::plain(*name)).collect(),
+        has_twin: false,
+    };
+    let schema = steward_policy::Schema::new(vec![
+        table("customers", &["public", "customers"], &["id", "pay", "Pay"]),
+        table("Customers", &["public", "Customers"], &["id", "pay"]),
+        table("hr.staff", &["hr", "staff"], &["id"]),
+        table("HR.staff", &["HR", "staff"], &["id"]),
+        table("orders", &["public", "orders"], &["id"]),
+    ]);
+    let said = |sql: &str, granted: &[(&str, &[&str])]| {
+        let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let tables = granted.iter().map(|(name, names)| ((*name).to_owned(), columns(names))).collect();
+        let access = steward_policy::Access { tables, ..steward_policy::Access::default() };
+        let parameters = steward_policy::Parameters::new();
+        let draft = steward_policy::Draft { sql, dialect: Dialect::Postgres, parameters: &parameters };
+        let admitted = steward_policy::admit(&draft, &schema, &access, steward_policy::Limits::default());
+        admitted.map(|sql| sql.text().to_owned()).map_err(|denied| denied.to_string())
+    };
+    let reads = |sql: &str, granted: &[(&str, &[&str])], place: &str| {
+        let text = said(sql, granted).unwrap_or_else(|denied| panic!("{sql}: {denied}"));
+        assert!(text.contains(place), "{sql}: {text}");
+    };
+    // What is not granted reads like what is not there: another spelling that is granted may be taken, this one never is.
+    let never_reads = |sql: &str, granted: &[(&str, &[&str])], name: &str| {
+        let said = said(sql, granted);
+        assert!(!said.as_ref().is_ok_and(|text| text.contains(name)), "{sql}: {said:?}");
+    };
+    reads("SELECT id FROM customers", &[("customers", &[])], "\"public\".\"customers\"");
+    reads("SELECT id FROM \"Customers\"", &[("Customers", &[])], "\"public\".\"Customers\"");
+    never_reads("SELECT id FROM \"Customers\"", &[("customers", &["id"]), ("orders", &[])], "\"Customers\"");
+    never_reads("SELECT \"Pay\" FROM customers", &[("customers", &["id", "pay"])], "\"Pay\"");
+    never_reads("SELECT * FROM customers", &[("customers", &["id", "pay"])], "\"Pay\"");
+    reads("SELECT pay FROM customers", &[("customers", &["id", "pay"])], "\"pay\"");
+    never_reads("SELECT id FROM \"HR\".staff", &[("hr.staff", &[])], "\"HR\"");
+    reads("SELECT id FROM hr.staff", &[("hr.staff", &[])], "\"hr\".\"staff\"");
+    // Two tables go by this spelling in other letters: neither is meant for sure.
+    let both = [("customers", &[][..]), ("Customers", &[])];
+    assert!(said("SELECT id FROM \"CUSTOMERS\"", &both).is_err());
+    // A name without a twin is taken in any letters.
+    reads("SELECT id FROM \"Orders\"", &[("ORDERS", &[])], "\"public\".\"orders\"");
 }

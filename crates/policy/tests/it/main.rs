@@ -24,6 +24,7 @@ pub(crate) fn schema() -> Schema {
         name: name.to_owned(),
         path: name.split('.').map(str::to_owned).collect(),
         columns: columns.iter().map(|name| Column::plain(*name)).collect(),
+        has_twin: false,
     };
     let mut customers = table("customers", &["id", "name", "segment", "secret_score", "contact", "state"]);
     customers.columns[4].looks_like = Some("phone".to_owned());

@@ -287,6 +287,7 @@ fn program_of(plan: &Plan, work: &Work, ask: &Ask) -> Result<Program> {
             safety: Idempotency::ReadOnly,
             timeout_seconds: ask.constraints.timeout_seconds.get(),
             fallback_tools: Vec::new(),
+            trusted_fields: Vec::new(),
         };
         tools.insert(name, spec);
     }

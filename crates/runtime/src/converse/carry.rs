@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use steward_domain::{Coded as _, DomainName, IntentKind, Label, ResponseStatus, TaskId};
+use steward_journal::redact::Redactor;
 use steward_language::answer::{ResultText, Table, tell};
 use steward_language::skill::{HumanError, Remedy, humanise};
 use steward_language::understand::{
@@ -152,7 +153,7 @@ impl Work {
         }
         let effects = TurnEffects::new(self, steps);
         let program = Arc::new(effects.program()?);
-        let input = json!({ "said": self.turn.said });
+        let input = json!({ "said": Redactor::shared().redact_secrets(&self.turn.said) });
         carry_out_plan(&effects, &mut record.log, program, input, watch).await?;
         let mut came = effects.take_ended();
         let mut done = Done::default();

@@ -85,6 +85,7 @@ impl TurnEffects {
                 safety,
                 timeout_seconds: u32::try_from(timeout).unwrap_or(u32::MAX),
                 fallback_tools: Vec::new(),
+                trusted_fields: Vec::new(),
             };
             tools.insert(tool.clone(), spec);
             subtasks.push(Subtask {

@@ -24,6 +24,7 @@ mod memory;
 mod model_answer;
 mod model_turn;
 mod plan_first;
+pub(crate) use plan_first::signature_of;
 mod readers;
 mod reply;
 mod run_progress;
@@ -48,6 +49,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steward_domain::{ArtifactKind, ConversationId, EventType, ServerName, TaskId};
+use steward_journal::redact::Redactor;
 use steward_language::understand::{Answered, Kind, Reader, SeenRecord, TurnContext, Understood};
 use steward_policy::Caller;
 use tokio_util::sync::CancellationToken;
@@ -389,7 +391,8 @@ impl ChatService {
                 "milliseconds": reply.response.total_execution_time_ms,
             }),
         )?;
-        let document = serde_json::to_vec(&reply.json()).unwrap_or_default();
+        let document =
+            serde_json::to_vec(&Redactor::shared().redact_secrets_in(reply.json())).unwrap_or_default();
         keep_artifact(house, record, ArtifactKind::Summary, "replies", &document)?;
         for change in agents.into_changes()? {
             record.change(change);

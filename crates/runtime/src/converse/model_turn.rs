@@ -31,6 +31,7 @@ use steward_domain::{
     Role, Sha256Hex, TaskId, Temperature, Timestamp, ToolName,
 };
 use steward_engine::{Definition, EarlierMessage, Program, Root, Settings, ToolSpec, Used};
+use steward_journal::redact::Redactor;
 use steward_language::skill::agrees;
 use steward_language::understand::{Answered, Kind, QuestionKind, Understood};
 use steward_store::Scope;
@@ -343,7 +344,8 @@ impl ChatService {
                 "unverified": reply.model.as_ref().map_or(0, |model| model.unverified.len()),
             }),
         )?;
-        let document = serde_json::to_vec(&reply.json()).unwrap_or_default();
+        let document =
+            serde_json::to_vec(&Redactor::shared().redact_secrets_in(reply.json())).unwrap_or_default();
         let kind = steward_domain::ArtifactKind::Summary;
         crate::ask::keep_artifact(self.house(), record, kind, "replies", &document)?;
         let mut understood = Understood::plain(Kind::Act, "a model worked on it");
@@ -426,6 +428,7 @@ impl ChatService {
             llm_config: LlmConfig { endpoint: String::new(), model: model.name.clone(), api_key: None },
             temperature: Temperature::new(0.0).unwrap_or_default(),
             limits: model.limits.of_run(),
+            approvals: Default::default(),
         };
         let settings = Settings { retries: 1, ..Settings::default() };
         let mut definition = Definition {

@@ -19,6 +19,7 @@ use steward_domain::{
     TaskStatus, Valid,
 };
 use steward_engine::{NodeStatus, Root};
+use steward_journal::redact::Redactor;
 use steward_store::{Change, Commit, Lease, Page, Scope, TaskFilter};
 
 /// A turn as it is kept while it is worked on.
@@ -292,5 +293,7 @@ pub(super) async fn free_cut_off(context: &AppContext) -> Result<()> {
 
 /// A turn as its first row keeps it.
 pub(crate) fn turn_subject(said: &str, conversation: ConversationId) -> Json {
-    json!({ "turn": StoredTurn { said: said.to_owned(), conversation } })
+    // It is shown when the turn was cut off, and never carried out from here.
+    let said = Redactor::shared().redact_secrets(said).into_owned();
+    json!({ "turn": StoredTurn { said, conversation } })
 }

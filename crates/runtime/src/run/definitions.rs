@@ -28,7 +28,12 @@ impl Lookup for Definitions<'_> {
             return Some(own);
         }
         let found = self.registry.resolve(None, name.as_str()).ok()?;
-        Some(ToolSpec { name: name.clone(), ..ToolSpec::from(&**found.registered.definition) })
+        let trusted_fields = found.registered.settings.trusted_fields.clone();
+        Some(ToolSpec {
+            name: name.clone(),
+            trusted_fields,
+            ..ToolSpec::from(&**found.registered.definition)
+        })
     }
 }
 

@@ -65,6 +65,7 @@ pub(crate) fn spec(name: &str) -> Option<ToolSpec> {
         safety: Idempotency::ReadOnly,
         timeout_seconds: 180,
         fallback_tools: Vec::new(),
+        trusted_fields: Vec::new(),
     })
 }
 

@@ -174,7 +174,7 @@ impl Log {
         let Effect::AskHuman { id, digest, question, expires_at } = ask else { return Ok(()) };
         let shown = json!({
             "effect": id, "tool": question.tool.as_ref().map_or_else(|| question.node.to_string(), ToString::to_string),
-            "arguments": question.arguments, "provenance": question.provenance, "reason": question.text,
+            "tools": question.tools, "arguments": question.arguments, "provenance": question.provenance, "reason": question.text,
             "digest": digest, "since": self.now(), "until": expires_at, "subject": question.subject,
             "node": question.node, "safety": question.safety,
         });

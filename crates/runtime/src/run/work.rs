@@ -5,6 +5,7 @@ use super::internal::{self, RunContext};
 use super::{Child, ProgressEvent, Runner, Sub, Watch};
 use crate::ask::AppContext;
 use crate::caller::CurrentCaller;
+use crate::converse::signature_of;
 use crate::journal_writer::JournalWriter;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -25,6 +26,15 @@ use steward_tools::{Content, Error as ToolError, Output};
 
 /// Bytes of a result that go into the engine's state; the whole of it is in the record of the call.
 const OUTPUT_BYTES: usize = 64 * 1024;
+
+/// What the writer of a mandate is told.
+const MANDATE: &str = r#"You read the request of one person. You see their words and the tools, and no result.
+List the calls of tools that the request asks for, those that look something up included. Reply with one JSON object and nothing
+else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "subject": "Minutes", "body": null}, "each": false}]}
+- Write an argument as the person's words say it. Write null where only a result can say it.
+- "each" is true where the call is made for each of several things.
+- List nothing that the person did not ask for. Where they hand over what is to be done to a text that you do not see, list only
+  the calls that read that text."#;
 
 /// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of their own.
 pub(super) struct TaskEffectHandler {
@@ -204,6 +214,11 @@ impl Runner {
     fn asked(&self, program: &Program, state: &State, id: EffectId, caller: &Caller) -> Option<Asked> {
         let prompt = state.prompt(program, id)?;
         let names = Names::of(&prompt);
+        if let Some(words) = prompt.mandate {
+            let turns = vec![Turn::system(MANDATE), Turn::user(&self.mandate_text(&prompt, words, caller))];
+            let chat = Chat { turns, temperature: Some(0.0), ..Chat::default() };
+            return Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() });
+        }
         let offered = prompt.offered();
         let tools = offered.filter_map(|(name, agent)| self.offered(name, agent, &names, caller)).collect();
         let mut turns = vec![Turn::system(&prompt.agent.system_prompt)];
@@ -219,6 +234,20 @@ impl Runner {
             ..Chat::default()
         };
         Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })
+    }
+
+    /// The person's words, and the names and types of the tools that they may use now. No text of a server is in it.
+    fn mandate_text(&self, prompt: &Prompt<'_>, words: &str, caller: &Caller) -> String {
+        let mut text = String::from("Tools:\n");
+        for (name, _) in prompt.offered().filter(|(_, agent)| !agent) {
+            let found = self.toolbox.registry().resolve_for(caller, None, name).ok();
+            let signature = found.and_then(|found| signature_of(&found.registered.definition));
+            if let Some(signature) = signature {
+                text.push_str(&format!("- {signature}\n"));
+            }
+        }
+        let today = self.house().clock.now().day();
+        format!("{text}\nToday is {today}.\n\nThe request:\n{words}\n\nReply with the JSON of the calls.")
     }
 
     /// A tool as the model is shown it. One that the caller may not use now is not shown.

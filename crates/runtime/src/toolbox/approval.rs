@@ -36,9 +36,12 @@ pub struct Waiting {
     pub task: TaskId,
     /// For whom the call would be made.
     pub user: UserId,
-    /// Which tool.
+    /// Which tool; the first of several.
     pub tool: String,
-    /// With exactly this.
+    /// All tools, where several calls are decided on together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// With exactly this; by number and tool, where there are several.
     pub arguments: JsonObject,
     /// Where each argument came from.
     pub provenance: JsonObject,
@@ -53,6 +56,11 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Every tool that a decision over it releases. Who decides must be allowed to decide on all of them.
+    pub fn released_tools(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.tool).chain(&self.tools).map(String::as_str)
+    }
+
     /// What a decision over it names.
     pub fn shown(&self) -> Result<Shown> {
         Ok(Shown { task: self.task, digest: Sha256Hex::new(self.digest.clone())? })
@@ -108,6 +116,7 @@ impl Approvals {
             task,
             user: user.clone(),
             tool: tool.to_string(),
+            tools: Vec::new(),
             arguments: request.arguments.clone(),
             provenance: request.arguments.keys().map(label).collect(),
             reason: reason.clone(),
@@ -251,12 +260,17 @@ impl Approvals {
         let shown = &checkpoint.state.metadata;
         let text = |name: &str| shown.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
         let object = |name: &str| shown.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
+        let strings = |name: &str| {
+            let items = shown.get(name).and_then(Json::as_array).into_iter().flatten();
+            items.filter_map(Json::as_str).map(str::to_owned).collect()
+        };
         let time = |name: &str| shown.get(name).and_then(|time| serde_json::from_value(time.clone()).ok());
         let (Some(since), Some(until)) = (time("since"), time("until")) else { return Ok(None) };
         let waiting = Waiting {
             task: task.id,
             user: task.user_id.clone(),
             tool: text("tool"),
+            tools: strings("tools"),
             arguments: object("arguments"),
             provenance: object("provenance"),
             reason: text("reason"),

@@ -134,6 +134,56 @@ async fn sixteen_decisions_carry_a_run_on_once_on_postgres() {
     one_decision_goes_on(Shop::over(fixture, ALWAYS).await).await;
 }
 
+/// Two calls of an agent wait as one: sixteen decide at once, and each call is made once, in its order.
+async fn one_decision_makes_both_calls(shop: Shop) {
+    let agent = json!({ "name": "clerk", "role": "clerk", "system_prompt": "clerk", "tools": ["shop.delete"],
+        "max_iterations": 6, "llm_config": { "model": "scripted" }, "approvals": "by_request" });
+    shop.define("agents", "clerk", &agent);
+    let drop = |name: &str| calls("shop_delete", json!({ "name": name }));
+    let script = || Scripted(vec![("clerk", vec![drop("pen"), drop("ink"), says("I wait."), says("done")])]);
+    let models = || Models::default().with("scripted", Arc::new(script()));
+    let both = [runner(&shop, "one", models()).await, runner(&shop, "two", models()).await];
+    for round in 0..rounds(3) {
+        let ran = both[0].start(&user(), "clerk", json!("Delete pen and ink"), None).await.unwrap();
+        assert_eq!(ran.standing, RunStatus::Waiting, "{ran:?}");
+        let waits = shop.toolbox.approvals().list(&scope()).await.unwrap();
+        let waits: Vec<_> = waits.iter().filter(|one| one.task == ran.task).collect();
+        assert_eq!(waits.len(), 1, "one question");
+        assert_eq!(waits[0].released_tools().collect::<Vec<_>>(), ["shop.delete"; 3]);
+        assert_eq!(waits[0].arguments["2. shop.delete"]["name"], "ink");
+        let approve = decided(&shop, ran.task, HumanAction::Approve).await;
+        let start = Arc::new(Barrier::new(DECIDERS));
+        let mut deciders = JoinSet::new();
+        for decider in 0..DECIDERS {
+            let (runner, start, approve) = (both[decider % 2].clone(), start.clone(), approve.clone());
+            deciders.spawn(async move {
+                start.wait().await;
+                runner.decide(&scope(), ran.task, approve, None).await
+            });
+        }
+        let decisions = deciders.join_all().await;
+        assert_eq!(
+            decisions.iter().filter(|decision| decision.is_ok()).count(),
+            1,
+            "round {round}: {decisions:?}"
+        );
+        assert_eq!(shop.ledger().len(), 2 * (round + 1), "round {round}: one effect for each call");
+        let task = shop.fixture.house.store.task(&scope(), ran.task).await.unwrap().unwrap();
+        assert_eq!(task.status, TaskStatus::Completed, "round {round}: {:?}", task.error);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_decisions_make_two_calls_that_wait_together_once_each() {
+    one_decision_makes_both_calls(Shop::open(ALWAYS).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_decisions_make_two_calls_that_wait_together_once_each_on_postgres() {
+    let Some(fixture) = Fixture::on_postgres().await else { return };
+    one_decision_makes_both_calls(Shop::over(fixture, ALWAYS).await).await;
+}
+
 /// A decision that is given twice does not decide the next gate of the run.
 #[tokio::test]
 async fn an_old_decision_does_not_decide_the_next_gate() {

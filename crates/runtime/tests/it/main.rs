@@ -24,6 +24,7 @@ mod plan_first;
 mod records;
 mod runs;
 mod schedules;
+mod secrets;
 mod semantics;
 mod stories;
 mod talks;

@@ -25,7 +25,11 @@ use steward_store::Scope;
 struct Line {
     task: TaskId,
     user: String,
+    /// The tool; the first of several.
     tool: String,
+    /// All tools, where several calls are decided on together.
+    tools: Vec<String>,
+    /// The exact arguments; by number and tool, where there are several calls.
     arguments: Value,
     /// Where each argument came from.
     provenance: Value,
@@ -82,7 +86,7 @@ impl AppState {
     /// What waits for somebody's decision.
     async fn waiting(&self, identity: &Identity) -> Result<Vec<Waiting>, Problem> {
         let mut waiting = self.toolbox().approvals().list(&Scope::System).await?;
-        waiting.retain(|one| identity.approves(&one.tool));
+        waiting.retain(|one| one.released_tools().all(|tool| identity.approves(tool)));
         Ok(waiting)
     }
 }
@@ -98,6 +102,7 @@ async fn list(
             task: one.task,
             user: one.user.to_string(),
             tool: one.tool,
+            tools: one.tools,
             arguments: Value::Object(one.arguments),
             provenance: Value::Object(one.provenance),
             reason: one.reason,

@@ -80,7 +80,7 @@ impl ToolboxGateway {
         let approvals = self.toolbox.approvals();
         let known =
             approvals.list(&scope).await.map_err(failed)?.into_iter().find(|one| one.task == wanted.task);
-        if known.is_some_and(|one| !session.caller().approves(&one.tool)) {
+        if known.is_some_and(|one| !one.released_tools().all(|tool| session.caller().approves(tool))) {
             let told = format!("{} may not decide on this; somebody who may has to", caller.user);
             return Err(Failure::tool("TOL006", told, ErrorClass::Denied));
         }

@@ -100,7 +100,8 @@ impl Slack {
             let text = "This call no longer waits: it was decided already, or its time ran out.";
             return self.replace(press.to(), &press.ts, &show::words(text)).await;
         };
-        if !self.people.may_approve(&press.by.team, &press.by.user, &call.tool) {
+        let may = |tool: &str| self.people.may_approve(&press.by.team, &press.by.user, tool);
+        if !call.released_tools().all(may) {
             let text = format!(
                 "You may not decide about this. Somebody who may approve has to; {} knows who.",
                 self.options.contact

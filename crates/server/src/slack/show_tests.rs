@@ -6,6 +6,7 @@ use steward_domain::Timestamp;
 fn call(arguments: Json) -> Waiting {
     let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
     Waiting {
+        tools: Vec::new(),
         task: "018f0000-0000-7000-8000-000000000001".parse().unwrap(),
         user: UserId::new("ana").unwrap(),
         tool: "mail.send".to_owned(),

@@ -193,6 +193,7 @@ fn add(
         settings.retries = tool.retries.unwrap_or(settings.retries);
         settings.result_bytes = tool.result_bytes.or(settings.result_bytes);
         settings.examples.extend(tool.examples.clone());
+        settings.trusted_fields.extend(tool.trusted_fields.clone());
     }
 }
 

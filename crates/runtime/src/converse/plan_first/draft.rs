@@ -282,6 +282,7 @@ mod tests {
                 safety: Idempotency::None,
                 timeout_seconds: 10,
                 fallback_tools: Vec::new(),
+                trusted_fields: Vec::new(),
             };
             let parameters = parameters.as_object().unwrap().clone();
             let signature = signature::of_schema(name.as_str(), &parameters, &Map::new(), None).unwrap();

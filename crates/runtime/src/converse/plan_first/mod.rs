@@ -9,6 +9,7 @@
 
 mod draft;
 mod signature;
+pub(crate) use signature::of_definition as signature_of;
 
 use super::model_turn::{ChatModel, ToldTurn};
 use super::{ChatService, Opened, ProgressEvent, Watch};
@@ -198,6 +199,7 @@ impl ChatService {
             llm_config: LlmConfig { endpoint: String::new(), model: uses.clone(), api_key: None },
             temperature: Temperature::new(0.0).unwrap_or_default(),
             limits: model.limits.of_run(),
+            approvals: Default::default(),
         })
     }
 

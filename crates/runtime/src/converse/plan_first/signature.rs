@@ -15,7 +15,7 @@ const MEMBERS: usize = 16;
 
 /// `todo.update_task(id: integer, new_title?: text)`, for a tool of the registry. What the operator or we wrote of a tool is
 /// shown; what a server says of it is not.
-pub(super) fn of_definition(definition: &ToolDefinition) -> Option<String> {
+pub(crate) fn of_definition(definition: &ToolDefinition) -> Option<String> {
     let own = definition.server.is_none().then_some(&*definition.description);
     of_schema(definition.tool_name.as_str(), &definition.parameter_schema, &definition.return_schema, own)
 }
