@@ -61,6 +61,7 @@ fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
     };
     let (node, emulator) = (kit.join("node/bin/node"), kit::node_program(kit, "emulate", "dist/index.js")?);
     cargo.env("STEWARD_MCP_KIT", kit);
+    cargo.env("STEWARD_DRIVERS", kit::drivers()?);
     cargo.env("STEWARD_SLACK_EMULATOR", format!("{} {}", node.display(), emulator.display()));
     if crates.is_empty() {
         cargo.arg("--workspace");

@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) witness: WitnessSettings,
     /// Which hosts answers and alerts may be sent to. Nothing listed means that nothing is sent.
     pub(crate) delivery: steward_tools::egress::Rules,
+    /// Which hosts data may be read from (`s3://`, `https://`). Nothing listed means none.
+    pub(crate) sources: steward_tools::egress::Rules,
 }
 
 /// `models`: the models by name, and `budget`, which is none.
@@ -243,6 +245,7 @@ impl Default for Settings {
             serve: ServeSettings::default(),
             witness: WitnessSettings::default(),
             delivery: steward_tools::egress::Rules::default(),
+            sources: steward_tools::egress::Rules::default(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod isolation;
 mod leftovers;
 mod output;
 mod references;
+mod remote_data;
 mod toolbox;
 mod witness;
 

@@ -12,7 +12,7 @@ use crate::reader::wide;
 use crate::source::files::{self, Loaded, Rows};
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
-use crate::source::{Format, SourceLocation, partitions};
+use crate::source::{Format, SourceLocation, partitions, remote};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Session {
     ///
     /// A server opens it in another process: see [`crate::isolation`].
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
-        let Some(pool) = crate::isolation::installed() else {
+        let Some(pool) = crate::isolation::pool_for(named) else {
             return Box::pin(Self::open_here(named, options)).await;
         };
         let (remote, description) = Box::pin(pool.open(named, options)).await?;
@@ -53,8 +53,10 @@ impl Session {
     }
 
     /// A session whose data another process holds.
-    pub(crate) fn over(remote: Remote, described: Description, options: Options) -> Result<Self> {
-        let Description { places, catalogue, tables, spelled, warnings, assumptions } = described;
+    pub(crate) fn over(holder: Remote, described: Description, options: Options) -> Result<Self> {
+        let Description { places, catalogue, tables, spelled, warnings, assumptions, fetched } = described;
+        let traffic = remote::Traffic::default();
+        traffic.add(fetched);
         Ok(Self {
             places,
             shown: catalogue.clone(),
@@ -68,7 +70,8 @@ impl Session {
             warnings,
             assumptions,
             scratch: Arc::new(Scratch::new(options.unpacked)),
-            remote: Some(remote),
+            traffic,
+            remote: Some(holder),
         })
     }
 
@@ -97,6 +100,7 @@ impl Session {
             warnings,
             assumptions: Vec::new(),
             scratch: Arc::new(Scratch::new(options.unpacked)),
+            traffic: remote::Traffic::default(),
             remote: None,
         };
         let opened = session.look_over(&places).await;
@@ -136,8 +140,15 @@ impl Session {
                 let warnings = left_out.into_iter().map(|what| format!("{name}: {what}")).collect();
                 Ok(Opened::Database { tables, joins, warnings })
             }
-            SourceLocation::Server(address) => {
-                let database: Arc<dyn Database> = database::connect(address).await?.into();
+            SourceLocation::Server(_) | SourceLocation::DuckDb(_) => {
+                let database: Arc<dyn Database> = match place {
+                    SourceLocation::Server(address) => {
+                        database::connect_within(address, options.memory).await?
+                    }
+                    SourceLocation::DuckDb(path) => database::adbc::open_duckdb(path, options.memory).await?,
+                    _ => return Err(Error::Source { what: place.label(), detail: "no database".to_owned() }),
+                }
+                .into();
                 let found = database.discover().await?;
                 has_tables(place, &found.tables, "there is no table in it that you may read")?;
                 let room = |table: &Table| {
@@ -147,6 +158,10 @@ impl Session {
                 };
                 let tables = (found.tables.into_iter()).map(|table| (table.clone(), room(&table))).collect();
                 Ok(Opened::Database { tables, joins: found.joins, warnings: found.warnings })
+            }
+            SourceLocation::Remote(address) => {
+                let (engine, scratch) = (&self.engine, &self.scratch);
+                remote::load(address, engine, &options, scratch, &self.traffic).await.map(Opened::Files)
             }
             SourceLocation::File { path, format, .. } => {
                 files::load(path, *format, &self.engine, &options, &self.scratch).await.map(Opened::Files)

@@ -38,13 +38,27 @@ impl Partitions<'_> {
         options: &Options,
         scratch: &Arc<Scratch>,
     ) -> Result<Loaded> {
+        if self.format == Format::Parquet {
+            let address = |path: &Path| path.display().to_string();
+            return self.scan_parquet(engine, &address).await;
+        }
         let values: Vec<Vec<Value>> = self.files.iter().map(|file| self.values(file)).collect();
         let kinds: Vec<Kind> = (0..self.keys.len()).map(|key| kind(&values, key)).collect();
-        let stem = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if self.format == Format::Parquet {
-            return self.scan_parquet(engine, &stem, &kinds, &values).await;
-        }
-        self.read_whole(engine, options, scratch, (&stem, &kinds, &values)).await
+        self.read_whole(engine, options, scratch, (&self.stem(), &kinds, &values)).await
+    }
+
+    /// The same for Parquet in a bucket.
+    pub(crate) async fn load_at(&self, root: &url::Url, engine: &Engine) -> Result<Loaded> {
+        let address = |path: &Path| {
+            let mut url = root.clone();
+            url.set_path(&path.display().to_string());
+            url.to_string()
+        };
+        self.scan_parquet(engine, &address).await
+    }
+
+    fn stem(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// The values that the folders of a file name.
@@ -63,17 +77,18 @@ impl Partitions<'_> {
     async fn scan_parquet(
         &self,
         engine: &Engine,
-        stem: &str,
-        kinds: &[Kind],
-        values: &[Vec<Value>],
+        address: &(dyn Fn(&Path) -> String + Sync),
     ) -> Result<Loaded> {
+        let values: Vec<Vec<Value>> = self.files.iter().map(|file| self.values(file)).collect();
+        let kinds: Vec<Kind> = (0..self.keys.len()).map(|key| kind(&values, key)).collect();
         let wrong = |error: datafusion::error::DataFusionError| tabular::wrong(self.path, error);
-        let first = self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
+        let first = self.files.first().map(|path| address(path)).unwrap_or_default();
         let alone = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
         let first = engine.context().read_parquet(first, alone).await.map_err(wrong)?;
         // The schema of one file is that of all: the others are opened only when their rows are needed.
         let schema = first.schema().as_arrow().clone();
-        let columns = self.keys.iter().zip(kinds).map(|(key, kind)| (key.clone(), convert::data_type(*kind)));
+        let columns =
+            self.keys.iter().zip(&kinds).map(|(key, kind)| (key.clone(), convert::data_type(*kind)));
         let ending =
             self.files.first().and_then(|path| path.extension()).unwrap_or_default().to_string_lossy();
         let ending = format!(".{ending}");
@@ -83,10 +98,10 @@ impl Partitions<'_> {
             schema: Some(&schema),
             ..ParquetReadOptions::default()
         };
-        let root = format!("{}/", self.path.display());
+        let root = format!("{}/", address(self.path));
         let frame = engine.context().read_parquet(root, options).await.map_err(wrong)?;
-        let mut loaded = tabular::scanned(self.path, stem, frame, engine).await?;
-        self.profile_keys(&mut loaded, kinds, values);
+        let mut loaded = tabular::scanned(self.path, &self.stem(), frame, engine).await?;
+        self.profile_keys(&mut loaded, &kinds, &values);
         Ok(loaded)
     }
 

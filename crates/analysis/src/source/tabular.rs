@@ -52,8 +52,14 @@ pub(super) fn sampled(
 }
 
 pub(super) async fn parquet(path: &Path, stem: &str, engine: &Engine) -> Result<Loaded> {
+    parquet_at(&path.display().to_string(), stem, engine).await
+}
+
+/// The same by a path or an address.
+pub(super) async fn parquet_at(address: &str, stem: &str, engine: &Engine) -> Result<Loaded> {
+    let path = Path::new(address);
     let options = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
-    let frame = engine.context().read_parquet(path.display().to_string(), options).await;
+    let frame = engine.context().read_parquet(address, options).await;
     let frame = frame.map_err(|error| wrong(path, error))?;
     scanned(path, stem, frame, engine).await
 }

@@ -11,6 +11,7 @@
 mod attack;
 mod bad_input;
 mod bombs;
+mod drivers;
 mod hostile;
 mod mysql;
 mod packed;

@@ -257,6 +257,10 @@ impl Context {
 pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     let home = Home::locate(cli.global.home.as_deref())?;
     let settings = Settings::load(&home, cli.global.store.as_deref(), cli.global.user.as_deref());
+    if let Ok(settings) = &settings {
+        crate::isolation::install_for_drivers(&home, settings, settings.analysis.memory_mb.max(64) << 20);
+        crate::remote_data::install(&settings.sources);
+    }
     // A doctor must be able to look at what is broken.
     if let Command::Doctor = cli.command {
         return doctor::run(&home, settings, cli.global.json).await;
