@@ -45,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) delivery: steward_tools::egress::Rules,
     /// Which hosts data may be read from (`s3://`, `https://`). Nothing listed means none.
     pub(crate) sources: steward_tools::egress::Rules,
+    /// Sources of data by name, for `connection:NAME`.
+    pub(crate) connections: crate::connections::Connections,
 }
 
 /// `models`: the models by name, and `budget`, which is none.
@@ -246,6 +248,7 @@ impl Default for Settings {
             witness: WitnessSettings::default(),
             delivery: steward_tools::egress::Rules::default(),
             sources: steward_tools::egress::Rules::default(),
+            connections: crate::connections::Connections::default(),
         }
     }
 }

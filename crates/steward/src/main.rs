@@ -2,6 +2,7 @@
 
 mod commands;
 mod config;
+mod connections;
 mod error;
 mod home;
 mod isolation;

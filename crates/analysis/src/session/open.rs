@@ -12,7 +12,7 @@ use crate::reader::wide;
 use crate::source::files::{self, Loaded, Rows};
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
-use crate::source::{Format, SourceLocation, partitions, remote};
+use crate::source::{Format, SourceLocation, connections, partitions, remote};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -45,6 +45,9 @@ impl Session {
     ///
     /// A server opens it in another process: see [`crate::isolation`].
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
+        let named: Vec<String> =
+            named.iter().map(|name| connections::resolve(name)).collect::<Result<_>>()?;
+        let named = named.as_slice();
         let Some(pool) = crate::isolation::pool_for(named) else {
             return Box::pin(Self::open_here(named, options)).await;
         };

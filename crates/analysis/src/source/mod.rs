@@ -1,5 +1,6 @@
 //! Where data comes from: what was named on the command line or in a request, and what it turns out to be.
 
+pub mod connections;
 pub(crate) mod detect;
 pub(crate) mod files;
 mod folder;
@@ -199,6 +200,10 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
     let nothing = |detail: &str| Error::Source { what: named.to_owned(), detail: detail.to_owned() };
     if named.is_empty() {
         return Err(nothing("name a file, a folder, a pattern such as data/*.csv, or a database address"));
+    }
+    if named.starts_with(connections::PREFIX) {
+        guard(Opening::Server(named))?;
+        return find(&connections::resolve(named)?);
     }
     if let Some((scheme, _)) = named.split_once("://") {
         return match scheme {

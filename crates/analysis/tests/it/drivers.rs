@@ -5,7 +5,7 @@ use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
 use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::ManagedDriver;
 use std::path::{Path, PathBuf};
-use steward_analysis::database::{self, Admission, Bounds, Database};
+use steward_analysis::database::{self, Admission, Bounds};
 use steward_analysis::session::{Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{AnalysisTimeout, Coded as _, RowLimit};
@@ -186,7 +186,7 @@ async fn a_statement_of_duckdb_ends_with_its_time() {
     let path = folder.path().join("n.duckdb");
     make(&drivers, &path, "CREATE TABLE n AS SELECT range AS i FROM range(3000000)");
     let session = Session::open(&[path.display().to_string()], Options::default()).await.unwrap();
-    let limits = Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::try_from(2).unwrap() };
+    let limits = Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::new(2).unwrap() };
     let bench = Workbench::new(session, Access::default(), limits);
     let started = std::time::Instant::now();
     let error = sql(&bench, "SELECT sum(sin(a.i * b.i)) FROM n a, n b").await.unwrap_err();

@@ -17,6 +17,7 @@ mod mysql;
 mod packed;
 mod partitions;
 mod postgres;
+mod remote;
 mod rules;
 mod servers;
 mod sources;
