@@ -8,6 +8,7 @@
 mod open;
 mod statement;
 
+pub use open::OpenProgress;
 pub(crate) use statement::Statement;
 
 use crate::catalogue::{Catalogue, Table};

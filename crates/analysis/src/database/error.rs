@@ -53,6 +53,8 @@ pub enum DatabaseError {
         "the database would read {detail} that this statement was not admitted to, so it was not run. Ask for less, and report this statement: admission should have refused it"
     )]
     Wall { detail: String },
+    #[error("{name} cannot be opened as a database: {detail}")]
+    File { name: String, detail: String },
     #[error("the driver {name} cannot be used: {detail}. {install}")]
     Driver { name: String, detail: String, install: String },
     #[error("the database refused the query: {message}")]
@@ -104,6 +106,7 @@ impl Coded for DatabaseError {
             Self::Sql { .. } => "DBS011",
             Self::Wall { .. } => "DBS012",
             Self::Driver { .. } => "DBS013",
+            Self::File { .. } => "DBS014",
         }
     }
 
@@ -114,6 +117,7 @@ impl Coded for DatabaseError {
             | Self::NoDatabase { .. }
             | Self::Tls { .. }
             | Self::Driver { .. }
+            | Self::File { .. }
             | Self::Sql { .. } => ErrorClass::User,
             Self::Permission { .. } | Self::NotReadOnly { .. } | Self::Wall { .. } => ErrorClass::Denied,
             Self::Unreachable { .. } | Self::Busy { .. } | Self::Timeout { .. } | Self::Vanished { .. } => {

@@ -100,7 +100,7 @@ fn open(session: &Open) -> Option<Arc<Session>> {
 
 async fn carry_out(open_session: &Open, call: Call) -> Result<Answer> {
     if let Call::Open { named, options } = &call {
-        let session = Session::open_here(named, *options).await?;
+        let session = Session::open_here(named, *options, &|_| ()).await?;
         let description = session.describe();
         *open_session.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(session));
         return Ok(Answer::Opened(Box::new(description)));

@@ -13,7 +13,7 @@ use crate::frame::{Field, Frame, Kind, Value};
 use crate::profile;
 use crate::session::Options;
 use chrono::NaiveDate;
-use datafusion::prelude::ParquetReadOptions;
+use datafusion::prelude::{ParquetReadOptions, cast, ident};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,8 +87,16 @@ impl Partitions<'_> {
         let first = engine.context().read_parquet(first, alone).await.map_err(wrong)?;
         // The schema of one file is that of all: the others are opened only when their rows are needed.
         let schema = first.schema().as_arrow().clone();
-        let columns =
-            self.keys.iter().zip(&kinds).map(|(key, kind)| (key.clone(), convert::data_type(*kind)));
+        // The engine looks for `month=2` where a question asks for it, and would not find `month=02`. What is spelled
+        // otherwise than the engine spells it is a text to the engine, and is made a number behind it.
+        let padded: Vec<&String> = (self.keys.iter().enumerate())
+            .filter(|(place, _)| kinds.get(*place) == Some(&Kind::Integer) && is_padded(&values, *place))
+            .map(|(_, key)| key)
+            .collect();
+        let columns = self.keys.iter().zip(&kinds).map(|(key, kind)| {
+            let kind = if padded.contains(&key) { Kind::Text } else { *kind };
+            (key.clone(), convert::data_type(kind))
+        });
         let ending =
             self.files.first().and_then(|path| path.extension()).unwrap_or_default().to_string_lossy();
         let ending = format!(".{ending}");
@@ -99,7 +107,11 @@ impl Partitions<'_> {
             ..ParquetReadOptions::default()
         };
         let root = format!("{}/", address(self.path));
-        let frame = engine.context().read_parquet(root, options).await.map_err(wrong)?;
+        let mut frame = engine.context().read_parquet(root, options).await.map_err(wrong)?;
+        for key in padded {
+            let number = cast(ident(key), convert::data_type(Kind::Integer));
+            frame = frame.with_column(key, number).map_err(wrong)?;
+        }
         let mut loaded = tabular::scanned(self.path, &self.stem(), frame, engine).await?;
         self.profile_keys(&mut loaded, &kinds, &values);
         Ok(loaded)
@@ -211,6 +223,13 @@ fn common_kind(a: Kind, b: Kind) -> Kind {
         _ if a.is_time() && b.is_time() => Kind::Timestamp,
         _ => Kind::Text,
     }
+}
+
+/// Whether some whole numbers are spelled otherwise than usual: `01`, `+1`.
+fn is_padded(values: &[Vec<Value>], key: usize) -> bool {
+    let texts =
+        values.iter().filter_map(|row| row.get(key)).filter(|value| !value.is_null()).map(Value::plain);
+    texts.into_iter().any(|text| text.parse::<i64>().is_ok_and(|number| number.to_string() != text))
 }
 
 /// What the values of a folder's name are.

@@ -46,8 +46,9 @@ async fn send(address: &str, method: &str, path: &str, body: &[u8]) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let host = address.trim_start_matches("http://");
     let mut stream = tokio::net::TcpStream::connect(host).await.unwrap();
+    let acl = if path.starts_with("/web") { "public-read" } else { "private" };
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\nx-amz-acl: {acl}\r\nConnection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -55,6 +56,11 @@ async fn send(address: &str, method: &str, path: &str, body: &[u8]) -> String {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A bucket of this run alone.
+fn bucket(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
 }
 
 async fn put(address: &str, path: &str, body: &[u8]) {
@@ -90,17 +96,19 @@ async fn fetched(bench: &Workbench, text: &str) -> (Vec<Vec<String>>, u64) {
 #[tokio::test]
 async fn a_bucket_is_asked_and_only_what_is_needed_is_fetched() {
     let Some(address) = server() else { return };
-    put(&address, "/lake", b"").await;
+    let lake = bucket("lake");
+    put(&address, &format!("/{lake}"), b"").await;
     for year in 2021..=2024 {
         for month in 1..=3 {
             let file = parquet("Rome", 30_000, year * month);
-            put(&address, &format!("/lake/sales/year={year}/month=0{month}/part-0.parquet"), &file).await;
+            put(&address, &format!("/{lake}/sales/year={year}/month=0{month}/part-0.parquet"), &file).await;
         }
     }
-    put(&address, "/lake/sales/_SUCCESS", b"").await;
-    put(&address, "/lake/sales_old/year=1999/month=01/part-0.parquet", &parquet("Bari", 10, 1)).await;
-    put(&address, "/lake/cities.csv", b"city,country\nRome,Italy\nOslo,Norway\n").await;
-    let sources = ["s3://lake/sales/".to_owned(), "s3://lake/cities.csv".to_owned()];
+    put(&address, &format!("/{lake}/sales/_SUCCESS"), b"").await;
+    put(&address, &format!("/{lake}/sales_old/year=1999/month=01/part-0.parquet"), &parquet("Bari", 10, 1))
+        .await;
+    put(&address, &format!("/{lake}/cities.csv"), b"city,country\nRome,Italy\nOslo,Norway\n").await;
+    let sources = [format!("s3://{lake}/sales/"), format!("s3://{lake}/cities.csv")];
     let bench = open(&sources).await.unwrap();
     let sales = bench.session.catalogue().table("sales").unwrap();
     assert_eq!(sales.rows, Some(360_000));
@@ -120,17 +128,22 @@ async fn a_bucket_is_asked_and_only_what_is_needed_is_fetched() {
     // What the journal and people see holds the address and no key.
     let described =
         format!("{:?}", bench.session.places().iter().map(|place| place.describe()).collect::<Vec<_>>());
-    assert!(described.contains("s3://lake/sales/") && !described.contains("steward"), "{described}");
+    assert!(
+        described.contains(&format!("s3://{lake}/sales/")) && !described.contains("steward"),
+        "{described}"
+    );
 }
 
 #[tokio::test]
 async fn a_web_server_is_a_source() {
     let Some(address) = server() else { return };
-    put(&address, "/web", b"").await;
-    put(&address, "/web/prices.csv", b"item,price\nTea,3\nJam,5\n").await;
-    put(&address, "/web/stock.parquet", &parquet("Rome", 5_000, 3)).await;
-    let bench =
-        open(&[format!("{address}/web/prices.csv"), format!("{address}/web/stock.parquet")]).await.unwrap();
+    let web = bucket("web");
+    put(&address, &format!("/{web}"), b"").await;
+    put(&address, &format!("/{web}/prices.csv"), b"item,price\nTea,3\nJam,5\n").await;
+    put(&address, &format!("/{web}/stock.parquet"), &parquet("Rome", 5_000, 3)).await;
+    let bench = open(&[format!("{address}/{web}/prices.csv"), format!("{address}/{web}/stock.parquet")])
+        .await
+        .unwrap();
     assert_eq!(rows(&bench, "SELECT sum(price) FROM prices").await, [["8"]]);
     assert_eq!(rows(&bench, "SELECT count(*) FROM stock").await, [["5000"]]);
 }
@@ -138,14 +151,17 @@ async fn a_web_server_is_a_source() {
 #[tokio::test]
 async fn what_cannot_be_fetched_is_said_clearly() {
     let Some(address) = server() else { return };
-    put(&address, "/closed", b"").await;
-    put(&address, "/closed/empty.txt", b"").await;
-    put(&address, "/closed/broken.parquet", b"PAR1 this is no Parquet").await;
+    let closed = bucket("closed");
+    put(&address, &format!("/{closed}"), b"").await;
+    put(&address, &format!("/{closed}/empty.txt"), b"").await;
+    put(&address, &format!("/{closed}/broken.parquet"), b"PAR1 this is no Parquet").await;
     for (source, expected, said) in [
         ("s3://no-such-bucket/sales/".to_owned(), "ANA003", "NoSuchBucket"),
-        ("s3://closed/nothing/".to_owned(), "ANA003", "no data"),
-        ("s3://closed/broken.parquet".to_owned(), "ANA002", "broken.parquet"),
-        (format!("{address}/closed/missing.csv"), "ANA001", "NoSuchKey"),
+        (format!("s3://{closed}/nothing/"), "ANA003", "no data"),
+        (format!("s3://{closed}/broken.parquet"), "ANA002", "broken.parquet"),
+        (format!("{address}/{closed}/missing.csv"), "ANA001", "NoSuchKey"),
+        // It is there, but for those who are let in: nobody signs what is asked of a web server.
+        (format!("{address}/{closed}/empty.txt"), "ANA001", "403"),
         // The door is open for one host and no other.
         ("https://example.com/x.csv".to_owned(), "ANA001", "list of hosts"),
         ("http://169.254.169.254/latest/x.csv".to_owned(), "ANA001", "list of hosts"),

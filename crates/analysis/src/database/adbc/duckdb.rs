@@ -43,14 +43,14 @@ impl DuckDb {
         let name = path
             .file_name()
             .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-        let unreachable = |detail: String| DatabaseError::Unreachable { host: name.clone(), detail };
-        let file = path.canonicalize().map_err(|error| unreachable(error.to_string()))?;
-        let Some(file) = file.to_str() else {
-            return Err(unreachable("its path is not UTF-8".to_owned()));
-        };
+        let unreadable = |detail: String| DatabaseError::File { name: name.clone(), detail };
         let in_memory = OptionDatabase::Other("path".to_owned());
         let options = [(in_memory, OptionValue::String(":memory:".to_owned()))];
         let link = Link::open(address, &name, options)?;
+        let file = path.canonicalize().map_err(|error| unreadable(error.to_string()))?;
+        let Some(file) = file.to_str() else {
+            return Err(unreadable("its path is not UTF-8".to_owned()));
+        };
         let mut connection = link.connection()?;
         let spill = std::env::temp_dir().join(format!("steward-duckdb-{}", std::process::id()));
         let settings = [
@@ -71,7 +71,8 @@ impl DuckDb {
             DatabaseError::Sql { message, .. } if message.contains("lock") => {
                 DatabaseError::Busy { host: name.clone(), detail: message }
             }
-            DatabaseError::Sql { message, .. } => unreachable(message),
+            DatabaseError::Sql { message, .. } => unreadable(message),
+            DatabaseError::Unreachable { detail, .. } => unreadable(detail),
             other => other,
         })?;
         for setting in ["SET enable_external_access = false", "SET lock_configuration = true"] {
@@ -102,21 +103,28 @@ impl DuckDb {
         limits.enforce(work).await
     }
 
-    /// Views of these tables with these columns, for one connection.
-    fn views(&self, admitted: &Admission) -> Result<Vec<String>, DatabaseError> {
-        let paths = self.paths.get();
-        let mut views = Vec::new();
+    /// The name in the catalogue of a table by its schema and name.
+    fn name_of(&self, schema: &str, table: &str) -> Result<&str, DatabaseError> {
+        let mut known = self.paths.get().into_iter().flatten();
+        let found = known.find(|(_, path)| path.iter().map(String::as_str).eq([schema, table]));
+        found.map(|(name, _)| name.as_str()).ok_or_else(|| wall::refused("a table"))
+    }
+
+    /// The views of these tables with these columns, for one connection: the name and the statement that makes it.
+    fn views(&self, admitted: &Admission) -> Result<BTreeMap<String, String>, DatabaseError> {
+        let mut views = BTreeMap::new();
         for (schema, table) in admitted.tables() {
-            let path = paths.and_then(|paths| paths.get(table)).ok_or_else(|| wall::refused("a table"))?;
+            let name = self.name_of(schema, table)?;
             let columns: Vec<String> =
                 admitted.columns(schema, table).into_iter().flatten().map(|column| quote(column)).collect();
             let columns = if columns.is_empty() { "1 AS present".to_owned() } else { columns.join(", ") };
-            let from: Vec<String> = path.iter().map(|part| quote(part)).collect();
-            views.push(format!(
-                "CREATE TEMP VIEW {} AS SELECT {columns} FROM {FILE}.{}",
-                quote(table),
-                from.join(".")
-            ));
+            let view = format!(
+                "CREATE TEMP VIEW {} AS SELECT {columns} FROM {FILE}.{}.{}",
+                quote(name),
+                quote(schema),
+                quote(table)
+            );
+            views.insert(name.to_owned(), view);
         }
         Ok(views)
     }
@@ -129,13 +137,8 @@ impl Database for DuckDb {
     }
 
     async fn discover(&self) -> Result<Discovered, DatabaseError> {
-        let mut found = discover::discover(self).await?;
-        let paths = std::mem::take(&mut found.paths);
-        let view = |name: &String| {
-            (name.clone(), [&VIEWS[..], &[name]].concat().into_iter().map(str::to_owned).collect())
-        };
-        found.paths = paths.keys().map(view).collect();
-        let _first_discovery_counts = self.paths.set(paths);
+        let found = discover::discover(self).await?;
+        let _first_discovery_counts = self.paths.set(found.paths.clone());
         Ok(found)
     }
 
@@ -151,10 +154,10 @@ impl Database for DuckDb {
     ) -> Result<(Frame, bool), DatabaseError> {
         let sql = guard::check(sql, Dialect::Postgres)?;
         let views = self.views(admitted)?;
-        let (text, admitted) = (sql.clone(), admitted.clone());
+        let text = sql.clone();
         self.run(sql, bounds.into(), move |link, connection| {
-            tree::check(link, connection, &text, &admitted)?;
-            views.iter().try_for_each(|view| link.execute(connection, view))
+            tree::check(link, connection, &text, &views)?;
+            views.values().try_for_each(|view| link.execute(connection, view))
         })
         .await
     }
@@ -165,10 +168,11 @@ impl Database for DuckDb {
         columns: &[String],
         bounds: Bounds,
     ) -> Result<(Frame, bool), DatabaseError> {
-        let name = path.last().cloned().unwrap_or_default();
+        let [schema, table] = path else { return Err(wall::refused("a table")) };
+        let name = self.name_of(schema, table)?;
         let list: Vec<String> = columns.iter().map(|column| quote(column)).collect();
         let list = if list.is_empty() { "1".to_owned() } else { list.join(", ") };
-        let from = [VIEWS[0], VIEWS[1], &name].map(quote).join(".");
+        let from = [VIEWS[0], VIEWS[1], name].map(quote).join(".");
         let admitted = Admission::new([(path, columns.iter().cloned().collect())]);
         self.query_admitted(&format!("SELECT {list} FROM {from}"), bounds, &admitted).await
     }

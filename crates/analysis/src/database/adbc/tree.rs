@@ -3,19 +3,31 @@
 //! Invariant: every table that DuckDB reads in the statement is a view that was made for it or a query that it names itself.
 //! Functions, files and anything else in the place of a table are refused.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use adbc_driver_manager::ManagedConnection;
 use serde_json::Value;
 
 use super::super::error::{Category, DatabaseError};
-use super::super::wall::{self, Admission};
+use super::super::wall;
 use super::super::{Bounds, Limits};
 use super::{Link, StopHandle, literal};
 
-/// What may stand where a table stands, beside the tables themselves.
-const RELATIONS: [&str; 5] = ["SUBQUERY", "JOIN", "EMPTY", "EMPTY_FROM", "EXPRESSION_LIST"];
+/// What may stand where a table stands, beside the tables themselves; and the sides of set operations, which are queries.
+const RELATIONS: [&str; 9] = [
+    "SUBQUERY",
+    "JOIN",
+    "EMPTY",
+    "EMPTY_FROM",
+    "EXPRESSION_LIST",
+    "SELECT_NODE",
+    "SET_OPERATION_NODE",
+    "RECURSIVE_CTE_NODE",
+    "CTE_NODE",
+];
+/// What is refused wherever it stands.
+const REFUSED: [&str; 4] = ["TABLE_FUNCTION", "SHOW_REF", "PIVOT", "COLUMN_DATA"];
 /// Nodes of the tree that hold one relation.
 const RELATION_FIELDS: [&str; 4] = ["from_table", "left", "right", "source"];
 
@@ -33,7 +45,7 @@ pub(super) fn check(
     link: &Link,
     connection: &mut ManagedConnection,
     sql: &str,
-    admitted: &Admission,
+    views: &BTreeMap<String, String>,
 ) -> Result<(), DatabaseError> {
     let tree = parsed(link, connection, sql)?;
     let mut named = BTreeSet::new();
@@ -50,10 +62,14 @@ pub(super) fn check(
         Ok(())
     })?;
     visit(&tree, &mut |object| {
+        let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
+        if object.get("class").is_none() && (kind == "BASE_TABLE" || REFUSED.contains(&kind)) {
+            check_relation(&Value::Object(object.clone()), &named, views)?;
+        }
         for relation in RELATION_FIELDS.iter().filter_map(|field| object.get(*field)) {
             // The sides of a comparison carry the same names, but they have a class and a relation has none.
             if relation.get("class").is_none() {
-                check_relation(relation, &named, admitted)?;
+                check_relation(relation, &named, views)?;
             }
         }
         Ok(())
@@ -63,14 +79,14 @@ pub(super) fn check(
 fn check_relation(
     relation: &Value,
     named: &BTreeSet<String>,
-    admitted: &Admission,
+    views: &BTreeMap<String, String>,
 ) -> Result<(), DatabaseError> {
     let text = |field: &str| relation.get(field).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
-        "" if relation.is_null() || text("type").is_empty() && relation.get("type").is_none() => Ok(()),
+        "" if relation.get("type").is_none() => Ok(()),
         "BASE_TABLE" => {
             let (catalog, schema, table) = (text("catalog_name"), text("schema_name"), text("table_name"));
-            let is_view = catalog == "temp" && admitted.columns(schema, table).is_some();
+            let is_view = catalog == "temp" && schema == "main" && views.contains_key(table);
             let is_query = catalog.is_empty() && schema.is_empty() && named.contains(&table.to_lowercase());
             if is_view || is_query { Ok(()) } else { Err(wall::refused("a table")) }
         }
