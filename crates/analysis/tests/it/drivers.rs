@@ -75,7 +75,7 @@ async fn a_duckdb_file_is_discovered_asked_and_joined() {
         ("SELECT upper(name) FROM customers WHERE name ILIKE 'a%'", vec![vec!["ADA"]]),
         (
             "SELECT date_trunc('month', placed) AS m, count(*) FROM orders GROUP BY 1 ORDER BY 1",
-            vec![vec!["2024-01-01", "1"], vec!["2024-02-01", "2"]],
+            vec![vec!["2024-01-01T00:00:00", "1"], vec!["2024-02-01T00:00:00", "2"]],
         ),
         (
             "SELECT median(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders",

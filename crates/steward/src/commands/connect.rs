@@ -37,7 +37,7 @@ pub(crate) struct Connect {
     #[arg(long, value_name = "NAME")]
     domain: Option<String>,
     /// List the connections.
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with = "address")]
     list: bool,
 }
 

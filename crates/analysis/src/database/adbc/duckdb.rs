@@ -68,7 +68,7 @@ impl DuckDb {
         }
         let attach = format!("ATTACH {} AS {FILE} (READ_ONLY, TYPE duckdb)", literal(file));
         link.execute(&mut connection, &attach).map_err(|error| match error {
-            DatabaseError::Sql { message, .. } if message.contains("lock") => {
+            DatabaseError::Sql { message, .. } if message.contains(super::LOCKED) => {
                 DatabaseError::Busy { host: name.clone(), detail: message }
             }
             DatabaseError::Sql { message, .. } => unreadable(message),

@@ -28,6 +28,9 @@ use crate::engine::convert;
 use crate::frame::Frame;
 use address::Address;
 
+/// How DuckDB says that another process writes the file.
+const LOCKED: &str = "Could not set lock";
+
 /// The scheme of addresses that name a driver.
 pub(crate) const SCHEME: &str = "adbc";
 
@@ -167,7 +170,7 @@ fn failure(name: &str, error: &AdbcError) -> DatabaseError {
         Status::Cancelled | Status::Timeout => DatabaseError::Timeout { milliseconds: 0 },
         Status::Unauthenticated => DatabaseError::Password { host, detail },
         Status::Unauthorized => DatabaseError::Permission { detail },
-        Status::IO if detail.contains("lock") => DatabaseError::Busy { host, detail },
+        Status::IO if detail.contains(LOCKED) => DatabaseError::Busy { host, detail },
         Status::IO => DatabaseError::Unreachable { host, detail },
         _ => sorted(&detail),
     }
