@@ -125,11 +125,8 @@ pub(crate) fn drivers() -> Result<PathBuf> {
     environment(&wheels, ADBC)?;
     for version in std::fs::read_dir(wheels.join("lib"))? {
         let packages = version?.path().join("site-packages");
-        for driver in ["sqlite"] {
-            let file = format!("libadbc_driver_{driver}.so");
-            let library = packages.join(format!("adbc_driver_{driver}")).join(&file);
-            std::os::unix::fs::symlink(library, folder.join(file))?;
-        }
+        let file = "libadbc_driver_sqlite.so";
+        std::os::unix::fs::symlink(packages.join("adbc_driver_sqlite").join(file), folder.join(file))?;
     }
     std::fs::write(folder.join("ready"), "")?;
     Ok(folder)

@@ -13,7 +13,7 @@ use crate::frame::{Field, Frame, Kind, Value};
 use crate::profile;
 use crate::session::Options;
 use chrono::NaiveDate;
-use datafusion::prelude::{ParquetReadOptions, cast, ident};
+use datafusion::prelude::{ParquetReadOptions, cast, ident, lit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +21,14 @@ use std::sync::Arc;
 const NOTHING: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Rows that are held when files are read whole.
 const MOST_ROWS: usize = 5_000_000;
+
+/// Which files a table is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sample {
+    Everywhere,
+    /// The first one: fetching parts of many files costs more than it tells.
+    FirstFile,
+}
 
 /// A partitioned folder.
 pub(crate) struct Partitions<'a> {
@@ -40,7 +48,7 @@ impl Partitions<'_> {
     ) -> Result<Loaded> {
         if self.format == Format::Parquet {
             let address = |path: &Path| path.display().to_string();
-            return self.scan_parquet(engine, &address).await;
+            return self.scan_parquet(engine, &address, Sample::Everywhere).await;
         }
         let values: Vec<Vec<Value>> = self.files.iter().map(|file| self.values(file)).collect();
         let kinds: Vec<Kind> = (0..self.keys.len()).map(|key| kind(&values, key)).collect();
@@ -54,7 +62,7 @@ impl Partitions<'_> {
             url.set_path(&path.display().to_string());
             url.to_string()
         };
-        self.scan_parquet(engine, &address).await
+        self.scan_parquet(engine, &address, Sample::FirstFile).await
     }
 
     fn stem(&self) -> String {
@@ -78,6 +86,7 @@ impl Partitions<'_> {
         &self,
         engine: &Engine,
         address: &(dyn Fn(&Path) -> String + Sync),
+        sample: Sample,
     ) -> Result<Loaded> {
         let values: Vec<Vec<Value>> = self.files.iter().map(|file| self.values(file)).collect();
         let kinds: Vec<Kind> = (0..self.keys.len()).map(|key| kind(&values, key)).collect();
@@ -112,7 +121,19 @@ impl Partitions<'_> {
             let number = cast(ident(key), convert::data_type(Kind::Integer));
             frame = frame.with_column(key, number).map_err(wrong)?;
         }
-        let mut loaded = tabular::scanned(self.path, &self.stem(), frame, engine).await?;
+        let mut part = frame.clone();
+        if sample == Sample::FirstFile {
+            for ((key, kind), value) in self.keys.iter().zip(&kinds).zip(values.first().into_iter().flatten())
+            {
+                let first = match typed(value, *kind) {
+                    Value::Int(number) => ident(key).eq(lit(number)),
+                    Value::Text(text) => ident(key).eq(lit(text)),
+                    _ => continue,
+                };
+                part = part.filter(first).map_err(wrong)?;
+            }
+        }
+        let mut loaded = tabular::scanned_by(self.path, &self.stem(), frame, part, engine).await?;
         self.profile_keys(&mut loaded, &kinds, &values);
         Ok(loaded)
     }

@@ -66,8 +66,21 @@ pub(super) async fn parquet_at(address: &str, stem: &str, engine: &Engine) -> Re
 
 /// A table that the engine scans.
 pub(super) async fn scanned(path: &Path, stem: &str, frame: DataFrame, engine: &Engine) -> Result<Loaded> {
+    let sample = frame.clone();
+    scanned_by(path, stem, frame, sample, engine).await
+}
+
+/// The same, known by a sample of some of its rows.
+pub(super) async fn scanned_by(
+    path: &Path,
+    stem: &str,
+    frame: DataFrame,
+    part: DataFrame,
+    engine: &Engine,
+) -> Result<Loaded> {
     let rows = frame.clone().count().await.map_err(|error| wrong(path, error))? as u64;
-    let (sample, cut) = engine.sample(frame.clone(), SAMPLE_ROWS).await?;
+    let (sample, cut) = engine.sample(part, SAMPLE_ROWS).await?;
+    let cut = cut || (sample.rows.len() as u64) < rows;
     Ok(sampled(path, stem, rows, (&sample, cut), frame.into_view()))
 }
 

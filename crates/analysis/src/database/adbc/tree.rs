@@ -98,7 +98,7 @@ fn check_relation(
 /// Every object of the tree.
 fn visit(
     value: &Value,
-    look: &mut dyn FnMut(&serde_json::Map<String, Value>) -> Result<(), DatabaseError>,
+    look: &mut impl FnMut(&serde_json::Map<String, Value>) -> Result<(), DatabaseError>,
 ) -> Result<(), DatabaseError> {
     let mut waiting = vec![value];
     while let Some(value) = waiting.pop() {

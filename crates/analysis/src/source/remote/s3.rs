@@ -147,7 +147,7 @@ pub(super) fn page(xml: &[u8]) -> Result<(Vec<Object>, Option<String>), String> 
                     (Some("Contents"), "Size") => size = text.parse().ok(),
                     (Some("ListBucketResult"), "NextContinuationToken") => next = Some(text.clone()),
                     (_, "Contents") => {
-                        objects.push(Object { key: std::mem::take(&mut key), size: size.take() })
+                        objects.push(Object { key: std::mem::take(&mut key), size: size.take() });
                     }
                     _ => {}
                 }

@@ -165,7 +165,7 @@ impl RemoteStore {
             let (page, next) = s3::page(&response.body).map_err(|error| generic(&error))?;
             objects.extend(page);
             if objects.len() > most {
-                return Err(generic(&format!("there are more than {most} objects below it. Name fewer")));
+                return Err(generic(format!("there are more than {most} objects below it. Name fewer")));
             }
             after = next;
             if after.is_none() {
