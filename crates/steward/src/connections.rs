@@ -1,4 +1,5 @@
-//! Connections of the settings: an address under a name, with its password in a variable or in a file of its owner.
+//! Connections of the settings: an address under a name, with its password in a variable or in a
+//! file of its owner.
 
 use crate::home::Home;
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,8 @@ impl Connection {
     }
 }
 
-/// Writes a password into a file of the home that only its owner may read. Gives back its path from the home on.
+/// Writes a password into a file of the home that only its owner may read. Gives back its path from
+/// the home on.
 pub(crate) fn keep_password(home: &Path, name: &str, password: &str) -> std::io::Result<PathBuf> {
     use std::io::Write as _;
     let folder = home.join("secrets");

@@ -1,4 +1,5 @@
-//! Files of other machines: the door of `tools::egress`, with the operator's list of hosts for sources.
+//! Files of other machines: the door of `tools::egress`, with the operator's list of hosts for
+//! sources.
 
 use async_trait::async_trait;
 use http::Method;
@@ -6,6 +7,8 @@ use std::sync::Arc;
 use steward_analysis::source::remote::{self, HttpReader, HttpRequest, HttpResponse};
 use steward_tools::egress::{EgressClient, Request, Rules};
 
+/// What to do about a host that is not listed.
+const ALLOW: &str = "Add the host to `sources: { allow: [...] }` in config/steward.yaml";
 /// What one request may bring, whatever the rules say of other requests.
 const MOST_BYTES: usize = 64 << 20;
 /// How the process that holds the data hears of the rules.
@@ -43,7 +46,7 @@ impl HttpReader for Door {
         let request = Request { method, headers, max_bytes: Some(max_bytes), ..Request::get(url) };
         let response = self.0.fetch(request).await.map_err(|error| match error {
             steward_tools::Error::Egress { url, rule } => {
-                format!("{url} is not reached: {rule}. Add the host to `sources: {{ allow: [...] }}` in config/steward.yaml")
+                format!("{url} is not reached: {rule}. {ALLOW}")
             }
             other => other.to_string(),
         })?;

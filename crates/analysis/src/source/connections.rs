@@ -1,7 +1,8 @@
-//! Sources by a name: `connection:shop` stands for an address that the operator keeps, with its password elsewhere.
+//! Sources by a name: `connection:shop` stands for an address that the operator keeps, with its
+//! password elsewhere.
 //!
-//! Invariant: whoever names a connection never sees its password. The name is what is written down; the address with its
-//! password exists only where the source is opened.
+//! Invariant: whoever names a connection never sees its password. The name is what is written down;
+//! the address with its password exists only where the source is opened.
 
 use crate::error::{Error, Result};
 use std::sync::OnceLock;

@@ -128,7 +128,8 @@ async fn nothing_hostile_runs_in_duckdb_and_nothing_changes() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a file was made");
 }
 
-/// What DuckDB refuses when policy does not stand before it: the engine's own means, and its reading of the statement.
+/// What DuckDB refuses when policy does not stand before it: the engine's own means, and its
+/// reading of the statement.
 #[tokio::test]
 async fn duckdb_refuses_by_itself() {
     let Some(drivers) = drivers() else { return };

@@ -33,7 +33,8 @@ pub(crate) struct Connect {
     /// Read the password from standard input, and keep it in a file that only you can read.
     #[arg(long)]
     password_stdin: bool,
-    /// Add a domain of this name to config/domains.yaml, so that conversations and tools may use the data.
+    /// Add a domain of this name to config/domains.yaml, so that conversations and tools may use
+    /// the data.
     #[arg(long, value_name = "NAME")]
     domain: Option<String>,
     /// List the connections.
@@ -251,10 +252,21 @@ fn ask(question: &str, usual: &str) -> Result<String, Failure> {
     Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
 }
 
+/// What can be connected to.
+const CHOICES: [&str; 7] = [
+    "What do you want to ask?",
+    "  1  PostgreSQL",
+    "  2  MySQL or MariaDB",
+    "  3  a file or a folder (CSV, Excel, Parquet, SQLite, DuckDB, …)",
+    "  4  a bucket of S3",
+    "  5  another database, by an ADBC driver",
+    "  or an address",
+];
+
 fn prompt_address() -> Result<String, Failure> {
-    eprintln!(
-        "What do you want to ask?\n  1  PostgreSQL\n  2  MySQL or MariaDB\n  3  a file or a folder (CSV, Excel, Parquet, SQLite, DuckDB, …)\n  4  a bucket of S3\n  5  another database, by an ADBC driver\n  or an address"
-    );
+    for line in CHOICES {
+        eprintln!("{line}");
+    }
     let kind = ask("Number or address", "3")?;
     let server = |scheme: &str, port: &str, user: &str| -> Result<String, Failure> {
         let host = ask("Host", "localhost")?;

@@ -1,4 +1,4 @@
-//! Databases that need a driver library, through the program: each in a process of its own.
+//! Connections, and databases that need a driver library, through the program.
 
 use crate::Bench;
 use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
@@ -54,6 +54,29 @@ fn make(library: &Path, path: &Path) {
         statement.set_sql_query(sql).unwrap();
         statement.execute().unwrap().for_each(drop);
     }
+}
+
+#[test]
+fn a_source_is_connected_under_a_name() {
+    let bench = Bench::new();
+    bench.ok("init");
+    std::fs::write(bench.path("sales.csv"), "state,amount\nTexas,7\nOhio,5\n").unwrap();
+    let said = bench.ok("connect sales.csv --as shop --domain shop");
+    assert!(said.contains("connection:shop"), "{said}");
+    let asked = bench.run_with(&["ask", "total amount", "--data", "connection:shop"]);
+    assert!(asked.code == 0 && asked.out.contains("12"), "{}{}", asked.out, asked.err);
+    bench.ok("config check");
+    let domains = std::fs::read_to_string(bench.home().join("config/domains.yaml")).unwrap();
+    assert!(domains.contains("connection:shop"), "{domains}");
+    assert!(bench.ok("connect --list").contains("sales.csv"));
+    bench.fails("connect sales.csv --as shop", 2, "CLI004");
+    bench.fails("ask x --data connection:nothing", 2, "ANA003");
+    // What does not work leaves nothing behind: no connection, and no password.
+    let refused = bench.run_with(&["connect", "postgres://ana:hunter2@127.0.0.1:1/shop", "--as", "far"]);
+    assert!(refused.code != 0 && refused.err.contains("DBS002"), "{}", refused.err);
+    assert!(!format!("{}{}", refused.out, refused.err).contains("hunter2"), "{}", refused.err);
+    assert_eq!(std::fs::read_dir(bench.home().join("secrets")).unwrap().count(), 0);
+    assert!(!std::fs::read_to_string(bench.home().join("config/steward.yaml")).unwrap().contains("far"));
 }
 
 #[test]

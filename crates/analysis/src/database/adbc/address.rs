@@ -1,4 +1,5 @@
-//! Addresses of drivers: `adbc://DRIVER?option=value&…`. The driver is a name or the path of a library.
+//! Addresses of drivers: `adbc://DRIVER?option=value&…`. The driver is a name or the path of a
+//! library.
 
 use adbc_core::options::{OptionDatabase, OptionValue};
 use percent_encoding::percent_decode_str;

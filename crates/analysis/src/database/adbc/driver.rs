@@ -1,8 +1,9 @@
 //! Finds and loads driver libraries.
 //!
-//! A library is code, so it is looked for only where the owner of this process put it: a path that was given, the folders of
-//! `STEWARD_DRIVERS`, the active Python environment, and where ADBC itself looks (manifests and the system's libraries). The
-//! folder that a command is run in is no such place.
+//! A library is code, so it is looked for only where the owner of this process put it: a path that
+//! was given, the folders of `STEWARD_DRIVERS`, the active Python environment, and where ADBC
+//! itself looks (manifests and the system's libraries). The folder that a command is run in is no
+//! such place.
 
 use std::path::{Path, PathBuf};
 

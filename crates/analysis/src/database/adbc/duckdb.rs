@@ -1,12 +1,14 @@
 //! DuckDB: asked in its own SQL, read-only by its own means.
 //!
-//! The database of the process is an empty one in memory. The file is attached to it read-only, and then the door is closed
-//! for good: no other file, no network, no extension, no change of settings (`enable_external_access`,
-//! `lock_configuration`). Macros of the file are not found by a statement, because the file is not on its search path.
+//! The database of the process is an empty one in memory. The file is attached to it read-only, and
+//! then the door is closed for good: no other file, no network, no extension, no change of settings
+//! (`enable_external_access`, `lock_configuration`). Macros of the file are not found by a
+//! statement, because the file is not on its search path.
 //!
-//! Invariant: a statement of somebody else's runs on a connection of its own, which has a temporary view for each table it was
-//! admitted to, with the admitted columns and no others. It names nothing but those views, which DuckDB's own reading of
-//! the statement confirms ([`super::tree`]) before it runs.
+//! Invariant: a statement of somebody else's runs on a connection of its own, which has a temporary
+//! view for each table it was admitted to, with the admitted columns and no others. It names
+//! nothing but those views, which DuckDB's own reading of the statement confirms ([`super::tree`])
+//! before it runs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -110,7 +112,8 @@ impl DuckDb {
         found.map(|(name, _)| name.as_str()).ok_or_else(|| wall::refused("a table"))
     }
 
-    /// The views of these tables with these columns, for one connection: the name and the statement that makes it.
+    /// The views of these tables with these columns, for one connection: the name and the statement
+    /// that makes it.
     fn views(&self, admitted: &Admission) -> Result<BTreeMap<String, String>, DatabaseError> {
         let mut views = BTreeMap::new();
         for (schema, table) in admitted.tables() {

@@ -1,10 +1,12 @@
 //! Databases behind an ADBC driver: a library that the user has, loaded at run time.
 //!
-//! DuckDB is asked in its own SQL ([`duckdb`]). Of any other database only whole columns of tables are read, and the engine
-//! of this process does the rest ([`tables`]): no statement of anybody's reaches it.
+//! DuckDB is asked in its own SQL ([`duckdb`]). Of any other database only whole columns of tables
+//! are read, and the engine of this process does the rest ([`tables`]): no statement of anybody's
+//! reaches it.
 //!
-//! Invariant: a driver is code of others. A session that needs one is opened in a process of its own wherever a launcher is
-//! known (see [`crate::isolation`]), so a driver that crashes ends its session and nothing else.
+//! Invariant: a driver is code of others. A session that needs one is opened in a process of its
+//! own wherever a launcher is known (see [`crate::isolation`]), so a driver that crashes ends its
+//! session and nothing else.
 
 mod address;
 mod driver;

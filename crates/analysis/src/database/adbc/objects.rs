@@ -1,4 +1,5 @@
-//! What a driver says that a database holds: catalogues, schemas, tables and columns, as ADBC nests them.
+//! What a driver says that a database holds: catalogues, schemas, tables and columns, as ADBC nests
+//! them.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use datafusion::arrow::compute::cast;

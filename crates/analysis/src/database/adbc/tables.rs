@@ -1,7 +1,9 @@
-//! Databases of any other driver: their tables are read column by column, and the engine of this process does the rest.
+//! Databases of any other driver: their tables are read column by column, and the engine of this
+//! process does the rest.
 //!
-//! Invariant: what is sent is `SELECT "column", … FROM "table"` and nothing else. No text of a caller is in it, so there is
-//! nothing to admit for a dialect that nobody here knows, and nothing in it can write.
+//! Invariant: what is sent is `SELECT "column", … FROM "table"` and nothing else. No text of a
+//! caller is in it, so there is nothing to admit for a dialect that nobody here knows, and nothing
+//! in it can write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

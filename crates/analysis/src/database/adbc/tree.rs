@@ -1,7 +1,8 @@
 //! The second wall of DuckDB: its own reading of a statement, before the statement runs.
 //!
-//! Invariant: every table that DuckDB reads in the statement is a view that was made for it or a query that it names itself.
-//! Functions, files and anything else in the place of a table are refused.
+//! Invariant: every table that DuckDB reads in the statement is a view that was made for it or a
+//! query that it names itself. Functions, files and anything else in the place of a table are
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +15,8 @@ use super::super::wall;
 use super::super::{Bounds, Limits};
 use super::{Link, StopHandle, literal};
 
-/// What may stand where a table stands, beside the tables themselves; and the sides of set operations, which are queries.
+/// What may stand where a table stands, beside the tables themselves; and the sides of set
+/// operations, which are queries.
 const RELATIONS: [&str; 9] = [
     "SUBQUERY",
     "JOIN",
@@ -67,7 +69,8 @@ pub(super) fn check(
             check_relation(&Value::Object(object.clone()), &named, views)?;
         }
         for relation in RELATION_FIELDS.iter().filter_map(|field| object.get(*field)) {
-            // The sides of a comparison carry the same names, but they have a class and a relation has none.
+            // The sides of a comparison carry the same names, but they have a class and a relation
+            // has none.
             if relation.get("class").is_none() {
                 check_relation(relation, &named, views)?;
             }

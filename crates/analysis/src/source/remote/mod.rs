@@ -1,10 +1,11 @@
 //! Files in buckets and on web servers: `s3://bucket/path`, `https://host/path`.
 //!
-//! Parquet is scanned where it lies, and only the parts of files that a statement needs are fetched. Everything else is
-//! fetched whole into the session's temporary folder, within the limits of what may be unpacked, and read like a file.
+//! Parquet is scanned where it lies, and only the parts of files that a statement needs are
+//! fetched. Everything else is fetched whole into the session's temporary folder, within the limits
+//! of what may be unpacked, and read like a file.
 //!
-//! Invariant: this crate opens no connection. [`HttpReader`] is the door, which the binary makes from the operator's rules
-//! for hosts; where none is installed, nothing is reached.
+//! Invariant: this crate opens no connection. [`HttpReader`] is the door, which the binary makes
+//! from the operator's rules for hosts; where none is installed, nothing is reached.
 
 mod s3;
 mod store;

@@ -1,4 +1,5 @@
-//! Buckets of S3: where they are, how a request is signed (AWS Signature Version 4), what a list of objects says.
+//! Buckets of S3: where they are, how a request is signed (AWS Signature Version 4), what a list of
+//! objects says.
 
 use super::Object;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -39,8 +40,9 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Bucket {
-    /// A bucket as the environment describes it: `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and the others that
-    /// programs of AWS read. Without a key requests are not signed, which is enough for public buckets.
+    /// A bucket as the environment describes it: `AWS_REGION`, `AWS_ENDPOINT_URL`,
+    /// `AWS_ACCESS_KEY_ID` and the others that programs of AWS read. Without a key requests are not
+    /// signed, which is enough for public buckets.
     pub(super) fn of(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Self {
         let first =
             |names: &[&str]| names.iter().find_map(|name| variable(name)).filter(|value| !value.is_empty());
@@ -189,7 +191,8 @@ pub(super) fn message(xml: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The example of AWS's own documentation ("GET Object" and "List objects" of Signature Version 4).
+    /// The example of AWS's own documentation ("GET Object" and "List objects" of Signature Version
+    /// 4).
     #[test]
     fn a_signature_is_that_of_the_documentation() {
         let variable = |name: &str| {

@@ -33,7 +33,8 @@ pub(super) struct RemoteStore {
 #[derive(Debug, Clone)]
 enum Place {
     S3(s3::Bucket),
-    /// Scheme, host and port; the query of the address belongs to every request, because it may be what opens the door.
+    /// Scheme, host and port; the query of the address belongs to every request, because it may be
+    /// what opens the door.
     Web {
         base: String,
         query: Option<String>,
@@ -124,7 +125,8 @@ impl RemoteStore {
         }
     }
 
-    /// A part of an object, and how long the whole is. A server that knows no ranges gives all of it.
+    /// A part of an object, and how long the whole is. A server that knows no ranges gives all of
+    /// it.
     pub(super) async fn part(&self, key: &str, range: Range<u64>) -> Result<(Bytes, u64)> {
         let response = match self.request(false, self.address(key), Some(range.clone())).await {
             // Of an empty object there is no range.
