@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 /// What is attacked.
 #[derive(clap::Subcommand)]
 pub(crate) enum Attack {
-    /// SQL admission, on SQLite, DataFusion, PostgreSQL and MariaDB.
+    /// SQL admission, on SQLite, DataFusion, DuckDB, PostgreSQL and MariaDB.
     Sql {
         /// Statements for each engine.
         #[arg(long, default_value_t = 50_000)]
@@ -23,7 +23,7 @@ pub(crate) enum Attack {
         /// The same seed gives the same statements.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Only these engines: sqlite, files, postgres, mysql.
+        /// Only these engines: sqlite, files, duckdb, postgres, mysql.
         #[arg(long, value_delimiter = ',')]
         engines: Vec<String>,
     },
@@ -115,6 +115,10 @@ fn sql(statements: u64, seed: u64, engines: &[String]) -> Result<()> {
     match &mariadb {
         Some(server) => drop(cargo.env("STEWARD_TEST_MYSQL", &server.address)),
         None => skipped.push("mysql"),
+    }
+    match wanted("duckdb") {
+        true => drop(cargo.env("STEWARD_DRIVERS", crate::kit::drivers()?)),
+        false => skipped.push("drivers"),
     }
     cargo.env("STEWARD_SKIP", skipped.join(","));
     for engine in ["sqlite", "files"] {

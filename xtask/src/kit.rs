@@ -97,6 +97,41 @@ fn environment(folder: &Path, packages: &[&str]) -> Result<()> {
     quietly(install.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages))
 }
 
+/// DuckDB's own library, as npm has it, and the drivers of ADBC, as PyPI has them.
+const DUCKDB: &str = "1.5.6-r.1";
+const ADBC: &[&str] = &["adbc-driver-sqlite==1.13.0"];
+
+/// A folder with driver libraries of databases, installed on first use.
+pub(crate) fn drivers() -> Result<PathBuf> {
+    let package = match std::env::consts::ARCH {
+        "x86_64" => "@duckdb/node-bindings-linux-x64",
+        "aarch64" => "@duckdb/node-bindings-linux-arm64",
+        other => bail!("npm has no DuckDB for {other}"),
+    };
+    let folder = cache()?.join(format!("drivers-{DUCKDB}-{}", ADBC.join("+").replace("==", "-")));
+    if folder.join("ready").exists() {
+        return Ok(folder);
+    }
+    eprintln!("installing drivers of databases from npm and PyPI");
+    let _begun_before = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("package.json"), "{ \"private\": true }\n")?;
+    let mut install = command("npm");
+    install.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    quietly(install.arg(format!("{package}@{DUCKDB}")).current_dir(&folder))?;
+    let library = folder.join("node_modules").join(package).join("libduckdb.so");
+    std::os::unix::fs::symlink(library, folder.join("libduckdb.so"))?;
+    let wheels = folder.join("wheels");
+    environment(&wheels, ADBC)?;
+    for version in std::fs::read_dir(wheels.join("lib"))? {
+        let packages = version?.path().join("site-packages");
+        let file = "libadbc_driver_sqlite.so";
+        std::os::unix::fs::symlink(packages.join("adbc_driver_sqlite").join(file), folder.join(file))?;
+    }
+    std::fs::write(folder.join("ready"), "")?;
+    Ok(folder)
+}
+
 /// A Python with these packages, each with its version, made once.
 pub(crate) fn python(packages: &[&str]) -> Result<PathBuf> {
     let folder = cache()?.join(packages.join("+").replace("==", "-"));

@@ -2,6 +2,7 @@
 
 mod attack;
 mod bench;
+mod bucket;
 mod check;
 mod crash;
 mod eval;

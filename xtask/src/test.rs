@@ -62,6 +62,9 @@ fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
     };
     let (node, emulator) = (kit.join("node/bin/node"), kit::node_program(kit, "emulate", "dist/index.js")?);
     cargo.env("STEWARD_MCP_KIT", kit);
+    cargo.env("STEWARD_DRIVERS", kit::drivers()?);
+    let buckets = crate::bucket::Buckets::start()?;
+    buckets.tell(&mut cargo);
     cargo.env("STEWARD_SLACK_EMULATOR", format!("{} {}", node.display(), emulator.display()));
     if crates.is_empty() {
         cargo.arg("--workspace");
@@ -75,7 +78,7 @@ fn cargo_test(crates: &[&String], kit: &std::path::Path) -> Result<()> {
         cargo.args(["--package", &package]);
     }
     let status = cargo.status()?;
-    drop((postgres, mariadb));
+    drop((postgres, mariadb, buckets));
     if !status.success() {
         bail!("some tests failed");
     }

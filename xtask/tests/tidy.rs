@@ -148,6 +148,7 @@ fn workspace_dependencies() -> BTreeMap<String, Vec<String>> {
 fn heavy_dependencies_stay_in_their_rooms() {
     for (dependency, rooms) in [
         ("datafusion", &["analysis"][..]),
+        ("adbc_", &["analysis"]),
         ("sqlx", &["store", "analysis"]),
         ("axum", &["server"]),
         ("anyhow", &["steward"]),

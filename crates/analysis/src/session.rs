@@ -8,6 +8,7 @@
 mod open;
 mod statement;
 
+pub use open::OpenProgress;
 pub(crate) use statement::Statement;
 
 use crate::catalogue::{Catalogue, Table};
@@ -18,6 +19,7 @@ use crate::frame::Frame;
 use crate::isolation::{Description, Remote};
 use crate::query::Dialect;
 use crate::source::SourceLocation;
+use crate::source::remote::Traffic;
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +106,8 @@ pub struct Session {
     assumptions: Vec<String>,
     /// What was unpacked lies here while it is asked about.
     scratch: Arc<Scratch>,
+    /// What was fetched from other machines.
+    traffic: Traffic,
     /// The process that holds the data, when it is not this one.
     remote: Option<Remote>,
 }
@@ -170,6 +174,7 @@ impl Session {
                 .collect(),
             warnings: self.warnings.clone(),
             assumptions: self.assumptions.clone(),
+            fetched: self.bytes_fetched(),
         }
     }
 
@@ -201,6 +206,12 @@ impl Session {
     #[must_use]
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
+    }
+
+    /// Bytes that were fetched from buckets and web servers so far.
+    #[must_use]
+    pub fn bytes_fetched(&self) -> u64 {
+        self.traffic.bytes()
     }
 
     /// The schema in policy's terms.
@@ -278,7 +289,11 @@ impl Session {
     pub async fn run(&self, sql: &AdmittedSql) -> Result<Ran> {
         let statement = Statement::from(sql);
         match &self.remote {
-            Some(remote) => Box::pin(remote.run(statement)).await.map(|(frame, cut)| Ran { frame, cut }),
+            Some(remote) => {
+                let (frame, cut, fetched) = Box::pin(remote.run(statement)).await?;
+                self.traffic.add(fetched);
+                Ok(Ran { frame, cut })
+            }
             None => Box::pin(self.run_statement(&statement)).await,
         }
     }
@@ -290,7 +305,9 @@ impl Session {
                 Some(TableLocation::Sqlite(database)) if dialect == Dialect::Sqlite => {
                     database.query(sql, rows).await?
                 }
-                Some(TableLocation::Server(server, _)) if dialect == server.dialect() => {
+                Some(TableLocation::Server(server, _))
+                    if dialect == server.dialect() && dialect != Dialect::DataFusion =>
+                {
                     let admitted = self.admission(sql);
                     server.query_admitted(&sql.text, Bounds { rows, timeout }, &admitted).await?
                 }
@@ -414,13 +431,6 @@ impl Session {
     async fn fetch(&self, table: &Table, room: &TableLocation, limit: usize) -> Result<(Frame, bool)> {
         let readable: Vec<&crate::catalogue::Column> =
             table.columns.iter().filter(|column| !self.is_withheld(&table.name, &column.name)).collect();
-        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-        let columns: Vec<String> = readable.iter().map(|column| quoted(&column.name)).collect();
-        let columns = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
-        let select = |path: &[String]| {
-            let from: Vec<String> = path.iter().map(|part| quoted(part)).collect();
-            format!("SELECT {columns} FROM {}", from.join("."))
-        };
         let (mut frame, cut) = match room {
             TableLocation::Engine | TableLocation::Apart(..) => {
                 let names: Vec<&str> = readable.iter().map(|column| column.name.as_str()).collect();
@@ -431,7 +441,9 @@ impl Session {
                 database.fetch(&table.name, &names, limit).await?
             }
             TableLocation::Server(server, path) => {
-                server.query(&select(path), Bounds { rows: limit, timeout: Duration::from_secs(180) }).await?
+                let names: Vec<String> = readable.iter().map(|column| column.name.clone()).collect();
+                let bounds = Bounds { rows: limit, timeout: Duration::from_secs(180) };
+                server.columns_of(path, &names, bounds).await?
             }
         };
         for (field, column) in frame.fields.iter_mut().zip(&readable) {
@@ -495,6 +507,7 @@ pub(crate) fn to_policy(dialect: Dialect) -> steward_policy::Dialect {
         Dialect::Sqlite => steward_policy::Dialect::Sqlite,
         Dialect::Postgres => steward_policy::Dialect::Postgres,
         Dialect::MySql => steward_policy::Dialect::MySql,
+        Dialect::DuckDb => steward_policy::Dialect::DuckDb,
     }
 }
 
@@ -504,5 +517,6 @@ fn of_policy(dialect: steward_policy::Dialect) -> Dialect {
         steward_policy::Dialect::Sqlite => Dialect::Sqlite,
         steward_policy::Dialect::Postgres => Dialect::Postgres,
         steward_policy::Dialect::MySql => Dialect::MySql,
+        steward_policy::Dialect::DuckDb => Dialect::DuckDb,
     }
 }

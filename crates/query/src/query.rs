@@ -18,6 +18,8 @@ pub enum Dialect {
     Postgres,
     /// MySQL and MariaDB.
     MySql,
+    /// DuckDB.
+    DuckDb,
 }
 
 /// What is computed over many rows.

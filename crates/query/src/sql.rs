@@ -19,7 +19,7 @@ pub fn write(query: &Query, dialect: Dialect) -> String {
 #[must_use]
 pub fn supports(query: &Query, dialect: Dialect) -> bool {
     let lacks = |aggregate: Aggregate| match dialect {
-        Dialect::DataFusion | Dialect::Postgres => false,
+        Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb => false,
         Dialect::Sqlite => {
             matches!(
                 aggregate,
@@ -165,7 +165,9 @@ impl Writer {
             Expr::Hour(time) => {
                 let time = self.expr(time);
                 match self.dialect {
-                    Dialect::DataFusion | Dialect::Postgres => format!("extract(hour FROM {time})"),
+                    Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb => {
+                        format!("extract(hour FROM {time})")
+                    }
                     Dialect::Sqlite => format!("CAST(strftime('%H', {time}) AS INTEGER)"),
                     Dialect::MySql => format!("hour({time})"),
                 }
@@ -205,13 +207,16 @@ impl Writer {
             Dialect::Postgres => {
                 format!("CAST(substring({plain} from '-?[0-9]+[.]?[0-9]*') AS double precision)")
             }
+            Dialect::DuckDb => {
+                format!("TRY_CAST(regexp_extract({plain}, '-?[0-9]+[.]?[0-9]*') AS DOUBLE)")
+            }
             Dialect::MySql => format!("(regexp_substr({plain}, '-?[0-9]+[.]?[0-9]*') + 0)"),
         }
     }
 
     fn days(&self, from: &str, to: &str) -> String {
         match self.dialect {
-            Dialect::DataFusion | Dialect::Postgres => {
+            Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb => {
                 format!("((extract(epoch FROM {to}) - extract(epoch FROM {from})) / 86400.0)")
             }
             Dialect::Sqlite => format!("(julianday({to}) - julianday({from}))"),
@@ -261,7 +266,7 @@ impl Writer {
             (Aggregate::StdDev, Dialect::MySql) => format!("stddev_samp({inner})"),
             (Aggregate::StdDev, _) => format!("stddev({inner})"),
             (Aggregate::Correlation, _) => format!("corr({inner})"),
-            (Aggregate::Percentile(percent), Dialect::DataFusion | Dialect::Postgres) => {
+            (Aggregate::Percentile(percent), Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb) => {
                 let share = f64::from(percent) / 100.0;
                 format!("percentile_cont({share}) WITHIN GROUP (ORDER BY {inner})")
             }
@@ -271,7 +276,9 @@ impl Writer {
 
     fn truncate(&self, grain: Grain, time: &str) -> String {
         match self.dialect {
-            Dialect::DataFusion | Dialect::Postgres => format!("date_trunc('{}', {time})", grain_word(grain)),
+            Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb => {
+                format!("date_trunc('{}', {time})", grain_word(grain))
+            }
             Dialect::Sqlite => match grain {
                 Grain::Day => format!("date({time})"),
                 Grain::Week => format!("date({time}, 'weekday 0', '-6 days')"),
@@ -297,7 +304,7 @@ impl Writer {
 
     fn part(&self, grain: Grain, time: &str) -> String {
         match self.dialect {
-            Dialect::DataFusion | Dialect::Postgres => match grain {
+            Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb => match grain {
                 Grain::Day => format!("((extract(dow FROM {time}) + 6) % 7 + 1)"),
                 other => format!("extract({} FROM {time})", grain_word(other)),
             },

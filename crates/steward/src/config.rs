@@ -43,6 +43,10 @@ pub(crate) struct Settings {
     pub(crate) witness: WitnessSettings,
     /// Which hosts answers and alerts may be sent to. Nothing listed means that nothing is sent.
     pub(crate) delivery: steward_tools::egress::Rules,
+    /// Which hosts data may be read from (`s3://`, `https://`). Nothing listed means none.
+    pub(crate) sources: steward_tools::egress::Rules,
+    /// Sources of data by name, for `connection:NAME`.
+    pub(crate) connections: crate::connections::Connections,
 }
 
 /// `models`: the models by name, and `budget`, which is none.
@@ -243,6 +247,8 @@ impl Default for Settings {
             serve: ServeSettings::default(),
             witness: WitnessSettings::default(),
             delivery: steward_tools::egress::Rules::default(),
+            sources: steward_tools::egress::Rules::default(),
+            connections: crate::connections::Connections::default(),
         }
     }
 }

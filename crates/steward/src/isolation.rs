@@ -1,6 +1,8 @@
 //! Processes that hold data: this program itself under another name, started by the one door to child processes.
 
+use crate::config::Settings;
 use crate::home::Home;
+use crate::remote_data;
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
@@ -13,17 +15,40 @@ use steward_tools::process::{Running, Spec, start};
 /// The first word of such a process; the second is its memory in bytes.
 pub(crate) const COMMAND: &str = "hold-data";
 
+/// What a driver library may need to be found, beside what every child gets.
+const FOR_DRIVERS: [&str; 4] = ["ADBC_DRIVER_PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "XDG_CONFIG_HOME"];
+/// Folders with driver libraries.
+const DRIVERS: &str = "STEWARD_DRIVERS";
+
 /// From now on sessions are opened in processes of their own.
-pub(crate) fn install(home: &Home, memory: usize) {
-    let Ok(program) = std::env::current_exe() else { return };
-    let (program, scratch) = (program.display().to_string(), home.scratch());
-    isolation::install(Arc::new(Own { program, scratch, memory, started: AtomicU64::new(0) }), memory);
+pub(crate) fn install(home: &Home, settings: &Settings, memory: usize) {
+    if let Some(launcher) = launcher(home, settings, memory) {
+        isolation::install(launcher, memory);
+    }
+}
+
+/// From now on sessions that need the driver of a database are opened in processes of their own.
+pub(crate) fn install_for_drivers(home: &Home, settings: &Settings, memory: usize) {
+    if let Some(launcher) = launcher(home, settings, memory) {
+        isolation::install_for_drivers(launcher, memory);
+    }
+}
+
+fn launcher(home: &Home, settings: &Settings, memory: usize) -> Option<Arc<Own>> {
+    let program = std::env::current_exe().ok()?.display().to_string();
+    let (scratch, drivers) = (home.scratch(), home.path.join("drivers"));
+    let sources = serde_json::to_string(&settings.sources).ok()?;
+    Some(Arc::new(Own { program, scratch, drivers, sources, memory, started: AtomicU64::new(0) }))
 }
 
 struct Own {
     program: String,
     /// What children unpack goes here, a folder for each.
     scratch: PathBuf,
+    /// Driver libraries that the owner put into the home.
+    drivers: PathBuf,
+    /// Hosts that data may be read from.
+    sources: String,
     memory: usize,
     started: AtomicU64,
 }
@@ -46,7 +71,17 @@ impl Launcher for Own {
         let args = vec![COMMAND.to_owned(), self.memory.to_string()];
         let folder = self.scratch.join(self.started.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let env = BTreeMap::from([("TMPDIR".to_owned(), folder.display().to_string())]);
+        let mut env = BTreeMap::from([("TMPDIR".to_owned(), folder.display().to_string())]);
+        env.insert(remote_data::VARIABLE.to_owned(), self.sources.clone());
+        for name in FOR_DRIVERS.into_iter().chain(remote_data::OF_AWS) {
+            env.extend(std::env::var(name).ok().map(|value| (name.to_owned(), value)));
+        }
+        let mut drivers = std::env::var(DRIVERS).unwrap_or_default();
+        if !drivers.is_empty() {
+            drivers.push(':');
+        }
+        drivers.push_str(&std::path::absolute(&self.drivers)?.display().to_string());
+        env.insert(DRIVERS.to_owned(), drivers);
         let spec = Spec { program: self.program.clone(), args, env, ..Spec::default() };
         let mut running = start(&spec).map_err(std::io::Error::other)?;
         let (Some(input), Some(output)) = (running.stdin.take(), running.stdout.take()) else {
@@ -65,6 +100,7 @@ pub(crate) fn run(memory: Option<&std::ffi::OsStr>) -> ExitCode {
     let memory = memory.and_then(|memory| memory.to_str()?.parse().ok()).unwrap_or(1 << 30);
     let served = || -> std::io::Result<()> {
         isolation::confine(memory)?;
+        remote_data::install_from_environment();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let served = runtime.block_on(isolation::serve(tokio::io::stdin(), tokio::io::stdout()));
         // A thread that computes is not waited for.

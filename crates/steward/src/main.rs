@@ -2,12 +2,14 @@
 
 mod commands;
 mod config;
+mod connections;
 mod error;
 mod home;
 mod isolation;
 mod leftovers;
 mod output;
 mod references;
+mod remote_data;
 mod toolbox;
 mod witness;
 

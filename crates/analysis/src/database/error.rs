@@ -53,6 +53,10 @@ pub enum DatabaseError {
         "the database would read {detail} that this statement was not admitted to, so it was not run. Ask for less, and report this statement: admission should have refused it"
     )]
     Wall { detail: String },
+    #[error("{name} cannot be opened as a database: {detail}")]
+    File { name: String, detail: String },
+    #[error("the driver {name} cannot be used: {detail}. {install}")]
+    Driver { name: String, detail: String, install: String },
     #[error("the database refused the query: {message}")]
     Sql { message: String, category: Category },
 }
@@ -101,6 +105,8 @@ impl Coded for DatabaseError {
             Self::NotReadOnly { .. } => "DBS010",
             Self::Sql { .. } => "DBS011",
             Self::Wall { .. } => "DBS012",
+            Self::Driver { .. } => "DBS013",
+            Self::File { .. } => "DBS014",
         }
     }
 
@@ -110,6 +116,8 @@ impl Coded for DatabaseError {
             | Self::Password { .. }
             | Self::NoDatabase { .. }
             | Self::Tls { .. }
+            | Self::Driver { .. }
+            | Self::File { .. }
             | Self::Sql { .. } => ErrorClass::User,
             Self::Permission { .. } | Self::NotReadOnly { .. } | Self::Wall { .. } => ErrorClass::Denied,
             Self::Unreachable { .. } | Self::Busy { .. } | Self::Timeout { .. } | Self::Vanished { .. } => {

@@ -7,6 +7,7 @@
 //! A statement of somebody else's also meets the second wall (`wall`): the server says what it would read, and what was not
 //! admitted ends it.
 
+pub(crate) mod adbc;
 mod decode;
 mod discover;
 mod error;
@@ -79,12 +80,33 @@ pub trait Database: Send + Sync {
         bounds: Bounds,
         admitted: &Admission,
     ) -> Result<(Frame, bool), DatabaseError>;
+    /// Rows of a table by its path in the catalogue: these columns and no others.
+    async fn columns_of(
+        &self,
+        path: &[String],
+        columns: &[String],
+        bounds: Bounds,
+    ) -> Result<(Frame, bool), DatabaseError> {
+        let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
+        let list: Vec<String> = columns.iter().map(quoted).collect();
+        let list = if list.is_empty() { "1".to_owned() } else { list.join(", ") };
+        let from: Vec<String> = path.iter().map(quoted).collect();
+        self.query(&format!("SELECT {list} FROM {}", from.join(".")), bounds).await
+    }
     /// What keeps a statement from columns that it was not admitted to when admission is wrong.
     async fn wall(&self) -> Result<Wall, DatabaseError>;
 }
 
-/// Connects to `postgres://`, `postgresql://`, `mysql://` or `mariadb://`.
+/// Memory for a database that runs inside of this process, where nobody says how much.
+const MEMORY: usize = 1 << 30;
+
+/// Connects to `postgres://`, `postgresql://`, `mysql://`, `mariadb://` or `adbc://`.
 pub async fn connect(url: &str) -> Result<Box<dyn Database>, DatabaseError> {
+    connect_within(url, MEMORY).await
+}
+
+/// The same with so many bytes of memory for a database that runs inside of this process.
+pub(crate) async fn connect_within(url: &str, memory: usize) -> Result<Box<dyn Database>, DatabaseError> {
     match url.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest)) {
         Some((scheme, rest)) if matches!(scheme.as_str(), "postgres" | "postgresql") => {
             Ok(Box::new(postgres::Postgres::connect(&format!("postgres://{rest}")).await?))
@@ -92,6 +114,7 @@ pub async fn connect(url: &str) -> Result<Box<dyn Database>, DatabaseError> {
         Some((scheme, rest)) if matches!(scheme.as_str(), "mysql" | "mariadb") => {
             Ok(Box::new(mysql::MySql::connect(&format!("mysql://{rest}")).await?))
         }
+        Some((scheme, _)) if scheme == adbc::SCHEME => adbc::connect(url, memory).await,
         Some((scheme, _)) => {
             Err(DatabaseError::Address { detail: format!("{scheme}:// is none that is known") })
         }

@@ -52,6 +52,8 @@ impl Engine {
             .with_collect_statistics(false);
         // Small results should not be spread over partitions: starting those costs more than the work.
         config.options_mut().optimizer.repartition_file_min_size = 4 << 20;
+        // The end of a file holds its description. So much of it is fetched at first; more where that is not enough.
+        config.options_mut().execution.parquet.metadata_size_hint = Some(64 << 10);
         // What policy wrote is bounded already, and deeper than the parser's own limit.
         config = config.set_usize("datafusion.sql_parser.recursion_limit", 256);
         Ok(Self { context: SessionContext::new_with_config_rt(config, runtime), memory })

@@ -10,8 +10,8 @@ use steward_domain::{Coded as _, ErrorCategory, ErrorClass};
 const CODES: &[&str] = &[
     "ANA001", "ANA002", "ANA003", "ANA004", "ANA005", "ANA006", "ANA007", "ANA008", "ANA009", "ANA010", "ANA011",
     "ANA012", "ANA013", "ANA014", "ANA015", "ANA016", "DBS001", "DBS002", "DBS003", "DBS004", "DBS005", "DBS006",
-    "DBS007", "DBS008", "DBS009", "DBS010", "DBS011", "SQL001", "SQL002", "SQL003", "SQL004", "SQL005", "SQL006",
-    "SQL007", "SQL008", "SQL009", "SQL010", "SQL011", "SQL012",
+    "DBS007", "DBS008", "DBS009", "DBS010", "DBS011", "DBS012", "DBS013", "DBS014", "SQL001", "SQL002", "SQL003",
+    "SQL004", "SQL005", "SQL006", "SQL007", "SQL008", "SQL009", "SQL010", "SQL011", "SQL012", "SQL013", "SQL014",
 ];
 
 /// What another process says went wrong.
@@ -83,5 +83,26 @@ impl From<Reported> for Error {
             "ANA014" => Self::Output { megabytes: megabytes() },
             _ => Self::Reported(reported),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    /// A failure keeps its code on its way from the process that holds the data.
+    #[test]
+    fn every_code_of_this_crate_is_known() {
+        let pages = std::fs::read_dir(concat!(env!("STEWARD_CHECKOUT"), "docs/errors")).unwrap();
+        let mut found = 0;
+        for page in pages {
+            let name = page.unwrap().file_name().to_string_lossy().into_owned();
+            let code = name.trim_end_matches(".md");
+            if ["ANA", "DBS", "SQL"].iter().any(|start| code.starts_with(start)) {
+                assert!(CODES.contains(&code), "{code}");
+                found += 1;
+            }
+        }
+        assert!(found > 30, "{found}");
     }
 }

@@ -100,7 +100,7 @@ fn open(session: &Open) -> Option<Arc<Session>> {
 
 async fn carry_out(open_session: &Open, call: Call) -> Result<Answer> {
     if let Call::Open { named, options } = &call {
-        let session = Session::open_here(named, *options).await?;
+        let session = Session::open_here(named, *options, &|_| ()).await?;
         let description = session.describe();
         *open_session.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(session));
         return Ok(Answer::Opened(Box::new(description)));
@@ -108,16 +108,18 @@ async fn carry_out(open_session: &Open, call: Call) -> Result<Answer> {
     let session = open(open_session).ok_or_else(|| Error::apart("no session is open"))?;
     match call {
         Call::Run { statement } => {
+            let before = session.bytes_fetched();
             let ran = session.run_statement(&statement).await?;
-            Ok(Answer::Rows { frame: wire::fit(ran.frame)?, cut: ran.cut })
+            let fetched = session.bytes_fetched() - before;
+            Ok(Answer::Rows { frame: wire::fit(ran.frame)?, cut: ran.cut, fetched })
         }
         Call::Materialise { statement, name } => {
             let frame = session.materialise_statement(&statement, &name).await?;
-            Ok(Answer::Rows { frame, cut: false })
+            Ok(Answer::Rows { frame, cut: false, fetched: 0 })
         }
         Call::Head { table, rows } => {
             let (frame, cut) = session.head(&table, rows).await?;
-            Ok(Answer::Rows { frame: wire::fit(frame)?, cut })
+            Ok(Answer::Rows { frame: wire::fit(frame)?, cut, fetched: 0 })
         }
         _ => Ok(Answer::Done),
     }

@@ -9,7 +9,8 @@
 //! - A call that is not answered in time ends its child, whatever the child is doing.
 //! - A child that was late, cancelled or large is not used again.
 //!
-//! A command line that a person waits for opens its sessions in its own process: [`install`] is what a server calls.
+//! A command line that a person waits for opens its sessions in its own process: [`install`] is what a server calls. Drivers
+//! of databases are code of others, so even a command line opens what needs one in a child ([`install_for_drivers`]).
 
 mod child;
 mod pool;
@@ -21,6 +22,7 @@ pub use child::{confine, serve};
 pub(crate) use pool::Remote;
 pub(crate) use wire::Description;
 
+use crate::source::SourceLocation;
 use pool::Pool;
 use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -44,6 +46,8 @@ pub struct Launched {
 }
 
 static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
+/// For sessions that load code of others, where the rest is opened in this process.
+static DRIVERS: OnceLock<Arc<Pool>> = OnceLock::new();
 
 /// From now on sessions of this process are opened in children, which together keep to so many bytes of memory. The first
 /// word counts.
@@ -51,6 +55,18 @@ pub fn install(launcher: Arc<dyn Launcher>, memory: usize) {
     let _ = POOL.set(Arc::new(Pool::new(launcher, memory)));
 }
 
-pub(crate) fn installed() -> Option<&'static Arc<Pool>> {
-    POOL.get()
+/// From now on sessions that need a driver library are opened in children; all others stay in this process.
+pub fn install_for_drivers(launcher: Arc<dyn Launcher>, memory: usize) {
+    let _ = DRIVERS.set(Arc::new(Pool::new(launcher, memory)));
+}
+
+/// Where a session over these sources is opened, when it is not this process.
+pub(crate) fn pool_for(named: &[String]) -> Option<&'static Arc<Pool>> {
+    POOL.get().or_else(|| {
+        let needs_driver = |name: &String| {
+            let found = crate::source::find(name);
+            found.is_ok_and(|found| found.places.iter().any(SourceLocation::needs_driver))
+        };
+        DRIVERS.get().filter(|_| named.iter().any(needs_driver))
+    })
 }

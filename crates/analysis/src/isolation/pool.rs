@@ -225,9 +225,13 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    pub(crate) async fn run(&self, statement: Statement) -> Result<(Frame, bool)> {
+    /// The rows, whether there were more, and the bytes that were fetched from other machines for them.
+    pub(crate) async fn run(&self, statement: Statement) -> Result<(Frame, bool, u64)> {
         let within = Duration::from_secs(u64::from(statement.seconds));
-        rows(self.call(Call::Run { statement }, within).await?)
+        match self.call(Call::Run { statement }, within).await? {
+            Answer::Rows { frame, cut, fetched } => Ok((frame, cut, fetched)),
+            other => rows(other).map(|(frame, cut)| (frame, cut, 0)),
+        }
     }
 
     pub(crate) async fn materialise(&self, statement: Statement, name: &str) -> Result<Frame> {
@@ -327,7 +331,7 @@ impl Drop for Remote {
 
 fn rows(answer: Answer) -> Result<(Frame, bool)> {
     match answer {
-        Answer::Rows { frame, cut } => Ok((frame, cut)),
+        Answer::Rows { frame, cut, .. } => Ok((frame, cut)),
         _ => Err(Error::apart("it answered something else than was asked")),
     }
 }

@@ -62,7 +62,7 @@ async fn a_session_in_another_process_answers_the_same() {
     let pool = Arc::new(Pool::new(tasks.clone(), 1 << 30));
     let (_folder, path) = data();
     let apart = bench(&pool, &path).await;
-    let here = Session::open_here(&[path.display().to_string()], Options::default()).await.unwrap();
+    let here = Session::open_here(&[path.display().to_string()], Options::default(), &|_| ()).await.unwrap();
     let here = Workbench::new(here, apart.access.clone(), apart.limits);
     assert_eq!(apart.session.catalogue(), here.session.catalogue());
     assert_eq!(apart.session.places(), here.session.places());

@@ -74,7 +74,12 @@ pub(super) struct Reply {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
     Opened(Box<Description>),
-    Rows { frame: Frame, cut: bool },
+    Rows {
+        frame: Frame,
+        cut: bool,
+        #[serde(default)]
+        fetched: u64,
+    },
     Done,
 }
 
@@ -88,6 +93,9 @@ pub(crate) struct Description {
     pub(crate) spelled: Vec<(String, String, BTreeMap<String, String>)>,
     pub(crate) warnings: Vec<String>,
     pub(crate) assumptions: Vec<String>,
+    /// Bytes that were fetched from other machines.
+    #[serde(default)]
+    pub(crate) fetched: u64,
 }
 
 /// Checks that a result fits into a message, and takes out what JSON cannot say.

@@ -12,7 +12,7 @@ use crate::reader::wide;
 use crate::source::files::{self, Loaded, Rows};
 use crate::source::sqlite::SqliteSource;
 use crate::source::unpack::Scratch;
-use crate::source::{Format, SourceLocation, partitions};
+use crate::source::{Format, SourceLocation, connections, partitions, remote};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -40,21 +40,48 @@ struct Arrival {
     grown: bool,
 }
 
+/// How far opening a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenProgress {
+    /// Sources that were looked over.
+    pub sources: usize,
+    /// All of them.
+    pub of: usize,
+    /// Bytes of the files among those that were looked over.
+    pub bytes: u64,
+    /// Bytes of all files.
+    pub of_bytes: u64,
+}
+
 impl Session {
     /// Opens and looks over everything that was named.
     ///
     /// A server opens it in another process: see [`crate::isolation`].
     pub async fn open(named: &[String], options: Options) -> Result<Self> {
-        let Some(pool) = crate::isolation::installed() else {
-            return Box::pin(Self::open_here(named, options)).await;
+        Self::open_watched(named, options, &|_| ()).await
+    }
+
+    /// The same, and says how far it is whenever a source was looked over. A session of another process says nothing.
+    pub async fn open_watched(
+        named: &[String],
+        options: Options,
+        watch: &(dyn Fn(OpenProgress) + Sync),
+    ) -> Result<Self> {
+        let named: Vec<String> =
+            named.iter().map(|name| connections::resolve(name)).collect::<Result<_>>()?;
+        let named = named.as_slice();
+        let Some(pool) = crate::isolation::pool_for(named) else {
+            return Box::pin(Self::open_here(named, options, watch)).await;
         };
         let (remote, description) = Box::pin(pool.open(named, options)).await?;
         Self::over(remote, description, options)
     }
 
     /// A session whose data another process holds.
-    pub(crate) fn over(remote: Remote, described: Description, options: Options) -> Result<Self> {
-        let Description { places, catalogue, tables, spelled, warnings, assumptions } = described;
+    pub(crate) fn over(holder: Remote, described: Description, options: Options) -> Result<Self> {
+        let Description { places, catalogue, tables, spelled, warnings, assumptions, fetched } = described;
+        let traffic = remote::Traffic::default();
+        traffic.add(fetched);
         Ok(Self {
             places,
             shown: catalogue.clone(),
@@ -68,12 +95,17 @@ impl Session {
             warnings,
             assumptions,
             scratch: Arc::new(Scratch::new(options.unpacked)),
-            remote: Some(remote),
+            traffic,
+            remote: Some(holder),
         })
     }
 
     /// Opens and looks over everything that was named, in this process.
-    pub(crate) async fn open_here(named: &[String], options: Options) -> Result<Self> {
+    pub(crate) async fn open_here(
+        named: &[String],
+        options: Options,
+        watch: &(dyn Fn(OpenProgress) + Sync),
+    ) -> Result<Self> {
         let (mut places, mut warnings): (Vec<(SourceLocation, bool)>, Vec<String>) = Default::default();
         for name in named {
             let found = crate::source::find(name)?;
@@ -97,9 +129,10 @@ impl Session {
             warnings,
             assumptions: Vec::new(),
             scratch: Arc::new(Scratch::new(options.unpacked)),
+            traffic: remote::Traffic::default(),
             remote: None,
         };
-        let opened = session.look_over(&places).await;
+        let opened = session.look_over(&places, watch).await;
         session.add_all(places, opened).await?;
         profile::find_joins(&mut session.catalogue);
         session.shown = session.catalogue.clone();
@@ -107,14 +140,34 @@ impl Session {
     }
 
     /// Looks at all sources, as many at once as there are processors.
-    async fn look_over(&self, places: &[(SourceLocation, bool)]) -> Vec<Result<Opened>> {
+    async fn look_over(
+        &self,
+        places: &[(SourceLocation, bool)],
+        watch: &(dyn Fn(OpenProgress) + Sync),
+    ) -> Vec<Result<Opened>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let options = share_budget(places, self.options);
         let mut looking: Vec<BoxFuture<'_, Result<Opened>>> = Vec::new();
         for (place, _) in places {
             looking.push(Box::pin(self.look(place, options)));
         }
-        futures_util::stream::iter(looking).buffered(cores).collect().await
+        let size = |place: &SourceLocation| match place {
+            SourceLocation::File { path, .. } => std::fs::metadata(path).map_or(0, |file| file.len()),
+            _ => 0,
+        };
+        let sizes: Vec<u64> = places.iter().map(|(place, _)| size(place)).collect();
+        let mut progress =
+            OpenProgress { of: places.len(), of_bytes: sizes.iter().sum(), ..OpenProgress::default() };
+        let mut opened = Vec::new();
+        let mut finished = futures_util::stream::iter(looking).buffered(cores);
+        while let Some(one) = finished.next().await {
+            progress.bytes += sizes.get(opened.len()).copied().unwrap_or(0);
+            opened.push(one);
+            progress.sources = opened.len();
+            watch(progress);
+        }
+        drop(finished);
+        opened
     }
 
     async fn look(&self, place: &SourceLocation, options: Options) -> Result<Opened> {
@@ -136,8 +189,15 @@ impl Session {
                 let warnings = left_out.into_iter().map(|what| format!("{name}: {what}")).collect();
                 Ok(Opened::Database { tables, joins, warnings })
             }
-            SourceLocation::Server(address) => {
-                let database: Arc<dyn Database> = database::connect(address).await?.into();
+            SourceLocation::Server(_) | SourceLocation::DuckDb(_) => {
+                let database: Arc<dyn Database> = match place {
+                    SourceLocation::Server(address) => {
+                        database::connect_within(address, options.memory).await?
+                    }
+                    SourceLocation::DuckDb(path) => database::adbc::open_duckdb(path, options.memory).await?,
+                    _ => return Err(Error::Source { what: place.label(), detail: "no database".to_owned() }),
+                }
+                .into();
                 let found = database.discover().await?;
                 has_tables(place, &found.tables, "there is no table in it that you may read")?;
                 let room = |table: &Table| {
@@ -147,6 +207,10 @@ impl Session {
                 };
                 let tables = (found.tables.into_iter()).map(|table| (table.clone(), room(&table))).collect();
                 Ok(Opened::Database { tables, joins: found.joins, warnings: found.warnings })
+            }
+            SourceLocation::Remote(address) => {
+                let (engine, scratch) = (&self.engine, &self.scratch);
+                remote::load(address, engine, &options, scratch, &self.traffic).await.map(Opened::Files)
             }
             SourceLocation::File { path, format, .. } => {
                 files::load(path, *format, &self.engine, &options, &self.scratch).await.map(Opened::Files)

@@ -7,10 +7,10 @@ use std::path::Path;
 use steward_domain::SourceKind;
 
 /// Endings of files that hold data, without what says how they are compressed.
-pub const ENDINGS: [&str; 26] = [
+pub const ENDINGS: [&str; 28] = [
     "csv", "tsv", "tab", "json", "ndjson", "jsonl", "parquet", "pq", "arrow", "feather", "ipc", "avro",
-    "xlsx", "xlsm", "xls", "xlsb", "ods", "sqlite", "sqlite3", "db", "zip", "tar", "tgz", "tbz2", "txz",
-    "tzst",
+    "xlsx", "xlsm", "xls", "xlsb", "ods", "sqlite", "sqlite3", "db", "duckdb", "ddb", "zip", "tar", "tgz",
+    "tbz2", "txz", "tzst",
 ];
 
 /// Endings that say how a file is compressed.
@@ -65,6 +65,9 @@ pub(crate) fn source_kind(path: &Path, format: Format) -> SourceKind {
 /// Tells what a named file is.
 pub(crate) fn detect_file(path: &Path) -> Result<SourceLocation> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if is_duckdb(&head(path)?) {
+        return Ok(SourceLocation::DuckDb(path.to_owned()));
+    }
     Ok(match detect(path, &name)? {
         Some(format) => SourceLocation::File { path: path.to_owned(), format, name: None },
         None => SourceLocation::Sqlite(path.to_owned()),
@@ -73,15 +76,16 @@ pub(crate) fn detect_file(path: &Path) -> Result<SourceLocation> {
 
 /// The format of a file that is called `name` and lies at `path`; nothing for a SQLite database.
 pub(crate) fn detect(path: &Path, name: &str) -> Result<Option<Format>> {
-    use std::io::Read as _;
-    let failed = |error: std::io::Error| Error::File { path: path.to_owned(), detail: error.to_string() };
-    let mut head = Vec::new();
-    std::fs::File::open(path).map_err(failed)?.take(4096).read_to_end(&mut head).map_err(failed)?;
+    let head = head(path)?;
     let end = ending(name);
     let is = |endings: &[&str]| endings.contains(&end.as_str());
     Ok(Some(match () {
         () if head.starts_with(b"SQLite format 3\0") => return Ok(None),
         () if head.is_empty() && is(&["sqlite", "sqlite3", "db"]) => return Ok(None),
+        () if is_duckdb(&head) => {
+            let detail = "a DuckDB database inside of an archive or among partitions: name it by itself";
+            return Err(Error::Format { path: path.to_owned(), detail: detail.to_owned() });
+        }
         () if head.starts_with(b"PAR1") => Format::Parquet,
         () if head.starts_with(b"ARROW1") || head.starts_with(b"\xff\xff\xff\xff") => Format::Arrow,
         () if head.starts_with(b"Obj\x01") => Format::Avro,
@@ -96,6 +100,20 @@ pub(crate) fn detect(path: &Path, name: &str) -> Result<Option<Format>> {
         () if !is(&["csv", "tsv"]) && looks_json(&head) => Format::Json,
         () => Format::Csv,
     }))
+}
+
+/// The first bytes of a file.
+fn head(path: &Path) -> Result<Vec<u8>> {
+    use std::io::Read as _;
+    let failed = |error: std::io::Error| Error::File { path: path.to_owned(), detail: error.to_string() };
+    let mut head = Vec::new();
+    std::fs::File::open(path).map_err(failed)?.take(4096).read_to_end(&mut head).map_err(failed)?;
+    Ok(head)
+}
+
+/// A DuckDB file begins with a checksum, and then its name.
+fn is_duckdb(head: &[u8]) -> bool {
+    head.get(8..12) == Some(b"DUCK")
 }
 
 fn looks_json(head: &[u8]) -> bool {

@@ -1,10 +1,12 @@
 //! Where data comes from: what was named on the command line or in a request, and what it turns out to be.
 
+pub mod connections;
 pub(crate) mod detect;
 pub(crate) mod files;
 mod folder;
 pub(crate) mod partitions;
 mod remembered;
+pub mod remote;
 pub(crate) mod sqlite;
 mod tabular;
 pub(crate) mod unpack;
@@ -44,8 +46,12 @@ pub enum SourceLocation {
     },
     /// A SQLite database.
     Sqlite(PathBuf),
+    /// A DuckDB database, read by a driver of this machine.
+    DuckDb(PathBuf),
     /// A database server.
     Server(String),
+    /// A bucket or a web server.
+    Remote(String),
 }
 
 /// File formats.
@@ -66,6 +72,16 @@ pub enum Format {
 }
 
 impl SourceLocation {
+    /// Whether a driver library has to be loaded for it: code of others.
+    #[must_use]
+    pub(crate) fn needs_driver(&self) -> bool {
+        match self {
+            Self::DuckDb(_) => true,
+            Self::Server(address) => address.starts_with(crate::database::adbc::SCHEME),
+            _ => false,
+        }
+    }
+
     /// Told to the journal: what kind, and where. Passwords in addresses are taken out.
     #[must_use]
     pub fn describe(&self) -> DataSource {
@@ -80,7 +96,17 @@ impl SourceLocation {
                 file(detect::source_kind(path, *format), path)
             }
             Self::Sqlite(path) => sql(format!("sqlite:{}", path.display())),
+            Self::DuckDb(path) => sql(format!("duckdb:{}", path.display())),
             Self::Server(address) => sql(without_password(address)),
+            Self::Remote(address) => {
+                let path = without_password(address);
+                let kind = match detect::ending(&path).as_str() {
+                    "csv" | "tsv" | "tab" => SourceKind::Csv,
+                    "json" | "ndjson" | "jsonl" => SourceKind::Json,
+                    _ => SourceKind::Parquet,
+                };
+                file(kind, Path::new(&path))
+            }
         }
     }
 
@@ -92,8 +118,11 @@ impl SourceLocation {
                 .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
         };
         match self {
-            Self::File { path, .. } | Self::Partitions { path, .. } | Self::Sqlite(path) => last(path),
-            Self::Server(address) => without_password(address),
+            Self::File { path, .. }
+            | Self::Partitions { path, .. }
+            | Self::Sqlite(path)
+            | Self::DuckDb(path) => last(path),
+            Self::Server(address) | Self::Remote(address) => without_password(address),
         }
     }
 }
@@ -172,14 +201,24 @@ pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
     if named.is_empty() {
         return Err(nothing("name a file, a folder, a pattern such as data/*.csv, or a database address"));
     }
+    if named.starts_with(connections::PREFIX) {
+        guard(Opening::Server(named))?;
+        return find(&connections::resolve(named)?);
+    }
     if let Some((scheme, _)) = named.split_once("://") {
         return match scheme {
-            "postgres" | "postgresql" | "mysql" | "mariadb" => {
+            "postgres" | "postgresql" | "mysql" | "mariadb" | crate::database::adbc::SCHEME => {
                 guard(Opening::Server(named))?;
                 Ok(Found::one(SourceLocation::Server(named.to_owned())))
             }
+            remote if remote::SCHEMES.contains(&remote) => {
+                guard(Opening::Server(named))?;
+                Ok(Found::one(SourceLocation::Remote(named.to_owned())))
+            }
             "sqlite" | "file" => find_guarded(named.split_once("://").map_or("", |(_, path)| path), guard),
-            _ => Err(nothing("addresses may begin with postgres://, mysql://, mariadb:// or sqlite://")),
+            _ => Err(nothing(
+                "addresses may begin with postgres://, mysql://, mariadb://, adbc://, sqlite://, s3:// or https://",
+            )),
         };
     }
     if let Some(path) = named.strip_prefix("sqlite:") {

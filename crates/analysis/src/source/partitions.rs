@@ -13,7 +13,7 @@ use crate::frame::{Field, Frame, Kind, Value};
 use crate::profile;
 use crate::session::Options;
 use chrono::NaiveDate;
-use datafusion::prelude::ParquetReadOptions;
+use datafusion::prelude::{ParquetReadOptions, cast, ident, lit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +21,14 @@ use std::sync::Arc;
 const NOTHING: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Rows that are held when files are read whole.
 const MOST_ROWS: usize = 5_000_000;
+
+/// Which files a table is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sample {
+    Everywhere,
+    /// The first one: fetching parts of many files costs more than it tells.
+    FirstFile,
+}
 
 /// A partitioned folder.
 pub(crate) struct Partitions<'a> {
@@ -38,13 +46,27 @@ impl Partitions<'_> {
         options: &Options,
         scratch: &Arc<Scratch>,
     ) -> Result<Loaded> {
+        if self.format == Format::Parquet {
+            let address = |path: &Path| path.display().to_string();
+            return self.scan_parquet(engine, &address, Sample::Everywhere).await;
+        }
         let values: Vec<Vec<Value>> = self.files.iter().map(|file| self.values(file)).collect();
         let kinds: Vec<Kind> = (0..self.keys.len()).map(|key| kind(&values, key)).collect();
-        let stem = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if self.format == Format::Parquet {
-            return self.scan_parquet(engine, &stem, &kinds, &values).await;
-        }
-        self.read_whole(engine, options, scratch, (&stem, &kinds, &values)).await
+        self.read_whole(engine, options, scratch, (&self.stem(), &kinds, &values)).await
+    }
+
+    /// The same for Parquet in a bucket.
+    pub(crate) async fn load_at(&self, root: &url::Url, engine: &Engine) -> Result<Loaded> {
+        let address = |path: &Path| {
+            let mut url = root.clone();
+            url.set_path(&path.display().to_string());
+            url.to_string()
+        };
+        self.scan_parquet(engine, &address, Sample::FirstFile).await
+    }
+
+    fn stem(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// The values that the folders of a file name.
@@ -63,17 +85,27 @@ impl Partitions<'_> {
     async fn scan_parquet(
         &self,
         engine: &Engine,
-        stem: &str,
-        kinds: &[Kind],
-        values: &[Vec<Value>],
+        address: &(dyn Fn(&Path) -> String + Sync),
+        sample: Sample,
     ) -> Result<Loaded> {
+        let values: Vec<Vec<Value>> = self.files.iter().map(|file| self.values(file)).collect();
+        let kinds: Vec<Kind> = (0..self.keys.len()).map(|key| kind(&values, key)).collect();
         let wrong = |error: datafusion::error::DataFusionError| tabular::wrong(self.path, error);
-        let first = self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
+        let first = self.files.first().map(|path| address(path)).unwrap_or_default();
         let alone = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
         let first = engine.context().read_parquet(first, alone).await.map_err(wrong)?;
         // The schema of one file is that of all: the others are opened only when their rows are needed.
         let schema = first.schema().as_arrow().clone();
-        let columns = self.keys.iter().zip(kinds).map(|(key, kind)| (key.clone(), convert::data_type(*kind)));
+        // The engine looks for `month=2` where a question asks for it, and would not find `month=02`. What is spelled
+        // otherwise than the engine spells it is a text to the engine, and is made a number behind it.
+        let padded: Vec<&String> = (self.keys.iter().enumerate())
+            .filter(|(place, _)| kinds.get(*place) == Some(&Kind::Integer) && is_padded(&values, *place))
+            .map(|(_, key)| key)
+            .collect();
+        let columns = self.keys.iter().zip(&kinds).map(|(key, kind)| {
+            let kind = if padded.contains(&key) { Kind::Text } else { *kind };
+            (key.clone(), convert::data_type(kind))
+        });
         let ending =
             self.files.first().and_then(|path| path.extension()).unwrap_or_default().to_string_lossy();
         let ending = format!(".{ending}");
@@ -83,10 +115,26 @@ impl Partitions<'_> {
             schema: Some(&schema),
             ..ParquetReadOptions::default()
         };
-        let root = format!("{}/", self.path.display());
-        let frame = engine.context().read_parquet(root, options).await.map_err(wrong)?;
-        let mut loaded = tabular::scanned(self.path, stem, frame, engine).await?;
-        self.profile_keys(&mut loaded, kinds, values);
+        let root = format!("{}/", address(self.path));
+        let mut frame = engine.context().read_parquet(root, options).await.map_err(wrong)?;
+        for key in padded {
+            let number = cast(ident(key), convert::data_type(Kind::Integer));
+            frame = frame.with_column(key, number).map_err(wrong)?;
+        }
+        let mut part = frame.clone();
+        if sample == Sample::FirstFile {
+            for ((key, kind), value) in self.keys.iter().zip(&kinds).zip(values.first().into_iter().flatten())
+            {
+                let first = match typed(value, *kind) {
+                    Value::Int(number) => ident(key).eq(lit(number)),
+                    Value::Text(text) => ident(key).eq(lit(text)),
+                    _ => continue,
+                };
+                part = part.filter(first).map_err(wrong)?;
+            }
+        }
+        let mut loaded = tabular::scanned_by(self.path, &self.stem(), frame, part, engine).await?;
+        self.profile_keys(&mut loaded, &kinds, &values);
         Ok(loaded)
     }
 
@@ -196,6 +244,13 @@ fn common_kind(a: Kind, b: Kind) -> Kind {
         _ if a.is_time() && b.is_time() => Kind::Timestamp,
         _ => Kind::Text,
     }
+}
+
+/// Whether some whole numbers are spelled otherwise than usual: `01`, `+1`.
+fn is_padded(values: &[Vec<Value>], key: usize) -> bool {
+    let texts =
+        values.iter().filter_map(|row| row.get(key)).filter(|value| !value.is_null()).map(Value::plain);
+    texts.into_iter().any(|text| text.parse::<i64>().is_ok_and(|number| number.to_string() != text))
 }
 
 /// What the values of a folder's name are.

@@ -52,16 +52,35 @@ pub(super) fn sampled(
 }
 
 pub(super) async fn parquet(path: &Path, stem: &str, engine: &Engine) -> Result<Loaded> {
+    parquet_at(&path.display().to_string(), stem, engine).await
+}
+
+/// The same by a path or an address.
+pub(super) async fn parquet_at(address: &str, stem: &str, engine: &Engine) -> Result<Loaded> {
+    let path = Path::new(address);
     let options = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
-    let frame = engine.context().read_parquet(path.display().to_string(), options).await;
+    let frame = engine.context().read_parquet(address, options).await;
     let frame = frame.map_err(|error| wrong(path, error))?;
     scanned(path, stem, frame, engine).await
 }
 
 /// A table that the engine scans.
 pub(super) async fn scanned(path: &Path, stem: &str, frame: DataFrame, engine: &Engine) -> Result<Loaded> {
+    let sample = frame.clone();
+    scanned_by(path, stem, frame, sample, engine).await
+}
+
+/// The same, known by a sample of some of its rows.
+pub(super) async fn scanned_by(
+    path: &Path,
+    stem: &str,
+    frame: DataFrame,
+    part: DataFrame,
+    engine: &Engine,
+) -> Result<Loaded> {
     let rows = frame.clone().count().await.map_err(|error| wrong(path, error))? as u64;
-    let (sample, cut) = engine.sample(frame.clone(), SAMPLE_ROWS).await?;
+    let (sample, cut) = engine.sample(part, SAMPLE_ROWS).await?;
+    let cut = cut || (sample.rows.len() as u64) < rows;
     Ok(sampled(path, stem, rows, (&sample, cut), frame.into_view()))
 }
 

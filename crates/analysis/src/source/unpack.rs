@@ -103,6 +103,18 @@ impl Scratch {
         self.folder.get().map(tempfile::TempDir::path)
     }
 
+    /// Bytes that one file may have.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// A new folder in it.
+    pub(crate) fn fresh(&self) -> io::Result<PathBuf> {
+        let folder = self.next()?;
+        std::fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+
     fn next(&self) -> io::Result<PathBuf> {
         if self.folder.get().is_none() {
             // Two at once make two folders, and one of them goes away at once.

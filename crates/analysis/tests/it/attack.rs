@@ -225,6 +225,18 @@ async fn no_canary_leaves_files() {
 }
 
 #[tokio::test]
+async fn no_canary_leaves_duckdb() {
+    let Some(drivers) = crate::drivers::drivers() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.duckdb");
+    crate::drivers::make(&drivers, &path, TABLES);
+    let before = std::fs::read(&path).unwrap();
+    attack_twice(&[path.display().to_string()], Dialect::DuckDb, None).await;
+    assert_eq!(before, std::fs::read(&path).unwrap(), "the database was written to");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "a file was made");
+}
+
+#[tokio::test]
 async fn no_canary_leaves_postgres() {
     use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
     let Some(server) = crate::servers::server("STEWARD_TEST_POSTGRES", "postgres") else { return };

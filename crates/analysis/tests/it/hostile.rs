@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The statements that policy's own tests refuse, and more that only make sense with a database behind them.
-fn statements() -> Vec<String> {
+pub(crate) fn statements() -> Vec<String> {
     let listed = include_str!("../../../policy/tests/it/hostile.txt");
     let mut statements: Vec<String> = (listed.lines())
         .filter(|line| !line.starts_with('#'))

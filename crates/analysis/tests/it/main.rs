@@ -11,11 +11,13 @@
 mod attack;
 mod bad_input;
 mod bombs;
+mod drivers;
 mod hostile;
 mod mysql;
 mod packed;
 mod partitions;
 mod postgres;
+mod remote;
 mod rules;
 mod servers;
 mod sources;

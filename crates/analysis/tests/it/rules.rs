@@ -23,7 +23,7 @@ fn access(rules: TableRules) -> Access {
     }
 }
 
-/// The same people in SQLite and in a file.
+/// The same people in SQLite, in a file and in DuckDB.
 async fn benches(folder: &std::path::Path, rules: &TableRules) -> Vec<Workbench> {
     let path = folder.join("people.sqlite");
     if !path.exists() {
@@ -34,7 +34,15 @@ async fn benches(folder: &std::path::Path, rules: &TableRules) -> Vec<Workbench>
     let file = write(folder, "people.csv", csv);
     let limits = Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::default() };
     let mut all = Vec::new();
-    for source in [path.display().to_string(), file] {
+    let mut sources = vec![path.display().to_string(), file];
+    if let Some(drivers) = crate::drivers::drivers() {
+        let path = folder.join("people.duckdb");
+        if !path.exists() {
+            crate::drivers::make(&drivers, &path, PEOPLE);
+        }
+        sources.push(path.display().to_string());
+    }
+    for source in sources {
         let session = Session::open(&[source], Options::default()).await.unwrap();
         all.push(Workbench::new(session, access(rules.clone()), limits));
     }
@@ -78,6 +86,22 @@ async fn rows_of_others_are_not_there() {
         let profile = bench.call("profiler.analyze", &serde_json::json!({ "table": "people" }), "p").await;
         assert!(profile.is_err(), "a profile is made of all rows");
     }
+}
+
+/// A conversion would fail on the row of others only, and its error would carry the value.
+#[tokio::test]
+async fn nothing_is_tried_on_rows_of_others_in_duckdb() {
+    let Some(drivers) = crate::drivers::drivers() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("people.duckdb");
+    let people = PEOPLE.replace("'Ada'", "'1'").replace("'Bob'", "'2'").replace("'Cid'", "'3'");
+    crate::drivers::make(&drivers, &path, &people);
+    let rules = TableRules { rows: Some("region = caller.region".to_owned()), ..TableRules::default() };
+    let limits = Limits { rows: RowLimit::default(), timeout: AnalysisTimeout::default() };
+    let session = Session::open(&[path.display().to_string()], Options::default()).await.unwrap();
+    let bench = Workbench::new(session, access(rules), limits);
+    let sql = "SELECT count(*) FROM people WHERE CAST(name AS INTEGER) > 0";
+    assert_eq!(run(&bench, sql).await.as_deref(), Ok("3"));
 }
 
 #[tokio::test]

@@ -26,18 +26,21 @@ pub enum Dialect {
     Postgres,
     /// MySQL and MariaDB.
     MySql,
+    /// DuckDB.
+    DuckDb,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::DataFusion, Self::Sqlite, Self::Postgres, Self::MySql];
+    pub const ALL: [Self; 5] = [Self::DataFusion, Self::Sqlite, Self::Postgres, Self::MySql, Self::DuckDb];
 
     /// The grammar that statements for this engine are parsed with.
     pub(super) fn grammar(self) -> Box<dyn Grammar> {
         match self {
             Self::DataFusion => Box::new(GenericDialect {}),
             Self::Sqlite => Box::new(SQLiteDialect {}),
-            Self::Postgres => Box::new(PostgreSqlDialect {}),
+            // The grammar of DuckDB comes from PostgreSQL. What only DuckDB has would be refused anyway.
+            Self::Postgres | Self::DuckDb => Box::new(PostgreSqlDialect {}),
             Self::MySql => Box::new(MySqlDialect {}),
         }
     }
@@ -56,7 +59,7 @@ impl Dialect {
     pub(super) fn same(self, folded: &str, name: &str) -> bool {
         match self {
             Self::DataFusion | Self::Postgres => folded == name,
-            Self::Sqlite | Self::MySql => folded.to_lowercase() == name.to_lowercase(),
+            Self::Sqlite | Self::MySql | Self::DuckDb => folded.to_lowercase() == name.to_lowercase(),
         }
     }
 

@@ -93,12 +93,12 @@ impl Renderer<'_> {
                 self.like(expr, "LIKE", *negated, pattern, escape_char.as_ref(), scope, around)
             }
             Expr::ILike { negated, any: false, expr, pattern, escape_char }
-                if matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion) =>
+                if matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion | Dialect::DuckDb) =>
             {
                 self.like(expr, "ILIKE", *negated, pattern, escape_char.as_ref(), scope, around)
             }
             Expr::SimilarTo { negated, expr, pattern, escape_char }
-                if matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion) =>
+                if matches!(self.dialect, Dialect::Postgres | Dialect::DataFusion | Dialect::DuckDb) =>
             {
                 self.like(expr, "SIMILAR TO", *negated, pattern, escape_char.as_ref(), scope, around)
             }
@@ -124,7 +124,9 @@ impl Renderer<'_> {
                 let inner = self.expr(expr, scope, around)?.sql;
                 let word = match kind {
                     CastKind::Cast | CastKind::DoubleColon => "CAST",
-                    CastKind::TryCast if self.dialect == Dialect::DataFusion => "TRY_CAST",
+                    CastKind::TryCast if matches!(self.dialect, Dialect::DataFusion | Dialect::DuckDb) => {
+                        "TRY_CAST"
+                    }
                     _ => return Err(refused("this kind of cast")),
                 };
                 Ok(Text::atom(format!("{word}({inner} AS {})", self.dialect.data_type(data_type)?)))
@@ -284,14 +286,14 @@ impl Renderer<'_> {
 
     fn operator(&self, op: &BinaryOperator) -> Result<&'static str, Denied> {
         use BinaryOperator as B;
-        use Dialect::{DataFusion, MySql, Postgres, Sqlite};
+        use Dialect::{DataFusion, DuckDb, MySql, Postgres, Sqlite};
         Ok(match (op, self.dialect) {
             (B::Plus, _) => "+",
             (B::Minus, _) => "-",
             (B::Multiply, _) => "*",
             (B::Divide, _) => "/",
             (B::Modulo, _) => "%",
-            (B::StringConcat, DataFusion | Sqlite | Postgres) => "||",
+            (B::StringConcat, DataFusion | Sqlite | Postgres | DuckDb) => "||",
             (B::Gt, _) => ">",
             (B::Lt, _) => "<",
             (B::GtEq, _) => ">=",
@@ -311,8 +313,8 @@ impl Renderer<'_> {
             (B::PGRegexIMatch, Postgres | DataFusion) => "~*",
             (B::PGRegexNotMatch, Postgres | DataFusion) => "!~",
             (B::PGRegexNotIMatch, Postgres | DataFusion) => "!~*",
-            (B::Arrow, Postgres | Sqlite) => "->",
-            (B::LongArrow, Postgres | Sqlite) => "->>",
+            (B::Arrow, Postgres | Sqlite | DuckDb) => "->",
+            (B::LongArrow, Postgres | Sqlite | DuckDb) => "->>",
             _ => return Err(refused(&format!("the operator {op}"))),
         })
     }
@@ -387,7 +389,9 @@ impl Renderer<'_> {
         };
         match (what, self.dialect) {
             (None, _) => Text::atom(format!("{function}({})", text.sql)),
-            (Some(what), Dialect::Sqlite) => Text::atom(format!("{function}({}, {})", text.sql, what.sql)),
+            (Some(what), Dialect::Sqlite | Dialect::DuckDb) => {
+                Text::atom(format!("{function}({}, {})", text.sql, what.sql))
+            }
             (Some(what), _) => {
                 let side = side.map_or_else(|| "BOTH".to_owned(), ToString::to_string);
                 Text::atom(format!("trim({side} {} FROM {})", what.operand(), text.operand()))

@@ -63,6 +63,22 @@ const MYSQL: &[&str] = &[
     "yearweek",
 ];
 
+#[rustfmt::skip]
+const DUCKDB: &[&str] = &[
+    "any_value", "approx_count_distinct", "arg_max", "arg_min", "ascii", "bit_length", "bool_and", "bool_or", "cbrt",
+    "char_length", "character_length", "chr", "contains", "corr", "cosh", "cot", "covar_pop", "covar_samp", "date_diff",
+    "date_part", "date_trunc", "datediff", "datepart", "datetrunc", "day", "dayname", "dayofmonth", "dayofweek",
+    "dayofyear", "ends_with", "epoch", "extract", "factorial", "gcd", "greatest", "grouping", "hour", "ifnull", "instr",
+    "isnan", "isodow", "kurtosis", "last_day", "lcm", "least", "left", "levenshtein", "log10", "log2", "lpad", "mad",
+    "make_date", "make_timestamp", "md5", "mean", "median", "minute", "mod", "mode", "month", "monthname", "now",
+    "percentile_cont", "percentile_disc", "position", "quantile", "quantile_cont", "quantile_disc", "quarter",
+    "regexp_extract", "regexp_full_match", "regexp_matches", "regexp_replace", "regr_avgx", "regr_avgy", "regr_count",
+    "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "reverse", "right", "rpad", "second",
+    "sem", "sinh", "skewness", "split_part", "starts_with", "stddev", "stddev_pop", "stddev_samp", "strftime",
+    "string_agg", "strlen", "strpos", "strptime", "tanh", "translate", "trunc", "typeof", "unicode", "var_pop",
+    "var_samp", "variance", "week", "weekday", "weekofyear", "year", "yearweek",
+];
+
 /// Functions whose name stands without parentheses.
 pub(super) const BARE: &[&str] =
     &["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
@@ -83,6 +99,7 @@ pub(crate) fn is_allowed(dialect: Dialect, name: &str) -> bool {
         Dialect::Sqlite => SQLITE,
         Dialect::Postgres => POSTGRES,
         Dialect::MySql => MYSQL,
+        Dialect::DuckDb => DUCKDB,
     };
     EVERYWHERE.binary_search(&name).is_ok() || own.contains(&name)
 }
@@ -94,7 +111,7 @@ mod tests {
     #[test]
     fn the_list_can_be_searched_and_names_nothing_twice() {
         assert!(EVERYWHERE.is_sorted());
-        for list in [DATAFUSION, SQLITE, POSTGRES, MYSQL] {
+        for list in [DATAFUSION, SQLITE, POSTGRES, MYSQL, DUCKDB] {
             let twice = list.iter().find(|name| EVERYWHERE.contains(name));
             assert_eq!(twice, None);
         }

@@ -160,6 +160,8 @@ impl<'a> Renderer<'a> {
         let place = match self.dialect {
             // The engine in this process knows tables by one name.
             Dialect::DataFusion => self.dialect.quote(&table.name),
+            // DuckDB gets temporary views of what a statement may read, under the names of the catalogue.
+            Dialect::DuckDb => format!("\"temp\".\"main\".{}", self.dialect.quote(&table.name)),
             dialect => full.iter().map(|part| dialect.quote(part)).collect::<Vec<_>>().join("."),
         };
         let wanted = path.last().cloned().unwrap_or_default();

@@ -58,7 +58,7 @@ impl Renderer<'_> {
             Dialect::Postgres => " OFFSET 0",
             Dialect::Sqlite => " LIMIT -1",
             Dialect::MySql => " LIMIT 18446744073709551615",
-            Dialect::DataFusion => " LIMIT 9223372036854775807",
+            Dialect::DataFusion | Dialect::DuckDb => " LIMIT 9223372036854775807",
         };
         let fence = if filter.is_empty() { "" } else { fence };
         let quoted = self.dialect.quote(&written);
@@ -72,7 +72,7 @@ impl Renderer<'_> {
         let kind = match self.dialect {
             Dialect::MySql => "CHAR",
             Dialect::Sqlite | Dialect::Postgres => "TEXT",
-            Dialect::DataFusion => "VARCHAR",
+            Dialect::DataFusion | Dialect::DuckDb => "VARCHAR",
         };
         let text = format!("CAST({value} AS {kind})");
         match (mask, self.dialect) {

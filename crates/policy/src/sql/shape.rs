@@ -38,7 +38,10 @@ pub(super) fn select(select: &Select, dialect: Dialect) -> Result<(), Denied> {
     refuse(select.exclude.is_some(), "EXCLUDE")?;
     refuse(select.top.is_some(), "TOP")?;
     let distinct_on = matches!(select.distinct, Some(Distinct::On(_)));
-    refuse(distinct_on && !matches!(dialect, Dialect::DataFusion | Dialect::Postgres), "DISTINCT ON")?;
+    refuse(
+        distinct_on && !matches!(dialect, Dialect::DataFusion | Dialect::Postgres | Dialect::DuckDb),
+        "DISTINCT ON",
+    )?;
     refuse(select.qualify.is_some() && dialect != Dialect::DataFusion, "QUALIFY")?;
     refuse(
         !select.cluster_by.is_empty() || !select.distribute_by.is_empty() || !select.sort_by.is_empty(),

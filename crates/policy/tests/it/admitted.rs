@@ -58,6 +58,10 @@ fn each_engine_gets_its_own_text() {
         (Dialect::DataFusion, r#"SELECT "p"."id", 'a''b\c' AS "x" FROM "hr.people" AS "p" ORDER BY 2"#),
         (Dialect::Sqlite, r#"SELECT "p"."id", 'a''b\c' AS "x" FROM "hr"."people" AS "p" ORDER BY 2"#),
         (Dialect::Postgres, r#"SELECT "p"."id", E'a''b\\c' AS "x" FROM "hr"."people" AS "p" ORDER BY 2"#),
+        (
+            Dialect::DuckDb,
+            r#"SELECT "p"."id", 'a''b\c' AS "x" FROM "temp"."main"."hr.people" AS "p" ORDER BY 2"#,
+        ),
         (Dialect::MySql, "SELECT `p`.`id`, 'a''bc' AS `x` FROM `hr`.`people` AS `p` ORDER BY 2"),
     ] {
         assert_eq!(ask_as(sql, dialect, &access()).unwrap().text(), expected);

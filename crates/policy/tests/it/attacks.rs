@@ -264,8 +264,7 @@ fn hidden_columns_read_like_missing_ones() {
         "SELECT count(NAME) FROM people GROUP BY NAME",
         "SELECT id AS NAME FROM people ORDER BY NAME",
     ] {
-        use steward_policy::Dialect::{DataFusion, MySql, Postgres, Sqlite};
-        for dialect in [DataFusion, Sqlite, Postgres, MySql] {
+        for dialect in Dialect::ALL {
             let hidden = said(&sql.replace("NAME", "hidden"), dialect);
             // What is admitted names the hidden column of no table: an inner name that is not there is the outer one.
             let leads =

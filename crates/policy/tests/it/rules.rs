@@ -4,7 +4,7 @@ use crate::{access, ask_as};
 use steward_domain::Coded as _;
 use steward_policy::{Access, Dialect, Mask, RowRules, TableRules};
 
-const ENGINES: [Dialect; 4] = [Dialect::DataFusion, Dialect::Sqlite, Dialect::Postgres, Dialect::MySql];
+const ENGINES: [Dialect; 5] = Dialect::ALL;
 
 fn ruled(table: &str, rules: TableRules) -> Access {
     Access {

@@ -13,6 +13,7 @@ use steward_analysis::chart::Spec;
 use steward_analysis::findings::{Finding, Roles, findings};
 use steward_analysis::frame::{Frame, Value};
 use steward_analysis::planner::{Choice, Reading};
+use steward_analysis::source::SourceLocation;
 use steward_analysis::tools::Workbench;
 use steward_domain::{
     AnalysisResponse, CallId, Certainty, Coded as _, ConversationId, ErrorClass, PlanId, ResponseMetrics,
@@ -291,6 +292,20 @@ fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
         .collect()
 }
 
+/// What was fetched from other machines for all of it, if anything was.
+fn fetched(bench: &Workbench) -> Option<String> {
+    let bytes = bench.session.bytes_fetched();
+    let sources: Vec<String> = (bench.session.places().iter())
+        .filter(|place| matches!(place, SourceLocation::Remote(_)))
+        .map(SourceLocation::label)
+        .collect();
+    let size = match bytes {
+        0..=99_999 => format!("{:.1} KB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    };
+    (bytes > 0).then(|| format!("Fetched {size} from {}.", sources.join(", ")))
+}
+
 pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Record) -> Answer {
     let mut answer = Answer::bare(record.task, String::new(), bench);
     answer.planner = work.planner;
@@ -298,6 +313,7 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
     answer.score = work.confidence;
     answer.confidence = certainty(work.confidence);
     answer.reasoning.clone_from(&work.reasoning);
+    answer.reasoning.extend(fetched(bench));
     answer.assumptions = bench.session.assumptions().iter().chain(&work.assumptions).cloned().collect();
     answer.reading.clone_from(&work.reading);
     answer.response.plan_ref = Some(done.plan);

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 pub(crate) use steward_analysis::planner::Reading;
-use steward_analysis::session::{Options, Session};
+use steward_analysis::session::{OpenProgress, Options, Session};
 use steward_analysis::tools::Workbench;
 use steward_domain::{
     AnalysisRequest, Constraints, ConversationId, Deliverable, EventType, Label, Question, RequestPolicy,
@@ -215,7 +215,14 @@ impl carry::Question<'_> {
         let Self { context, ask, talk, data, watch, .. } = self;
         let tell = |what: &str| watch(ProgressEvent::Working { what: what.to_owned() });
         tell("Reading the data");
-        let session = Session::open(data, context.options).await?;
+        let (clock, since) = (&context.clock, context.clock.monotonic());
+        let progress = |progress: OpenProgress| {
+            let took = clock.monotonic().saturating_sub(since);
+            if let Some(said) = words::reading(progress, took) {
+                tell(&said);
+            }
+        };
+        let session = Session::open_watched(data, context.options, &progress).await?;
         record.submit(AnalysisRequest {
             request_id: record.task,
             user_id: ask.user.clone(),

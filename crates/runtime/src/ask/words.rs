@@ -1,9 +1,11 @@
 //! The words of an answer, computed from the rows: each number with the call and the cells it came from.
 
 use super::answer::{Answer, Evidence, Shown};
+use std::time::Duration;
 use steward_analysis::about::{COLUMNS, FIRST_ROWS};
 use steward_analysis::findings::Finding;
 use steward_analysis::frame::{Frame, Unit, Value, show};
+use steward_analysis::session::OpenProgress;
 use steward_domain::CallId;
 
 /// The words: what a procedure says, or the first table in a sentence, then what stands out.
@@ -215,4 +217,47 @@ fn traced(frame: &Frame, call_id: CallId, column: usize) -> Evidence {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Reading takes so long before anybody is told how far it is.
+const QUICK: Duration = Duration::from_secs(2);
+
+/// How far reading is: "Reading the data: 12 of 27 sources, 35 of 78 MB, about 4 s left".
+pub(super) fn reading(progress: OpenProgress, took: Duration) -> Option<String> {
+    if took < QUICK || progress.of < 2 || progress.sources == progress.of {
+        return None;
+    }
+    let mut said = format!("Reading the data: {} of {} sources", progress.sources, progress.of);
+    let (read, all) = (progress.bytes, progress.of_bytes);
+    if read > 0 && all >= read {
+        let left = took.as_secs_f64() * (all - read) as f64 / read as f64;
+        said.push_str(&format!(
+            ", {} of {} MB, about {:.0} s left",
+            read / 1_000_000,
+            all / 1_000_000,
+            left.ceil()
+        ));
+    }
+    Some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_tells_how_far_it_is_when_it_takes_long() {
+        let progress = OpenProgress { sources: 12, of: 27, bytes: 20_000_000, of_bytes: 80_000_000 };
+        assert_eq!(reading(progress, Duration::from_secs(1)), None);
+        assert_eq!(
+            reading(progress, Duration::from_secs(3)).as_deref(),
+            Some("Reading the data: 12 of 27 sources, 20 of 80 MB, about 9 s left")
+        );
+        let servers = OpenProgress { sources: 1, of: 2, ..OpenProgress::default() };
+        assert_eq!(
+            reading(servers, Duration::from_secs(3)).as_deref(),
+            Some("Reading the data: 1 of 2 sources")
+        );
+        assert_eq!(reading(OpenProgress { sources: 2, ..servers }, Duration::from_secs(3)), None);
+    }
 }

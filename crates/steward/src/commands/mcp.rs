@@ -26,7 +26,7 @@ pub(crate) struct Mcp {
 }
 
 pub(super) async fn run(context: &Context, command: Mcp) -> Result<(), Failure> {
-    crate::isolation::install(&context.home, context.memory());
+    crate::isolation::install(&context.home, &context.settings, context.memory());
     let toolbox = Arc::new(toolbox::open(context, true).await?);
     let runner = super::run::over(context, &toolbox)?;
     let exposure = Exposure { tools: command.expose.clone() };

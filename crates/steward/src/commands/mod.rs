@@ -8,6 +8,7 @@ mod audit;
 mod backup;
 mod chat;
 mod config;
+mod connect;
 mod conversation;
 mod doctor;
 mod doctor_walls;
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Chat(chat::Chat),
     /// Look a file, a folder or a database over: columns, values, quality, joins.
     Profile(profile::ProfileCommand),
+    /// Try a source of data and keep it under a name: databases, files, buckets.
+    Connect(connect::Connect),
     /// Set up a home: folders, key, store, example configuration. What is there stays.
     Init,
     /// Check everything and say how to fix what is wrong.
@@ -257,6 +260,11 @@ impl Context {
 pub(crate) async fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     let home = Home::locate(cli.global.home.as_deref())?;
     let settings = Settings::load(&home, cli.global.store.as_deref(), cli.global.user.as_deref());
+    if let Ok(settings) = &settings {
+        crate::isolation::install_for_drivers(&home, settings, settings.analysis.memory_mb.max(64) << 20);
+        crate::remote_data::install(&settings.sources);
+        crate::connections::install(&home, &settings.connections);
+    }
     // A doctor must be able to look at what is broken.
     if let Command::Doctor = cli.command {
         return doctor::run(&home, settings, cli.global.json).await;
@@ -283,6 +291,7 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Init => init::run(context).await,
         Command::Audit(audit) => audit::run(context, audit).await,
         Command::Conversation(conversation) => conversation::run(context, conversation).await,
+        Command::Connect(connect) => Box::pin(connect::run(context, connect)).await,
         Command::Task(task) => task::run(context, task).await,
         Command::Run(command) => run::run(context, command).await,
         Command::Worker(command) => worker::run(context, command).await,

@@ -92,7 +92,7 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
     let set = command.over(&context.settings.serve);
     let clock = SystemClock::default();
     let began = clock.monotonic();
-    crate::isolation::install(&context.home, context.memory());
+    crate::isolation::install(&context.home, &context.settings, context.memory());
     let opened = context.open().await?;
     let talker = Arc::new(super::chat::talker(context).await?);
     let toolbox = talker.toolbox().clone();

@@ -46,7 +46,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failure> {
-    crate::isolation::install(&context.home, context.memory());
+    crate::isolation::install(&context.home, &context.settings, context.memory());
     let toolbox = Arc::new(crate::toolbox::open(context, true).await?);
     let runner = super::run::over(context, &toolbox)?;
     let lease = Duration::from_secs_f64(command.lease);

@@ -10,6 +10,7 @@
 mod audit;
 mod backup;
 mod configuration;
+mod drivers;
 mod example_workflows;
 mod home;
 mod models;

@@ -1,0 +1,198 @@
+//! Files in buckets and on web servers: `s3://bucket/path`, `https://host/path`.
+//!
+//! Parquet is scanned where it lies, and only the parts of files that a statement needs are
+//! fetched. Everything else is fetched whole into the session's temporary folder, within the limits
+//! of what may be unpacked, and read like a file.
+//!
+//! Invariant: this crate opens no connection. [`HttpReader`] is the door, which the binary makes
+//! from the operator's rules for hosts; where none is installed, nothing is reached.
+
+mod s3;
+mod store;
+
+use super::files::{self, Loaded};
+use super::folder::partition;
+use super::unpack::{self, Scratch};
+use super::{Format, MAX_FILES, detect, partitions, tabular};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::session::Options;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use store::RemoteStore;
+use url::Url;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// Only the head is wanted.
+    pub head: bool,
+    /// The address.
+    pub url: String,
+    /// Name and value of each header.
+    pub headers: Vec<(String, String)>,
+    /// A body that is longer is an error.
+    pub max_bytes: usize,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HttpResponse {
+    /// Such as 200.
+    pub status: u16,
+    /// Headers by their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// There was more of it.
+    pub truncated: bool,
+}
+
+/// The door to other machines.
+#[async_trait]
+pub trait HttpReader: Send + Sync {
+    /// Makes a request, or says why it was not made or not answered.
+    async fn read(&self, request: HttpRequest) -> std::result::Result<HttpResponse, String>;
+}
+
+static READER: OnceLock<Arc<dyn HttpReader>> = OnceLock::new();
+
+/// From now on files of other machines are read through this. The first word counts.
+pub fn install(reader: Arc<dyn HttpReader>) {
+    let _ = READER.set(reader);
+}
+
+/// Bytes that were fetched for a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Traffic(Arc<AtomicU64>);
+
+impl Traffic {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Schemes of addresses that are read here.
+pub(crate) const SCHEMES: [&str; 3] = ["s3", "https", "http"];
+/// What is fetched in one request of a file that is fetched whole.
+const PART: u64 = 8 << 20;
+/// Objects that are listed below an address.
+const MOST_OBJECTS: usize = 20_000;
+
+/// Looks over what is at an address.
+pub(crate) async fn load(
+    address: &str,
+    engine: &Engine,
+    options: &Options,
+    scratch: &Arc<Scratch>,
+    traffic: &Traffic,
+) -> Result<Vec<Loaded>> {
+    let wrong = |detail: String| Error::Source { what: shown(address), detail };
+    let reader = READER.get().ok_or_else(|| wrong("this process reaches no other machines".to_owned()))?;
+    let url = Url::parse(address).map_err(|error| wrong(error.to_string()))?;
+    let store = Arc::new(RemoteStore::new(&url, reader.clone(), traffic.clone()).map_err(wrong)?);
+    let root = store.root();
+    engine.context().register_object_store(&root, store.clone());
+    let prefix = store.prefix(&url);
+    let mut objects = store.objects(&prefix, MOST_OBJECTS).await.map_err(|error| wrong(error.to_string()))?;
+    let name_of = |key: &str| key.rsplit('/').next().unwrap_or(key).to_owned();
+    if objects.len() > 1 || objects.iter().any(|object| object.key != prefix) {
+        objects.retain(|object| {
+            let name = name_of(&object.key);
+            !unpack::is_litter(&name) && !name.starts_with('_') && detect::is_data_name(&name)
+        });
+    }
+    if objects.is_empty() {
+        return Err(wrong("there is no data that can be read".to_owned()));
+    }
+    let below = prefix.trim_end_matches('/').to_owned();
+    let keys_of = |key: &str| -> Vec<String> {
+        let inside = key.strip_prefix(&below).unwrap_or(key);
+        inside.split('/').filter_map(partition).map(|(name, _)| name.to_owned()).collect()
+    };
+    let is_parquet = |key: &str| matches!(detect::ending(key).as_str(), "parquet" | "pq");
+    let keys = objects.first().map(|object| keys_of(&object.key)).unwrap_or_default();
+    let same = |object: &Object| keys_of(&object.key) == keys && is_parquet(&object.key);
+    if !keys.is_empty() && objects.iter().all(same) {
+        let files: Vec<std::path::PathBuf> = objects.iter().map(|object| object.key.clone().into()).collect();
+        let folder = partitions::Partitions {
+            path: Path::new(&below),
+            files: &files,
+            format: Format::Parquet,
+            keys: &keys,
+        };
+        return folder.load_at(&root, engine).await.map(|loaded| vec![loaded]);
+    }
+    if objects.len() > MAX_FILES {
+        return Err(wrong(format!("there are more than {MAX_FILES} files. Name fewer")));
+    }
+    let mut tables = Vec::new();
+    for object in objects {
+        let name = name_of(&object.key);
+        if is_parquet(&object.key) {
+            let address = store.url_of(&object.key);
+            tables.push(tabular::parquet_at(&address, &detect::stem(&name), engine).await?);
+            continue;
+        }
+        let place = download(&store, &object, &name, scratch).await?;
+        let format = detect::detect(&place, &name)?
+            .ok_or_else(|| wrong(format!("{name} is a SQLite database. Copy it to this machine first")))?;
+        let loaded = files::load(&place, format, engine, options, scratch).await;
+        for table in loaded.map_err(|error| error.at(Path::new(&name)))? {
+            let stem = if table.stem == detect::stem(&place.to_string_lossy()) {
+                detect::stem(&name)
+            } else {
+                table.stem
+            };
+            tables.push(Loaded { stem, ..table });
+        }
+    }
+    Ok(tables)
+}
+
+/// A file of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Object {
+    key: String,
+    size: Option<u64>,
+}
+
+/// Fetches a file whole into the temporary folder.
+async fn download(
+    store: &RemoteStore,
+    object: &Object,
+    name: &str,
+    scratch: &Arc<Scratch>,
+) -> Result<std::path::PathBuf> {
+    let wrong = |detail: String| Error::File { path: name.into(), detail };
+    let folder = scratch.fresh().map_err(|error| wrong(error.to_string()))?;
+    let place = folder.join(name);
+    let mut file = std::fs::File::create(&place).map_err(|error| wrong(error.to_string()))?;
+    let mut at = 0;
+    loop {
+        let (bytes, total) =
+            store.part(&object.key, at..at + PART).await.map_err(|error| wrong(error.to_string()))?;
+        if total > scratch.most() {
+            let detail = format!("it has {} MB, more than may be fetched", total >> 20);
+            return Err(Error::Unpacked { path: name.into(), detail });
+        }
+        file.write_all(&bytes).map_err(|error| wrong(error.to_string()))?;
+        at += bytes.len() as u64;
+        if bytes.is_empty() || at >= total {
+            return Ok(place);
+        }
+    }
+}
+
+/// An address as it may be shown: without what may hold a secret.
+pub(crate) fn shown(address: &str) -> String {
+    crate::database::redact(address)
+}
