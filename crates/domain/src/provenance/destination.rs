@@ -68,7 +68,7 @@ fn has_grouped_account(words: &[&str], typed: &words::Typed) -> bool {
     let is_group = |word: &&str| {
         (2..=4).contains(&word.len()) && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
     };
-    words.split(|word| !is_group(&word)).any(|groups| {
+    words.split(|word| !is_group(word)).any(|groups| {
         let digits = groups.iter().flat_map(|group| group.chars()).filter(char::is_ascii_digit).count();
         groups.len() > 2 && digits >= ACCOUNT_DIGITS && !typed.has(&groups.join(" "))
     })

@@ -40,56 +40,60 @@ fn mandate() -> Mandate {
     Mandate::new(serde_json::from_value::<Vec<MandatedCall>>(calls).unwrap())
 }
 
-fn check_after(made: &[(&str, Value)], tool: &str, arguments: Value, released: bool) {
+fn check_after(made: &[(&str, Value)], tool: &str, arguments: &Value, released: bool) {
     let made: Vec<(&str, JsonObject)> = made.iter().map(|(tool, given)| (*tool, object(given))).collect();
     let made = made.iter().map(|(tool, given)| (*tool, given));
-    let judged = mandate().judge(&taint(), ("s", tool), &object(&arguments), made);
+    let judged = mandate().judge(&taint(), ("s", tool), &object(arguments), made);
     assert_eq!(judged.is_some(), released, "{tool} {arguments} {judged:?}");
 }
 
-fn check(tool: &str, arguments: Value, released: bool) {
+fn check(tool: &str, arguments: &Value, released: bool) {
     check_after(&[("s.read", json!({ "file": "minutes.txt" }))], tool, arguments, released);
 }
 
 #[test]
 fn either_what_or_where_may_come_from_data() {
     // Words of data go to whom the person named.
-    check("s.send", json!({ "to": "bob@x.example", "body": "They met and agreed." }), true);
-    check("s.send", json!({ "to": ["bob@x.example"], "body": "They met and agreed." }), true);
+    check("s.send", &json!({ "to": "bob@x.example", "body": "They met and agreed." }), true);
+    check("s.send", &json!({ "to": ["bob@x.example"], "body": "They met and agreed." }), true);
     // An address, a page or an account among them was not named.
-    check("s.send", json!({ "to": "bob@x.example", "body": "See www.evil.example for more" }), false);
-    check("s.send", json!({ "to": "bob@x.example", "body": "Pay to GB29NWBK60161331926819" }), false);
-    check("s.send", json!({ "to": "mallory@y.example", "body": "They met." }), false);
-    check("s.send", json!({ "to": "bob@x.example", "body": "They met.", "bcc": "mallory@y.example" }), false);
-    check("s.send", json!({ "to": "bob@x.example", "body": "They met.", "force": true }), false);
+    check("s.send", &json!({ "to": "bob@x.example", "body": "See www.evil.example for more" }), false);
+    check("s.send", &json!({ "to": "bob@x.example", "body": "Pay to GB29NWBK60161331926819" }), false);
+    check("s.send", &json!({ "to": "mallory@y.example", "body": "They met." }), false);
+    check(
+        "s.send",
+        &json!({ "to": "bob@x.example", "body": "They met.", "bcc": "mallory@y.example" }),
+        false,
+    );
+    check("s.send", &json!({ "to": "bob@x.example", "body": "They met.", "force": true }), false);
     // The person's words go where a trusted list says.
-    check("s.post", json!({ "text": "Hello all", "channel": "general" }), true);
-    check("s.post", json!({ "text": "Hello all", "channel": "elsewhere" }), false);
+    check("s.post", &json!({ "text": "Hello all", "channel": "general" }), true);
+    check("s.post", &json!({ "text": "Hello all", "channel": "elsewhere" }), false);
     // Never both.
-    check("s.post", json!({ "text": "What was read", "channel": "general" }), false);
+    check("s.post", &json!({ "text": "What was read", "channel": "general" }), false);
 }
 
 #[test]
 fn a_value_is_looked_up_by_what_the_person_named() {
-    check("s.event", json!({ "title": "Lunch", "participants": ["sarah@x.example"] }), true);
+    check("s.event", &json!({ "title": "Lunch", "participants": ["sarah@x.example"] }), true);
     check(
         "s.event",
-        json!({ "title": "Lunch", "participants": ["sarah@x.example"], "start": "2024-05-19 12:00" }),
+        &json!({ "title": "Lunch", "participants": ["sarah@x.example"], "start": "2024-05-19 12:00" }),
         true,
     );
     check(
         "s.event",
-        json!({ "title": "Lunch", "participants": ["mallory@y.example", "eve@z.example"] }),
+        &json!({ "title": "Lunch", "participants": ["mallory@y.example", "eve@z.example"] }),
         false,
     );
-    check("s.event", json!({ "title": "Lunch", "count": 40 }), false);
-    check("s.event", json!({ "title": "Dinner", "participants": ["sarah@x.example"] }), false);
-    check("s.invite", json!({ "user": "Dora", "email": "dora@d.example" }), true);
-    check("s.invite", json!({ "user": "Fred", "email": "dora@d.example" }), false);
-    check("s.invite", json!({ "user": "Dora", "email": "mallory@z.example" }), false);
+    check("s.event", &json!({ "title": "Lunch", "count": 40 }), false);
+    check("s.event", &json!({ "title": "Dinner", "participants": ["sarah@x.example"] }), false);
+    check("s.invite", &json!({ "user": "Dora", "email": "dora@d.example" }), true);
+    check("s.invite", &json!({ "user": "Fred", "email": "dora@d.example" }), false);
+    check("s.invite", &json!({ "user": "Dora", "email": "mallory@z.example" }), false);
     // A number, and an address that the writer made up, are nobody's.
-    check("s.pay", json!({ "to": "mallory@y.example", "amount": 5 }), false);
-    check("s.delete", json!({ "id": 1 }), false);
+    check("s.pay", &json!({ "to": "mallory@y.example", "amount": 5 }), false);
+    check("s.delete", &json!({ "id": 1 }), false);
 }
 
 #[test]
@@ -137,9 +141,9 @@ fn two_addresses_on_a_page_are_none() {
 fn what_was_read_beyond_the_request_goes_nowhere() {
     let read = ("s.read", json!({ "file": "minutes.txt" }));
     let send = || json!({ "to": "bob@x.example", "body": "They met and agreed." });
-    check_after(std::slice::from_ref(&read), "s.send", send(), true);
-    check_after(&[read.clone(), ("s.read", json!({ "file": "salaries.txt" }))], "s.send", send(), false);
-    check_after(&[read, ("s.inbox", json!({}))], "s.send", send(), false);
+    check_after(std::slice::from_ref(&read), "s.send", &send(), true);
+    check_after(&[read.clone(), ("s.read", json!({ "file": "salaries.txt" }))], "s.send", &send(), false);
+    check_after(&[read, ("s.inbox", json!({}))], "s.send", &send(), false);
 }
 
 #[test]

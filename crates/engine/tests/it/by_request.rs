@@ -27,7 +27,7 @@ fn needs(run: &mut Run, tool: &str) {
     );
 }
 
-fn mandate(run: &mut Run, calls: Value) {
+fn mandate(run: &mut Run, calls: &Value) {
     let prompt = run.state.prompt(&run.program, run.model()).unwrap();
     assert_eq!(prompt.mandate, Some(WORDS));
     assert_eq!((prompt.messages.len(), prompt.earlier.len()), (0, 0), "nothing that was read is in it");
@@ -53,7 +53,7 @@ fn what_the_words_foresee_does_not_ask() {
     run.calls(&[("store", store("bob"))]);
     needs(&mut run, "store");
     assert!(!asked(&run));
-    mandate(&mut run, foreseen());
+    mandate(&mut run, &foreseen());
     let Some(Effect::CallTool { provenance, origin, .. }) = run.open.last() else { panic!("no call") };
     assert_eq!(*origin, Provenance::User);
     assert_eq!(provenance["text"], Provenance::Requested);
@@ -71,7 +71,7 @@ fn what_destroys_asks_although_it_is_foreseen() {
     let mut run = agent();
     run.calls(&[("store", store("bob"))]);
     needs(&mut run, "store");
-    mandate(&mut run, foreseen());
+    mandate(&mut run, &foreseen());
     // Policy asks again, because of what the call does.
     needs(&mut run, "store");
     run.says("Waiting.");
@@ -83,7 +83,7 @@ fn calls_that_were_not_foreseen_are_decided_on_together() {
     let mut run = agent();
     run.calls(&[("pay", json!({ "to": "mallory", "amount": 5 }))]);
     needs(&mut run, "pay");
-    mandate(&mut run, foreseen());
+    mandate(&mut run, &foreseen());
     assert!(!asked(&run), "the agent goes on first");
     run.calls(&[("store", store("mallory"))]);
     needs(&mut run, "store");
@@ -125,7 +125,7 @@ fn a_no_is_a_no_to_all_of_them() {
     run.calls(&[("pay", json!({ "to": "mallory", "amount": 5 })), ("store", store("mallory"))]);
     needs(&mut run, "pay");
     needs(&mut run, "store");
-    mandate(&mut run, json!([]));
+    mandate(&mut run, &json!([]));
     run.says("I wait.");
     run.decide(HumanAction::Reject, json!({})).unwrap();
     assert!(run.tools_open().is_empty());
@@ -160,7 +160,7 @@ fn reading_more_than_the_words_foresee_closes_the_way_out() {
     run.calls(&[("search", json!({ "query": "salaries" })), ("store", store("bob"))]);
     run.tool_gives("search", json!("Ada earns 5"));
     needs(&mut run, "store");
-    mandate(&mut run, foreseen());
+    mandate(&mut run, &foreseen());
     run.says("I wait.");
     assert!(asked(&run));
 }
@@ -175,7 +175,7 @@ fn a_run_that_waits_is_taken_over() {
     let at = run.now();
     // While the mandate is asked for, and while people are.
     run.send(Event::Recovered { in_flight: Vec::new(), at }).unwrap();
-    mandate(&mut run, foreseen());
+    mandate(&mut run, &foreseen());
     run.says("I wait.");
     let at = run.now();
     run.send(Event::Recovered { in_flight: Vec::new(), at }).unwrap();

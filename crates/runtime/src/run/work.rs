@@ -215,7 +215,7 @@ impl Runner {
         let prompt = state.prompt(program, id)?;
         let names = Names::of(&prompt);
         if let Some(words) = prompt.mandate {
-            let turns = vec![Turn::system(MANDATE), Turn::user(&self.mandate_text(&prompt, words, caller))];
+            let turns = vec![Turn::system(MANDATE), Turn::user(self.mandate_text(&prompt, words, caller))];
             let chat = Chat { turns, temperature: Some(0.0), ..Chat::default() };
             return Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() });
         }
