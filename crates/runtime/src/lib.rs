@@ -6,10 +6,12 @@
 //! - Whatever fails, the task ends in the journal with its reason.
 
 pub mod ask;
+pub mod board;
 mod caller;
 pub mod converse;
 pub mod crash;
 mod error;
+pub mod eval;
 mod feedback;
 mod journal_writer;
 mod model_ledger;
@@ -18,6 +20,7 @@ mod recipes;
 pub mod run;
 pub mod schedule;
 mod semantics;
+mod semantics_diff;
 pub mod toolbox;
 mod verified;
 
@@ -27,5 +30,6 @@ pub use feedback::Opinion;
 pub use model_ledger::ModelLedger;
 pub use progress::ProgressEvent;
 pub use recipes::delete_recipe;
-pub use semantics::load_semantics;
+pub use semantics::{load_semantics, read_semantics};
+pub use semantics_diff::{KeptAnswer, SemanticsChange};
 pub use verified::{CheckOutcome, NewVerified, VerifiedCheck, find_saved, list_saved};

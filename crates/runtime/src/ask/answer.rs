@@ -291,6 +291,12 @@ fn sources(bench: &Workbench, read: &[String]) -> Vec<SourceUsed> {
         .collect()
 }
 
+/// The sources that an admitted statement reads.
+pub(crate) fn sources_of_statement(bench: &Workbench, sql: &str) -> Vec<SourceUsed> {
+    let read: Vec<String> = bench.tables_read(sql).into_iter().collect();
+    sources(bench, &read)
+}
+
 pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Record) -> Answer {
     let mut answer = Answer::bare(record.task, String::new(), bench);
     answer.planner = work.planner;

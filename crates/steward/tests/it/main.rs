@@ -11,6 +11,7 @@ mod audit;
 mod backup;
 mod configuration;
 mod example_workflows;
+mod guides;
 mod home;
 mod models;
 mod records;
