@@ -112,7 +112,9 @@ impl AppContext {
             })
             .collect();
         let feedback: Vec<Feedback> = list_saved(&*self.store, scope, Page::first(MOST)).await?;
-        let open = feedback.into_iter().filter(|one| one.status == FeedbackStatus::Open && one.rating == Rating::Down);
+        let open = feedback
+            .into_iter()
+            .filter(|one| one.status == FeedbackStatus::Open && one.rating == Rating::Down);
         gaps.extend(open.map(|one| Gap {
             question: one.question.to_string(),
             task_id: one.task_id,
@@ -143,7 +145,9 @@ impl AppContext {
     }
 
     fn fix(&self, group: &[Gap], verified: &[VerifiedAnswer], model: &SemanticModel) -> ProposedFix {
-        if let Some((task_id, sql)) = group.iter().find_map(|gap| Some((gap.task_id, gap.corrected_sql.clone()?))) {
+        if let Some((task_id, sql)) =
+            group.iter().find_map(|gap| Some((gap.task_id, gap.corrected_sql.clone()?)))
+        {
             return ProposedFix::Verify { task_id, sql };
         }
         let Some(first) = group.first() else { return ProposedFix::Answer };
@@ -184,7 +188,8 @@ impl AppContext {
         let seen = answer.updated_at;
         answer.paraphrases.push(words);
         answer.updated_at = after(self.clock.now(), seen);
-        let data = json!({ "action": "paraphrased", "verified": id, "paraphrases": answer.paraphrases.len() });
+        let data =
+            json!({ "action": "paraphrased", "verified": id, "paraphrases": answer.paraphrases.len() });
         let changes = vec![put_saved(answer.clone(), Some(seen))?];
         write_saved(&*self.store, user, id.0, EventType::AnswerVerified, surface, data, changes).await?;
         Ok(answer)
