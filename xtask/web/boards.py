@@ -42,8 +42,10 @@ def make_people(server):
 def pin_all(server, keys):
     board = request(server.base, "POST", "/api/v1/boards", {"name": "Shop"}, key=keys["ada"]).json()["id"]
     for question in TILES:
-        body = {"message": question, "data": [str(ROOT / "examples/retail/sales.csv")]}
-        answer = request(server.base, "POST", "/api/v1/ask", body, key=keys["ada"], timeout=300).json()
+        # Nobody names the data: the words lead to the domain that has it.
+        asked = request(server.base, "POST", "/api/v1/ask", {"message": f"{question} of the shop's sales"}, key=keys["ada"], timeout=300)
+        answer = asked.json()
+        assert asked.status == 200 and answer.get("analyses"), asked
         pinned = request(server.base, "POST", f"/api/v1/boards/{board}/tiles", {"task_id": answer["task_id"]}, key=keys["ada"], timeout=120)
         assert pinned.status == 201, pinned
     request(server.base, "PATCH", f"/api/v1/boards/{board}", {"is_shared": True, "filters": [{"column": "state"}, {"column": "category"}]}, key=keys["ada"])

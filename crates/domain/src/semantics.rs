@@ -122,8 +122,8 @@ pub struct ColumnMeaning {
     pub unit: Option<String>,
 }
 
-/// A number with one definition. Exactly one of `expression`, `ratio`, `derived` and `cumulative` says
-/// how it is computed.
+/// A number with one definition. Exactly one of `expression`, `ratio`, `derived` and `cumulative`
+/// says how it is computed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {

@@ -1,7 +1,7 @@
 //! Questions that were not answered, or badly: grouped by meaning, with what would help.
 //!
-//! Invariant: a proposal changes nothing by itself. It is accepted by the command that verifies, adds a
-//! paraphrase or edits a definition, with the rights that this takes.
+//! Invariant: a proposal changes nothing by itself. It is accepted by the command that verifies,
+//! adds a paraphrase or edits a definition, with the rights that this takes.
 
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
@@ -95,8 +95,8 @@ pub struct GapGroup {
 }
 
 impl AppContext {
-    /// The questions of a scope that were not answered, or whose answer was called wrong and that nobody
-    /// has looked at: grouped, the largest group first.
+    /// The questions of a scope that were not answered, or whose answer was called wrong and that
+    /// nobody has looked at: grouped, the largest group first.
     pub async fn gaps(&self, scope: &Scope) -> Result<Vec<GapGroup>> {
         let failed = TaskFilter { status: Some(TaskStatus::Failed) };
         let tasks = self.store.tasks(scope, failed, Page::first(RECENT)).await?;

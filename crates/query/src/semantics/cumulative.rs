@@ -1,7 +1,7 @@
 //! Cumulative metrics: what had come together by the end of each day, month or year.
 //!
-//! Invariant: a period of the question says which rows are shown, not where the sum begins. What came
-//! before the period counts, unless the metric begins anew with its year, quarter or month.
+//! Invariant: a period of the question says which rows are shown, not where the sum begins. What
+//! came before the period counts, unless the metric begins anew with its year, quarter or month.
 
 use crate::catalogue::Catalogue;
 use crate::query::{Aggregate, Compare, Condition, Expr, Grain, Item, Literal, Query};
@@ -20,8 +20,8 @@ pub(super) fn is_additive(expr: &Expr) -> bool {
     }
 }
 
-/// Adds the metric in the column `metric` up over the time that the query is broken down by. Without a
-/// time the sum of all rows is what had come together.
+/// Adds the metric in the column `metric` up over the time that the query is broken down by.
+/// Without a time the sum of all rows is what had come together.
 pub(super) fn accumulate(
     query: Query,
     metric: &str,

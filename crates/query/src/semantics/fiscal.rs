@@ -14,8 +14,8 @@ pub(super) fn days(calendar: &Calendar, year: i32) -> Option<(NaiveDate, NaiveDa
     Some((start, last))
 }
 
-/// A question in calendar days: "in fiscal year 2021" becomes "from 2021-04-01 to 2022-03-31", "by fiscal
-/// year" becomes "by year". The second says whether it is broken down by fiscal years.
+/// A question in calendar days: "in fiscal year 2021" becomes "from 2021-04-01 to 2022-03-31", "by
+/// fiscal year" becomes "by year". The second says whether it is broken down by fiscal years.
 pub(super) fn in_calendar_days(question: &str, calendar: &Calendar) -> Result<(String, bool), String> {
     let words: Vec<&str> = question.split_whitespace().collect();
     let plain = |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();

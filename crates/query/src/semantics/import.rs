@@ -17,7 +17,8 @@ pub struct Imported {
     pub left_out: Vec<String>,
 }
 
-/// Reads a document of MetricFlow (`semantic_manifest.json` or YAML), Cube or Open Semantic Interchange.
+/// Reads a document of MetricFlow (`semantic_manifest.json` or YAML), Cube or Open Semantic
+/// Interchange.
 pub fn import(document: &Json) -> Result<Imported, String> {
     let has = |name: &str| document.get(name).is_some_and(Json::is_array);
     let mut found = Imported::default();

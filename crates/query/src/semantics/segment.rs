@@ -18,8 +18,8 @@ pub(super) struct Mention<'a> {
     pub(super) end: usize,
 }
 
-/// The segments that a question names, outside of the words from `from` to `until`. Where names overlap,
-/// the longest counts.
+/// The segments that a question names, outside of the words from `from` to `until`. Where names
+/// overlap, the longest counts.
 pub(super) fn mentions<'a>(
     tokens: &[Token],
     model: &'a SemanticModel,

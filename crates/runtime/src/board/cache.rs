@@ -1,8 +1,8 @@
 //! Results of boards that are shown again for a stated time, to whoever holds the same grants.
 //!
 //! Invariants
-//! - A result is found only under everything that it depends on: the board as it is, the filters, and
-//!   what the viewer may read. Other grants are another key.
+//! - A result is found only under everything that it depends on: the board as it is, the filters,
+//!   and what the viewer may read. Other grants are another key.
 //! - A result is not shown after its time. The time counts from before its rows were read.
 //! - Viewers who come at once wait for one reading.
 

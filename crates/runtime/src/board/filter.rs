@@ -1,5 +1,5 @@
-//! The filters of a board as rules over rows: what a filter takes away is not in the relation that a
-//! statement reads from, however the statement is written.
+//! The filters of a board as rules over rows: what a filter takes away is not in the relation that
+//! a statement reads from, however the statement is written.
 //!
 //! Invariants
 //! - A filter only takes away. It is joined to the viewer's own rules with AND.

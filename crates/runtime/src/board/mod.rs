@@ -1,8 +1,8 @@
 //! Boards: answers pinned side by side. A tile is a statement that runs for whoever looks.
 //!
 //! Invariants
-//! - A board holds no rows. Every tile runs through admission with the grants that the viewer has at
-//!   that moment, so a shared board shows nobody more than they may read.
+//! - A board holds no rows. Every tile runs through admission with the grants that the viewer has
+//!   at that moment, so a shared board shows nobody more than they may read.
 //! - Only its owner changes a board. Each change is an entry of the board's own chain, in the
 //!   transaction of the change; each reading is an entry of a chain of its viewer.
 
@@ -120,7 +120,8 @@ impl AppContext {
         write_saved(&*self.store, user, id.0, EventType::BoardChanged, surface, data, changes).await
     }
 
-    /// Pins an answer: its statement runs once with the pinner's grants, and is kept without its rows.
+    /// Pins an answer: its statement runs once with the pinner's grants, and is kept without its
+    /// rows.
     pub async fn pin(&self, ask: &Ask, id: BoardId, new: NewTile, surface: &str) -> Result<(Board, TileId)> {
         self.own_board(&ask.user, id).await?;
         let content = self.tile_content(ask, &new).await?;
@@ -161,9 +162,9 @@ impl AppContext {
         Ok((self.change_board(user, id, "pinned", surface, add).await?, made))
     }
 
-    /// Changes a tile in place: its title, how it is shown, its words, its question or its SQL. A new
-    /// question or statement runs once before it is kept. `ask` names what its reader may see of the
-    /// tile's data.
+    /// Changes a tile in place: its title, how it is shown, its words, its question or its SQL. A
+    /// new question or statement runs once before it is kept. `ask` names what its reader may see
+    /// of the tile's data.
     pub async fn edit_tile(
         &self,
         ask: &Ask,
@@ -215,8 +216,8 @@ impl AppContext {
         self.change_board(user, id, "unpinned", surface, take).await
     }
 
-    /// Makes a link that shows a board without a sign-in, with the grants that `viewer` has whenever it
-    /// is opened.
+    /// Makes a link that shows a board without a sign-in, with the grants that `viewer` has
+    /// whenever it is opened.
     pub async fn add_link(
         &self,
         user: &UserId,
@@ -328,8 +329,8 @@ pub struct TileEdit {
     pub new: NewTile,
 }
 
-/// The chain on which the readings of a board by one viewer stand. A chain has one owner, and a board
-/// has many viewers.
+/// The chain on which the readings of a board by one viewer stand. A chain has one owner, and a
+/// board has many viewers.
 fn reading_chain(board: BoardId, viewer: &UserId) -> Uuid {
     let hash = Sha256::digest(format!("board read\n{board}\n{viewer}").as_bytes());
     let mut bytes = [0_u8; 16];

@@ -1,4 +1,5 @@
-//! What a board shows to one viewer: each tile run with the viewer's grants, narrowed by the filters.
+//! What a board shows to one viewer: each tile run with the viewer's grants, narrowed by the
+//! filters.
 
 use super::cache::{BoardCache, Wanted};
 use super::filter::{FilterRules, filter_rules, filtered_column};
@@ -176,7 +177,7 @@ impl AppContext {
         let began = self.clock.now();
         let read = || self.read_board(board, &filters, grants, viewer, began);
         let (rows, cached) = match cache.filter(|_| board.fresh_seconds > 0) {
-            None => (Arc::new(read().await?), false),
+            None => (Arc::new(Box::pin(read()).await?), false),
             Some(cache) => {
                 let wanted = Wanted {
                     key: self.key_of(board, &filters, grants)?,
@@ -185,7 +186,7 @@ impl AppContext {
                     fresh_seconds: board.fresh_seconds,
                     anew: choice.refresh,
                 };
-                let found = cache.get(wanted, read()).await?;
+                let found = Box::pin(cache.get(wanted, read())).await?;
                 let cached = found.rows.as_of < began;
                 if cached && found.is_first_view {
                     self.note_board_read(board, viewer, found.rows.as_of, true).await?;

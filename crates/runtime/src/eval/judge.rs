@@ -105,8 +105,8 @@ fn cell(value: &Json) -> Value {
     }
 }
 
-/// Why the rows are not those that are expected. Columns may stand in any order, and the answer may have
-/// more of them; it may not have more rows.
+/// Why the rows are not those that are expected. Columns may stand in any order, and the answer may
+/// have more of them; it may not have more rows.
 fn row_failure(expected: &[Vec<Value>], found: &Frame, expect: &Expectation) -> Option<String> {
     if expected.len() != found.rows.len() {
         return Some(format!("expected {} rows, found {}", expected.len(), found.rows.len()));

@@ -24,7 +24,7 @@ fn run(outcome: EvalOutcome) -> EvalRun {
     }
 }
 
-fn check(expect: Json, rows: &[&[Value]], holds: bool) {
+fn check(expect: &Json, rows: &[&[Value]], holds: bool) {
     let expectation: Expectation = serde_json::from_value(expect.clone()).unwrap();
     let failures = failures(&expectation, None, Some(&frame(rows)), true, &run(EvalOutcome::Answered));
     assert_eq!(failures.is_empty(), holds, "{expect}: {failures:?}");
@@ -35,26 +35,26 @@ fn rows_are_compared_by_their_values() {
     let text = |word: &str| Value::Text(word.to_owned());
     let (ohio, utah) = ([text("Ohio"), Value::Float(2.5)], [text("Utah"), Value::Int(3)]);
     let rows: [&[Value]; 2] = [&ohio, &utah];
-    check(json!({ "rows": [["Ohio", 2.5], ["Utah", 3]] }), &rows, true);
-    check(json!({ "rows": [[3, "Utah"], [2.5, "Ohio"]] }), &rows, true);
-    check(json!({ "rows": [["Utah"], ["Ohio"]] }), &rows, true);
-    check(json!({ "rows": [["Utah", 3], ["Ohio", 2.5]], "ordered": true }), &rows, false);
-    check(json!({ "rows": [["Ohio", 2.5], ["Utah", 3]], "ordered": true }), &rows, true);
-    check(json!({ "rows": [["Ohio", 2.5]] }), &rows, false);
-    check(json!({ "rows": [["Ohio", 2.5], ["Ohio", 2.5]] }), &rows, false);
-    check(json!({ "rows": [["Ohio", 2.6], ["Utah", 3]] }), &rows, false);
-    check(json!({ "rows": [["Ohio", 2.6], ["Utah", 3]], "tolerance": 0.2 }), &rows, true);
-    check(json!({ "rows": [[2.5, 2.5], ["Utah", 3]] }), &rows, false);
-    check(json!({ "number": 2.5 }), &rows, true);
-    check(json!({ "number": 3 }), &rows, false);
-    check(json!({ "contains": ["arizona", "Utah"] }), &rows, true);
-    check(json!({ "contains": ["Texas"] }), &rows, false);
-    check(json!({ "outcome": "declined" }), &rows, false);
-    check(json!({ "sure": true }), &rows, true);
-    check(json!({ "sure": false }), &rows, false);
+    check(&json!({ "rows": [["Ohio", 2.5], ["Utah", 3]] }), &rows, true);
+    check(&json!({ "rows": [[3, "Utah"], [2.5, "Ohio"]] }), &rows, true);
+    check(&json!({ "rows": [["Utah"], ["Ohio"]] }), &rows, true);
+    check(&json!({ "rows": [["Utah", 3], ["Ohio", 2.5]], "ordered": true }), &rows, false);
+    check(&json!({ "rows": [["Ohio", 2.5], ["Utah", 3]], "ordered": true }), &rows, true);
+    check(&json!({ "rows": [["Ohio", 2.5]] }), &rows, false);
+    check(&json!({ "rows": [["Ohio", 2.5], ["Ohio", 2.5]] }), &rows, false);
+    check(&json!({ "rows": [["Ohio", 2.6], ["Utah", 3]] }), &rows, false);
+    check(&json!({ "rows": [["Ohio", 2.6], ["Utah", 3]], "tolerance": 0.2 }), &rows, true);
+    check(&json!({ "rows": [[2.5, 2.5], ["Utah", 3]] }), &rows, false);
+    check(&json!({ "number": 2.5 }), &rows, true);
+    check(&json!({ "number": 3 }), &rows, false);
+    check(&json!({ "contains": ["arizona", "Utah"] }), &rows, true);
+    check(&json!({ "contains": ["Texas"] }), &rows, false);
+    check(&json!({ "outcome": "declined" }), &rows, false);
+    check(&json!({ "sure": true }), &rows, true);
+    check(&json!({ "sure": false }), &rows, false);
     let day = [Value::Date(chrono::NaiveDate::from_ymd_opt(2021, 3, 1).unwrap())];
-    check(json!({ "rows": [["2021-03-01"]] }), &[&day], true);
-    check(json!({ "rows": [["2021-03-02"]] }), &[&day], false);
+    check(&json!({ "rows": [["2021-03-01"]] }), &[&day], true);
+    check(&json!({ "rows": [["2021-03-02"]] }), &[&day], false);
 }
 
 #[test]

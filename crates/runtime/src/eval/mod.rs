@@ -2,8 +2,8 @@
 //!
 //! Invariants
 //! - A case passes only when everything holds that it expects, within its tools and its budget.
-//! - Cases run in a store of their own: nothing that one learns answers another, and the journal of the
-//!   home stays as it is.
+//! - Cases run in a store of their own: nothing that one learns answers another, and the journal of
+//!   the home stays as it is.
 
 mod judge;
 mod page;
@@ -177,8 +177,8 @@ impl AppContext {
         Ok(names.into_iter().collect())
     }
 
-    /// A case of an answer that was given: its question, its data, and the rows that its statement gives
-    /// now. `ask` says what its asker may read.
+    /// A case of an answer that was given: its question, its data, and the rows that its statement
+    /// gives now. `ask` says what its asker may read.
     pub async fn case_of(&self, ask: &Ask, task: TaskId, name: Option<String>) -> Result<EvalCase> {
         let scope = Scope::User(ask.user.clone());
         let (asked, data) = self.asked_in(&scope, task).await?;

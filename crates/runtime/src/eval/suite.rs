@@ -36,8 +36,8 @@ fn parse(text: &str) -> std::result::Result<EvalSuite, (u64, String)> {
     Ok(valid.into_inner())
 }
 
-/// Adds a case at the end of a file, which is made when it is not there. What else is in the file stays
-/// as it is.
+/// Adds a case at the end of a file, which is made when it is not there. What else is in the file
+/// stays as it is.
 pub fn append_case(file: &Path, case: &EvalCase) -> Result<()> {
     let wrong = |problem: String| Error::Definition { file: file.to_owned(), line: 1, problem };
     let before = match std::fs::read_to_string(file) {
@@ -94,7 +94,7 @@ mod tests {
         }))
         .unwrap();
         append_case(&file, &case).unwrap();
-        assert_eq!(read_suite(&file).unwrap().cases, [case.clone()]);
+        assert_eq!(read_suite(&file).unwrap().cases.as_slice(), std::slice::from_ref(&case));
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("# ours\ndata: [sales.csv]\n{text}")).unwrap();
         assert!(append_case(&file, &case).is_err(), "a name comes once");

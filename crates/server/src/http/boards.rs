@@ -1,7 +1,7 @@
 //! Boards: answers pinned side by side, read with the grants of whoever looks.
 //!
-//! Invariant: a link shows what its viewer may see at the moment it is opened. Its signature, its time
-//! and its row on the board must all hold.
+//! Invariant: a link shows what its viewer may see at the moment it is opened. Its signature, its
+//! time and its row on the board must all hold.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;

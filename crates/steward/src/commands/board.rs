@@ -120,8 +120,8 @@ pub(crate) enum BoardCommand {
 
 #[derive(Args)]
 pub(crate) struct LookArgs {
-    /// Instead of the board's filter over this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL; repeat it
-    /// for several.
+    /// Instead of the board's filter over this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL;
+    /// repeat it for several.
     #[arg(long, value_name = "COLUMN=VALUE")]
     filter: Vec<String>,
 }

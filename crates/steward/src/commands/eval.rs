@@ -46,14 +46,15 @@ pub(crate) struct Run {
     /// Files of cases.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What answers: `auto`, `local` (no model), `model:NAME` or `model:NAME@URL`; repeat it to put several
-    /// side by side. The first one decides the exit code.
+    /// What answers: `auto`, `local` (no model), `model:NAME` or `model:NAME@URL`; repeat it to put
+    /// several side by side. The first one decides the exit code.
     #[arg(long = "with", value_name = "VARIANT", default_value = "auto")]
     variants: Vec<String>,
     /// Only cases whose name has this in it.
     #[arg(long, value_name = "TEXT")]
     case: Option<String>,
-    /// A report of an earlier run (`--json`), to be put beside this one: only cases that got worse count.
+    /// A report of an earlier run (`--json`), to be put beside this one: only cases that got worse
+    /// count.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Write the report as one HTML file.
@@ -63,7 +64,7 @@ pub(crate) struct Run {
 
 pub(super) async fn run(context: &Context, command: Eval) -> Result<(), Failure> {
     match command {
-        Eval::Run(run) => run_cases(context, &run).await,
+        Eval::Run(run) => Box::pin(run_cases(context, &run)).await,
         Eval::Add { file, from, name } => {
             let opened = context.open().await?;
             let house = super::house(context, &opened)?;
@@ -115,9 +116,9 @@ async fn run_cases(context: &Context, run: &Run) -> Result<(), Failure> {
         std::fs::write(file, eval_page(&report)).map_err(unwritten)?;
     }
     if context.json {
-        document(&report)
+        document(&report);
     } else {
-        shown(&report)
+        shown(&report);
     }
     ended(&report, earlier.is_some())
 }

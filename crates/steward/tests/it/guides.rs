@@ -63,7 +63,7 @@ fn boards() {
     let address = said.lines().find(|line| line.contains("/embed/")).expect("a link");
     assert!(address.starts_with("http://127.0.0.1:8088/embed/"), "{address}");
     let page = std::fs::read_to_string(bench.home().join("retail.html")).unwrap();
-    assert_eq!(page.matches("<svg").count(), 3, "the charts are in the file");
+    assert_eq!(page.matches("<svg").count(), 2, "the charts are in the file");
     assert!(page.contains("As seen by alice") && page.contains("state: Arizona"));
     assert!(!page.contains("<script") && !page.contains("https://"));
     // The board is in the journal, and the journal holds.
