@@ -13,6 +13,7 @@ import { Ask } from './views/ask.js';
 
 /** Views other than Ask load when they are first shown. @type {Record<string, { label: string, icon: string, load: () => Promise<any> }>} */
 const VIEWS = {
+  boards: { label: 'Boards', icon: 'board', load: () => import('./views/boards.js') },
   tasks: { label: 'Tasks', icon: 'tasks', load: () => import('./views/tasks.js') },
   approvals: { label: 'Approvals', icon: 'approvals', load: () => import('./views/approvals.js') },
   tools: { label: 'Tools', icon: 'tools', load: () => import('./views/tools.js') },

@@ -43,3 +43,12 @@ interface Entry {
   hash: string; parent_digest: string; digest: string;
 }
 interface Proof { entry: Entry; digest: string; index: number; size: number; inclusion: string[]; head: string; key: string }
+
+/** What the tiles of a board are filtered by. */
+interface BoardFilter { column: string; values: string[]; from: string | null; until: string | null }
+interface FilterChoices extends BoardFilter { kind: 'text' | 'boolean' | 'number' | 'date' | null; options: string[]; range: [string, string] | null }
+interface BoardTile { id: string; title: string; width: 'small' | 'medium' | 'wide'; content: { text?: string; answer?: { question: string; data: string[]; statement: { sql?: string; reading?: unknown }; view: string; origin: string | null } } }
+interface BoardLink { id: string; viewer: string; filters: BoardFilter[]; created_at: string; expires_at: string }
+interface Board { id: string; user_id: string; name: string; is_shared: boolean; tiles: BoardTile[]; filters: BoardFilter[]; links: BoardLink[]; fresh_seconds: number; created_at: string; updated_at: string }
+interface TileRows { id: string; title: string; width: 'small' | 'medium' | 'wide'; status: 'ready' | 'refused' | 'failed'; error: string | null; error_code: string | null; text: string | null; question: string | null; view: 'number' | 'chart' | 'table'; number: string | null; columns: { name: string; kind: string }[]; rows: Cell[][]; truncated: boolean; vega_lite: any; sql: string | null; sources: { name: string; tables: string[] }[]; definition: string | null; filtered_by: string[]; not_filtered_by: string[]; milliseconds: number }
+interface BoardView { board: Board; as_of: string; fresh_until: string; cached: boolean; filters: FilterChoices[]; tiles: TileRows[] }

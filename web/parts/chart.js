@@ -50,7 +50,7 @@ function plainAxes(spec) {
   for (const encoding of encodings(spec)) {
     for (const channel of [encoding.x, encoding.y]) {
       if (!channel || channel.axis === null) continue;
-      if (channel.type === 'quantitative' && channel.axis?.format === '~s') channel.axis = { ...channel.axis, labelExpr: "datum.value === 0 ? '0' : format(datum.value, '~s')" };
+      if (channel.type === 'quantitative' && channel.axis?.format === '~s') channel.axis = { ...channel.axis, labelExpr: "datum.value === 0 ? '0' : abs(datum.value) < 1 ? format(datum.value, '.2~g') : format(datum.value, '~s')" };
       if (channel.type !== 'temporal' || channel.axis?.format || channel.timeUnit) continue;
       const times = [...new Set(rows.map((/** @type {any} */ row) => row[channel.field]).filter(Boolean))].map(String);
       if (!times.length || !times.every((time) => /^\d{4}-\d\d-01/.test(time))) continue;

@@ -9,6 +9,7 @@ import { Skeleton, useModule } from './states.js';
 import { Table } from './table.js';
 import { EvidenceDialog } from './evidence.js';
 import { Code, Copy, save } from './bits.js';
+import { Pin } from './pin.js';
 
 /** @type {Record<string, [string, string]>} */
 const OUTCOMES = {
@@ -159,6 +160,7 @@ export function ReplyCard({ reply, onSay, last }) {
       ${reply.model ? html`<span class="muted small" title=${reply.model.strategy === 'plan_first' ? 'All steps were planned from your words before any result was seen' : `The model read each result before it chose the next step${reply.model.why_not_planned ? ` (${reply.model.why_not_planned})` : ''}`}>
         ${reply.model.name} · ${reply.model.strategy === 'plan_first' ? 'plan first' : 'step by step'} · ${reply.model.tokens.toLocaleString()} tokens${reply.model.cost_micros ? ` · ${(reply.model.cost_micros / 1e6).toFixed(4)}` : ''}</span>` : null}
       ${analyses.length > 0 && reply.task_id && html`<${Opinion} task=${reply.task_id} />`}
+      ${analyses.some((one) => one.sql?.length) && reply.task_id && html`<${Pin} task=${reply.task_id} />`}
       <${Copy} text=${reply.answer} label="Copy answer" /></div>
     <${How} reply=${reply} numbers=${numbers} onNumber=${setNumber} />
     ${last && (reply.suggestions ?? []).length > 0 && html`<div class="suggestions" role="group" aria-label="Suggested questions">

@@ -3,13 +3,21 @@ import { html, useState } from '../html.js';
 import { part, post, remove } from '../api.js';
 import { may, me } from '../store.js';
 import { Icon } from '../parts/icons.js';
-import { Empty, More, Read, usePages } from '../parts/states.js';
+import { Empty, More, Read, usePages, useRead } from '../parts/states.js';
 import { Head, Time } from '../parts/bits.js';
 import { confirm } from '../parts/dialog.js';
 import { say, sayProblem } from '../parts/toast.js';
 
 /** @param {{ status: string, changes?: string[], reason?: string }} outcome */
 const told = (outcome) => outcome.status === 'same' ? 'Same rows' : outcome.status === 'moved' ? `Moved: ${(outcome.changes ?? []).join('; ')}` : `Broken: ${outcome.reason}`;
+
+/** What would help, in words. @type {Record<string, (group: any) => string>} */
+const FIXES = {
+  verify: () => 'Verify the SQL that was given with the feedback.',
+  paraphrase: (group) => `Make it a paraphrase of “${group.question}”.`,
+  synonym: (group) => `It may mean the metric ${group.metric}: add its words to the synonyms in semantics/.`,
+  answer: () => 'Verify an answer to it, or define a metric.',
+};
 
 export default function Verified() {
   const pages = usePages('/verified?limit=50');
@@ -39,6 +47,14 @@ export default function Verified() {
   const dismiss = async (/** @type {any} */ one) => {
     try { await post(`/feedback/${part(one.id)}/dismiss`); opinions.reload(); } catch (error) { sayProblem(error); }
   };
+  const gaps = useRead(may('verify') ? '/feedback/gaps' : null);
+  const accept = async (/** @type {any} */ group) => {
+    try {
+      if (group.fix === 'verify') await post('/verified', { task_id: group.task_id, sql: group.sql });
+      else await post(`/verified/${part(group.verified_id)}/paraphrases`, { question: group.questions[0].question });
+      say('Accepted'); gaps.reload(); pages.reload(); opinions.reload();
+    } catch (error) { sayProblem(error); }
+  };
   return html`<${Head} title="Verified answers" text="Questions whose statement a person vouches for. They answer their paraphrases with other values.">
       ${may('verify') && html`<button class="button" type="button" disabled=${busy} onClick=${check}><${Icon} name="tick" size=${16} />Check all</button>`}</${Head}>
     <${Read} read=${pages} lines=${4} kind="rows">${() => pages.items.length ? html`<ul class="rows">
@@ -54,5 +70,11 @@ export default function Verified() {
       ${may('verify') && html`<span class="row-side">
         ${one.user_id === me.value?.user && (one.rating === 'up' || one.corrected_sql) && html`<button class="button" type="button" onClick=${() => vouch(one)}>Verify</button>`}
         <button class="button" type="button" onClick=${() => dismiss(one)}>Dismiss</button></span>`}</li>`)}</ul>`
-      : html`<p class="muted">No open feedback.</p>`}</${Read}></section>`;
+      : html`<p class="muted">No open feedback.</p>`}</${Read}></section>
+    ${may('verify') && html`<section><h2>Not answered, or badly</h2><${Read} read=${gaps} lines=${3} kind="rows">${(/** @type {any} */ found) => found.groups.length ? html`<ul class="rows">
+      ${found.groups.map((/** @type {any} */ group, /** @type {number} */ at) => html`<li key=${at} class="row still"><span class="row-main"><span class="row-title">${group.questions[0].question}</span>
+      <span class="small muted">${group.questions.length > 1 ? `${group.questions.length} questions like this. ` : ''}${group.questions[0].said ?? group.questions[0].comment ?? ''}</span>
+      <span class="small">${FIXES[group.fix](group)}</span></span>
+      ${group.fix === 'verify' || group.fix === 'paraphrase' ? html`<span class="row-side"><button class="button" type="button" onClick=${() => accept(group)}>Accept</button></span>` : null}</li>`)}</ul>`
+      : html`<p class="muted">Every question was answered.</p>`}</${Read}></section>`}`;
 }

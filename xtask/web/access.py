@@ -171,7 +171,16 @@ def adas_things(house, check):
     planned = house("POST", "/api/v1/schedules", when, key=key)
     check(planned.status == 201, "Ada plans a workflow", planned)
     things["schedules"] = planned.json()["id"]
-    for path in ["conversations/{conversations}", "schedules/{schedules}", "turns/{turns}", "tasks/{asked}", "tasks/{analysed}/reply", "executions/{executions}",
+    pinned = house("POST", "/api/v1/boards", {"name": SECRET}, key=key)
+    check(pinned.status == 201, "Ada makes a board", pinned)
+    things["boards"] = pinned.json()["id"]
+    tiled = house("POST", f"/api/v1/boards/{things['boards']}/tiles", {"task_id": things["analysed"], "title": SECRET}, key=key, timeout=180)
+    check(tiled.status == 201, "Ada pins an answer", tiled)
+    things["tile"] = tiled.json()["tiles"][0]["id"]
+    linked = house("POST", f"/api/v1/boards/{things['boards']}/links", {"hours": 1}, key=key)
+    check(linked.status == 201, "Ada makes a link", linked)
+    things["link"], house.embed = linked.json()["link"]["id"], linked.json()["address"]
+    for path in ["boards/{boards}", "boards/{boards}/view", "boards/{boards}/export", "conversations/{conversations}", "schedules/{schedules}", "turns/{turns}", "tasks/{asked}", "tasks/{analysed}/reply", "executions/{executions}",
                  "artifacts/{analysed}/{artifact}", "audit/chains/{conversations}/entries", "audit/proofs/{asked}/1", "tasks/{run}/trace"]:
         got = house("GET", "/api/v1/" + path.format(**things), key=key)
         check(got.status == 200, f"Ada sees her own {path}", got)
@@ -185,6 +194,9 @@ def with_things(path, things):
     known = [
         (r"/conversations/\{id\}", [{"id": things["conversations"]}]),
         (r"/turns/\{id\}", [{"id": things["turns"]}]),
+        (r"/boards/\{id\}", [{"id": things["boards"], "tile": things["tile"], "link": things["link"]}]),
+        # A link is its own proof; what it shows is looked at below.
+        (r"/embed/\{token\}", []),
         (r"/schedules/\{id\}", [{"id": things["schedules"]}]),
         # Verified answers are for all to read, and feedback is for those who verify.
         (r"/(alerts|verified|feedback)/\{id\}", []),
@@ -204,7 +216,8 @@ def with_things(path, things):
 
 def adas_things_for_others(house, check, things):
     """Everybody else, on everything of Ada's: it is not there."""
-    bodies = {"fork": {"steps": 1}, "approvals": {"decision": "reject", "digest": house.shown}, "calls": {"arguments": {}}, "runs": {"input": {}}}
+    boards = {"/links": {"hours": 1}, "/tiles": {"text": "x"}, "/boards": {"name": "x"}}
+    bodies = boards | {"fork": {"steps": 1}, "approvals": {"decision": "reject", "digest": house.shown}, "calls": {"arguments": {}}, "runs": {"input": {}}}
     tried = 0
     every = operations(house)
     for method, path, operation in every:
@@ -242,7 +255,13 @@ def adas_things_for_others(house, check, things):
                 check(not told, f"GET {path}{query} shows {who} nothing of Ada's", told)
                 tried += 1
     by_words(house, check, things)
-    for path in ["conversations/{conversations}", "turns/{turns}", "tasks/{run}", "tasks/{approvals}"]:
+    shown = house("GET", house.embed)
+    check(shown.status == 200 and SECRET.encode() in shown.body, "a link shows Ada's board without a key", shown)
+    check(b"<script" not in shown.body and "sandbox" in shown.headers["content-security-policy"], "as a page that can do nothing", shown.headers)
+    check(house("GET", house.embed + "x").status == 404, "a link that was changed shows nothing")
+    ended = house("DELETE", f"/api/v1/boards/{things['boards']}/links/{things['link']}", key=house.ada)
+    check(ended.status == 204 and house("GET", house.embed).status == 404, "nor does one that was ended", ended)
+    for path in ["boards/{boards}", "conversations/{conversations}", "turns/{turns}", "tasks/{run}", "tasks/{approvals}"]:
         got = house("GET", "/api/v1/" + path.format(**things), key=house.ada)
         check(got.status == 200, f"after all that Ada still has her {path}", got)
     kept = house("GET", "/api/v1/uploads", key=house.ada).json()["items"]

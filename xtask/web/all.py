@@ -65,6 +65,7 @@ def main():
         "clients": lambda: served(binary, "openai_client.py", "a2a_client.py"),
         "page": lambda: page(binary, arguments),
         "access": lambda: script("access.py", binary),
+        "boards": lambda: script("boards.py", binary),
         "hostile": lambda: script("hostile.py", binary),
         "stop": lambda: script("stop.py", binary, arguments.beside),
         "witness": lambda: script("witness.py", binary),

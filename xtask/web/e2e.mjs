@@ -101,6 +101,46 @@ await page.reload();
 await page.locator('.vega-embed canvas, .vega-embed svg').first().waitFor();
 done('the chart is there after a reload');
 
+// The answer pinned to a board, filtered, edited, looked at in the dark and on a phone.
+await page.getByRole('button', { name: 'Pin' }).first().click();
+await page.getByLabel('Name of the new board').fill('Sales');
+await accessible(page, 'the dialog to pin');
+await page.getByRole('dialog').getByRole('button', { name: 'Pin' }).click();
+await page.getByRole('heading', { level: 1, name: 'Sales' }).waitFor();
+await page.locator('.tile .vega-embed svg').first().waitFor();
+await page.getByText('Change', { exact: true }).click();
+await page.getByRole('button', { name: 'Add a filter' }).click();
+await page.getByLabel('Column', { exact: true }).fill('category');
+await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+await page.getByLabel('Category', { exact: true }).selectOption('Furniture');
+await page.waitForFunction(() => location.hash.includes('Furniture'));
+await page.getByText('Evidence').first().click();
+await page.getByText('What ran for you').waitFor();
+await page.getByRole('button', { name: /^Edit / }).first().click();
+await page.getByLabel('SQL', { exact: true }).fill('SELECT state, sum(amount) AS amount FROM sales GROUP BY state');
+await page.getByLabel('Title', { exact: true }).fill('Amount by state');
+await page.getByRole('button', { name: 'Save and run' }).click();
+await page.getByRole('heading', { level: 2, name: 'Amount by state' }).waitFor();
+await page.locator('.tile .vega-embed svg').first().waitFor();
+await page.waitForTimeout(400);
+await shot(page, 'board');
+await accessible(page, 'a board');
+const address = page.url();
+for (const [name, options] of [['board-dark', { colorScheme: 'dark' }], ['board-phone', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]]) {
+  const other = await open(address, options);
+  await other.locator('.tile .vega-embed svg').first().waitFor();
+  await other.waitForTimeout(400);
+  await shot(other, name);
+  await accessible(other, name);
+  const wider = await other.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wider <= 0, `${name} is ${wider} px too wide`);
+  await other.context().close();
+}
+await page.goto(`${own}/#/boards`);
+await page.getByText('Sales').first().waitFor();
+await accessible(page, 'the list of boards');
+done('an answer pinned, filtered, edited in place, in the dark and on a phone');
+
 // A question back, as buttons.
 await page.goto(`${own}/#/`);
 await page.getByRole('link', { name: /new conversation/i }).or(page.getByRole('button', { name: /new conversation/i })).first().click();

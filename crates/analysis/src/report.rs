@@ -3,6 +3,7 @@
 //! Invariant: nothing that comes from data, a question or a model is ever read as markup. The page has no script and
 //! loads nothing from elsewhere.
 
+mod board;
 mod html;
 mod text;
 mod workbook;
@@ -12,7 +13,8 @@ use crate::frame::{Frame, Kind, Value, group};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-pub use html::html;
+pub use board::{BoardInput, TileBody, TileInput, board};
+pub use html::{escape as escape_html, html, page_around};
 pub use workbook::{NumberOrigin, workbook};
 
 /// So many rows of a table are shown; the rest is counted.

@@ -142,6 +142,8 @@ events! {
     DeliveryTried = "delivery_tried",
     /// A board was made, changed or removed.
     BoardChanged = "board_changed",
+    /// Tiles of a board were read for somebody.
+    BoardRead = "board_read",
     /// A signing key came into use.
     KeyRotated = "key_rotated",
     /// Users, roles, grants or keys changed.

@@ -1,13 +1,30 @@
 //! Boards: answers that are pinned side by side and run anew with the viewer's grants.
+//!
+//! A board holds no rows. What a tile shows is read for whoever looks, so the same board shows two
+//! people different rows.
 
 use crate::valid::require;
 use crate::verified::require_order;
-use crate::{BoardId, Check, Label, Problem, Question, TileId, Timestamp, UserId, VerifiedStatement};
+use crate::{
+    BoardId, BoardLinkId, Check, Label, Problem, Question, TaskId, TileId, Timestamp, UserId,
+    VerifiedStatement,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Tiles that a board may have.
 pub const MOST_TILES: usize = 50;
+/// Filters that a board may have.
+pub const MOST_FILTERS: usize = 12;
+/// Values that a filter may allow.
+pub const MOST_FILTER_VALUES: usize = 200;
+/// Links that a board may have.
+pub const MOST_LINKS: usize = 50;
+/// Letters of a text tile.
+const MOST_LETTERS: usize = 20_000;
+/// A day: no result is shown longer than this without being read anew.
+const LONGEST_FRESH: u32 = 86_400;
 
 /// Answers that are shown together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,10 +42,13 @@ pub struct Board {
     /// Its tiles in order.
     #[serde(default)]
     pub tiles: Vec<Tile>,
-    /// Values that all tiles with such a column are filtered by.
+    /// What all tiles are filtered by.
     #[serde(default)]
     pub filters: Vec<BoardFilter>,
-    /// For so many seconds a result is shown again before it is read anew.
+    /// Links that show it without a sign-in until they expire. Only its owner sees them.
+    #[serde(default)]
+    pub links: Vec<BoardLink>,
+    /// For so many seconds a result is shown again before it is read anew; 0 reads each time.
     #[serde(default)]
     pub fresh_seconds: u32,
     /// When it was made.
@@ -45,8 +65,39 @@ pub struct Tile {
     pub id: TileId,
     /// What stands above it.
     pub title: String,
+    /// How much of the row it takes.
+    #[serde(default)]
+    pub width: TileWidth,
     /// What it holds.
     pub content: TileContent,
+}
+
+/// How much of the row a tile takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TileWidth {
+    /// A third.
+    Small,
+    /// Half.
+    #[default]
+    Medium,
+    /// All of it.
+    Wide,
+}
+
+/// How the rows of a tile are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TileView {
+    /// One value as a number, otherwise a chart where one fits, otherwise a table.
+    #[default]
+    Auto,
+    /// A chart.
+    Chart,
+    /// A table.
+    Table,
+    /// The first number.
+    Number,
 }
 
 /// What a tile holds.
@@ -63,17 +114,56 @@ pub enum TileContent {
         data: Vec<String>,
         /// What is run.
         statement: VerifiedStatement,
+        /// How its rows are shown.
+        #[serde(default)]
+        view: TileView,
+        /// The task of the answer that was pinned.
+        #[serde(default)]
+        origin: Option<TaskId>,
     },
 }
 
-/// A value that the tiles of a board are filtered by.
+/// What the tiles of a board are filtered by. It counts for every table with such a column, and for
+/// tables whose rows each belong to one row of such a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardFilter {
     /// The column.
     pub column: String,
-    /// The value it has.
-    pub value: String,
+    /// The values that are shown; all when empty.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// The first day or number that is shown.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The last day or number that is shown.
+    #[serde(default)]
+    pub until: Option<String>,
+}
+
+impl BoardFilter {
+    /// Whether it takes anything away.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        !self.values.is_empty() || self.from.is_some() || self.until.is_some()
+    }
+}
+
+/// A link that shows a board without a sign-in. It shows what its viewer may see at that moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardLink {
+    /// Its id.
+    pub id: BoardLinkId,
+    /// With whose grants it is read.
+    pub viewer: UserId,
+    /// Filters that are part of the link and cannot be taken off.
+    #[serde(default)]
+    pub filters: Vec<BoardFilter>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it shows nothing.
+    pub expires_at: Timestamp,
 }
 
 impl Check for Board {
@@ -82,15 +172,39 @@ impl Check for Board {
         require_order(problems, self.created_at, self.updated_at);
         let few = self.tiles.len() <= MOST_TILES;
         require(problems, few, "tiles", "must have at most 50 entries", self.tiles.len());
-        let mut ids: Vec<TileId> = self.tiles.iter().map(|tile| tile.id).collect();
-        ids.sort();
-        ids.dedup();
-        require(
-            problems,
-            ids.len() == self.tiles.len(),
-            "tiles",
-            "must have ids of their own",
-            "twice the same",
-        );
+        let ids: BTreeSet<TileId> = self.tiles.iter().map(|tile| tile.id).collect();
+        let own = ids.len() == self.tiles.len();
+        require(problems, own, "tiles", "must have ids of their own", "twice the same");
+        for tile in &self.tiles {
+            let letters = tile.title.chars().count();
+            require(problems, letters <= 200, "tiles.title", "must have at most 200 letters", letters);
+            if let TileContent::Text(text) = &tile.content {
+                let letters = text.chars().count();
+                let few = letters <= MOST_LETTERS;
+                require(problems, few, "tiles.content.text", "must have at most 20000 letters", letters);
+            }
+        }
+        check_filters(problems, "filters", &self.filters);
+        let few = self.links.len() <= MOST_LINKS;
+        require(problems, few, "links", "must have at most 50 entries", self.links.len());
+        for link in &self.links {
+            check_filters(problems, "links.filters", &link.filters);
+        }
+        let fresh = self.fresh_seconds <= LONGEST_FRESH;
+        require(problems, fresh, "fresh_seconds", "must be at most 86400", self.fresh_seconds);
+    }
+}
+
+/// What holds for filters wherever they are given.
+fn check_filters(problems: &mut Vec<Problem>, field: &'static str, filters: &[BoardFilter]) {
+    let few = filters.len() <= MOST_FILTERS;
+    require(problems, few, field, "must have at most 12 entries", filters.len());
+    let columns: BTreeSet<String> = filters.iter().map(|filter| filter.column.to_lowercase()).collect();
+    require(problems, columns.len() == filters.len(), field, "must name each column once", "twice the same");
+    for filter in filters {
+        let named = !filter.column.trim().is_empty() && filter.column.chars().count() <= 200;
+        require(problems, named, field, "must name a column", &filter.column);
+        let few = filter.values.len() <= MOST_FILTER_VALUES;
+        require(problems, few, field, "must have at most 200 values", filter.values.len());
     }
 }

@@ -32,6 +32,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         Domain,
         DomainRoutingDecision,
         EdgeDef,
+        EvalSuite,
         Feedback,
         HumanFeedback,
         LlmConfig,

@@ -82,6 +82,8 @@ ids! {
     BoardId;
     /// A tile of a board.
     TileId;
+    /// A link that shows a board.
+    BoardLinkId;
 }
 
 /// The chain a journal entry belongs to: a task's, a conversation's, or the house's own ([`ChainId::SYSTEM`]).

@@ -15,6 +15,7 @@ mod board;
 mod call;
 mod conversation;
 mod error;
+mod eval;
 mod execution;
 mod ids;
 mod intent;
@@ -47,10 +48,14 @@ pub use analysis::{
 };
 pub use answer::{AgentResponse, AnalysisResponse, Certainty, ResponseMetrics, ResponseStatus, Summary};
 pub use audit::{AuditEntry, EventType, OnBehalf};
-pub use board::{Board, BoardFilter, MOST_TILES, Tile, TileContent};
+pub use board::{
+    Board, BoardFilter, BoardLink, MOST_FILTER_VALUES, MOST_FILTERS, MOST_LINKS, MOST_TILES, Tile,
+    TileContent, TileView, TileWidth,
+};
 pub use call::{CallStatus, ErrorCategory, Gate, Observation, Outcome, ToolCall, ToolInvocation};
 pub use conversation::{Activity, Conversation, ConversationEntity, ConversationStatus, Message, Role};
 pub use error::{Coded, ErrorClass, Invalid, Problem};
+pub use eval::{EvalBudget, EvalCase, EvalOutcome, EvalSuite, Expectation};
 pub use execution::{
     AgentExecution, AgentKind, Environment, ExecutionStatus, ReasoningStep, ReasoningTrace,
     ToolExecutionContext,
@@ -69,7 +74,10 @@ pub use schedule::{
     Alert, AlertCondition, AlertStatus, CatchUp, Delivery, DeliveryStatus, DeliveryTarget, QuietHours,
     Schedule, ScheduleStatus, ScheduleSubject, ScheduleTick,
 };
-pub use semantics::{ColumnMeaning, Metric, MetricFilter, Ratio, SemanticModel, TableMeaning};
+pub use semantics::{
+    Calendar, ColumnMeaning, Cumulative, CumulativeSince, FiscalYearName, Metric, MetricFilter, Ratio,
+    Segment, SemanticModel, TableMeaning,
+};
 pub use server::{McpServer, Sandbox, SandboxOff, SandboxRules, ServerAuth, ServerConfig, Transport};
 pub use state::{
     Checkpoint, CheckpointStatus, HumanAction, HumanFeedback, State, StateUpdate, SubAgentSession,

@@ -11,6 +11,13 @@
 //! - A metric is broken down only by tables that each of its rows belongs to once. Anything else
 //!   would count rows twice, and is refused with the reason.
 
+mod cumulative;
+mod fiscal;
+mod import;
+mod segment;
+
+pub use import::{Imported, export, import};
+
 use crate::catalogue::{Catalogue, Table};
 use crate::frame::Kind;
 use crate::planner::{Meaning, Outcome, Reading};
@@ -18,7 +25,7 @@ use crate::propose;
 use crate::query::{Aggregate, Compare, Condition, Expr, Literal, Query};
 use chrono::NaiveDate;
 use std::collections::{BTreeMap, BTreeSet};
-use steward_domain::{Metric, MetricFilter, SemanticModel};
+use steward_domain::{CumulativeSince, Metric, MetricFilter, SemanticModel};
 use steward_text::tokens::{Token, tokenize};
 
 /// A metric that a question names.
@@ -61,6 +68,14 @@ pub fn problems(model: &SemanticModel, catalogue: &Catalogue) -> Vec<String> {
                 .map(|column| format!("{name}: there is no column {column}")),
         );
     }
+    for (name, segment) in &model.segments {
+        let Some(known) = catalogue.table(&segment.table) else {
+            found.push(format!("{name}: there is no table {}", segment.table));
+            continue;
+        };
+        let wrong = segment.filters.iter().filter_map(|filter| condition(filter, known).err());
+        found.extend(wrong.map(|why| format!("{name}: {why}")));
+    }
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     for (name, metric) in &model.metrics {
         for word in std::iter::once(name).chain(&metric.synonyms) {
@@ -87,7 +102,18 @@ pub fn read(
     meaning: &dyn Meaning,
 ) -> Option<MetricOutcome> {
     let (tokens, _) = tokenize(question);
+    mention(&tokens, model)?;
+    let refused = |why: String| Some(MetricOutcome::Refused(why));
+    let (in_days, by_fiscal_year) = match &model.calendar {
+        None => (question.to_owned(), false),
+        Some(calendar) => match fiscal::in_calendar_days(question, calendar) {
+            Ok(told) => told,
+            Err(why) => return refused(format!("This cannot be computed: {why}.")),
+        },
+    };
+    let (tokens, _) = tokenize(&in_days);
     let (start, end, name) = mention(&tokens, model)?;
+    let segments = segment::mentions(&tokens, model, (start, end));
     let word = |place: usize| tokens.get(place).map(|token| token.word.as_str()).unwrap_or_default();
     let listed = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let before: Vec<&str> = (start.saturating_sub(3)..start).map(word).collect();
@@ -109,9 +135,14 @@ pub fn read(
     while first > 0 && listed(PLAIN, word(first - 1)) {
         first -= 1;
     }
-    let mut words: Vec<String> = tokens.iter().take(first).map(|token| token.text.clone()).collect();
+    let inside = |place: usize| segments.iter().any(|one| (one.start..one.end).contains(&place));
+    let left = |from: usize, until: usize| {
+        let tokens = tokens.iter().enumerate().take(until).skip(from);
+        tokens.filter(|(place, _)| !inside(*place)).map(|(_, token)| token.text.clone())
+    };
+    let mut words: Vec<String> = left(0, first).collect();
     words.push(format!("total {}", compiled.stand_in));
-    words.extend(tokens.iter().skip(end).map(|token| token.text.clone()));
+    words.extend(left(end, tokens.len()));
     let stand_in = words.join(" ");
     let Outcome::Read(mut reading) = propose::read(&stand_in, catalogue, None, today, meaning) else {
         return Some(MetricOutcome::Refused(format!(
@@ -121,7 +152,23 @@ pub fn read(
     reading.queries.truncate(1);
     let named = reading.queries.first_mut()?;
     if let Err(why) = exchange(&mut named.query, &compiled, name, catalogue) {
-        return Some(MetricOutcome::Refused(format!("The metric {name} {why}.")));
+        return refused(format!("The metric {name} {why}."));
+    }
+    for one in &segments {
+        if let Err(why) = segment::restrict(&mut named.query, one.name, one.segment, catalogue) {
+            return refused(format!("The metric {name} {why}."));
+        }
+    }
+    if let Some(calendar) = model.calendar.as_ref().filter(|_| by_fiscal_year)
+        && let Err(why) = fiscal::group_by_fiscal_year(&mut named.query, calendar)
+    {
+        return refused(format!("The metric {name} {why}."));
+    }
+    if let Some(since) = compiled.cumulative {
+        match cumulative::accumulate(named.query.clone(), name, since, catalogue) {
+            Ok(query) => named.query = query,
+            Err(why) => return refused(format!("The metric {name} {why}.")),
+        }
     }
     named.title = question.trim().to_owned();
     let old = compiled.measure_name(&reading.charts);
@@ -134,6 +181,14 @@ pub fn read(
     let metric = model.metrics.get(name)?;
     let definition = definition(name, metric);
     reading.reasoning = vec![format!("Metric {definition}")];
+    for one in &segments {
+        let filters: Vec<String> = one.segment.filters.iter().map(said).collect();
+        reading.reasoning.push(format!("Segment {} = {}", one.name, filters.join(" and ")));
+    }
+    if by_fiscal_year {
+        // A chart of calendar years would be drawn over a column that is no longer there.
+        reading.charts.clear();
+    }
     Some(MetricOutcome::Read(Box::new(reading), MetricUse { name: name.to_owned(), definition }))
 }
 
@@ -143,13 +198,24 @@ pub fn definition(name: &str, metric: &Metric) -> String {
     let how = match (&metric.expression, &metric.ratio, &metric.derived) {
         (Some(expression), ..) => expression.clone(),
         (_, Some(ratio), _) => format!("{} / {}", ratio.numerator, ratio.denominator),
-        (.., derived) => derived.clone().unwrap_or_default(),
+        (.., Some(derived)) => derived.clone(),
+        _ => metric.cumulative.as_ref().map(accumulated).unwrap_or_default(),
     };
     let filters: Vec<String> = metric.filters.iter().map(said).collect();
     let only = if filters.is_empty() { String::new() } else { format!(" where {}", filters.join(" and ")) };
     let about =
         if metric.description.is_empty() { String::new() } else { format!(" ({})", metric.description) };
     format!("{name} = {how}{only}{about}")
+}
+
+fn accumulated(cumulative: &steward_domain::Cumulative) -> String {
+    let since = match cumulative.since {
+        CumulativeSince::Start => "from the start",
+        CumulativeSince::Year => "from the start of the year",
+        CumulativeSince::Quarter => "from the start of the quarter",
+        CumulativeSince::Month => "from the start of the month",
+    };
+    format!("{} added up {since}", cumulative.of)
 }
 
 fn said(filter: &MetricFilter) -> String {
@@ -167,6 +233,7 @@ fn tables<'a>(model: &'a SemanticModel, name: &str, seen: &mut BTreeSet<String>)
     let mut found = BTreeSet::new();
     let Some(metric) = model.metrics.get(name).filter(|_| seen.insert(name.to_owned())) else { return found };
     found.extend(metric.table.as_deref());
+    found.extend(metric.cumulative.iter().flat_map(|one| tables(model, &one.of, seen)));
     for part in metric.ratio.iter().flat_map(|ratio| [&ratio.numerator, &ratio.denominator]) {
         found.extend(tables(model, part, seen));
     }
@@ -200,6 +267,8 @@ struct Compiled {
     expr: Expr,
     /// A column of the table that stands for the metric while the question is read.
     stand_in: String,
+    /// Where it begins, when it is added up over time.
+    cumulative: Option<CumulativeSince>,
 }
 
 impl Compiled {
@@ -230,7 +299,16 @@ fn compile(
             let parts = &mut |name: &str| compile(model, name, catalogue, above);
             Parser::new(derived).whole(parts)
         }
-        _ => Err("it has no definition".to_owned()),
+        _ => match &metric.cumulative {
+            Some(one) => {
+                let inner = compile(model, &one.of, catalogue, above)?;
+                if inner.cumulative.is_some() || !cumulative::is_additive(&inner.expr) {
+                    return Err(format!("{} cannot be added up over time: only sums and counts can", one.of));
+                }
+                Ok(Compiled { cumulative: Some(one.since), ..inner })
+            }
+            None => Err("it has no definition".to_owned()),
+        },
     };
     above.remove(name);
     compiled
@@ -244,8 +322,11 @@ fn combine(sign: char, left: Compiled, right: Compiled) -> Result<Compiled, Stri
             left.table, right.table
         ));
     }
+    if left.cumulative.is_some() || right.cumulative.is_some() {
+        return Err("a metric that is added up over time cannot be part of another".to_owned());
+    }
     let expr = Expr::Arithmetic(sign, Box::new(left.expr), Box::new(right.expr));
-    Ok(Compiled { table: left.table, expr, stand_in: left.stand_in })
+    Ok(Compiled { table: left.table, expr, stand_in: left.stand_in, cumulative: None })
 }
 
 fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Compiled, String> {
@@ -291,7 +372,7 @@ fn simple(metric: &Metric, expression: &str, catalogue: &Catalogue) -> Result<Co
     let stand_in = stand_in.ok_or_else(|| format!("{name} has no column with numbers"))?;
     let label = if stand_in.label.is_empty() { &stand_in.name } else { &stand_in.label };
     let expr = Expr::Aggregate(aggregate, vec![value]);
-    Ok(Compiled { table: table.name.clone(), expr, stand_in: label.clone() })
+    Ok(Compiled { table: table.name.clone(), expr, stand_in: label.clone(), cumulative: None })
 }
 
 fn condition(filter: &MetricFilter, table: &Table) -> Result<Condition, String> {
@@ -410,26 +491,27 @@ fn replace(expr: &mut Expr, old: &Expr, new: &Expr) {
 
 /// Names the columns of a table by its alias.
 fn rename(expr: &mut Expr, table: &str, alias: &str) {
-    fn in_condition(condition: &mut Condition, table: &str, alias: &str) {
-        match condition {
-            Condition::Compare(left, _, right) => {
-                rename(left, table, alias);
-                rename(right, table, alias);
-            }
-            Condition::In(expr, _) => rename(expr, table, alias),
-            Condition::Not(inner) => in_condition(inner, table, alias),
-            Condition::All(all) | Condition::Any(all) => {
-                all.iter_mut().for_each(|one| in_condition(one, table, alias));
-            }
-            _ => {}
-        }
-    }
     match expr {
         Expr::Column(of, _) if of == table => alias.clone_into(of),
-        Expr::When(condition, _) => in_condition(condition, table, alias),
+        Expr::When(condition, _) => rename_condition(condition, table, alias),
         _ => {}
     }
     expr.children_mut().into_iter().for_each(|child| rename(child, table, alias));
+}
+
+fn rename_condition(condition: &mut Condition, table: &str, alias: &str) {
+    match condition {
+        Condition::Compare(left, _, right) => {
+            rename(left, table, alias);
+            rename(right, table, alias);
+        }
+        Condition::In(expr, _) => rename(expr, table, alias),
+        Condition::Not(inner) => rename_condition(inner, table, alias),
+        Condition::All(all) | Condition::Any(all) => {
+            all.iter_mut().for_each(|one| rename_condition(one, table, alias));
+        }
+        _ => {}
+    }
 }
 
 /// Reads arithmetic: `amount - cost * 2`, `({revenue} - {refunds}) / {orders}`.

@@ -186,3 +186,90 @@ fn a_breakdown_that_counts_rows_twice_is_refused() {
     let why = exchange(&mut query, &compiled, "revenue", &catalogue()).unwrap_err();
     assert!(why.contains("cannot be broken down by visits"), "{why}");
 }
+
+/// The model with a cumulative metric, a segment and a calendar.
+fn wide() -> SemanticModel {
+    let mut model = model();
+    let cumulative = |since| Metric {
+        cumulative: Some(steward_domain::Cumulative { of: "gross profit".to_owned(), since }),
+        ..Metric::default()
+    };
+    model.metrics.insert("profit so far".to_owned(), cumulative(CumulativeSince::Start));
+    model.metrics.insert("profit to date".to_owned(), cumulative(CumulativeSince::Year));
+    let large = MetricFilter { column: "amount".to_owned(), above: Some(500.0), ..MetricFilter::default() };
+    let segment = steward_domain::Segment {
+        synonyms: vec!["big orders".to_owned()],
+        description: String::new(),
+        table: "orders".to_owned(),
+        filters: vec![large],
+    };
+    model.segments.insert("large orders".to_owned(), segment);
+    let named = steward_domain::FiscalYearName::End;
+    model.calendar = Some(steward_domain::Calendar { fiscal_year_starts: 4, fiscal_year_named_by: named });
+    model.validate().unwrap().into_inner()
+}
+
+fn wide_sql(question: &str) -> Result<String, String> {
+    let today = NaiveDate::from_ymd_opt(2026, 11, 18).unwrap();
+    match read(question, &wide(), &catalogue(), today, &NoMeaning) {
+        Some(MetricOutcome::Read(reading, _)) => {
+            Ok(crate::sql::write(&reading.queries[0].query, Dialect::DataFusion))
+        }
+        Some(MetricOutcome::Refused(why)) => Err(why),
+        None => Err("no metric".to_owned()),
+    }
+}
+
+#[test]
+fn a_cumulative_metric_counts_what_came_before_its_period() {
+    assert_eq!(problems(&wide(), &catalogue()), Vec::<String>::new());
+    let sql = wide_sql("profit so far by month").unwrap();
+    assert!(sql.contains("OVER (") && !sql.contains("PARTITION"), "{sql}");
+    let period = wide_sql("profit so far by month in 2021").unwrap();
+    // The rows of the sum end with the period and do not begin with it.
+    let (outer, inner) = period.split_once("OVER (").unwrap();
+    assert!(inner.contains("2022-01-01") && inner.contains(">=") && !outer.contains(">="), "{period}");
+    let anew = wide_sql("profit to date by month").unwrap();
+    assert!(anew.contains("PARTITION BY"), "{anew}");
+    let states = wide_sql("profit so far by month and state").unwrap();
+    assert!(states.contains("PARTITION BY"), "{states}");
+    // Without a time it is the sum of everything.
+    assert!(!wide_sql("profit so far by state").unwrap().contains("OVER"));
+    let mut ratio = wide();
+    let of = |of: &str| Metric {
+        cumulative: Some(steward_domain::Cumulative { of: of.to_owned(), since: CumulativeSince::Start }),
+        ..Metric::default()
+    };
+    ratio.metrics.insert("x".to_owned(), of("margin"));
+    ratio.metrics.insert("y".to_owned(), of("buyers"));
+    ratio.metrics.insert("z".to_owned(), of("profit so far"));
+    let told = problems(&ratio, &catalogue());
+    assert_eq!(told.iter().filter(|line| line.contains("added up over time")).count(), 3, "{told:?}");
+}
+
+#[test]
+fn a_segment_leaves_its_rows_only() {
+    for question in ["revenue of large orders by state", "revenue from big orders by state"] {
+        let sql = wide_sql(question).unwrap();
+        assert!(sql.contains("> 500") && sql.contains("GROUP BY"), "{question}: {sql}");
+    }
+    assert!(!wide_sql("revenue by state").unwrap().contains("500"));
+}
+
+#[test]
+fn fiscal_years_are_days_of_the_calendar() {
+    for question in ["revenue in fiscal year 2021", "revenue in FY2021", "revenue in FY 21"] {
+        let sql = wide_sql(question).unwrap();
+        assert!(sql.contains("2020-04-01") && sql.contains("2021-04-01"), "{question}: {sql}");
+    }
+    let grouped = wide_sql("revenue by fiscal year").unwrap();
+    assert!(grouped.contains("CASE WHEN") && grouped.contains("fiscal year"), "{grouped}");
+    let mut odd = wide();
+    odd.calendar = Some(steward_domain::Calendar {
+        fiscal_year_starts: 2,
+        fiscal_year_named_by: steward_domain::FiscalYearName::Start,
+    });
+    let today = NaiveDate::from_ymd_opt(2026, 11, 18).unwrap();
+    let quarters = read("revenue by fiscal quarter", &odd, &catalogue(), today, &NoMeaning);
+    assert!(matches!(quarters, Some(MetricOutcome::Refused(why)) if why.contains("no quarters")));
+}

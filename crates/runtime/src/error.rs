@@ -72,6 +72,8 @@ pub enum Error {
     CalledOff,
     #[error("{0}")]
     Cadence(String),
+    #[error("{0}")]
+    Board(String),
     #[error("this cannot be verified: {0}")]
     NotVerifiable(String),
     #[error("the question of this option is no longer open. Say in words what you want")]
@@ -115,6 +117,7 @@ impl Coded for Error {
             Self::CalledOff => "RUN016",
             Self::NotVerifiable(_) => "RUN031",
             Self::Cadence(_) => "RUN033",
+            Self::Board(_) => "RUN034",
             Self::QuestionClosed => "RUN030",
         }
     }

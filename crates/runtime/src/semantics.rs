@@ -10,7 +10,15 @@ use steward_domain::{Check as _, SemanticModel};
 
 /// All definitions of a home in one model; empty when there is no folder.
 pub fn load_semantics(home: &Path) -> Result<SemanticModel> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(home.join("semantics"))
+    read_semantics(&home.join("semantics"))
+}
+
+/// The definitions of one file, or of all files of a folder.
+pub fn read_semantics(place: &Path) -> Result<SemanticModel> {
+    if place.is_file() {
+        return read_files(vec![place.to_owned()]);
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(place)
         .into_iter()
         .flatten()
         .flatten()
@@ -18,6 +26,10 @@ pub fn load_semantics(home: &Path) -> Result<SemanticModel> {
         .filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"))
         .collect();
     files.sort();
+    read_files(files)
+}
+
+fn read_files(files: Vec<PathBuf>) -> Result<SemanticModel> {
     let mut whole = SemanticModel::default();
     for file in files {
         let wrong = |line: u64, problem: String| Error::Definition { file: file.clone(), line, problem };
@@ -48,6 +60,16 @@ pub fn load_semantics(home: &Path) -> Result<SemanticModel> {
             }
             whole.metrics.insert(name, metric);
         }
+        for (name, segment) in read.segments {
+            if whole.segments.contains_key(&name) {
+                return Err(wrong(line_of(&name), format!("the segment {name} is defined twice")));
+            }
+            whole.segments.insert(name, segment);
+        }
+        if read.calendar.is_some() && whole.calendar.is_some() {
+            return Err(wrong(line_of("calendar"), "the calendar is defined twice".to_owned()));
+        }
+        whole.calendar = whole.calendar.or(read.calendar);
         whole.tables.extend(read.tables);
         whole.glossary.extend(read.glossary);
     }

@@ -126,7 +126,7 @@ impl AppContext {
         let visible = bench.session.visible(&bench.access);
         let statement = match &new.sql {
             Some(sql) => Statement::Sql(sql.trim().trim_end_matches(';').trim().to_owned()),
-            None => self.read_statement(ask, &new, &bench).await?,
+            None => self.statement_of(ask, new.origin, &bench).await?,
         };
         if let Some(why) = self.obstacle_to(question.as_str(), &statement, &visible) {
             return Err(Error::NotVerifiable(why.to_owned()));
@@ -173,9 +173,14 @@ impl AppContext {
         obstacle(question, statement, &Matcher { catalogue: visible, today, meaning: &meaning })
     }
 
-    /// What the question is read as, or what the answer that is vouched for ran.
-    async fn read_statement(&self, ask: &Ask, new: &NewVerified, bench: &Workbench) -> Result<Statement> {
-        if let Some(task) = new.origin {
+    /// What the question is read as, or what the answer that is kept ran.
+    pub(crate) async fn statement_of(
+        &self,
+        ask: &Ask,
+        origin: Option<TaskId>,
+        bench: &Workbench,
+    ) -> Result<Statement> {
+        if let Some(task) = origin {
             let earlier =
                 crate::ask::earlier_answer(&*self.store, &Scope::User(ask.user.clone()), task).await?;
             return match (earlier.reading, earlier.sql) {
@@ -319,7 +324,8 @@ pub(crate) fn fingerprint(catalogue: &Catalogue, tables: &[String]) -> Result<Sh
     Ok(Sha256Hex::new(Catalogue { tables, joins: Vec::new() }.fingerprint())?)
 }
 
-fn stored(statement: &Statement) -> Result<VerifiedStatement> {
+/// The statement as it is kept.
+pub(crate) fn stored(statement: &Statement) -> Result<VerifiedStatement> {
     Ok(match statement {
         Statement::Sql(sql) => VerifiedStatement::Sql(sql.clone()),
         Statement::Reading(reading) => match json!(reading) {
@@ -340,7 +346,8 @@ pub(crate) fn loaded(statement: &VerifiedStatement) -> Result<Statement> {
     })
 }
 
-fn digest(value: &Json) -> String {
+/// Hash over a document.
+pub(crate) fn digest(value: &Json) -> String {
     let mut text = String::new();
     steward_journal::canonical::jcs(value, &mut text);
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -356,7 +363,8 @@ fn cell(value: &Value) -> Json {
     }
 }
 
-fn rows_of(frame: &Frame, ordered: bool) -> Vec<Vec<Json>> {
+/// Rows as they are compared.
+pub(crate) fn rows_of(frame: &Frame, ordered: bool) -> Vec<Vec<Json>> {
     let mut rows: Vec<Vec<Json>> = frame.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     if !ordered {
         rows.sort_by_cached_key(|row| json!(row).to_string());

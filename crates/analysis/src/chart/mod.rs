@@ -11,6 +11,7 @@ mod lines;
 mod map;
 mod number_format;
 mod spread;
+mod suggest;
 mod svg;
 mod terminal;
 mod time;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use data::{additive, plural};
 pub(crate) use draw::capital;
 pub(crate) use number_format::NumberFormat;
+pub use suggest::suggest;
 pub(crate) use svg::clean;
 pub use terminal::terminal;
 pub(crate) use time::{
@@ -131,6 +133,20 @@ pub fn draw(spec: &Spec, frame: &Frame) -> Result<Drawn, ChartError> {
     let png = png(&svg)?;
     let vega_lite = vega::document(spec, frame)?;
     Ok(Drawn { svg, png, vega_lite })
+}
+
+/// The drawing and its Vega-Lite document, without the picture, which takes longest.
+///
+/// # Errors
+/// When a column is not there or holds nothing that can be drawn.
+pub fn draw_vector(spec: &Spec, frame: &Frame) -> Result<(String, serde_json::Value), ChartError> {
+    Ok((drawing(spec, frame)?, vega::document(spec, frame)?))
+}
+
+/// A cell as people read it.
+#[must_use]
+pub fn formatted(frame: &Frame, row: usize, column: usize) -> String {
+    NumberFormat::of(frame, column).show(frame.cell(row, column))
 }
 
 /// The drawing alone.

@@ -12,7 +12,8 @@ const STYLE: &str = include_str!("style.css");
 const SHAPES: [&str; 10] = ["svg", "g", "title", "desc", "rect", "line", "circle", "path", "text", "tspan"];
 
 /// Escapes text for elements and attributes, and drops what HTML does not allow.
-fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -27,6 +28,18 @@ fn escape(text: &str) -> String {
             c => out.push(c),
         }
     }
+    out
+}
+
+/// A page of its own around a body that was escaped already.
+#[must_use]
+pub fn page_around(title: &str, body: &str) -> String {
+    let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    let title = escape(title);
+    let _ = write!(out, "<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}");
+    out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
@@ -75,7 +88,7 @@ fn head(out: &mut String, input: &ReportInput<'_>, title: &str) {
     let _ = write!(out, "<li>Answered in {}</li>\n</ul>\n</header>\n", duration(input.duration_ms));
 }
 
-fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let piece = |piece: Piece<'_>| match piece {
         Piece::Text(text) => escape(text).replace('\n', "<br>\n"),
         Piece::Bold(text) => format!("<strong>{}</strong>", escape(text)),
@@ -153,7 +166,7 @@ fn charts(out: &mut String, input: &ReportInput<'_>) {
 }
 
 /// Is a drawing only shapes and text: no scripts, no links, no handlers, nothing from elsewhere?
-fn harmless(svg: &str) -> bool {
+pub(super) fn harmless(svg: &str) -> bool {
     let svg = svg.trim();
     let tag = |part: &str| {
         let Some((tag, _)) = part.split_once('>') else { return false };
@@ -188,7 +201,7 @@ fn tables(out: &mut String, input: &ReportInput<'_>) {
     }
 }
 
-fn table(out: &mut String, frame: &Frame, title: &str, index: usize) {
+pub(super) fn table(out: &mut String, frame: &Frame, title: &str, index: usize) {
     let title = if title.trim().is_empty() { "Result" } else { title.trim() };
     if frame.rows.is_empty() || frame.fields.is_empty() {
         let _ = writeln!(out, "<p class=\"small\">{}: no rows.</p>", escape(title));

@@ -306,6 +306,12 @@ fn fetched(bench: &Workbench) -> Option<String> {
     (bytes > 0).then(|| format!("Fetched {size} from {}.", sources.join(", ")))
 }
 
+/// The sources that an admitted statement reads.
+pub(crate) fn sources_of_statement(bench: &Workbench, sql: &str) -> Vec<SourceUsed> {
+    let read: Vec<String> = bench.tables_read(sql).into_iter().collect();
+    sources(bench, &read)
+}
+
 pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Record) -> Answer {
     let mut answer = Answer::bare(record.task, String::new(), bench);
     answer.planner = work.planner;

@@ -558,7 +558,8 @@ fn afterwards(reading: &Reading) -> Vec<Step> {
     steps
 }
 
-pub(super) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
+/// The arguments that a query is run with, where it can be run.
+pub(crate) fn run_arguments(bench: &Workbench, query: &Query) -> Json {
     let dialect = bench.session.dialect(&shape::tables(query));
     if sql::supports(query, dialect) {
         json!({ "sql": sql::write(query, dialect) })

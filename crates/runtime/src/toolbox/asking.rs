@@ -52,4 +52,10 @@ impl Toolbox {
             constraints: rules.constraints,
         })
     }
+
+    /// The same for a person who is not there, with the grants that they have now.
+    pub fn ask_as(&self, user: &UserId, named_by: &UserId, data: &[String]) -> Result<Ask> {
+        let caller = self.callers().now(user)?;
+        self.ask_for(caller.held(), named_by, "", data)
+    }
 }

@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod boards;
 mod callers;
 mod chat_servers;
 mod conversations;

@@ -92,3 +92,118 @@ async fn a_broken_file_is_said_and_nothing_is_guessed() {
     let answer = fixture.ask(ask("revenue by state", &[retail("sales.csv")])).await;
     assert!(answer.response.error.is_some_and(|why| why.contains("cannot be computed")));
 }
+
+/// Sums of the amounts in sales.csv by month, of the lines that are kept.
+fn by_month(keep: impl Fn(&str, f64) -> bool) -> BTreeMap<String, f64> {
+    let text = std::fs::read_to_string(retail("sales.csv")).unwrap();
+    let mut months: BTreeMap<String, f64> = BTreeMap::new();
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let amount = cells[10].parse::<f64>().unwrap_or(0.0);
+        if keep(cells[1], amount) {
+            *months.entry(cells[1][..7].to_owned()).or_default() += amount;
+        }
+    }
+    months
+}
+
+fn months(answer: &steward_runtime::ask::Answer) -> BTreeMap<String, f64> {
+    found(answer).into_iter().map(|(month, value)| (month[..7].to_owned(), value)).collect()
+}
+
+fn close(found: &BTreeMap<String, f64>, expected: &BTreeMap<String, f64>) {
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (month, value) in expected {
+        assert!((found[month] - value).abs() < 0.01, "{month}: {} for {value}", found[month]);
+    }
+}
+
+#[tokio::test]
+async fn cumulative_metrics_segments_and_fiscal_years() {
+    let fixture = with_model(
+        "metrics:\n  turnover: { table: sales, expression: sum(amount) }\n  turnover so far: { cumulative: { of: turnover } }\n  \
+         turnover to date: { cumulative: { of: turnover, since: year } }\n\
+         segments:\n  large orders: { table: sales, filters: [{ column: amount, above: 300 }] }\n\
+         calendar: { fiscal_year_starts: 4 }\n",
+    );
+    let data = [retail("sales.csv")];
+    let answered = async |question: &str| {
+        let answer = fixture.ask(ask(question, &data)).await;
+        assert_eq!(answer.planner, "metric", "{question}: {}", answer.answer);
+        answer
+    };
+    let all = by_month(|_, _| true);
+    let mut sum = 0.0;
+    let so_far: BTreeMap<String, f64> = all
+        .iter()
+        .map(|(month, amount)| {
+            sum += amount;
+            (month.clone(), sum)
+        })
+        .collect();
+    close(&months(&answered("turnover so far by month").await), &so_far);
+    // A period says what is shown, not where the sum begins.
+    let of_2021 = so_far.iter().filter(|(month, _)| month.starts_with("2021"));
+    let of_2021: BTreeMap<String, f64> = of_2021.map(|(month, sum)| (month.clone(), *sum)).collect();
+    close(&months(&answered("turnover so far by month in 2021").await), &of_2021);
+    let mut year = (String::new(), 0.0);
+    let to_date: BTreeMap<String, f64> = all
+        .iter()
+        .map(|(month, amount)| {
+            if year.0 != month[..4] {
+                year = (month[..4].to_owned(), 0.0);
+            }
+            year.1 += amount;
+            (month.clone(), year.1)
+        })
+        .collect();
+    close(&months(&answered("turnover to date by month").await), &to_date);
+    let large = by_month(|_, amount| amount > 300.0);
+    close(&months(&answered("turnover of large orders by month").await), &large);
+    let fiscal: f64 = by_month(|day, _| ("2020-04-01".."2021-04-01").contains(&day)).values().sum();
+    let answer = answered("turnover in fiscal year 2021").await;
+    let found = answer.tables[0].frame.rows[0].iter().find_map(Value::number).unwrap();
+    assert!((found - fiscal).abs() < 0.01, "{found} for {fiscal}");
+    let by_year = answered("turnover by fiscal year").await;
+    let row = |year: f64| {
+        let rows = &by_year.tables[0].frame.rows;
+        rows.iter().find(|row| row[0].number() == Some(year)).and_then(|row| row[1].number()).unwrap()
+    };
+    assert!((row(2021.0) - fiscal).abs() < 0.01);
+}
+
+#[tokio::test]
+async fn a_change_of_definitions_says_which_answers_it_moves() {
+    use steward_runtime::{CheckOutcome, KeptAnswer, NewVerified, read_semantics};
+    let define = |turnover: &str| {
+        format!(
+            "metrics:\n  turnover: {{ table: sales, expression: {turnover} }}\n  pieces: {{ table: sales, expression: sum(quantity) }}\n"
+        )
+    };
+    let fixture = with_model(&define("sum(amount)"));
+    let (house, data) = (&fixture.house, [retail("sales.csv")]);
+    let by_sql = |sql: &str| NewVerified { sql: Some(sql.to_owned()), ..NewVerified::default() };
+    let sql = "SELECT state, sum(amount) FROM sales GROUP BY state";
+    house.verify(&ask("turnover by state", &data), by_sql(sql), "test").await.unwrap();
+    let sql = "SELECT state, avg(cost) FROM sales GROUP BY state";
+    house.verify(&ask("average cost by state", &data), by_sql(sql), "test").await.unwrap();
+    let board = house.add_board(&crate::user(), "Sales".parse().unwrap(), "test").await.unwrap();
+    for question in ["turnover", "pieces by state"] {
+        house.pin(&ask(question, &data), board.id, Default::default(), "test").await.unwrap();
+    }
+    let file = fixture.folder.path().join("new.yaml");
+    std::fs::write(&file, define("sum(amount - cost)")).unwrap();
+    let changes = house.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
+    assert_eq!(changes.len(), 3, "what names no metric is not listed: {changes:?}");
+    for change in &changes {
+        let moves = matches!(change.outcome, CheckOutcome::Moved { .. });
+        assert_eq!(moves, change.question.starts_with("turnover"), "{change:?}");
+    }
+    assert!(matches!(&changes[0].kept, KeptAnswer::VerifiedAnswer { .. }));
+    std::fs::write(&file, define("sum(nothing)")).unwrap();
+    let changes = house.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
+    assert_eq!(changes.iter().filter(|one| matches!(one.outcome, CheckOutcome::Broken { .. })).count(), 2);
+    std::fs::write(&file, define("sum(amount)")).unwrap();
+    let changes = house.semantics_diff(&ask("", &[]), &read_semantics(&file).unwrap()).await.unwrap();
+    assert!(changes.iter().all(|change| change.outcome == CheckOutcome::Same));
+}

@@ -158,3 +158,38 @@ async fn every_answer_that_changed_is_reported_and_no_other() {
     }
     assert!(moved > 30 && stayed > 30, "both happen: {moved} and {stayed}");
 }
+
+#[tokio::test]
+async fn what_was_not_answered_is_grouped_with_what_would_help() {
+    use steward_runtime::{GapReason, ProposedFix};
+    let fixture = Fixture::new();
+    let (house, data) = (&fixture.house, [retail("sales.csv")]);
+    let verified = house.verify(&ask("net sales in Arizona", &data), by_sql(NET), "test").await.unwrap();
+    for question in ["what is the weather in Paris?", "how is the weather in Rome?"] {
+        assert_eq!(fixture.ask(ask(question, &data)).await.error_code, Some("ASK001"), "{question}");
+    }
+    let answer = fixture.ask(ask("total amount by category", &data)).await;
+    let sql = "SELECT category, sum(amount - cost) FROM sales GROUP BY category".to_owned();
+    let opinion = Opinion {
+        task: answer.response.request_id,
+        rating: Rating::Down,
+        comment: "net is meant".to_owned(),
+        corrected_sql: Some(sql.clone()),
+    };
+    house.rate(&user(), opinion, "test").await.unwrap();
+    let groups = house.gaps(&Scope::User(user())).await.unwrap();
+    assert_eq!(groups.len(), 2, "{groups:?}");
+    let weather =
+        groups.iter().find(|group| group.questions.len() == 2).expect("both questions belong together");
+    assert!(matches!(weather.questions[0].reason, GapReason::Unanswered { .. }));
+    assert_eq!(weather.fix, ProposedFix::Answer);
+    let wrong = groups.iter().find(|group| group.questions.len() == 1).unwrap();
+    assert_eq!(wrong.fix, ProposedFix::Verify { task_id: answer.response.request_id, sql });
+    // Other words for a verified answer are its verifier's to give.
+    let words = "what is left of the sales in Arizona";
+    let other = UserId::new("ben").unwrap();
+    assert!(house.add_paraphrase(&other, verified.id, words, "test").await.is_err());
+    house.add_paraphrase(&user(), verified.id, words, "test").await.unwrap();
+    let again = fixture.ask(ask("what is left of the sales in Texas", &data)).await;
+    assert_eq!(again.verified.map(|mark| mark.id), Some(verified.id));
+}

@@ -16,6 +16,7 @@ mod agui;
 mod approvals;
 mod artifacts;
 mod audit;
+mod boards;
 mod conversations;
 mod door;
 mod etag;
@@ -63,6 +64,7 @@ use steward_journal::clock::Clock;
 use steward_journal::note::NoteSigner;
 use steward_policy::Caller;
 use steward_runtime::ask::AppContext;
+use steward_runtime::board::BoardCache;
 use steward_runtime::converse::ChatService;
 use steward_runtime::run::Runner;
 use steward_runtime::toolbox::Toolbox;
@@ -111,6 +113,7 @@ pub struct AppState {
     a2a: a2a::Tasks,
     limiter: door::Limiter,
     once: once::IdempotencyCache,
+    boards: BoardCache,
     /// Work that outlives its request.
     work: TaskTracker,
     /// Nothing new is taken.
@@ -165,6 +168,7 @@ impl AppState {
             a2a: a2a::Tasks::default(),
             limiter: door::Limiter::default(),
             once: once::IdempotencyCache::default(),
+            boards: BoardCache::default(),
             work: TaskTracker::new(),
             stopping: CancellationToken::new(),
             over: CancellationToken::new(),
@@ -316,6 +320,7 @@ pub fn router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>, slack: Optio
     records::routes(&mut api);
     verified::routes(&mut api);
     schedules::routes(&mut api);
+    boards::routes(&mut api);
     audit::routes(&mut api);
     artifacts::routes(&mut api);
     agents::routes(&mut api);

@@ -35,6 +35,15 @@ struct VerifyRequest {
     note: String,
 }
 
+/// Other words for a verified answer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ParaphraseRequest {
+    /// The words, with the same particulars.
+    #[schemars(length(min = 1, max = 10_000))]
+    question: String,
+}
+
 /// What somebody thinks of an answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +91,18 @@ pub(super) fn routes(api: &mut Api) {
         .takes::<FeedbackRequest>()
         .gives::<Feedback>(201, "It is kept.")
         .to(post(rate));
+    api.get(
+        "/api/v1/feedback/gaps",
+        "Questions that were not answered or badly, grouped by meaning, with what would help",
+    )
+    .needs(Right::Verify)
+    .gives_object(200, "`groups`.")
+    .to(get(gaps));
+    api.post("/api/v1/verified/{id}/paraphrases", "Give a verified answer of yours other words")
+        .needs(Right::Verify)
+        .takes::<ParaphraseRequest>()
+        .gives::<VerifiedAnswer>(200, "It answers them, too.")
+        .to(post(paraphrase));
     api.post("/api/v1/feedback/{id}/dismiss", "Put feedback aside")
         .needs(Right::Verify)
         .gives_nothing("It is put aside.")
@@ -162,6 +183,19 @@ async fn opinions(
     let listed = Paging::listed(page, found);
     let items = listed.items.into_iter().filter(|one| one.status == FeedbackStatus::Open).collect();
     Ok(Json(Listed { items, next: listed.next }))
+}
+
+async fn gaps(State(site): State<Shared>, Authenticated(_): Authenticated) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!({ "groups": site.house().gaps(&Scope::System).await? })))
+}
+
+async fn paraphrase(
+    State(site): State<Shared>,
+    Authenticated(identity): Authenticated,
+    PathParam(id): PathParam<VerifiedId>,
+    Input(wanted): Input<ParaphraseRequest>,
+) -> Result<Json<VerifiedAnswer>, Problem> {
+    Ok(Json(site.house().add_paraphrase(&identity.user, id, &wanted.question, "api").await?))
 }
 
 async fn rate(

@@ -307,6 +307,12 @@ impl Directory {
         Ok(directory)
     }
 
+    /// What cookies and links are signed with.
+    #[must_use]
+    pub fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
     /// Whether anybody is set up. Until then this is one person's machine.
     #[must_use]
     pub fn has_users(&self) -> bool {

@@ -104,6 +104,24 @@ impl Secret {
         (good && now.micros() < until).then_some(session)
     }
 
+    /// The part of an address that opens a board until a moment.
+    #[must_use]
+    pub fn link_token(&self, board: Uuid, link: Uuid, until: Timestamp) -> String {
+        let text = format!("{}.{}.{}", board.simple(), link.simple(), until.micros());
+        format!("{text}.{}", self.sign("board link", &text))
+    }
+
+    /// The board and the link that a token names, when it is ours and still counts.
+    #[must_use]
+    pub fn open_link(&self, token: &str, now: Timestamp) -> Option<(Uuid, Uuid)> {
+        let (text, signature) = token.rsplit_once('.')?;
+        let mut parts = text.splitn(3, '.');
+        let (board, link, until) = (parts.next()?, parts.next()?, parts.next()?.parse::<i64>().ok()?);
+        let good = same(self.sign("board link", text).as_bytes(), signature.as_bytes());
+        let named = (board.parse().ok()?, link.parse().ok()?);
+        (good && now.micros() < until).then_some(named)
+    }
+
     pub(super) fn csrf(&self, of: &str) -> String {
         self.sign("csrf", of)
     }
@@ -135,6 +153,29 @@ mod tests {
         assert_eq!(secret.open_cookie("", now), None);
         assert_eq!(secret.open_cookie("k1.9", now), None);
     }
+
+    #[test]
+    fn a_link_opens_its_board_until_its_time_is_over() {
+        let home = tempfile::tempdir().unwrap();
+        let secret = Secret::open(home.path(), &SystemRandom).unwrap();
+        let (now, until) = (Timestamp::from_micros(5), Timestamp::from_micros(10));
+        let (board, link) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let token = secret.link_token(board, link, until);
+        assert_eq!(secret.open_link(&token, now), Some((board, link)));
+        assert_eq!(secret.open_link(&token, until), None, "too late");
+        let longer = token.replacen(".10.", ".99.", 1);
+        assert_ne!(longer, token);
+        assert_eq!(secret.open_link(&longer, now), None, "the time is part of what is signed");
+        let other = token.replacen('1', "3", 1);
+        assert_eq!(secret.open_link(&other, now), None, "another board");
+        assert_eq!(secret.open_cookie(&token, now), None, "a link is no session");
+        let elsewhere = Secret::open(tempfile::tempdir().unwrap().path(), &SystemRandom).unwrap();
+        assert_eq!(elsewhere.open_link(&token, now), None, "another server");
+        for broken in ["", ".", "a.b.c.d", "1.2"] {
+            assert_eq!(secret.open_link(broken, now), None, "{broken}");
+        }
+    }
+
     #[test]
     fn an_ended_session_stays_ended_for_every_process_of_the_home() {
         let home = tempfile::tempdir().unwrap();

@@ -161,6 +161,15 @@ pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope
 
 /// Everything a question is answered with.
 pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> Result<AppContext, Failure> {
+    house_over(context, model, opened.store.clone())
+}
+
+/// The same over a store of its own.
+pub(super) fn house_over(
+    context: &Context,
+    model: Option<&str>,
+    store: Arc<dyn steward_store::Store>,
+) -> Result<AppContext, Failure> {
     let settings = &context.settings;
     let (model, name, samples_to_model) = match model {
         Some(named) => (Some(named_model(context, named)?), named.to_owned(), older_samples(settings)),
@@ -170,7 +179,7 @@ pub(super) fn house(context: &Context, model: Option<&str>, opened: &Opened) -> 
         },
     };
     Ok(AppContext {
-        store: opened.store.clone(),
+        store,
         clock: Arc::new(SystemClock::default()),
         random: Arc::new(SystemRandom),
         artifacts: context.home.path.join("artifacts"),

@@ -6,12 +6,14 @@ mod approvals;
 mod ask;
 mod audit;
 mod backup;
+mod board;
 mod chat;
 mod config;
 mod connect;
 mod conversation;
 mod doctor;
 mod doctor_walls;
+mod eval;
 mod init;
 mod mcp;
 mod mcp_servers;
@@ -141,6 +143,9 @@ pub(crate) enum Command {
     /// Definitions of metrics: check them, draft them from data.
     #[command(subcommand)]
     Semantics(semantics::Semantics),
+    /// Pin answers side by side, filter, share and export them.
+    #[command(subcommand)]
+    Board(board::BoardCommand),
     /// Run questions and workflows by the clock.
     #[command(subcommand)]
     Schedule(schedule::ScheduleCommand),
@@ -150,6 +155,9 @@ pub(crate) enum Command {
     /// Vouch for answers, and see whether they still hold.
     #[command(subcommand)]
     Verify(verify::Verify),
+    /// Test answers: your questions with what their answers have to be.
+    #[command(subcommand)]
+    Eval(eval::Eval),
     /// Serve everything over HTTP: the page, the API, MCP, the protocols of others.
     Serve(serve::Serve),
     /// Set up who may use it over the network.
@@ -304,9 +312,11 @@ async fn carry_out(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Skills(skills) => skills::run(context, &skills),
         Command::Recipes(recipes) => recipes::run(context, recipes).await,
         Command::Semantics(command) => semantics::run(context, command).await,
+        Command::Board(command) => Box::pin(board::run(context, command)).await,
         Command::Schedule(command) => schedule::run(context, command).await,
         Command::Alert(command) => schedule::alert(context, command).await,
         Command::Verify(verify) => verify::run(context, verify).await,
+        Command::Eval(command) => Box::pin(eval::run(context, command)).await,
         Command::Serve(serve) => serve::run(context, serve).await,
         Command::Users(users) => access::users(context, users).await,
         Command::Keys(keys) => access::keys(context, keys).await,

@@ -5,14 +5,15 @@ use crate::error::Failure;
 use crate::output::{document, say, table};
 use clap::Subcommand;
 use steward_analysis::roles::{Role, role};
-use steward_analysis::semantics::{definition, problems};
+use steward_analysis::semantics::{definition, export, import, problems};
 use steward_analysis::session::{Options, Session};
-use steward_runtime::load_semantics;
+use steward_runtime::{CheckOutcome, KeptAnswer, load_semantics, read_semantics};
 
 #[derive(Subcommand)]
 #[command(after_help = "Definitions are files in the home: semantics/*.yaml. Examples:
   steward semantics draft --data sales.csv > ~/.steward/semantics/sales.yaml
   steward semantics check --data sales.csv
+  steward semantics diff new.yaml       which verified answers and tiles a change would move
   steward ask \"margin by state\" --data sales.csv")]
 pub(crate) enum Semantics {
     /// List the metrics of the home with their definitions.
@@ -23,6 +24,19 @@ pub(crate) enum Semantics {
         #[arg(long, short, value_name = "SOURCE")]
         data: Vec<String>,
     },
+    /// Say which verified answers and tiles of boards other definitions would move.
+    Diff {
+        /// The other definitions: a file, or a folder of files.
+        new: std::path::PathBuf,
+    },
+    /// Print definitions of MetricFlow, Cube or Open Semantic Interchange as a file of ours. What cannot be
+    /// taken over is said on the error output.
+    Import {
+        /// The file, as JSON or YAML: `semantic_manifest.json`, a model of Cube, …
+        file: std::path::PathBuf,
+    },
+    /// Print the metrics of the home in the format of Open Semantic Interchange.
+    Export,
     /// Print a first file for some data. What it is unsure of is marked.
     Draft {
         /// The data; repeat it for several.
@@ -62,12 +76,62 @@ pub(super) async fn run(context: &Context, command: Semantics) -> Result<(), Fai
             }
             say(format!("{} metrics, {} tables: nothing is wrong", model.metrics.len(), model.tables.len()));
         }
+        Semantics::Diff { new } => diff(context, &new).await?,
+        Semantics::Import { file } => {
+            let wrong = |problem: String| Failure::user("RUN005", format!("{}: {problem}", file.display()));
+            let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
+            let read: serde_json::Value =
+                serde_saphyr::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+            let imported = import(&read).map_err(wrong)?;
+            // JSON is YAML, and says the same to an editor.
+            document(&imported.model);
+            imported.left_out.iter().for_each(|line| eprintln!("left out: {line}"));
+        }
+        Semantics::Export => {
+            let (written, left_out) = export(&load_semantics(&context.home.path)?, "steward");
+            document(&written);
+            left_out.iter().for_each(|line| eprintln!("left out: {line}"));
+        }
         Semantics::Draft { data } => {
             let session = open(&data).await?;
             say(draft(session.catalogue()));
         }
     }
     Ok(())
+}
+
+/// What other definitions would do to the answers that people keep.
+async fn diff(context: &Context, new: &std::path::Path) -> Result<(), Failure> {
+    if !new.exists() {
+        return Err(Failure::user("RUN005", format!("{}: there is no such file or folder", new.display())));
+    }
+    let model = read_semantics(new)?;
+    let opened = context.open().await?;
+    let house = super::house(context, &opened)?;
+    let changes = house.semantics_diff(&super::ask::plain(context), &model).await?;
+    let moved = changes.iter().filter(|change| change.outcome != CheckOutcome::Same).count();
+    if context.json {
+        document(&changes);
+    } else {
+        for change in &changes {
+            let (word, lines) = match &change.outcome {
+                CheckOutcome::Same => ("same", Vec::new()),
+                CheckOutcome::Moved { changes } => ("moves", changes.clone()),
+                CheckOutcome::Broken { code, reason } => ("breaks", vec![format!("{code} {reason}")]),
+            };
+            let place = match &change.kept {
+                KeptAnswer::VerifiedAnswer { id } => format!("verified {id}"),
+                KeptAnswer::Tile { board, title } => format!("board {board}, {title}"),
+            };
+            say(format!("{word:<6}  {place}  {}", change.question));
+            lines.iter().for_each(|line| say(format!("        {line}")));
+        }
+        say(format!("{} answers name a metric, {moved} would move or break", changes.len()));
+    }
+    match moved {
+        0 => Ok(()),
+        _ => Err(Failure::user("RUN032", format!("{moved} answers would move or break"))),
+    }
 }
 
 /// A first file: a metric for each column that can be added up, one for the rows, and the keys and times of the tables.

@@ -6,7 +6,9 @@ use crate::output::{Tone, document, paint, say, short, table};
 use clap::{Args, Subcommand};
 use steward_domain::{Feedback, FeedbackStatus, TaskId, VerifiedAnswer, VerifiedId, VerifiedStatement};
 use steward_runtime::ask::Ask;
-use steward_runtime::{CheckOutcome, NewVerified, Opinion, find_saved, list_saved};
+use steward_runtime::{
+    CheckOutcome, GapGroup, GapReason, NewVerified, Opinion, ProposedFix, find_saved, list_saved,
+};
 use steward_store::Page;
 
 #[derive(Subcommand)]
@@ -41,6 +43,15 @@ pub(crate) enum Verify {
     },
     /// List what people said of answers and nobody has looked at.
     Candidates,
+    /// List questions that were not answered or badly, grouped by meaning, with what would help.
+    Gaps,
+    /// Give a verified answer other words, with the same particulars.
+    Also {
+        /// Which.
+        id: VerifiedId,
+        /// The words.
+        question: String,
+    },
     /// Say what you think of an answer.
     Rate {
         /// The task of the answer.
@@ -170,6 +181,14 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
                 "nothing is open",
             );
         }
+        Verify::Gaps => {
+            let groups = house.gaps(&context.scope).await?;
+            if context.json { document(&groups) } else { gaps(&groups) }
+        }
+        Verify::Also { id, question } => {
+            let answer = house.add_paraphrase(&context.settings.user, id, &question, "cli").await?;
+            shown(context, &answer);
+        }
         Verify::Rate { task, wrong, sql, comment } => {
             let rating = if wrong { steward_domain::Rating::Down } else { steward_domain::Rating::Up };
             let opinion = Opinion { task, rating, comment, corrected_sql: sql };
@@ -178,6 +197,46 @@ pub(super) async fn run(context: &Context, command: Verify) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// Prints what was not answered, and the command that would help.
+fn gaps(groups: &[GapGroup]) {
+    for group in groups {
+        let count = group.questions.len();
+        for (place, gap) in group.questions.iter().take(3).enumerate() {
+            let why = match &gap.reason {
+                GapReason::Unanswered { said } => format!("not answered: {}", short(said, 80)),
+                GapReason::RatedWrong { comment } => format!("called wrong {comment}").trim().to_owned(),
+            };
+            let times = if place == 0 { format!("{count}x  ") } else { "    ".to_owned() };
+            say(format!("{times}{}  {}", gap.question, paint(Tone::Quiet, &why)));
+        }
+        let (task, question) = match group.questions.first() {
+            Some(gap) => (gap.task_id.to_string(), gap.question.clone()),
+            None => continue,
+        };
+        say(match &group.fix {
+            ProposedFix::Verify { task_id, sql } => {
+                format!(
+                    "    verify the SQL that was given: steward verify add --from {task_id} --sql {sql:?}"
+                )
+            }
+            ProposedFix::Paraphrase { verified_id, question: known } => {
+                format!("    the same as {known:?}? steward verify also {verified_id} {question:?}")
+            }
+            ProposedFix::Synonym { metric } => {
+                format!("    does it mean the metric {metric}? Add its words to `synonyms` in semantics/")
+            }
+            ProposedFix::Answer => {
+                format!(
+                    "    say what answers it: steward verify add {question:?} --data … --sql …  (task {task})"
+                )
+            }
+        });
+    }
+    if groups.is_empty() {
+        say(paint(Tone::Quiet, "nothing is open"));
+    }
 }
 
 fn shown(context: &Context, answer: &VerifiedAnswer) {

@@ -12,6 +12,7 @@ mod backup;
 mod configuration;
 mod drivers;
 mod example_workflows;
+mod guides;
 mod home;
 mod models;
 mod records;

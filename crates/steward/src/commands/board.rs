@@ -1,0 +1,504 @@
+//! `steward board`: answers pinned side by side, run anew for whoever looks.
+
+use super::{Context, ask};
+use crate::error::Failure;
+use crate::output::{Tone, document, frame, paint, say, short, table};
+use clap::{Args, Subcommand, ValueEnum};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use steward_analysis::chart::terminal;
+use steward_domain::{
+    Board, BoardFilter, BoardId, BoardLinkId, Label, TaskId, TileContent, TileId, TileView, TileWidth, UserId,
+};
+use steward_journal::random::SystemRandom;
+use steward_runtime::ask::{AppContext, Ask};
+use steward_runtime::board::{BoardChoice, BoardView, NewTile, TileEdit, TileStatus, board_page};
+use steward_runtime::list_saved;
+use steward_server::identity::Secret;
+use steward_store::Page;
+
+#[derive(Subcommand)]
+#[command(after_help = "Examples:
+  steward board new Sales
+  steward board pin Sales \"total amount by state\" --data sales.csv
+  steward board pin Sales --from TASK           an answer that you have
+  steward board filter Sales state Arizona      every tile, by the column they share
+  steward board show Sales
+  steward board export Sales --out sales.html")]
+pub(crate) enum BoardCommand {
+    /// Make an empty board.
+    New {
+        /// What it is called.
+        name: String,
+    },
+    /// List your boards and those that are shared, newest first.
+    List,
+    /// Run the tiles of a board and show them.
+    Show {
+        /// Its name or id.
+        id: String,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Pin the answer to a question, or an answer that you have.
+    Pin(Pin),
+    /// Put words on a board.
+    Text {
+        /// Its name or id.
+        id: String,
+        /// The words: paragraphs and lists, with **bold** and `code`.
+        text: String,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Change a tile: its title, how it is shown, its question, its SQL or its words.
+    Edit(Edit),
+    /// Take a tile off a board.
+    Unpin {
+        /// The name or id of the board.
+        id: String,
+        /// The title or id of the tile.
+        tile: String,
+    },
+    /// Filter all tiles by a column; without values, any value can be chosen.
+    Filter(Filter),
+    /// Let everybody who uses this Steward see a board, each with their own grants.
+    Share {
+        /// Its name or id.
+        id: String,
+        /// Stop sharing it.
+        #[arg(long)]
+        stop: bool,
+    },
+    /// Say for how many seconds a result is shown again before it is read anew.
+    Fresh {
+        /// Its name or id.
+        id: String,
+        /// Seconds; 0 reads each time.
+        seconds: u32,
+    },
+    /// Write a board with its rows to one HTML file that works offline.
+    Export {
+        /// Its name or id.
+        id: String,
+        /// Where to.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Make a link that shows a board without a sign-in until it expires.
+    Link {
+        /// Its name or id.
+        id: String,
+        /// For how many hours.
+        #[arg(long, default_value_t = 168)]
+        hours: u32,
+        /// With whose grants it is read; yours unless said.
+        #[arg(long, value_name = "USER")]
+        viewer: Option<UserId>,
+        /// A filter that cannot be taken off, as COLUMN=VALUE; repeat it for several.
+        #[arg(long, value_name = "COLUMN=VALUE")]
+        filter: Vec<String>,
+        /// Where `steward serve` is reached.
+        #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8088")]
+        server: String,
+    },
+    /// End a link before its time.
+    Unlink {
+        /// The name or id of the board.
+        id: String,
+        /// Which link.
+        link: BoardLinkId,
+    },
+    /// Remove a board.
+    Remove {
+        /// Its name or id.
+        id: String,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct LookArgs {
+    /// Instead of the board's filter over this column, as COLUMN=VALUE or COLUMN=FROM..UNTIL;
+    /// repeat it for several.
+    #[arg(long, value_name = "COLUMN=VALUE")]
+    filter: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Form {
+    /// What stands above it.
+    #[arg(long)]
+    title: Option<String>,
+    /// How its rows are shown.
+    #[arg(long, value_enum)]
+    view: Option<ViewChoice>,
+    /// How much of the row it takes.
+    #[arg(long, value_enum)]
+    width: Option<WidthChoice>,
+}
+
+#[derive(Args)]
+pub(crate) struct Pin {
+    /// The name or id of the board.
+    id: String,
+    /// The question, or one SELECT statement.
+    #[arg(required_unless_present = "from")]
+    question: Option<String>,
+    /// A file, a folder, a pattern or a database address; repeat it for several.
+    #[arg(long, short, value_name = "SOURCE")]
+    data: Vec<String>,
+    /// The SELECT statement that answers it. Without it, what the question is read as.
+    #[arg(long)]
+    sql: Option<String>,
+    /// The task of an answer that you have.
+    #[arg(long, value_name = "TASK", conflicts_with = "question")]
+    from: Option<TaskId>,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Args)]
+pub(crate) struct Edit {
+    /// The name or id of the board.
+    id: String,
+    /// The title or id of the tile.
+    tile: String,
+    /// Another question over the same data.
+    #[arg(long)]
+    question: Option<String>,
+    /// Another SELECT statement.
+    #[arg(long)]
+    sql: Option<String>,
+    /// Other words of a text tile.
+    #[arg(long)]
+    text: Option<String>,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Args)]
+pub(crate) struct Filter {
+    /// The name or id of the board.
+    id: String,
+    /// The column, or TABLE.COLUMN.
+    column: String,
+    /// The values that are shown; without any, all of them until somebody chooses.
+    values: Vec<String>,
+    /// The first day or number that is shown.
+    #[arg(long)]
+    from: Option<String>,
+    /// The last day or number that is shown.
+    #[arg(long)]
+    until: Option<String>,
+    /// Take the filter off.
+    #[arg(long)]
+    remove: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ViewChoice {
+    /// A number, a chart or a table, whatever fits.
+    Auto,
+    /// A chart.
+    Chart,
+    /// A table.
+    Table,
+    /// The first number.
+    Number,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WidthChoice {
+    /// A third of the row.
+    Small,
+    /// Half of the row.
+    Medium,
+    /// The whole row.
+    Wide,
+}
+
+impl Form {
+    fn tile(self, sql: Option<String>, origin: Option<TaskId>) -> NewTile {
+        let view = self.view.map(|view| match view {
+            ViewChoice::Auto => TileView::Auto,
+            ViewChoice::Chart => TileView::Chart,
+            ViewChoice::Table => TileView::Table,
+            ViewChoice::Number => TileView::Number,
+        });
+        let width = self.width.map(|width| match width {
+            WidthChoice::Small => TileWidth::Small,
+            WidthChoice::Medium => TileWidth::Medium,
+            WidthChoice::Wide => TileWidth::Wide,
+        });
+        NewTile { title: self.title, view, width, sql, origin }
+    }
+}
+
+pub(super) async fn run(context: &Context, command: BoardCommand) -> Result<(), Failure> {
+    let opened = context.open().await?;
+    let house = super::house(context, &opened)?;
+    let user = &context.settings.user;
+    match command {
+        BoardCommand::New { name } => {
+            let board = house.add_board(user, Label::new(name)?, "cli").await?;
+            told(context, &board, &format!("made {}", board.id));
+        }
+        BoardCommand::List => list(context, &house).await?,
+        BoardCommand::Show { id, look } => {
+            let view = look_at(context, &house, &id, &look.filter).await?;
+            if context.json { document(&view) } else { shown(&view) }
+        }
+        BoardCommand::Pin(pin) => {
+            let (question, data) = match pin.from {
+                Some(task) => house.asked_in(&context.scope, task).await?,
+                None => (pin.question.unwrap_or_default(), Vec::new()),
+            };
+            let data =
+                if pin.data.is_empty() { data } else { pin.data.iter().map(|named| whole(named)).collect() };
+            let asked = Ask { question, data, ..ask::plain(context) };
+            let (board, tile) = house
+                .pin(
+                    &asked,
+                    named(context, &house, &pin.id).await?.id,
+                    pin.form.tile(pin.sql, pin.from),
+                    "cli",
+                )
+                .await?;
+            told(context, &board, &format!("pinned {tile}"));
+        }
+        BoardCommand::Text { id, text, form } => {
+            let id = named(context, &house, &id).await?.id;
+            let (board, tile) = house.add_text(user, id, text, form.tile(None, None), "cli").await?;
+            told(context, &board, &format!("pinned {tile}"));
+        }
+        BoardCommand::Edit(edit) => {
+            let change =
+                TileEdit { question: edit.question, text: edit.text, new: edit.form.tile(edit.sql, None) };
+            let board = named(context, &house, &edit.id).await?;
+            let tile = tile_named(&board, &edit.tile)?;
+            let board = house.edit_tile(&ask::plain(context), board.id, tile, change, "cli").await?;
+            told(context, &board, &format!("changed {tile}"));
+        }
+        BoardCommand::Unpin { id, tile } => {
+            let board = named(context, &house, &id).await?;
+            let tile = tile_named(&board, &tile)?;
+            let board = house.unpin(user, board.id, tile, "cli").await?;
+            told(context, &board, &format!("took off {tile}"));
+        }
+        BoardCommand::Filter(filter) => {
+            let said = if filter.remove { "took off the filter" } else { "filtered by" };
+            let said = format!("{said} {}", filter.column);
+            let id = named(context, &house, &filter.id).await?.id;
+            let put = |board: &mut Board| {
+                board.filters.retain(|known| !known.column.eq_ignore_ascii_case(&filter.column));
+                if !filter.remove {
+                    let Filter { column, values, from, until, .. } = filter;
+                    board.filters.push(BoardFilter { column, values, from, until });
+                }
+                Ok(())
+            };
+            let board = house.change_board(user, id, "filtered", "cli", put).await?;
+            told(context, &board, &said);
+        }
+        BoardCommand::Share { id, stop } => {
+            let put = |board: &mut Board| {
+                board.is_shared = !stop;
+                Ok(())
+            };
+            let board =
+                house.change_board(user, named(context, &house, &id).await?.id, "shared", "cli", put).await?;
+            told(context, &board, if stop { "no longer shared" } else { "shared" });
+        }
+        BoardCommand::Fresh { id, seconds } => {
+            let put = |board: &mut Board| {
+                board.fresh_seconds = seconds;
+                Ok(())
+            };
+            let board = house
+                .change_board(user, named(context, &house, &id).await?.id, "changed", "cli", put)
+                .await?;
+            told(context, &board, &format!("results are shown again for {seconds} s"));
+        }
+        BoardCommand::Export { id, out, look } => {
+            let view = look_at(context, &house, &id, &look.filter).await?;
+            let unwritten =
+                |error: std::io::Error| Failure::user("RUN034", format!("{}: {error}", out.display()));
+            std::fs::write(&out, board_page(&view, user.as_str())).map_err(unwritten)?;
+            say(format!("wrote {}", out.display()));
+        }
+        BoardCommand::Link { id, hours, viewer, filter, server } => {
+            let viewer = viewer.unwrap_or_else(|| user.clone());
+            let filters = filters(&filter)?;
+            let id = named(context, &house, &id).await?.id;
+            let link = house.add_link(user, id, &viewer, hours, filters, "cli").await?;
+            let secret = Secret::open(&context.home.path, &SystemRandom)?;
+            let token = secret.link_token(id.0, link.id.0, link.expires_at);
+            let address = format!("{}/embed/{token}", server.trim_end_matches('/'));
+            if context.json {
+                document(&serde_json::json!({ "link": link, "address": address }));
+            } else {
+                say(format!("link {} as seen by {viewer}, until {}", link.id, link.expires_at));
+                say(address);
+            }
+        }
+        BoardCommand::Unlink { id, link } => {
+            house.remove_link(user, named(context, &house, &id).await?.id, link, "cli").await?;
+            say(format!("ended {link}"));
+        }
+        BoardCommand::Remove { id } => {
+            let id = named(context, &house, &id).await?.id;
+            house.remove_board(user, id, "cli").await?;
+            say(format!("removed {id}"));
+        }
+    }
+    Ok(())
+}
+
+/// A board by its id, or by its name when only one has it.
+async fn named(context: &Context, house: &AppContext, text: &str) -> Result<Board, Failure> {
+    let user = &context.settings.user;
+    if let Ok(id) = text.parse::<BoardId>() {
+        return Ok(house.board(user, id).await?);
+    }
+    let scope = steward_store::Scope::User(user.clone());
+    let all: Vec<Board> = list_saved(&*house.store, &scope, Page::first(1000)).await?;
+    let mut found = all.into_iter().filter(|board| board.name.eq_ignore_ascii_case(text.trim()));
+    match (found.next(), found.next()) {
+        (Some(board), None) => Ok(house.board(user, board.id).await?),
+        (None, _) => Err(Failure::user(
+            "RUN034",
+            format!("there is no board {text:?}. `steward board list` shows what there is"),
+        )),
+        (Some(_), Some(_)) => {
+            Err(Failure::user("RUN034", format!("several boards are called {text:?}: name one by its id")))
+        }
+    }
+}
+
+/// A tile by its id, or by its title when only one has it.
+fn tile_named(board: &Board, text: &str) -> Result<TileId, Failure> {
+    let id = text.parse::<TileId>().ok();
+    let same = |tile: &&steward_domain::Tile| {
+        Some(tile.id) == id || tile.title.trim().eq_ignore_ascii_case(text.trim())
+    };
+    let found: Vec<TileId> = board.tiles.iter().filter(same).map(|tile| tile.id).collect();
+    match found.as_slice() {
+        [tile] => Ok(*tile),
+        _ => Err(Failure::user(
+            "RUN034",
+            format!("{} tiles of {} are called {text:?}: name one by its id", found.len(), board.name),
+        )),
+    }
+}
+
+async fn list(context: &Context, house: &AppContext) -> Result<(), Failure> {
+    let found: Vec<Board> = list_saved(&*house.store, &context.scope, Page::first(1000)).await?;
+    if context.json {
+        document(&found);
+        return Ok(());
+    }
+    let row = |board: &Board| {
+        let shared = if board.is_shared { "shared" } else { "" };
+        let tiles = board.tiles.len().to_string();
+        let (id, name) = (board.id.to_string(), short(board.name.as_str(), 50));
+        vec![id, name, tiles, board.user_id.to_string(), shared.to_owned(), board.updated_at.day()]
+    };
+    let head = ["board", "name", "tiles", "of", "", "changed"];
+    table(&head, found.iter().map(row).collect(), "no boards yet: `steward board new NAME`");
+    Ok(())
+}
+
+/// A board with its rows, read with what the settings allow.
+async fn look_at(
+    context: &Context,
+    house: &AppContext,
+    board: &str,
+    chosen: &[String],
+) -> Result<BoardView, Failure> {
+    let user = &context.settings.user;
+    let board = named(context, house, board).await?;
+    let choice = BoardChoice { filters: filters(chosen)?, ..BoardChoice::default() };
+    let plain = ask::plain(context);
+    let grants = |data: &[String]| Ok(Ask { data: data.to_vec(), ..plain.clone() });
+    Ok(house.view_board(&board, user, &choice, &grants, None).await?)
+}
+
+/// Filters as they are written on the command line. Several of one column add up.
+fn filters(written: &[String]) -> Result<Vec<BoardFilter>, Failure> {
+    let mut filters: Vec<BoardFilter> = Vec::new();
+    for text in written {
+        let unread =
+            || Failure::user("RUN034", format!("{text:?}: write COLUMN=VALUE or COLUMN=FROM..UNTIL"));
+        let (column, value) = text.split_once('=').ok_or_else(unread)?;
+        let known = filters.iter().position(|filter| filter.column.eq_ignore_ascii_case(column));
+        let place = known.unwrap_or(filters.len());
+        if known.is_none() {
+            let column = column.trim().to_owned();
+            filters.push(BoardFilter { column, values: Vec::new(), from: None, until: None });
+        }
+        let Some(filter) = filters.get_mut(place) else { continue };
+        let end = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        match value.split_once("..") {
+            Some((from, until)) => (filter.from, filter.until) = (end(from), end(until)),
+            None if value.is_empty() => {}
+            None => filter.values.push(value.to_owned()),
+        }
+    }
+    Ok(filters)
+}
+
+/// A source that is found from wherever the board is looked at.
+fn whole(named: &str) -> String {
+    let path = Path::new(named);
+    if named.contains("://") || path.is_absolute() {
+        return named.to_owned();
+    }
+    std::path::absolute(path).map_or_else(|_| named.to_owned(), |path| path.display().to_string())
+}
+
+fn told(context: &Context, board: &Board, what: &str) {
+    if context.json {
+        return document(board);
+    }
+    say(what);
+}
+
+fn shown(view: &BoardView) {
+    say(paint(Tone::Strong, view.board.name.as_str()));
+    say(paint(Tone::Quiet, &format!("as of {}, board {}", view.as_of, view.board.id)));
+    for filter in view.filters.iter().filter(|one| one.filter.is_set()) {
+        let BoardFilter { column, values, from, until } = &filter.filter;
+        let range = [from, until].map(|end| end.clone().unwrap_or_default()).join("..");
+        let range = if range == ".." { String::new() } else { range };
+        say(format!("{column}: {}{range}", values.join(", ")));
+    }
+    for tile in &view.tiles {
+        say("");
+        say(format!("{}  {}", paint(Tone::Strong, &tile.title), paint(Tone::Quiet, &tile.id.to_string())));
+        match (&tile.text, tile.status, &tile.number, &tile.frame) {
+            (Some(text), ..) => say(text),
+            (_, TileStatus::Refused | TileStatus::Failed, ..) => {
+                let code = tile.error_code.as_deref().unwrap_or_default();
+                say(paint(Tone::Bad, &format!("{code} {}", tile.error.as_deref().unwrap_or_default())));
+            }
+            (_, _, Some(number), _) => say(number),
+            (_, _, _, Some(rows)) => {
+                let colour = std::io::stdout().is_terminal();
+                let drawn = tile.drawing.as_ref().and_then(|(spec, _)| terminal(spec, rows, 100, colour));
+                match drawn {
+                    Some(picture) => say(picture),
+                    None => frame(rows, 20),
+                }
+            }
+            _ => {}
+        }
+        if !tile.not_filtered_by.is_empty() {
+            say(paint(Tone::Warn, &format!("not filtered by {}", tile.not_filtered_by.join(", "))));
+        }
+    }
+    if view.board.tiles.iter().all(|tile| matches!(tile.content, TileContent::Text(_))) {
+        say(paint(Tone::Quiet, "no answers yet: `steward board pin BOARD QUESTION --data SOURCE`"));
+    }
+}
