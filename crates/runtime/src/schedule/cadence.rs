@@ -10,9 +10,12 @@
 use crate::error::{Error, Result};
 use croner::Cron;
 use croner::parser::{CronParser, Seconds};
-use jiff::Timestamp as Instant;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp as Instant, Zoned};
 use steward_domain::Timestamp;
+
+/// Gaps that are looked behind: no zone has so many between two ticks that count.
+const MOST_GAPS: usize = 64;
 
 /// When a schedule runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,10 +66,17 @@ impl Cadence {
         let (pattern, zone) = (self.pattern()?, self.time_zone()?);
         let instant = Instant::from_microsecond(moment.micros())
             .map_err(|error| Error::Cadence(format!("the time {moment} cannot be used: {error}")))?;
-        match pattern.find_next_occurrence(&instant.to_zoned(zone), false) {
-            Ok(next) => Ok(Some(Timestamp::from_micros(next.timestamp().as_microsecond()))),
-            Err(_) => Ok(None),
+        let mut from = instant.to_zoned(zone);
+        // Where the clock goes forward, the end of the gap comes out also for times of day outside
+        // of it: those are no ticks.
+        for _ in 0..MOST_GAPS {
+            let Ok(next) = pattern.find_next_occurrence(&from, false) else { return Ok(None) };
+            if pattern.is_time_matching(&next).unwrap_or(false) || is_in_gap_before(&pattern, &next) {
+                return Ok(Some(Timestamp::from_micros(next.timestamp().as_microsecond())));
+            }
+            from = next;
         }
+        Ok(None)
     }
 
     /// The minute of the day at a moment in a zone.
@@ -77,6 +87,18 @@ impl Cadence {
         let local = instant.to_zoned(cadence.time_zone()?);
         Ok(u16::try_from(i32::from(local.hour()) * 60 + i32::from(local.minute())).unwrap_or(0))
     }
+}
+
+/// Whether a time of day of the pattern lies in the gap that ends at a moment.
+fn is_in_gap_before(pattern: &Cron, moment: &Zoned) -> bool {
+    let Ok(before) = moment.checked_sub(jiff::Span::new().seconds(1)) else { return false };
+    let gap = moment.offset().seconds() - before.offset().seconds();
+    let end = moment.datetime();
+    (1..=gap / 60).any(|minutes| {
+        let missing = end.checked_sub(jiff::Span::new().minutes(i64::from(minutes)));
+        let missing = missing.and_then(|time| time.to_zoned(TimeZone::UTC));
+        missing.is_ok_and(|time| pattern.is_time_matching(&time).unwrap_or(false))
+    })
 }
 
 fn unread(text: &str) -> Error {

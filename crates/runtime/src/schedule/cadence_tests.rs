@@ -72,3 +72,11 @@ fn a_time_of_day_that_is_skipped_runs_after_the_gap_and_one_that_repeats_runs_on
         ["2026-10-25T00:30Z", "2026-10-25T01:00Z", "2026-10-25T01:30Z", "2026-10-25T02:00Z"],
     );
 }
+
+#[test]
+fn a_gap_makes_no_tick_for_a_time_of_day_outside_of_it() {
+    assert_eq!(
+        ticks("every day 1:30 America/New_York", "2020-03-08T00:00:00Z", 2),
+        ["2020-03-08T06:30Z", "2020-03-09T05:30Z"],
+    );
+}
