@@ -50,7 +50,7 @@ pub fn forecast(course: &[f64], season: Option<usize>, ahead: usize) -> Option<F
     if course.len() < FEWEST || ahead == 0 || course.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let season = season.filter(|season| *season >= 2 && course.len() >= 2 * season + 1);
+    let season = season.filter(|season| *season >= 2 && course.len() > 2 * season);
     let plain = Method::Repeat(season.unwrap_or(1));
     let mut methods = vec![Method::Smoothing, plain];
     methods.extend(season.map(Method::Seasonal));

@@ -54,7 +54,7 @@ pub(super) fn run(bench: &Workbench, arguments: &ForecastRun, result: &str) -> R
     let mut carried = Vec::new();
     let mut warnings = Vec::new();
     for (name, known) in courses {
-        match carry(name.clone(), known, course) {
+        match carry(name.clone(), &known, course) {
             Ok(one) => carried.push(one),
             Err(why) => warnings.push(name.map_or(why.clone(), |name| format!("{name}: {why}"))),
         }
@@ -128,8 +128,8 @@ fn after(day: NaiveDate, grain: Grain) -> Option<NaiveDate> {
 }
 
 /// A course without gaps and without a last period that the data cuts off.
-fn carry(name: Option<String>, points: Points, course: &Course) -> std::result::Result<Carried, String> {
-    let (mut known, left_out) = whole(&points, course);
+fn carry(name: Option<String>, points: &Points, course: &Course) -> std::result::Result<Carried, String> {
+    let (mut known, left_out) = whole(points, course);
     let periods = plural(course.grain);
     if known.len() < FEWEST {
         return Err(format!(
@@ -248,7 +248,7 @@ fn words(one: &Carried, course: &Course, unit: Unit) -> String {
     let figure = |number: f64| show(&Value::Float(rounded(number)), unit);
     let forecast = &one.forecast;
     let label = course.value.replace('_', " ");
-    let subject = one.name.as_ref().map_or_else(|| capital(&label), |name| format!("{}: {label}", name));
+    let subject = one.name.as_ref().map_or_else(|| capital(&label), |name| format!("{name}: {label}"));
     let span = match course.horizon {
         Horizon::Span(span) => span,
         Horizon::Periods(_) => Span {

@@ -57,7 +57,8 @@ pub(super) fn wish(tokens: &[Token], catalogue: &Catalogue, anchor: NaiveDate) -
     let cause = has("what") && has("caused causes explains explain behind drove drives driving led")
         || has("reason reasons") && has("for behind why");
     // A word of the data itself, such as a column "cause", is no such question.
-    if !(why || cause) || cause && !why && super::is_name("cause", catalogue) {
+    let asks = why || cause && !super::is_name("cause", catalogue);
+    if !asks {
         return None;
     }
     let moves = |list: &str| {

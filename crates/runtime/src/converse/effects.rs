@@ -179,7 +179,7 @@ impl Inner {
                     let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
                     ended.iter().map(|(place, ended)| (*place, Found::of(ended))).collect()
                 };
-                self.work.one(step, &given).await
+                Box::pin(self.work.one(step, &given)).await
             }
         }
     }

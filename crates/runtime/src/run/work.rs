@@ -54,8 +54,7 @@ impl EffectHandler for TaskEffectHandler {
             Err(error) => return self.refused(&error),
         };
         Box::pin(async move {
-            runner
-                .call_tool(task, caller, &context, effect)
+            Box::pin(runner.call_tool(task, caller, &context, effect))
                 .await
                 .map_or(EffectOutcome::Nothing, EffectOutcome::Happened)
         })

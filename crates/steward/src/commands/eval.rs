@@ -178,7 +178,7 @@ impl Variant {
         let deliver = vec![steward_domain::Deliverable::Summary];
         let ask = Ask { data, planner: self.planner, deliver, ..ask::plain(context) };
         let budget = case.budget.or(suite.budget);
-        match self.house.run_case(&ask, case, budget, &self.name).await {
+        match Box::pin(self.house.run_case(&ask, case, budget, &self.name)).await {
             Ok(run) => run,
             Err(error) => failed_run(&self.name, &error),
         }
