@@ -20,8 +20,9 @@ fn blocks(guide: &str) -> Vec<String> {
 }
 
 /// Runs the blocks of a guide one after the other in one home, from the root of the repository.
+#[expect(clippy::disallowed_methods, reason = "the test is the shell of whoever follows the guide")]
 fn run_guide(guide: &str, bench: &Bench) -> Vec<String> {
-    let binary = PathBuf::from(assert_cmd::cargo::cargo_bin("steward"));
+    let binary = assert_cmd::cargo::cargo_bin("steward");
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let found = blocks(guide);
     assert!(!found.is_empty(), "{guide} has an example that runs");
