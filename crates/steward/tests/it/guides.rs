@@ -2,7 +2,7 @@
 //! `<!-- runs as a test -->`.
 
 use crate::Bench;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const ROOT: &str = env!("STEWARD_CHECKOUT");
