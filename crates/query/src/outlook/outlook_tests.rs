@@ -1,3 +1,5 @@
+//! Which questions ask for a forecast or for the parts of a change, and over which periods.
+
 use super::*;
 use crate::catalogue::{Column, Table};
 use crate::frame::{Unit, Value};
