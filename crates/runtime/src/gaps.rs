@@ -17,7 +17,7 @@ use steward_store::{Page, Scope, TaskFilter};
 /// Failed tasks that are looked at, newest first.
 const RECENT: u32 = 300;
 /// From here on two questions belong together.
-const ALIKE: f32 = 0.72;
+const ALIKE: f32 = 0.6;
 /// From here on a question may be another one in other words.
 const NEAR: f32 = 0.8;
 /// From here on a question may mean a metric that it does not name.

@@ -26,7 +26,8 @@ pub(crate) use link::{Mark, Schema};
 
 use crate::catalogue::Catalogue;
 use crate::planner::Meaning;
-use crate::query::Query;
+use crate::query::{Aggregate, Query};
+use crate::roles::Role;
 use chrono::NaiveDate;
 use interpret::{Choices, interpret};
 use steward_text::tokens::tokenize;
@@ -193,7 +194,11 @@ fn add_compositions(schema: &Schema, marks: &[Mark], bases: &[Form], found: &mut
         .map(|candidate| candidate.form.clone())
         .collect();
     let mut pool: Vec<(Form, Query, bool, f32)> = Vec::new();
+    let sums = says_sum(marks);
     for composition in compose::compose(schema, marks, bases, &others) {
+        if !sums && sums_rate(&composition.form, schema) {
+            continue;
+        }
         let Some(lowered) = lower::lower(&composition.form, schema) else { continue };
         if pool.iter().any(|(_, query, ..)| *query == lowered.query) {
             continue;
@@ -230,6 +235,34 @@ fn add_compositions(schema: &Schema, marks: &[Mark], bases: &[Form], found: &mut
             });
         }
     }
+}
+
+/// Whether a word asks for a sum.
+fn says_sum(marks: &[Mark]) -> bool {
+    marks.iter().any(|mark| {
+        matches!(
+            mark.operator,
+            Some(
+                Operator::Aggregate(Aggregate::Sum)
+                    | Operator::HowMuch
+                    | Operator::Running
+                    | Operator::Share
+                    | Operator::Whole
+            )
+        )
+    })
+}
+
+/// Whether a form adds up prices, rates or scores, which no one means who does not say so.
+fn sums_rate(form: &Form, schema: &Schema) -> bool {
+    form.measures.iter().any(|measure| {
+        matches!(
+            measure,
+            Measure::Of(Aggregate::Sum, Scalar::Column(place))
+                | Measure::OfWhere(Aggregate::Sum, Scalar::Column(place), _)
+                if schema.role(*place) == Role::Rate
+        )
+    })
 }
 
 /// Sorts candidates by their evidence. The best one of every grammar comes before the second of any.
@@ -280,7 +313,11 @@ pub fn compositions(
     let bases: Vec<Form> = reads.into_iter().map(|read| read.form).collect();
     let others: Vec<Form> = other_grammars(&schema, &marks).into_iter().map(|(_, list)| list.form).collect();
     let mut found: Vec<Composed> = Vec::new();
+    let sums = says_sum(&marks);
     for composition in compose::compose(&schema, &marks, &bases, &others) {
+        if !sums && sums_rate(&composition.form, &schema) {
+            continue;
+        }
         let Some(lowered) = lower::lower(&composition.form, &schema) else { continue };
         if found.iter().any(|known| known.query == lowered.query) {
             continue;
