@@ -4,7 +4,8 @@ Data outside of the home has a value of its own in each blocked column. Question
 many ways; a model, which is a server on loopback, proposes statements that read it and is sent every prompt. Then everything is
 searched for the values: answers, errors, output of commands, prompts, every file of the home (databases, logs, artifacts,
 reports, caches, backups), and every row of the store. With `--postgres` the store is a database of that server, and `pg_dump`
-shows its rows. A value counts as found in any case, backwards, in hexadecimal and in base64.
+shows its rows. A value counts as found in any case, backwards, in hexadecimal and in base64. Whether a value is there shows neither
+in what is said nor in how long it takes.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import subprocess
 import tarfile
 import tempfile
 import threading
+import time
 import zipfile
 import zlib
 from pathlib import Path
@@ -239,6 +241,71 @@ def sweep(check, binary, address=None, programs=None, is_blocked=True):
     model.shutdown()
 
 
+ABSENT = CANARIES["email"].replace("7f3a", "7f3b")  # As long as the value that is there.
+ROUNDS = 14
+
+
+def texts(value):
+    """What an answer tells a person: its texts, without ids and times."""
+    if isinstance(value, dict):
+        told = [texts(one) for key, one in sorted(value.items()) if key in ("answer", "detail", "error", "reply", "text", "rows", "code", "result")]
+        return [one for part in told for one in part]
+    if isinstance(value, list):
+        return [one for part in value for one in texts(part)]
+    return [str(value)]
+
+
+def separation(first, second):
+    """How far two samples are apart: Mann and Whitney's statistic in standard deviations."""
+    wins = sum((a > b) + (a == b) / 2 for a in first for b in second)
+    n, m = len(first), len(second)
+    return (wins - n * m / 2) / (n * m * (n + m + 1) / 12) ** 0.5
+
+
+def membership(check, binary, is_blocked=True):
+    """Whether a blocked value is there shows neither in what is said nor in how long it takes."""
+    with tempfile.TemporaryDirectory(prefix="steward-canary-") as folder:
+        folder = Path(folder)
+        data_in(folder)
+        server = Server(binary, "--per-minute", "1000000", home=folder / "home", apps=False)
+        settings = {} if is_blocked else {"analysis": {"blocked_patterns": ["nothing"]}}
+        (server.home / "config/steward.yaml").write_text(json.dumps(settings))
+        domain = {"name": "shop", "display_name": "shop", "description": "Customers of the shop.", "data_sources": [str(folder / "shop.sqlite")]}
+        (server.home / "config/domains.yaml").write_text(json.dumps({"domains": [domain]}))
+
+        def statement(value):
+            sql = f"SELECT count(*) FROM customers WHERE email = '{value}'"
+            return "/api/v1/tools/sql.run/calls", {"arguments": {"data": [str(folder / "shop.sqlite")], "sql": sql}}
+
+        ways = {
+            "a question": lambda value: ("/api/v1/ask", {"message": f"how many customers with email {value}"}),
+            "a search": lambda value: ("/api/v1/ask", {"message": f"show customers with {value}"}),
+            "a statement": statement,
+        }
+        told_apart = 0
+        with server:
+            for way, body in ways.items():
+                def sample():
+                    took, told = {CANARIES["email"]: [], ABSENT: []}, {CANARIES["email"]: set(), ABSENT: set()}
+                    for _ in range(ROUNDS):
+                        for value in took:
+                            began = time.perf_counter()
+                            answer = request(server.base, "POST", *body(value))
+                            took[value].append(time.perf_counter() - began)
+                            told[value].add((answer.status, json.dumps(texts(answer.json())).replace(value.split("@")[0], "V")))
+                    return separation(*took.values()), told
+                apart, told = sample()
+                same = told[CANARIES["email"]] == told[ABSENT]
+                told_apart += not same
+                if is_blocked:
+                    check(same, f"{way} says the same whether a blocked value is there", told)
+                    # A busy machine may slow one of them down by chance, hardly twice and the same one.
+                    again = sample()[0] if abs(apart) > 3.5 else 0
+                    check(apart * again <= 0 or abs(again) <= 3.5, f"{way} takes as long whether a blocked value is there", (apart, again))
+        if not is_blocked:
+            check(told_apart, "where nothing is blocked, answers tell whether a value is there")
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("binary")
@@ -248,6 +315,8 @@ def main():
     check = Tally()
     sweep(check, arguments.binary, is_blocked=False)
     sweep(check, arguments.binary)
+    membership(check, arguments.binary, is_blocked=False)
+    membership(check, arguments.binary)
     if arguments.postgres:
         sweep(check, arguments.binary, arguments.postgres, arguments.programs)
     check.end("canaries")

@@ -41,8 +41,8 @@ struct Part {
 struct Column {
     label: String,
     parts: Vec<Part>,
-    /// How much its values moved against each other: 0 when all changed alike.
-    moved: f64,
+    /// How well it tells where the change is: 0 when all values changed alike, or when rises and falls cancel out.
+    tells: f64,
 }
 
 pub(super) fn run(bench: &Workbench, arguments: &ChangeExplain, result: &str) -> Result<Output> {
@@ -70,7 +70,7 @@ pub(super) fn run(bench: &Workbench, arguments: &ChangeExplain, result: &str) ->
     let mut columns: Vec<Column> =
         frames.zip(&split.columns).map(|(frame, label)| column(&frame, label, &whole, split)).collect();
     columns.retain(|column| column.parts.len() > 1);
-    columns.sort_by(|a, b| b.moved.total_cmp(&a.moved));
+    columns.sort_by(|a, b| b.tells.total_cmp(&a.tells));
     columns.truncate(if arguments.only_best { 1 } else { SHOWN });
     let change = after - before;
     let frame = frame(&columns, change, result, unit);
@@ -115,35 +115,38 @@ fn numbers(frame: &Frame, row: usize, first: usize, is_average: bool) -> Pair {
 /// The parts of the change by the values of a column, the largest first.
 fn column(frame: &Frame, label: &str, whole: &Pair, split: &Split) -> Column {
     let mut parts = Vec::new();
-    let mut moved = 0.0;
+    let mut shares = Vec::new();
     for row in 0..frame.rows.len() {
         let pair = numbers(frame, row, 1, split.is_average);
         let value = match frame.cell(row, 0) {
             Value::Null => "(empty)".to_owned(),
             value => value.plain(),
         };
-        let (before, after) = (pair.before(split), pair.after(split));
+        let (before, after) = (pair.before(split).unwrap_or(0.0), pair.after(split).unwrap_or(0.0));
         let change = if split.is_average { mixed(&pair, whole) } else { pair.after - pair.before };
-        let share = |part: f64, all: f64| if all.abs() > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 };
-        let (p, q) = if split.is_average {
-            (share(pair.rows_before, whole.rows_before), share(pair.rows_after, whole.rows_after))
+        let (part, all) = if split.is_average {
+            (pair.rows_before + pair.rows_after, whole.rows_before + whole.rows_after)
         } else {
-            (share(pair.before, whole.before), share(pair.after, whole.after))
+            (pair.before, whole.before)
         };
-        moved += surprise(p, q);
-        if split.is_average {
-            // A value whose own average moved counts, too.
-            let (old, new) = (before.unwrap_or(0.0), after.unwrap_or(0.0));
-            moved += (p + q) / 2.0 * ((new - old) / whole_average(whole).max(f64::EPSILON)).powi(2);
-        }
-        parts.push(Part { value, before: before.unwrap_or(0.0), after: after.unwrap_or(0.0), change });
+        shares.push(if all == 0.0 { 0.0 } else { part / all });
+        parts.push(Part { value, before, after, change });
     }
+    let tells = tells(&parts, &shares);
     parts.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
-    Column { label: label.to_owned(), parts, moved }
+    Column { label: label.to_owned(), parts, tells }
 }
 
-fn whole_average(whole: &Pair) -> f64 {
-    ((whole.before / whole.rows_before + whole.after / whole.rows_after) / 2.0).abs()
+/// How well a column tells where a change is: by how much the parts of the change differ from the shares that the values had
+/// of the whole, less the more the parts cancel out.
+fn tells(parts: &[Part], shares: &[f64]) -> f64 {
+    let change: f64 = parts.iter().map(|part| part.change).sum();
+    let moved: f64 = parts.iter().map(|part| part.change.abs()).sum();
+    if change == 0.0 || moved == 0.0 {
+        return 0.0;
+    }
+    let apart = parts.iter().zip(shares).map(|(part, share)| (part.change / change - share).abs());
+    apart.sum::<f64>() / 2.0 * (change.abs() / moved).powf(1.5)
 }
 
 /// What a value adds to the change of an average: its own average moved, and its share of the rows moved. Over all values that
@@ -155,13 +158,6 @@ fn mixed(pair: &Pair, whole: &Pair) -> f64 {
     let new = if pair.rows_after > 0.0 { pair.after / pair.rows_after } else { after };
     // Two values that have no rows in one period are taken at the average of the whole there.
     (p + q) / 2.0 * (new - old) + (q - p) * ((old + new) / 2.0 - (before + after) / 2.0)
-}
-
-/// How far two shares are apart (one term of the Jensen-Shannon divergence).
-fn surprise(p: f64, q: f64) -> f64 {
-    let middle = f64::midpoint(p, q);
-    let term = |part: f64| if part > 0.0 && middle > 0.0 { part * (part / middle).ln() } else { 0.0 };
-    f64::midpoint(term(p), term(q))
 }
 
 fn frame(columns: &[Column], change: f64, result: &str, unit: Unit) -> Frame {
@@ -240,12 +236,12 @@ fn tell(split: &Split, before: f64, after: f64, columns: &[Column], unit: Unit) 
             .map(|part| {
                 let share = part.change / change * 100.0;
                 let sign = if part.change > 0.0 { "+" } else { "" };
-                format!(
-                    "{} {sign}{} ({} % of the change)",
-                    part.value,
-                    figure(part.change),
-                    group(share, 0, false)
-                )
+                let share = if cancels {
+                    String::new()
+                } else {
+                    format!(" ({} % of the change)", group(share, 0, false))
+                };
+                format!("{} {sign}{}{share}", part.value, figure(part.change))
             })
             .collect();
         let lead = if at == 0 { "It shows most by" } else { "By" };
@@ -256,4 +252,68 @@ fn tell(split: &Split, before: f64, after: f64, columns: &[Column], unit: Unit) 
     }
     text.push_str("\nThis says where the change is, not what caused it.");
     text
+}
+
+#[cfg(test)]
+mod check {
+    use super::*;
+
+    fn split(is_average: bool) -> Split {
+        let day = |text: &str| text.parse().unwrap();
+        Split {
+            value: "revenue".into(),
+            before: Span { from: day("2024-02-01"), to: day("2024-03-01") },
+            after: Span { from: day("2024-03-01"), to: day("2024-04-01") },
+            is_average,
+            last_day: day("2024-03-31"),
+            rises: Some(false),
+            columns: Vec::new(),
+        }
+    }
+
+    fn frame_of(rows: &[(&str, &[f64])]) -> Frame {
+        let cells = |(name, numbers): &(&str, &[f64])| {
+            let head = std::iter::once(Value::Text((*name).into()));
+            head.chain(numbers.iter().map(|number| Value::Float(*number))).collect()
+        };
+        Frame { name: "part".into(), fields: Vec::new(), rows: rows.iter().map(cells).collect() }
+    }
+
+    #[test]
+    fn parts_add_up_and_the_telling_column_comes_first() {
+        let whole = Pair { before: 100.0, after: 80.0, rows_before: 0.0, rows_after: 0.0 };
+        let region = frame_of(&[("West", &[50.0, 30.0]), ("East", &[50.0, 50.0])]);
+        let region = column(&region, "region", &whole, &split(false));
+        let noise = frame_of(&[("a", &[30.0, 60.0]), ("b", &[40.0, 5.0]), ("c", &[30.0, 15.0])]);
+        let noise = column(&noise, "noise", &whole, &split(false));
+        let alike = frame_of(&[("x", &[90.0, 72.0]), ("y", &[10.0, 8.0])]);
+        let alike = column(&alike, "alike", &whole, &split(false));
+        assert!(
+            region.tells > noise.tells && noise.tells > alike.tells,
+            "{} {} {}",
+            region.tells,
+            noise.tells,
+            alike.tells
+        );
+        for column in [&region, &noise, &alike] {
+            let sum: f64 = column.parts.iter().map(|part| part.change).sum();
+            assert!((sum + 20.0).abs() < 1e-9, "{}: {sum}", column.label);
+        }
+        let text = tell(&split(false), 100.0, 80.0, &[region], Unit::Plain);
+        assert!(
+            text.starts_with("Revenue fell from 100 in February 2024 to 80 in March 2024, by 20 (-20 %)."),
+            "{text}"
+        );
+        assert!(text.contains("region: West -20 (100 % of the change)."), "{text}");
+    }
+
+    #[test]
+    fn parts_of_an_average_add_up_too() {
+        // Sums and numbers of rows: the averages are 10 and 20 before, 12 and 20 after, with other shares of the rows.
+        let whole = Pair { before: 500.0, after: 680.0, rows_before: 30.0, rows_after: 40.0 };
+        let of = frame_of(&[("a", &[100.0, 180.0, 10.0, 15.0]), ("b", &[400.0, 500.0, 20.0, 25.0])]);
+        let column = column(&of, "kind", &whole, &split(true));
+        let sum: f64 = column.parts.iter().map(|part| part.change).sum();
+        assert!((sum - (680.0 / 40.0 - 500.0 / 30.0)).abs() < 1e-9, "{sum}");
+    }
 }

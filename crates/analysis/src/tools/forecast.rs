@@ -327,3 +327,53 @@ fn plural(grain: Grain) -> &'static str {
         Grain::Year => "years",
     }
 }
+
+#[cfg(test)]
+mod check {
+    use super::*;
+
+    fn course(horizon: Horizon) -> Course {
+        Course {
+            time: "month".into(),
+            value: "sales".into(),
+            series: None,
+            grain: Grain::Month,
+            horizon,
+            adds_up: true,
+            last_day: "2024-03-10".parse().unwrap(),
+        }
+    }
+
+    /// Months from January 2022 on, without one of them.
+    fn months(values: &[f64], gap: usize) -> Points {
+        let first: NaiveDate = "2022-01-01".parse().unwrap();
+        let all = values.iter().enumerate();
+        let day = |at: usize| first.checked_add_months(Months::new(u32::try_from(at).unwrap())).unwrap();
+        all.filter(|(at, _)| *at != gap).map(|(at, value)| (day(at), *value)).collect()
+    }
+
+    #[test]
+    fn gaps_are_filled_and_a_month_that_is_not_whole_is_left_out() {
+        let mut values = vec![100.0; 27];
+        values[26] = 20.0;
+        let carried = carry(None, &months(&values, 5), &course(Horizon::Periods(3))).ok().unwrap();
+        assert_eq!(carried.known.len(), 26);
+        assert_eq!(carried.known[5].1, 0.0);
+        assert_eq!(carried.left_out, "2024-03-01".parse().ok());
+        assert_eq!(carried.ahead.len(), 3);
+        let told = words(&carried, &course(Horizon::Periods(3)), Unit::Plain);
+        assert!(told.starts_with("Sales for 2024-03-01 to 2024-05-31: about "), "{told}");
+        assert!(told.contains("March 2024 is not whole in the data, which ends on 2024-03-10"), "{told}");
+    }
+
+    #[test]
+    fn a_span_reaches_its_end_and_too_little_is_said() {
+        let span = Span { from: "2024-07-01".parse().unwrap(), to: "2024-10-01".parse().unwrap() };
+        let carried = carry(None, &months(&[100.0; 26], 99), &course(Horizon::Span(span))).ok().unwrap();
+        assert_eq!(carried.ahead.len(), 7);
+        let told = words(&carried, &course(Horizon::Span(span)), Unit::Plain);
+        assert!(told.starts_with("Sales for Q3 2024: about 300 in all"), "{told}");
+        let why = carry(None, &months(&[1.0; 5], 99), &course(Horizon::Periods(3))).err().unwrap();
+        assert!(why.contains("at least 8 whole months, and the data has 5"), "{why}");
+    }
+}
