@@ -125,7 +125,7 @@ impl Look {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let filters = json!({ "type": "string", "maxLength": 20_000 });
+    let filters = json!({ "type": "string", "maxLength": 4_000 });
     let refresh = json!({ "type": "boolean" });
     api.get("/api/v1/boards", "Your boards and those that are shared, newest first")
         .paged()
