@@ -121,10 +121,12 @@ class Model(http.server.BaseHTTPRequestHandler):
         Model.asked += 1
         sql = STATEMENTS[Model.asked % len(STATEMENTS)]
         message = {"role": "assistant", "content": json.dumps({"sql": sql, "steps": [{"id": "a", "sql": sql}]}), "tool_calls": None}
-        names = [tool["function"]["name"] for tool in json.loads(body).get("tools") or []]
+        sent = json.loads(body)
+        names = [tool["function"]["name"] for tool in sent.get("tools") or []]
         data = next((name for name in names if "ask" in name and "data" in name), None)
-        wanted = [name for name in names if name.endswith("run")] + [data] * bool(data)
-        if wanted and Model.asked % 3:
+        wanted = [name for name in names if "sql" in name and name.endswith("run")] + [data] * bool(data)
+        # It calls a tool first, and answers when it has read what came back.
+        if wanted and sent["messages"][-1]["role"] != "tool":
             name = wanted[Model.asked % len(wanted)]
             given = {"question": QUESTIONS[Model.asked % len(QUESTIONS)], "source": "shop"} if name == data else {"sql": sql, "data": [Model.source]}
             call = {"name": name, "arguments": json.dumps(given)}

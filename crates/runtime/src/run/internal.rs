@@ -108,8 +108,8 @@ pub(crate) fn sources(snapshot: &Snapshot, caller: &Caller) -> BTreeMap<String, 
 /// Whether a tool of the registry may be offered to a model. Tools of analysis name their data themselves and
 /// do not know what tables are granted: `steward.ask_data` takes their place.
 pub(crate) fn is_offered(name: &str) -> bool {
-    let own = ["sql.", "df.", "stats.", "plot.", "profiler.", "agent.analyst"];
-    !own.iter().any(|prefix| name.starts_with(prefix))
+    let is_analysis = steward_analysis::tools::TOOLS.iter().any(|(tool, _)| *tool == name);
+    !is_analysis && name != "agent.analyst"
 }
 
 fn failed(message: impl Into<String>) -> ToolOutcome {
@@ -268,4 +268,18 @@ pub(crate) fn may_use(runner: &Runner, caller: &Caller, tool: &ToolName) -> bool
     snapshot.list(&filter).any(|entry| {
         entry.registered.definition.tool_name == *tool && entry.registered.settings.off.is_none()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_offered;
+
+    #[test]
+    fn no_tool_that_names_its_data_itself_is_offered_to_a_model() {
+        for (tool, _) in steward_analysis::tools::TOOLS {
+            assert!(!is_offered(tool), "{tool}");
+        }
+        assert!(!is_offered("agent.analyst"));
+        assert!(is_offered("notes.create_note"));
+    }
 }
