@@ -89,7 +89,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("cases.yaml");
         let case: EvalCase = serde_json::from_value(json!({
-            "name": "it's \"quoted\": yes", "question": "total # amount\nby state", "data": ["a b.csv"],
+            "name": "it's \"quoted\": yes", "question": "total # amount\nby state", "data": [folder.path().join("a b.csv")],
             "expect": { "rows": [["Ohio", 2.5, null], ["- x: y", true]] },
         }))
         .unwrap();
