@@ -52,7 +52,8 @@ def main():
         "# Ten answers",
         "",
         "Questions as people ask them, of public files and databases, answered with no model and no network. Written by",
-        "`bench/gallery.py`; nothing is edited. The word in brackets says how sure the program was.",
+        "`bench/gallery.py`; the words are the program's. These ten were picked from some two dozen because they came out well:",
+        "[evals.md](evals.md) says how often it does. The word in brackets says how sure the program was.",
     ]
     with tempfile.TemporaryDirectory() as home:
         for number, (file, question) in enumerate(QUESTIONS, 1):
