@@ -1,4 +1,5 @@
-//! Lists the files of the page and the pages of the error codes, so that they are built into the program.
+//! Lists the files of the page and the pages of the error codes, so that they are built into the
+//! program.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Whatever text comes: admission answers, never panics, and what it admits reads neither the hidden table nor the hidden and
-//! blocked columns.
+//! Whatever text comes: admission answers, never panics, and what it admits reads neither the
+//! hidden table nor the hidden and blocked columns.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Whatever bytes a log holds: the verifier answers, never panics, and what it accepts is canonical.
+//! Whatever bytes a log holds: the verifier answers, never panics, and what it accepts is
+//! canonical.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

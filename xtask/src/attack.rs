@@ -1,10 +1,14 @@
 //! Repeatable attacks.
 //!
 //! - `sql` runs generated statements against every engine with canaries in blocked columns.
-//! - `stop` is one person who may only ask, and tries to stop the server: time, memory, depth, output.
-//! - `audit` changes a home in more than forty ways behind Steward's back; the deep audit must find each.
-//! - `approvals` decides one approval from sixteen sides at once, on both stores; exactly one effect may come of it.
-//! - `canary` asks for what is in blocked columns in many ways, then searches everything for it, on both stores.
+//! - `stop` is one person who may only ask, and tries to stop the server: time, memory, depth,
+//!   output.
+//! - `audit` changes a home in more than forty ways behind Steward's back; the deep audit must find
+//!   each.
+//! - `approvals` decides one approval from sixteen sides at once, on both stores; exactly one
+//!   effect may come of it.
+//! - `canary` asks for what is in blocked columns in many ways, then searches everything for it, on
+//!   both stores.
 //! - `access` and `hostile` are the attacks on identities and on the HTTP door, from outside.
 
 use crate::mariadb::MariaDb;
@@ -27,7 +31,8 @@ pub(crate) enum Attack {
         #[arg(long, value_delimiter = ',')]
         engines: Vec<String>,
     },
-    /// A server, by a person who may only ask: a view that never ends, texts that grow, a Parquet bomb, depth, SIGTERM.
+    /// A server, by a person who may only ask: a view that never ends, texts that grow, a Parquet
+    /// bomb, depth, SIGTERM.
     Stop {
         /// Milliseconds that /health may take at p99.
         #[arg(long, default_value_t = 100.0)]
@@ -41,8 +46,8 @@ pub(crate) enum Attack {
         #[arg(long, default_value_t = 1_000)]
         rounds: u64,
     },
-    /// Values of blocked columns: in no answer, error, prompt, file or row, on SQLite and PostgreSQL. And a PostgreSQL that
-    /// hangs or is down: /ready says so in time.
+    /// Values of blocked columns: in no answer, error, prompt, file or row, on SQLite and
+    /// PostgreSQL. And a PostgreSQL that hangs or is down: /ready says so in time.
     Canary,
     /// Sessions, tokens, keys, grants.
     Access,

@@ -1,5 +1,6 @@
-//! Kills a writing process at random moments and checks what it left: every acknowledged commit is there, every chain
-//! and the log verify, and what was not acknowledged is there as a whole or not at all.
+//! Kills a writing process at random moments and checks what it left: every acknowledged commit is
+//! there, every chain and the log verify, and what was not acknowledged is there as a whole or not
+//! at all.
 
 mod questions;
 mod runs;
@@ -63,7 +64,8 @@ pub(crate) async fn open(address: &str, home: &Path) -> Result<Arc<dyn Store>> {
     })
 }
 
-/// Writes until killed: eight tasks at once, each commit an entry and a message, each acknowledgement a line.
+/// Writes until killed: eight tasks at once, each commit an entry and a message, each
+/// acknowledgement a line.
 pub(crate) fn write(writer: &Writer) -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
@@ -170,7 +172,8 @@ fn crash_store(address: &str, home: &Path, kills: u32) -> Result<(u64, Duration)
         let acks = run_and_kill(address, home)?;
         acknowledged += acks.len() as u64;
         let reopened = now();
-        // Opening is what a restart does; walking the whole log is done now and then, as it grows with every round.
+        // Opening is what a restart does; walking the whole log is done now and then, as it grows
+        // with every round.
         runtime.block_on(check(address, home, &acks, round % 10 == 9 || round + 1 == kills))?;
         slowest = slowest.max(reopened.elapsed());
     }
@@ -221,9 +224,11 @@ async fn check(
     let store = open(address, home).await?;
     for (task, conversation, step) in acks {
         let (mut entries, mut messages) = (0, 0);
-        // The server may still be at the last commit of the process that was killed, which then lands between two reads.
+        // The server may still be at the last commit of the process that was killed, which then
+        // lands between two reads.
         for _ in 0..LANDS {
-            // The first entry is the conversation's, which was made without one of its own; it seals its row.
+            // The first entry is the conversation's, which was made without one of its own; it
+            // seals its row.
             let chain = store.chain(&Scope::System, (*task).into()).await?;
             entries = chain.map_or(0, |tip| tip.entries.saturating_sub(1));
             let last = store.window(&Scope::System, *conversation, 1).await?;

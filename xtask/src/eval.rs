@@ -1,7 +1,9 @@
-//! Evaluation on public data sets, which live outside the repository in a folder given by `--bench`.
+//! Evaluation on public data sets, which live outside the repository in a folder given by
+//! `--bench`.
 //!
-//! Every question goes through the program itself, `steward ask … --json`, as a user would ask it: no model, a fresh home.
-//! What is counted: how many answers are right, how many were given with high confidence, and how many of those are right.
+//! Every question goes through the program itself, `steward ask … --json`, as a user would ask it:
+//! no model, a fresh home. What is counted: how many answers are right, how many were given with
+//! high confidence, and how many of those are right.
 
 mod judge;
 mod named;
@@ -17,13 +19,15 @@ use std::sync::{Mutex, PoisonError};
 /// Which data.
 #[derive(clap::Args)]
 pub(crate) struct Eval {
-    /// `tools` for how well tools are chosen and their arguments filled, `language` for how well requests are routed to domains
-    /// and intents, `judge` to fit the judge of questions anew and measure it; questions about data when nothing is said.
+    /// `tools` for how well tools are chosen and their arguments filled, `language` for how well
+    /// requests are routed to domains and intents, `judge` to fit the judge of questions anew and
+    /// measure it; questions about data when nothing is said.
     set: Option<Set>,
     /// The folder with the data sets.
     #[arg(long)]
     bench: PathBuf,
-    /// Only these sets: people, wikisql, spider, dialogues, dabench, wikitables, ambrosia, unanswerable.
+    /// Only these sets: people, wikisql, spider, dialogues, dabench, wikitables, ambrosia,
+    /// unanswerable.
     #[arg(long)]
     only: Vec<String>,
     /// Every so-many-th question; 1 is all of them.
@@ -32,7 +36,8 @@ pub(crate) struct Eval {
     /// Print the questions that were answered wrongly, of the part that may be read.
     #[arg(long)]
     wrong: bool,
-    /// Only one part: `read`, or `unread`, the third of the databases and tables whose failures nobody looks at.
+    /// Only one part: `read`, or `unread`, the third of the databases and tables whose failures
+    /// nobody looks at.
     #[arg(long)]
     part: Option<Part>,
     /// With `tools` and `language`: build and run it in the profile made for measuring.
@@ -55,7 +60,8 @@ enum Part {
     Unread,
 }
 
-/// Whether a database or table belongs to the third that is left unread: by the SHA-256 of its name in the set.
+/// Whether a database or table belongs to the third that is left unread: by the SHA-256 of its name
+/// in the set.
 fn is_unread(name: &str) -> bool {
     use sha2::{Digest as _, Sha256};
     Sha256::digest(name.as_bytes()).iter().fold(0_u32, |rest, byte| (rest * 256 + u32::from(*byte)) % 3) == 0
@@ -134,7 +140,8 @@ fn source(case: &Value) -> String {
     named.or(first).unwrap_or_default().to_owned()
 }
 
-/// Questions of one conversation as turns of one case; those without rows are judged by a person and left out.
+/// Questions of one conversation as turns of one case; those without rows are judged by a person
+/// and left out.
 fn conversations(cases: Vec<Value>) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for case in cases {
@@ -153,11 +160,13 @@ fn conversations(cases: Vec<Value>) -> Vec<Value> {
 
 /// `cargo xtask eval tools`: the selection is asked directly, by a program of its own crate.
 fn tools(eval: &Eval) -> Result<()> {
-    // Built as a part of the whole workspace: on its own it would want other features of what it shares with the rest.
+    // Built as a part of the whole workspace: on its own it would want other features of what it
+    // shares with the rest.
     directly(eval, &["--workspace", "--example", "eval_tools"], "eval_tools", &["--wrong", "--misses"])
 }
 
-/// `cargo xtask eval language`: the router is asked directly. Its crate builds alone, which is much less than the workspace.
+/// `cargo xtask eval language`: the router is asked directly. Its crate builds alone, which is much
+/// less than the workspace.
 fn language(eval: &Eval) -> Result<()> {
     let build = ["--package", "steward-language", "--example", "eval_language"];
     directly(eval, &build, "eval_language", &["--wrong"])
@@ -376,7 +385,8 @@ fn report(set: &str, scores: &[Scored], wrong: bool) {
     }
 }
 
-/// How much is lost from the first turn of a dialogue to later ones, and how many dialogues are right from end to end.
+/// How much is lost from the first turn of a dialogue to later ones, and how many dialogues are
+/// right from end to end.
 fn by_turn(scores: &[Scored]) {
     let dialogues: Vec<&[Scored]> = scores.chunk_by(|_, next| next.turn > 1).collect();
     if scores.iter().all(|scored| scored.turn == 0) || dialogues.is_empty() {

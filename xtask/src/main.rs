@@ -32,12 +32,13 @@ enum Chore {
     Check,
     /// All of the above and every test, with the services they need. `./test` calls this.
     Test {
-        /// Only the tests of these crates (`store`, `journal`, …); `mcp` is the official suite and inspector against ours,
-        /// `web` the server and its page from outside,
-        /// `live-model` a real language model (1 GB to download, never among the others).
+        /// Only the tests of these crates (`store`, `journal`, …); `mcp` is the official suite and
+        /// inspector against ours, `web` the server and its page from outside, `live-model` a real
+        /// language model (1 GB to download, never among the others).
         crates: Vec<String>,
     },
-    /// Attacks the product the way an adversary would, again and again, and fails when something gives.
+    /// Attacks the product the way an adversary would, again and again, and fails when something
+    /// gives.
     #[command(subcommand)]
     Attack(attack::Attack),
     /// Measures and prints the command's figures beside their goals.
@@ -51,7 +52,8 @@ enum Chore {
     Fuzz(fuzz::Fuzz),
     /// Runs a command with a throw-away PostgreSQL (and pgvector) on a free loopback port.
     Services {
-        /// The command; STEWARD_TEST_POSTGRES tells it where the server is. Without one, it waits for Enter.
+        /// The command; STEWARD_TEST_POSTGRES tells it where the server is. Without one, it waits
+        /// for Enter.
         #[arg(last = true)]
         command: Vec<String>,
     },

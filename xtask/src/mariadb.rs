@@ -15,7 +15,8 @@ pub(crate) struct MariaDb {
 }
 
 impl MariaDb {
-    /// Starts one on a free loopback port. Nothing when it is not installed and we may not install it.
+    /// Starts one on a free loopback port. Nothing when it is not installed and we may not install
+    /// it.
     pub(crate) fn start() -> Result<Option<Self>> {
         if !installed() {
             if !is_root() {

@@ -1,7 +1,7 @@
 //! `cargo xtask test mcp`: what others wrote judges our MCP server and our MCP client.
 //!
-//! The official conformance suite tests both, and the official inspector drives the program itself. Every child has a limit
-//! of time, and none is left at the end.
+//! The official conformance suite tests both, and the official inspector drives the program itself.
+//! Every child has a limit of time, and none is left at the end.
 
 mod conformance;
 mod inspector;
@@ -15,7 +15,8 @@ use std::path::Path;
 
 /// Builds what is tested, then tests it.
 pub(crate) fn build_and_run() -> Result<()> {
-    // The whole workspace and its examples, as `cargo test --workspace` builds them: the two share what they build.
+    // The whole workspace and its examples, as `cargo test --workspace` builds them: the two share
+    // what they build.
     run(&["cargo", "build", "--quiet", "--workspace", "--bins", "--examples"])?;
     test(&kit::folder()?)
 }

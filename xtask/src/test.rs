@@ -13,7 +13,8 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     {
         return crate::live_model::test();
     }
-    // `mcp` and `web` are no crates: they stand for what others say about our side of those protocols. `web:PART` is one part.
+    // `mcp` and `web` are no crates: they stand for what others say about our side of those
+    // protocols. `web:PART` is one part.
     let foreign = |name: &&String| **name == "mcp" || name.split(':').next() == Some("web");
     let (others, crates): (Vec<&String>, Vec<&String>) = names.iter().partition(foreign);
     if !names.is_empty() && crates.is_empty() {

@@ -1,5 +1,6 @@
-//! `cargo xtask test web`: the server and its page, tested from outside by programs that others wrote: Chromium, axe, schemathesis, the
-//! official clients of OpenAI and A2A. The scripts are in `xtask/web`.
+//! `cargo xtask test web`: the server and its page, tested from outside by programs that others
+//! wrote: Chromium, axe, schemathesis, the official clients of OpenAI and A2A. The scripts are in
+//! `xtask/web`.
 
 use crate::kit;
 use crate::process::{built, command, is_root, root, run, within};

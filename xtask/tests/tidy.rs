@@ -119,7 +119,8 @@ fn crates_depend_in_one_direction() {
     assert!(seen >= 4, "cargo metadata shows {seen} of our crates");
 }
 
-/// What `cargo metadata` says each package of the workspace needs to build; what only its tests need is left out.
+/// What `cargo metadata` says each package of the workspace needs to build; what only its tests
+/// need is left out.
 #[allow(clippy::disallowed_methods, reason = "the test asks cargo one question")]
 fn workspace_dependencies() -> BTreeMap<String, Vec<String>> {
     let output = std::process::Command::new("cargo")
@@ -211,9 +212,10 @@ fn nothing_ties_the_repository_to_one_machine() {
     }
 }
 
-/// What people click in the docs is there.
-/// Several checkouts share a target folder. Cargo does not build a test anew because `CARGO_MANIFEST_DIR` is another, so a test
-/// that asked for it would look into the checkout that was built first; `STEWARD_CHECKOUT` of `.cargo/config.toml` is watched.
+/// What people click in the docs is there. Several checkouts share a target folder. Cargo does not
+/// build a test anew because `CARGO_MANIFEST_DIR` is another, so a test that asked for it would
+/// look into the checkout that was built first; `STEWARD_CHECKOUT` of `.cargo/config.toml` is
+/// watched.
 #[test]
 fn tests_find_their_files_by_the_checkout() {
     let asked = concat!("env!(\"CARGO_MANIFEST", "_DIR\")");

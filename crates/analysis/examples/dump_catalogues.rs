@@ -1,6 +1,6 @@
-//! Writes the catalogue of every data source under a folder as JSON, and its rows as a SQLite file, so that the reader can be
-//! measured and fitted without opening the sources again: `dump_catalogues OUT FILE...`. Files that belong together are
-//! joined by `+`.
+//! Writes the catalogue of every data source under a folder as JSON, and its rows as a SQLite file,
+//! so that the reader can be measured and fitted without opening the sources again:
+//! `dump_catalogues OUT FILE...`. Files that belong together are joined by `+`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,12 +1,13 @@
-//! Questions that ask for a blocked column by its name: they are refused with the rule, not read without the word.
+//! Questions that ask for a blocked column by its name: they are refused with the rule, not read
+//! without the word.
 
 use crate::catalogue::Catalogue;
 use crate::session::Session;
 use steward_policy::Access;
 use steward_text::tokens::{name_words, stem};
 
-/// The table and column that a question names and that may not be read. A word that also names something that may be read, or
-/// is a value of it, is taken for that.
+/// The table and column that a question names and that may not be read. A word that also names
+/// something that may be read, or is a value of it, is taken for that.
 #[must_use]
 pub fn asked_for(question: &str, session: &Session, access: &Access) -> Option<(String, String)> {
     let asked = words(question);

@@ -1,7 +1,8 @@
 //! Key findings: plain sentences computed from a result table.
 //!
-//! Invariant: every number in a sentence is one of its cells, with the rows and the column that it came from. Numbers
-//! that may not be added up (averages, shares) are never added up, and a trend is only claimed when a test supports it.
+//! Invariant: every number in a sentence is one of its cells, with the rows and the column that it
+//! came from. Numbers that may not be added up (averages, shares) are never added up, and a trend
+//! is only claimed when a test supports it.
 
 mod category;
 mod series;
@@ -35,8 +36,9 @@ pub struct Roles {
 pub struct Cell {
     /// As it stands in the sentence.
     pub text: String,
-    /// `value`, `label`, `sum`, `mean`, `median`, `count`, `slope`, `p_value`; `change` and `change_percent` from the
-    /// first of the rows to the last; `share` of the sum of the column, in percent; `ratio` of the first row to the last.
+    /// `value`, `label`, `sum`, `mean`, `median`, `count`, `slope`, `p_value`; `change` and
+    /// `change_percent` from the first of the rows to the last; `share` of the sum of the column,
+    /// in percent; `ratio` of the first row to the last.
     pub operation: String,
     /// The rows, counted from 0.
     pub rows: Vec<usize>,
@@ -150,7 +152,8 @@ fn is_time(frame: &Frame, at: usize) -> bool {
     }
 }
 
-/// Is it a number of a month, an hour and the like, which has an order but says nothing as a number?
+/// Is it a number of a month, an hour and the like, which has an order but says nothing as a
+/// number?
 fn is_part(frame: &Frame, at: usize) -> bool {
     const PARTS: [&str; 8] = ["month", "quarter", "week", "weekday", "day", "hour", "minute", "dow"];
     let Some(field) = frame.fields.get(at) else { return false };
@@ -275,7 +278,8 @@ fn percent(from: f64, to: f64) -> Option<String> {
         .then(|| format!("{}{} %", if share >= 0.0 { "+" } else { "-" }, group(share.abs(), 1, false)))
 }
 
-/// The rows of a table by the value of a column, in the order of time or of the rows. Only rows with a number count.
+/// The rows of a table by the value of a column, in the order of time or of the rows. Only rows
+/// with a number count.
 fn groups(measure: &Measure<'_>, by: usize, time: bool) -> Vec<Group> {
     let frame = measure.frame;
     let moments: Vec<f64> = frame.column(by).filter_map(moment).map(seconds).collect();

@@ -2,8 +2,10 @@
 //!
 //! Invariants
 //! - Only this crate knows DataFusion.
-//! - What runs SQL takes [`steward_policy::AdmittedSql`] and nothing else; sources are opened read-only besides.
-//! - Data is never stale: a file is read again unless it is unchanged in every respect that the system tells.
+//! - What runs SQL takes [`steward_policy::AdmittedSql`] and nothing else; sources are opened
+//!   read-only besides.
+//! - Data is never stale: a file is read again unless it is unchanged in every respect that the
+//!   system tells.
 
 pub mod blocked;
 pub mod chart;

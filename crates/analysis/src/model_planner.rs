@@ -1,5 +1,6 @@
-//! The same plan from a language model: it gets the schema, samples where configuration allows, and the built-in reading, and
-//! answers in a fixed JSON form. What it writes is a draft like any other: policy decides.
+//! The same plan from a language model: it gets the schema, samples where configuration allows, and
+//! the built-in reading, and answers in a fixed JSON form. What it writes is a draft like any
+//! other: policy decides.
 
 use crate::catalogue::{Catalogue, Table};
 use crate::planner::Reading;
@@ -174,8 +175,8 @@ fn prompt(
     text
 }
 
-/// The tables that a question may be about: all of a small schema; of a large one those whose names, columns or values
-/// its words name, and those they join.
+/// The tables that a question may be about: all of a small schema; of a large one those whose
+/// names, columns or values its words name, and those they join.
 fn narrowed<'a>(question: &str, catalogue: &'a Catalogue) -> Vec<&'a Table> {
     if catalogue.tables.len() <= FEW_TABLES {
         return catalogue.tables.iter().collect();

@@ -1,6 +1,7 @@
 //! Looks a table over: what its columns hold, which of them tell rows apart, and how tables join.
 //!
-//! Everything here works on rows already in memory: a whole small table, or a sample of a large one.
+//! Everything here works on rows already in memory: a whole small table, or a sample of a large
+//! one.
 
 use crate::catalogue::{Catalogue, Column, Evidence, Join, Table};
 use crate::frame::{Frame, Value};
@@ -73,7 +74,8 @@ pub(crate) fn columns(frame: &Frame, labels: &[String], whole: bool) -> Vec<Colu
 enum Key<'a> {
     Bool(bool),
     Int(i64),
-    /// The bits of a number. Those that are equal but differ in bits are 0 and -0, which are written differently too.
+    /// The bits of a number. Those that are equal but differ in bits are 0 and -0, which are
+    /// written differently too.
     Float(u64),
     Text(&'a str),
     Date(NaiveDate),
@@ -153,8 +155,8 @@ fn is_social_security(value: &str) -> bool {
     parts.iter().map(|part| part.len()).eq([3, 2, 4]) && parts.iter().all(digits)
 }
 
-/// A telephone number as people write one: with the country's code, with the area in parentheses, or in groups. Ten digits in
-/// a row may be anything, and are not taken for one.
+/// A telephone number as people write one: with the country's code, with the area in parentheses,
+/// or in groups. Ten digits in a row may be anything, and are not taken for one.
 fn is_phone(value: &str) -> bool {
     let value = value.trim();
     let written = value.chars().all(|c| c.is_ascii_digit() || " -./()+".contains(c));
@@ -180,7 +182,8 @@ fn is_card(value: &str) -> bool {
     all && (13..=19).contains(&digits.len()) && sum.is_multiple_of(10) && sum > 0
 }
 
-/// The columns that tell the rows apart: the first that is never empty and never repeats, if there is one.
+/// The columns that tell the rows apart: the first that is never empty and never repeats, if there
+/// is one.
 pub(crate) fn key(columns: &[Column]) -> Vec<String> {
     let unique = |column: &&Column| column.seen > 1 && column.nulls == 0 && column.distinct == column.seen;
     let named = |column: &&Column| is_id(&column.name);
@@ -221,8 +224,8 @@ pub(crate) fn find_joins(catalogue: &mut Catalogue) {
                 continue;
             }
             let join = best_join((left, left_known), (right, right_known));
-            // Where declared keys lead from one table to the other, two columns that merely share some values are no shorter
-            // way: a song may be called like a band.
+            // Where declared keys lead from one table to the other, two columns that merely share
+            // some values are no shorter way: a song may be called like a band.
             let is_weak = join.as_ref().is_some_and(|join| join.evidence == Evidence::Values);
             if !(is_weak && is_connected(&catalogue.joins, &left.name, &right.name)) {
                 found.extend(join);
@@ -249,7 +252,8 @@ fn is_connected(joins: &[Join], from: &str, to: &str) -> bool {
     reached.contains(&to)
 }
 
-/// The best way to join two tables: the pair of columns whose names agree and whose values overlap most.
+/// The best way to join two tables: the pair of columns whose names agree and whose values overlap
+/// most.
 fn best_join<'a>(
     (left, left_known): (&Table, &[ValueSet<'a>]),
     (right, right_known): (&Table, &[ValueSet<'a>]),
@@ -285,8 +289,8 @@ fn is_key(column: &Column) -> bool {
     column.seen > 0 && (column.distinct + column.nulls) * 100 >= column.seen * 98
 }
 
-/// 3: the same name that identifies something; 2: the same name, or `product.id` and `product_id`; 1: one name within
-/// the other; 0: nothing.
+/// 3: the same name that identifies something; 2: the same name, or `product.id` and `product_id`;
+/// 1: one name within the other; 0: nothing.
 fn names_agree(left_table: &str, a: &str, right_table: &str, b: &str) -> u32 {
     let squeeze = |text: &str| text.to_lowercase().replace(['_', ' ', '-', '.'], "");
     let singular = |text: &str| squeeze(text).trim_end_matches('s').to_owned();
@@ -329,7 +333,8 @@ impl<'a> ValueSet<'a> {
     }
 }
 
-/// How much of the smaller set of values is in the other; nothing when one of them is not known well enough.
+/// How much of the smaller set of values is in the other; nothing when one of them is not known
+/// well enough.
 fn overlap<'a>(a: &ValueSet<'a>, b: &ValueSet<'a>) -> Option<f64> {
     let (small, large) = if a.column.values.len() <= b.column.values.len() { (a, b) } else { (b, a) };
     let looked_up = small.column.values.len().min(LOOKED_UP);

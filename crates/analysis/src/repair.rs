@@ -1,4 +1,5 @@
-//! Repairs a statement by the kind of its error, with rules alone: the same error always gets the same repair.
+//! Repairs a statement by the kind of its error, with rules alone: the same error always gets the
+//! same repair.
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
@@ -89,7 +90,8 @@ fn mentions(message: &str, name: &str) -> bool {
         || (name.contains(' ') && message.contains(name))
 }
 
-/// Spellings of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly quotes, fences.
+/// Spellings of other dialects: backticks, brackets, `==`, `TOP n`, a semicolon at the end, curly
+/// quotes, fences.
 fn dialect(sql: &str) -> Option<Repaired> {
     let mut fixed = sql
         .trim()

@@ -1,7 +1,7 @@
 //! The report: one Markdown text and one self-contained HTML page from the same input.
 //!
-//! Invariant: nothing that comes from data, a question or a model is ever read as markup. The page has no script and
-//! loads nothing from elsewhere.
+//! Invariant: nothing that comes from data, a question or a model is ever read as markup. The page
+//! has no script and loads nothing from elsewhere.
 
 mod board;
 mod html;
@@ -127,8 +127,8 @@ fn cut_note(frame: &Frame) -> Option<String> {
     (count > MOST_ROWS).then(|| note(count))
 }
 
-/// Escapes text so that Markdown shows it as it is, on one line. Only what would be markup where it stands is
-/// escaped, so that the text is still pleasant to read without a viewer.
+/// Escapes text so that Markdown shows it as it is, on one line. Only what would be markup where it
+/// stands is escaped, so that the text is still pleasant to read without a viewer.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = text.trim();

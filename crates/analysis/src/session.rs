@@ -1,7 +1,8 @@
 //! The data of one request: its sources opened, looked over and ready to be asked.
 //!
-//! A session is opened for each request and reads the data fresh. Queries go where the data is: to the database when all
-//! their tables are in one, otherwise to the engine, which then gets the rows of the database's tables.
+//! A session is opened for each request and reads the data fresh. Queries go where the data is: to
+//! the database when all their tables are in one, otherwise to the engine, which then gets the rows
+//! of the database's tables.
 //!
 //! Invariant: where a statement runs, only the columns exist that policy admitted it to.
 
@@ -124,8 +125,9 @@ impl Session {
         &self.shown
     }
 
-    /// Leaves in [`Session::catalogue`] only what this caller may know: what is not granted is not there, and of a blocked
-    /// column there is its name, so that asking for it can be refused, and nothing of what it holds.
+    /// Leaves in [`Session::catalogue`] only what this caller may know: what is not granted is not
+    /// there, and of a blocked column there is its name, so that asking for it can be refused, and
+    /// nothing of what it holds.
     pub fn restrict(&mut self, access: &Access) {
         let schema = self.schema();
         self.shown = self.catalogue.clone();
@@ -135,7 +137,8 @@ impl Session {
             let ruled = access.is_ruled(known);
             for (column, policy) in columns.iter_mut().zip(&known.columns) {
                 let hidden = !access.allows(known, policy);
-                // A rule for rows may read what its caller may not: where the statement runs, it is there.
+                // A rule for rows may read what its caller may not: where the statement runs, it is
+                // there.
                 if hidden && !ruled {
                     withheld.insert((table.name.clone(), column.name.clone()));
                 }
@@ -334,7 +337,8 @@ impl Session {
         Admission::new(sql.reads.iter().filter_map(placed))
     }
 
-    /// What keeps statements from columns that they were not admitted to, for each database server of the session.
+    /// What keeps statements from columns that they were not admitted to, for each database server
+    /// of the session.
     pub async fn walls(&self) -> Result<Vec<Wall>> {
         let mut walls = Vec::new();
         let mut seen = BTreeSet::new();
@@ -362,8 +366,8 @@ impl Session {
         }
     }
 
-    /// Runs a statement and keeps its rows in the engine under a name, without copying them out. Gives back the columns, with
-    /// no rows.
+    /// Runs a statement and keeps its rows in the engine under a name, without copying them out.
+    /// Gives back the columns, with no rows.
     pub(crate) async fn materialise(&self, sql: &AdmittedSql, name: &str) -> Result<Frame> {
         let statement = Statement::from(sql);
         match &self.remote {
@@ -390,7 +394,8 @@ impl Session {
         tokio::time::timeout(sql.timeout(), work).await.unwrap_or_else(|_| late())
     }
 
-    /// Reads the scanned files among these leniently from now on. `false` when that changes nothing.
+    /// Reads the scanned files among these leniently from now on. `false` when that changes
+    /// nothing.
     async fn relax(&self, tables: &BTreeSet<String>) -> Result<bool> {
         let strict: Vec<(String, CsvScan)> = (self.scans().iter())
             .filter(|(name, scan)| {
@@ -427,7 +432,8 @@ impl Session {
         self.engine.add_frame(&table.name, &frame)
     }
 
-    /// Rows of a database's table, as they stand there: the columns that may be read, and no others.
+    /// Rows of a database's table, as they stand there: the columns that may be read, and no
+    /// others.
     async fn fetch(&self, table: &Table, room: &TableLocation, limit: usize) -> Result<(Frame, bool)> {
         let readable: Vec<&crate::catalogue::Column> =
             table.columns.iter().filter(|column| !self.is_withheld(&table.name, &column.name)).collect();
@@ -460,7 +466,8 @@ impl Session {
             .contains(&(table.to_owned(), column.to_owned()))
     }
 
-    /// Rows of a table that only this process made, for further steps: `df.transform` works on them.
+    /// Rows of a table that only this process made, for further steps: `df.transform` works on
+    /// them.
     pub(crate) fn add_frame(&self, name: &str, frame: &Frame) -> Result<()> {
         match &self.remote {
             Some(remote) => remote.add_frame(name, frame),

@@ -1,4 +1,5 @@
-//! The shape of a query: which tables it reads, what its `*` stands for, and which units its results have.
+//! The shape of a query: which tables it reads, what its `*` stands for, and which units its
+//! results have.
 
 use crate::catalogue::{Catalogue, Column};
 use crate::frame::{Frame, Kind, Unit, Value};
@@ -135,7 +136,8 @@ fn column<'a>(query: &Query, catalogue: &'a Catalogue, alias: &str, name: &str) 
     catalogue.table(table?)?.column(name)
 }
 
-/// SQLite and MySQL give dates back as text; where the query says that a column is a time, it becomes one again.
+/// SQLite and MySQL give dates back as text; where the query says that a column is a time, it
+/// becomes one again.
 pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
     for (index, item) in query.items.iter().enumerate() {
         let time = match &item.expr {
@@ -160,8 +162,8 @@ pub fn restore_times(frame: &mut Frame, query: &Query, catalogue: &Catalogue) {
     }
 }
 
-/// Who looks times up reads them as the file has them. Only in queries that list rows: where times are counted with,
-/// drawn or compared, they stay times.
+/// Who looks times up reads them as the file has them. Only in queries that list rows: where times
+/// are counted with, drawn or compared, they stay times.
 pub fn spell_times(frame: &mut Frame, query: &Query, session: &crate::session::Session) {
     let lists =
         query.group.is_empty() && query.joins.is_empty() && query.from.is_none() && query.set.is_none();

@@ -1,5 +1,5 @@
-//! Reads a large file once for several queries: the rows and columns that they need together are loaded first, and the
-//! queries then run on those.
+//! Reads a large file once for several queries: the rows and columns that they need together are
+//! loaded first, and the queries then run on those.
 
 use crate::catalogue::Catalogue;
 use crate::query::{Condition, Expr, Item, Literal, Query};
@@ -14,8 +14,8 @@ const WORTH_IT: u64 = 50_000;
 /// More rows than this are not held in memory; queries then scan the file each for itself.
 const TOO_MANY: f64 = 3_000_000.0;
 
-/// When all queries read one and the same large table: its name, the query that loads what they need, and the queries
-/// rewritten to read that.
+/// When all queries read one and the same large table: its name, the query that loads what they
+/// need, and the queries rewritten to read that.
 #[must_use]
 pub fn base(queries: &[Query], catalogue: &Catalogue) -> Option<(String, Query, Vec<Query>)> {
     let first = queries.first()?;

@@ -40,15 +40,17 @@ pub struct Agent {
     pub approvals: AgentApprovals,
 }
 
-/// When the calls of an agent ask a person. What destroys, and a tool that is always approved, asks either way.
+/// When the calls of an agent ask a person. What destroys, and a tool that is always approved, asks
+/// either way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentApprovals {
-    /// Every call that changes something asks at once, unless each of its arguments is provably the person's.
+    /// Every call that changes something asks at once, unless each of its arguments is provably the
+    /// person's.
     #[default]
     EachCall,
-    /// A call that the person's words foresee does not ask. What is left is asked about together, when the agent can do no
-    /// more without it.
+    /// A call that the person's words foresee does not ask. What is left is asked about together,
+    /// when the agent can do no more without it.
     ByRequest,
 }
 
@@ -90,7 +92,8 @@ impl Pattern {
     }
 }
 
-/// Where a model is. The key itself is never part of a definition: only the name of the place it is in.
+/// Where a model is. The key itself is never part of a definition: only the name of the place it is
+/// in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LlmConfig {

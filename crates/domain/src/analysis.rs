@@ -97,7 +97,8 @@ pub enum Deliverable {
     Reports,
     /// Key findings.
     Summary,
-    /// One workbook with the tables, the charts and where each number comes from. Only when it is asked for.
+    /// One workbook with the tables, the charts and where each number comes from. Only when it is
+    /// asked for.
     Workbook,
     /// The tables as Parquet files. Only when it is asked for.
     Parquet,

@@ -1,4 +1,5 @@
-//! Calls of tools and what came of them (S0, S1, S2, S3 `ToolCall`/`Observation`, S4 `ToolInvocation`).
+//! Calls of tools and what came of them (S0, S1, S2, S3 `ToolCall`/`Observation`, S4
+//! `ToolInvocation`).
 
 use crate::valid::{require, require_span};
 use crate::{

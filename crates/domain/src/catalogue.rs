@@ -1,5 +1,5 @@
-//! The JSON Schemas of every entity by name: for `docs/schemas/`, for editors, and for the test that keeps
-//! `docs/seeds.md` true.
+//! The JSON Schemas of every entity by name: for `docs/schemas/`, for editors, and for the test
+//! that keeps `docs/seeds.md` true.
 
 use crate::*;
 use schemars::{JsonSchema, Schema};

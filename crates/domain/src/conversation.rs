@@ -55,7 +55,8 @@ impl States for ConversationStatus {
     }
 }
 
-/// Whether people are still in it: a matter of the last message's age, so it is derived and never stored.
+/// Whether people are still in it: a matter of the last message's age, so it is derived and never
+/// stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -159,7 +160,8 @@ impl Check for Message {
     }
 }
 
-/// Something an application knows, mentioned in a conversation, so that "it" can be found again (S4).
+/// Something an application knows, mentioned in a conversation, so that "it" can be found again
+/// (S4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationEntity {

@@ -47,7 +47,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Describes a broken rule. The value is cut to 80 characters: it may be large and is only a hint.
+    /// Describes a broken rule. The value is cut to 80 characters: it may be large and is only a
+    /// hint.
     pub fn new(field: impl Into<String>, rule: impl Into<String>, value: impl fmt::Display) -> Self {
         let mut value = value.to_string();
         if value.chars().count() > 80 {

@@ -1,4 +1,5 @@
-//! Runs of agents and the context in which tools are chosen (S4 `AgentExecution`, S1 `ToolExecutionContext`).
+//! Runs of agents and the context in which tools are chosen (S4 `AgentExecution`, S1
+//! `ToolExecutionContext`).
 
 use crate::valid::{require, require_span};
 use crate::{

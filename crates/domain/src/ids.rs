@@ -1,4 +1,5 @@
-//! Identifiers: one type for each kind of thing, so that a task's id is never taken for a conversation's.
+//! Identifiers: one type for each kind of thing, so that a task's id is never taken for a
+//! conversation's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,8 @@ ids! {
     BoardLinkId;
 }
 
-/// The chain a journal entry belongs to: a task's, a conversation's, or the house's own ([`ChainId::SYSTEM`]).
+/// The chain a journal entry belongs to: a task's, a conversation's, or the house's own
+/// ([`ChainId::SYSTEM`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ChainId(pub Uuid);

@@ -2,9 +2,9 @@
 //!
 //! Invariants
 //! - No I/O, no async, no clock, no randomness: time and ids are arguments.
-//! - A rule about one field lives in that field's type ([`UserId`], [`Confidence`], …), so the field cannot hold a
-//!   wrong value. A rule about several fields lives in [`Check`], and only [`Valid`] can vouch for it: stores, engine
-//!   and tools take `Valid<T>`.
+//! - A rule about one field lives in that field's type ([`UserId`], [`Confidence`], …), so the
+//!   field cannot hold a wrong value. A rule about several fields lives in [`Check`], and only
+//!   [`Valid`] can vouch for it: stores, engine and tools take `Valid<T>`.
 //! - A refused value says which field, which rule and what was found ([`Invalid`]).
 
 mod agent;

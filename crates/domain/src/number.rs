@@ -60,7 +60,8 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// How sure we are, from 0 to 1. Calibrated: of the answers given with 0.9, nine in ten are right.
+    /// How sure we are, from 0 to 1. Calibrated: of the answers given with 0.9, nine in ten are
+    /// right.
     Confidence: f64, "number", 0.0..=1.0, default 0.0;
     /// How freely a model samples.
     Temperature: f64, "number", 0.0..=2.0, default 0.7;

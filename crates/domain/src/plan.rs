@@ -51,7 +51,8 @@ pub struct Subtask {
     /// How long it should take.
     #[serde(default)]
     pub estimated_cost_seconds: Seconds,
-    /// Names of the data it needs. Whoever makes them comes first, without being named in `dependencies`.
+    /// Names of the data it needs. Whoever makes them comes first, without being named in
+    /// `dependencies`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<NodeName>,
     /// Names of the data it makes.
@@ -131,7 +132,8 @@ impl Check for Plan {
 }
 
 impl Valid<Plan> {
-    /// S3's second check, which needs the request and the registry: the plan fits the time and its tools exist.
+    /// S3's second check, which needs the request and the registry: the plan fits the time and its
+    /// tools exist.
     pub fn admit(
         &self,
         timeout: AnalysisTimeout,

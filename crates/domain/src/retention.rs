@@ -43,8 +43,8 @@ impl Default for RetentionPolicy {
 }
 
 impl RetentionPolicy {
-    /// How long this task's trace is kept after its end: its own word, then its label, then its status, then the
-    /// default.
+    /// How long this task's trace is kept after its end: its own word, then its label, then its
+    /// status, then the default.
     pub fn days_for(&self, task: &Task) -> Days {
         let by_label = task.label.as_ref().and_then(|label| self.by_task.get(label.as_str()));
         let by_status = || self.by_status.get(task.status_name());

@@ -29,8 +29,8 @@ pub struct McpServer {
     /// What a caller of any of its tools must hold.
     #[serde(default)]
     pub permissions: Vec<Label>,
-    /// When a person is asked before one of its tools is called. A foreign server's tools are asked about when an argument
-    /// stems from data.
+    /// When a person is asked before one of its tools is called. A foreign server's tools are asked
+    /// about when an argument stems from data.
     #[serde(default = "when_untrusted")]
     pub approval: ApprovalMode,
     /// How long a call of one of its tools may take.
@@ -78,12 +78,13 @@ pub struct ServerConfig {
     pub env: BTreeMap<String, String>,
     /// Where the program starts.
     pub folder: Option<String>,
-    /// How the program is shut in. Nothing means the standard sandbox; `off` means that it runs with the rights of this
-    /// process.
+    /// How the program is shut in. Nothing means the standard sandbox; `off` means that it runs
+    /// with the rights of this process.
     pub sandbox: Sandbox,
     /// The address.
     pub url: Option<String>,
-    /// Headers sent with every request. `${NAME}` takes a value from the environment, here and in `env`.
+    /// Headers sent with every request. `${NAME}` takes a value from the environment, here and in
+    /// `env`.
     pub headers: BTreeMap<String, String>,
     /// How this process proves who it is.
     pub auth: Option<ServerAuth>,
@@ -164,8 +165,8 @@ impl<'de> Deserialize<'de> for Sandbox {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxRules {
-    /// Whether it also gets what an ordinary server needs: its installation, its folder, the caches of its package runner,
-    /// what its arguments name, and the network.
+    /// Whether it also gets what an ordinary server needs: its installation, its folder, the caches
+    /// of its package runner, what its arguments name, and the network.
     pub standard: bool,
     /// Folders it may read beside the system's programs and libraries.
     pub read: Vec<String>,

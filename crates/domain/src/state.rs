@@ -28,7 +28,8 @@ pub struct State {
 }
 
 impl State {
-    /// Applies an update by S2's reducer: messages are appended, what is present replaces what was there.
+    /// Applies an update by S2's reducer: messages are appended, what is present replaces what was
+    /// there.
     pub fn reduce(mut self, messages: Vec<Message>, updates: StateUpdate) -> Self {
         self.messages.extend(messages);
         self.next_action = updates.next_action.or(self.next_action);

@@ -48,7 +48,8 @@ pub struct Task {
     pub parent_task_id: Option<TaskId>,
 }
 
-/// The life of a task. S2 has no pause and no cancellation in its diagram, but asks for both in its text.
+/// The life of a task. S2 has no pause and no cancellation in its diagram, but asks for both in its
+/// text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {

@@ -88,7 +88,8 @@ texts! {
     AgentName: 1..=100, "^[a-z][a-z0-9_]*$", snake_case;
     /// A tool category: `slack_tools`, `analysis_tools`.
     CategoryName: 1..=100, "^[a-z][a-z0-9_]*$", snake_case;
-    /// A tool's name. Wider than S4's pattern because MCP servers choose their own (`get-sum`, `sql.run`).
+    /// A tool's name. Wider than S4's pattern because MCP servers choose their own (`get-sum`,
+    /// `sql.run`).
     ToolName: 1..=255, "^[A-Za-z0-9_][A-Za-z0-9_./-]*$", tool_name;
     /// A tool's name, or the beginning of several: `banking.*`, `crm.list_*`.
     ToolPattern: 1..=255, "^[A-Za-z0-9_][A-Za-z0-9_./-]*\\*?$", tool_pattern;

@@ -1,4 +1,5 @@
-//! A point in time: UTC, microseconds, written as RFC 3339. It is always an argument; nothing here reads a clock.
+//! A point in time: UTC, microseconds, written as RFC 3339. It is always an argument; nothing here
+//! reads a clock.
 
 use crate::Problem;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -14,7 +15,8 @@ impl Timestamp {
     /// The earliest and latest that both RFC 3339 and PostgreSQL can write: years 0001 to 9999.
     const RANGE: std::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_300_799_999_999;
 
-    /// Builds from microseconds since 1970; outside the years 1 to 9999 it takes the nearest that can be written.
+    /// Builds from microseconds since 1970; outside the years 1 to 9999 it takes the nearest that
+    /// can be written.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(*Self::RANGE.start(), *Self::RANGE.end()))
     }

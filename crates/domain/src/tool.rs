@@ -1,4 +1,5 @@
-//! Tools: what can be done, who offers it, and under which conditions (S0 `Domain`, S1, S2 `Tool`, S4 `ToolDefinition`).
+//! Tools: what can be done, who offers it, and under which conditions (S0 `Domain`, S1, S2 `Tool`,
+//! S4 `ToolDefinition`).
 
 use crate::valid::require;
 use crate::{
@@ -32,7 +33,8 @@ pub struct ToolDefinition {
     pub category: Option<CategoryName>,
     /// What it does, in words that selection can work with.
     pub description: Description,
-    /// The description's place in the space of the embedding model in use; its width is the model's.
+    /// The description's place in the space of the embedding model in use; its width is the
+    /// model's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description_embedding: Option<Vec<f32>>,
     /// JSON Schema of the arguments (S2's `input_schema`, S1's `function_signature`).
@@ -41,7 +43,8 @@ pub struct ToolDefinition {
     /// JSON Schema of the result (S2's `output_schema`).
     #[serde(default, alias = "output_schema")]
     pub return_schema: JsonObject,
-    /// Whether it can be used (S1's `enabled`). Switching it off is how a tool is deleted: history stays.
+    /// Whether it can be used (S1's `enabled`). Switching it off is how a tool is deleted: history
+    /// stays.
     #[serde(default = "yes", alias = "enabled")]
     pub is_active: bool,
     /// Whether the entity it acts on must be shown to exist first.
@@ -72,7 +75,8 @@ pub(crate) fn yes() -> bool {
     true
 }
 
-/// Where a definition comes from. What a foreign server says is kept as it is; what we write must meet both seeds.
+/// Where a definition comes from. What a foreign server says is kept as it is; what we write must
+/// meet both seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOrigin {
@@ -99,7 +103,8 @@ pub enum ApprovalMode {
     WhenUntrusted,
 }
 
-/// What a repeated call does. The careful reading is the default: a call may have effects and must not be repeated.
+/// What a repeated call does. The careful reading is the default: a call may have effects and must
+/// not be repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
@@ -116,7 +121,8 @@ impl Check for ToolDefinition {
     const ENTITY: &'static str = "ToolDefinition";
     fn check(&self, problems: &mut Vec<Problem>) {
         if matches!(self.origin, ToolOrigin::Builtin | ToolOrigin::Configured) {
-            // S1 asks for at most 500 characters, S4 for at least 50: both hold for what we write ourselves.
+            // S1 asks for at most 500 characters, S4 for at least 50: both hold for what we write
+            // ourselves.
             let length = self.description.chars().count();
             require(
                 problems,
@@ -263,8 +269,9 @@ pub struct ToolConfiguration {
     /// The tool that is asked again until the answer is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll: Option<ToolPoll>,
-    /// Fields of its results that only your own people and systems write, such as name and address in a directory; `*` stands
-    /// for the items of a plain list. An agent with `approvals: by_request` may look values up in them.
+    /// Fields of its results that only your own people and systems write, such as name and address
+    /// in a directory; `*` stands for the items of a plain list. An agent with `approvals:
+    /// by_request` may look values up in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trusted_fields: Vec<String>,
 }

@@ -22,8 +22,8 @@ pub trait Check: Sized {
     }
 }
 
-/// A value whose rules hold. It is read through `Deref` and cannot be changed in place: to change it, take it apart
-/// with [`Valid::into_inner`], change it, and validate again.
+/// A value whose rules hold. It is read through `Deref` and cannot be changed in place: to change
+/// it, take it apart with [`Valid::into_inner`], change it, and validate again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Valid<T>(T);
@@ -100,8 +100,8 @@ pub(crate) fn require(
     }
 }
 
-/// Adds problems unless a span runs forward and lasts as long as it says. The fields are `{name}_start`, `{name}_end` and
-/// `duration_ms`.
+/// Adds problems unless a span runs forward and lasts as long as it says. The fields are
+/// `{name}_start`, `{name}_end` and `duration_ms`.
 pub(crate) fn require_span(
     problems: &mut Vec<Problem>,
     name: &str,

@@ -212,7 +212,8 @@ impl Workflow {
 pub fn find_cycle<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Option<Vec<&'a str>> {
     let mut done = BTreeSet::new();
     for start in ways.keys() {
-        // Depth first without recursion: the path so far, and for each node on it what is still to be tried.
+        // Depth first without recursion: the path so far, and for each node on it what is still to
+        // be tried.
         let mut path: Vec<(&str, Vec<&str>)> = vec![(start, children(ways, start))];
         while let Some((node, rest)) = path.last_mut() {
             let node = *node;

@@ -1,7 +1,8 @@
 //! Sentence embeddings without a model server: a small BERT network whose weights are in `assets/`.
 //!
-//! Weights are unpacked once when the encoder loads, word vectors when a word occurs (ADR 14). There is no build script and
-//! no fallback: the same program runs everywhere. A test compares tokens and vectors with a NumPy reference.
+//! Weights are unpacked once when the encoder loads, word vectors when a word occurs (ADR 14).
+//! There is no build script and no fallback: the same program runs everywhere. A test compares
+//! tokens and vectors with a NumPy reference.
 
 mod network;
 mod product;

@@ -1,4 +1,5 @@
-//! The network: words and their places, three layers in which tokens look at each other, and the middle of what comes out.
+//! The network: words and their places, three layers in which tokens look at each other, and the
+//! middle of what comes out.
 
 use crate::product::{Linear, add_times, exp, gelu};
 use crate::tokenizer::Tokenizer;

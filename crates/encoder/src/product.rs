@@ -1,7 +1,9 @@
-//! Products of matrices with weights that were laid out once for them, and the few curves beside them.
+//! Products of matrices with weights that were laid out once for them, and the few curves beside
+//! them.
 //!
-//! Everything here is plain arithmetic on slices. It is compiled once for each kind of processor (`pulp` asks the processor which it
-//! is), so the loops below become the widest instructions that there are.
+//! Everything here is plain arithmetic on slices. It is compiled once for each kind of processor
+//! (`pulp` asks the processor which it is), so the loops below become the widest instructions that
+//! there are.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -160,7 +162,8 @@ pub(crate) fn add_times<S: Simd>(simd: S, to: &mut [f32], factor: f32, from: &[f
 /// e to the power of x, to seven digits. What is below the smallest number is that number.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    // 2^(x/ln 2), the whole part by the exponent's bits and the rest by a polynomial of e^r around 0.
+    // 2^(x/ln 2), the whole part by the exponent's bits and the rest by a polynomial of e^r
+    // around 0.
     const SHIFT: f32 = 12_582_912.0;
     let x = x.clamp(-87.0, 88.0);
     let shifted = x * std::f32::consts::LOG2_E + SHIFT;

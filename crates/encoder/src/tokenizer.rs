@@ -1,7 +1,8 @@
 //! Word pieces of a text, as the BERT models of the uncased kind read it.
 //!
-//! Text is cleaned of control characters, Chinese characters stand alone, accents and case are dropped, words are split at
-//! white space and punctuation, and each word is cut into the longest pieces that the vocabulary has.
+//! Text is cleaned of control characters, Chinese characters stand alone, accents and case are
+//! dropped, words are split at white space and punctuation, and each word is cut into the longest
+//! pieces that the vocabulary has.
 
 use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;

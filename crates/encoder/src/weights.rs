@@ -1,4 +1,5 @@
-//! The weights in the file: small ones as they are, matrices as four bits a number with a scale for each 32.
+//! The weights in the file: small ones as they are, matrices as four bits a number with a scale for
+//! each 32.
 
 use crate::Error;
 use half::f16;

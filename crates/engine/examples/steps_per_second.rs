@@ -1,5 +1,6 @@
-//! How many steps the engine takes in a second: an agent with a stub model and one tool, ten calls a task, nothing stored.
-//! A step is a reply of the model or an answer of the tool, as others count the nodes they pass.
+//! How many steps the engine takes in a second: an agent with a stub model and one tool, ten calls
+//! a task, nothing stored. A step is a reply of the model or an answer of the tool, as others count
+//! the nodes they pass.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

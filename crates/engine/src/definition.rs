@@ -1,5 +1,5 @@
-//! What a program is compiled from. A [`Definition`] is whole in itself: journalled at the start of a task, it compiles to the
-//! same program on any machine, whatever the files say by then.
+//! What a program is compiled from. A [`Definition`] is whole in itself: journalled at the start of
+//! a task, it compiles to the same program on any machine, whatever the files say by then.
 
 use crate::static_plan::StaticPlan;
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,8 @@ pub struct Settings {
     /// What becomes of a plan when one of its subtasks fails.
     #[serde(skip_serializing_if = "OnFailure::is_default")]
     pub on_failure: OnFailure,
-    /// Limits beside the definition's own, such as what is left of a parent's budget; the tighter one counts.
+    /// Limits beside the definition's own, such as what is left of a parent's budget; the tighter
+    /// one counts.
     pub limits: Limits,
 }
 
@@ -196,8 +197,8 @@ impl Lookup for Definition {
 }
 
 impl Definition {
-    /// Takes in everything that `root` names and `lookup` knows. What is not known is found missing by
-    /// [`crate::Program::compile`], which says where it was named.
+    /// Takes in everything that `root` names and `lookup` knows. What is not known is found missing
+    /// by [`crate::Program::compile`], which says where it was named.
     #[must_use]
     pub fn gather(root: Root, settings: Settings, lookup: &dyn Lookup) -> Self {
         let mut found = Self { root, agents: BTreeMap::new(), tools: BTreeMap::new(), settings };

@@ -1,5 +1,5 @@
-//! What other engines take from a clock or a random generator: ids, jitter, hashes, token counts. Here each is a function of
-//! its arguments, so that the same events give the same bytes.
+//! What other engines take from a clock or a random generator: ids, jitter, hashes, token counts.
+//! Here each is a function of its arguments, so that the same events give the same bytes.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -58,7 +58,8 @@ pub(crate) fn message_id(task: TaskId, number: u64) -> MessageId {
     uuid_text(uuid_bytes(task, "message", number)).parse().unwrap_or(MessageId(task.0))
 }
 
-/// SHA-256 over parts, each with its length before it, so that no two lists of parts give the same bytes.
+/// SHA-256 over parts, each with its length before it, so that no two lists of parts give the same
+/// bytes.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> Sha256Hex {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -121,8 +122,8 @@ impl Fnv {
     }
 }
 
-/// How long to wait before the next attempt, in microseconds: doubled each time, and between half and all of it, so that many
-/// tasks that failed together do not come back together.
+/// How long to wait before the next attempt, in microseconds: doubled each time, and between half
+/// and all of it, so that many tasks that failed together do not come back together.
 pub(crate) fn backoff_micros(task: TaskId, number: u64, attempt: u32, base_ms: u64, cap_ms: u64) -> i64 {
     let doubled = base_ms.saturating_mul(1u64 << attempt.saturating_sub(1).min(20)).min(cap_ms);
     let hash = Fnv::new().bytes(task.0.as_bytes()).number(number).number(u64::from(attempt)).finish();

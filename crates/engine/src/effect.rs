@@ -1,4 +1,5 @@
-//! What is to be done, as the runtime is told. An effect is journalled as intent before it is carried out.
+//! What is to be done, as the runtime is told. An effect is journalled as intent before it is
+//! carried out.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,11 +40,14 @@ pub enum Subject {
     Node,
     /// A checkpoint before a node.
     Checkpoint,
-    /// A call of a tool that asks first. Approve makes it; modify changes `arguments`, which are then asked about anew.
+    /// A call of a tool that asks first. Approve makes it; modify changes `arguments`, which are
+    /// then asked about anew.
     Call,
-    /// Several calls of an agent that ask first, in their order. Approve makes all of them, reject none.
+    /// Several calls of an agent that ask first, in their order. Approve makes all of them, reject
+    /// none.
     Calls,
-    /// A call whose outcome is not known. Approve makes it again; modify with `output` says what came of it; reject fails it.
+    /// A call whose outcome is not known. Approve makes it again; modify with `output` says what
+    /// came of it; reject fails it.
     UnknownOutcome,
 }
 
@@ -78,7 +82,8 @@ pub struct Question {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields say themselves what they are; the variants are documented")]
 pub enum Effect {
-    /// Ask a model. What it is shown is [`crate::State::prompt`] with this id: messages are not copied into effects.
+    /// Ask a model. What it is shown is [`crate::State::prompt`] with this id: messages are not
+    /// copied into effects.
     CallModel { id: EffectId, agent: AgentName, attempt: u32 },
     /// Call a tool.
     CallTool {
@@ -91,7 +96,8 @@ pub enum Effect {
         node: NodeName,
         arguments: JsonObject,
         provenance: BTreeMap<String, Provenance>,
-        /// Who decided that it is made at all; this is all there is to judge of a call without arguments.
+        /// Who decided that it is made at all; this is all there is to judge of a call without
+        /// arguments.
         #[serde(default = "untrusted")]
         origin: Provenance,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -166,8 +166,8 @@ codes! {
 }
 
 impl Code {
-    /// Whether the sentence beside the code may hold words of a tool, a sub-agent or a model. Only what the engine or a person
-    /// says of itself does not.
+    /// Whether the sentence beside the code may hold words of a tool, a sub-agent or a model. Only
+    /// what the engine or a person says of itself does not.
     #[must_use]
     pub fn carries_data(self) -> bool {
         !matches!(

@@ -1,4 +1,5 @@
-//! What happened, as the runtime tells it. The runtime journals each event; nothing else of a task's running is stored.
+//! What happened, as the runtime tells it. The runtime journals each event; nothing else of a
+//! task's running is stored.
 
 use crate::{EffectId, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -69,11 +70,13 @@ pub enum Event {
     },
     /// Somebody wants it to stop.
     CancelRequested { by: String, at: Timestamp },
-    /// The person for whom the task runs may not use what it needs any more: it fails with this reason.
+    /// The person for whom the task runs may not use what it needs any more: it fails with this
+    /// reason.
     Refused { reason: String, at: Timestamp },
     /// The process that carried out the effects is gone, and another takes over.
     Recovered {
-        /// Effects that had begun and have no receipt. What is pending and not named here had not begun.
+        /// Effects that had begun and have no receipt. What is pending and not named here had not
+        /// begun.
         in_flight: Vec<InFlight>,
         at: Timestamp,
     },
@@ -145,7 +148,8 @@ pub struct Reply {
     pub usage: Usage,
 }
 
-/// A call as a model asks for it. Nothing of it is trusted: the tool may not exist, the arguments may be no object.
+/// A call as a model asks for it. Nothing of it is trusted: the tool may not exist, the arguments
+/// may be no object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskedCall {
     /// The model's own id of the call.

@@ -1,9 +1,11 @@
 //! Expressions in CEL and texts with `${…}`.
 //!
 //! Invariants
-//! - Length, nesting and loops are limited before anything is evaluated, and so is what an expression may walk over.
-//! - The result does not depend on the order of a hash map: `map` and `filter` stand only inside `size(…)`, objects are
-//!   sorted on the way out, and messages of failures are made here from parts that have an order.
+//! - Length, nesting and loops are limited before anything is evaluated, and so is what an
+//!   expression may walk over.
+//! - The result does not depend on the order of a hash map: `map` and `filter` stand only inside
+//!   `size(…)`, objects are sorted on the way out, and messages of failures are made here from
+//!   parts that have an order.
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::objects::{Key, Map};
@@ -23,7 +25,8 @@ const VALUES: usize = 20_000;
 /// The names an expression may use.
 pub(crate) const NAMES: [&str; 6] = ["input", "state", "nodes", "data", "iteration", "routing_key"];
 
-/// CEL's own functions; nothing is added to them. Built once, because building it costs more than an evaluation.
+/// CEL's own functions; nothing is added to them. Built once, because building it costs more than
+/// an evaluation.
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// Gives an expression the values of its names. `None` is a name that has no value here.
@@ -400,7 +403,8 @@ impl Template {
     }
 }
 
-/// The expression up to the brace that closes it, and the rest. Braces inside texts and maps are not taken for the end.
+/// The expression up to the brace that closes it, and the rest. Braces inside texts and maps are
+/// not taken for the end.
 fn close(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quote) = (0usize, None);
     for (place, c) in text.char_indices() {

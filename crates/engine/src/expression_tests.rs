@@ -1,4 +1,5 @@
-//! Expressions and texts: what they give, what they refuse, and that nothing a person writes can break them.
+//! Expressions and texts: what they give, what they refuse, and that nothing a person writes can
+//! break them.
 
 use super::*;
 use proptest::prelude::*;

@@ -8,7 +8,8 @@ use steward_domain::{
 };
 
 impl State {
-    /// The state in the shape of S2: every message of every session in order, and the replaceable fields.
+    /// The state in the shape of S2: every message of every session in order, and the replaceable
+    /// fields.
     #[must_use]
     pub fn shown(&self, program: &Program) -> Option<Shown> {
         let task = self.task?;

@@ -1,7 +1,8 @@
-//! What a model is shown, as a view over the state: nothing is copied until the runtime writes the request.
+//! What a model is shown, as a view over the state: nothing is copied until the runtime writes the
+//! request.
 //!
-//! Invariant: the system prompt and the task are always shown; of the rest the oldest go first, and a call never goes without
-//! its answer or an answer without its call.
+//! Invariant: the system prompt and the task are always shown; of the rest the oldest go first, and
+//! a call never goes without its answer or an answer without its call.
 
 use crate::program::{AgentSpec, Callable, ProgramIndex};
 use crate::state::{Pending, Session, Stage};

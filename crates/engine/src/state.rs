@@ -1,4 +1,5 @@
-//! The state of a running task. It holds each message once and nothing that can be computed from the rest.
+//! The state of a running task. It holds each message once and nothing that can be computed from
+//! the rest.
 
 use crate::program::ProgramIndex;
 use crate::{Approval, AskedCall, EarlierMessage, EffectId, Failure, Program, ToolSpec};

@@ -1,4 +1,5 @@
-//! The door to time. Everything that needs it is handed a [`Clock`]; tests hand over one they can move.
+//! The door to time. Everything that needs it is handed a [`Clock`]; tests hand over one they can
+//! move.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;

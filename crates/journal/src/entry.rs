@@ -52,7 +52,8 @@ pub struct Draft {
     pub personal: Map<String, Value>,
     /// For whom it was done; the commit fills in its owner where nothing is said.
     pub on_behalf: Option<OnBehalf>,
-    /// The seals of the rows that the commit writes, by `kind/id`. They are neither redacted nor moved aside.
+    /// The seals of the rows that the commit writes, by `kind/id`. They are neither redacted nor
+    /// moved aside.
     pub sealed_rows: Map<String, Value>,
 }
 
@@ -92,8 +93,9 @@ pub struct Sealed {
     pub digest: Hash,
 }
 
-/// A draft that is ready to be sealed: redacted, what is personal or large moved aside, both canonical texts written.
-/// All of it can be done before the chain's end is known, away from whoever keeps it.
+/// A draft that is ready to be sealed: redacted, what is personal or large moved aside, both
+/// canonical texts written. All of it can be done before the chain's end is known, away from
+/// whoever keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     chain: ChainId,
@@ -201,7 +203,8 @@ pub(crate) fn s3_hash(
     Hash::of(&[scratch])
 }
 
-/// The texts of an entry from which its digest is made; the strings stand as JCS writes them, quotes included.
+/// The texts of an entry from which its digest is made; the strings stand as JCS writes them,
+/// quotes included.
 pub(crate) struct DigestParts<'a> {
     pub(crate) actor: &'a [u8],
     pub(crate) entry_id: &'a [u8],
@@ -218,7 +221,8 @@ pub(crate) struct DigestParts<'a> {
 }
 
 impl DigestParts<'_> {
-    /// SHA-256 over the domain and RFC 8785 of the entry without its digest. The members are in canonical order.
+    /// SHA-256 over the domain and RFC 8785 of the entry without its digest. The members are in
+    /// canonical order.
     pub(crate) fn digest(&self, scratch: &mut Vec<u8>) -> Hash {
         scratch.clear();
         scratch.extend_from_slice(DOMAIN);
@@ -284,7 +288,8 @@ impl Sealed {
         parts.digest(&mut Vec::with_capacity(1024))
     }
 
-    /// Whether the digest fits: by the quick way to the canonical text if that shows it, else by a full parse.
+    /// Whether the digest fits: by the quick way to the canonical text if that shows it, else by a
+    /// full parse.
     fn digest_fits(&self, timestamp: &str) -> Result<bool> {
         let mut quick = Vec::with_capacity(self.event_data.len());
         if python_to_jcs(self.event_data.as_bytes(), &mut quick).is_some()
@@ -308,7 +313,8 @@ impl Sealed {
         ChainTip { chain: self.chain, entries: self.sequence, hash: self.hash, digest: self.digest }
     }
 
-    /// Checks both hashes against what the entry says, and its place against the tip; moves the tip on.
+    /// Checks both hashes against what the entry says, and its place against the tip; moves the tip
+    /// on.
     pub fn verify(&self, tip: &mut ChainTip) -> Result<()> {
         if self.chain != tip.chain {
             return Err(self.wrong("belongs to another chain"));
@@ -360,7 +366,8 @@ impl Sealed {
         line
     }
 
-    /// Reads a line of any JSON form; whether it is the canonical one is for the caller to ask with [`Sealed::to_line`].
+    /// Reads a line of any JSON form; whether it is the canonical one is for the caller to ask with
+    /// [`Sealed::to_line`].
     pub fn from_line(line: &str) -> std::result::Result<Self, String> {
         let entry: AuditEntry = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let hash = |hex: &str| Hash::from_hex(hex.as_bytes()).ok_or_else(|| format!("{hex:?} is not a hash"));

@@ -45,7 +45,8 @@ fn create(path: &Path, random: &dyn Random) -> Result<NoteSigner> {
     let secret = random.bytes()?;
     let name = format!("steward.log/{:08x}", random.uuid_v4()?.as_fields().0);
     let text = format!("steward-journal-key {name} {}\n", STANDARD.encode(secret));
-    // Written aside and linked into place: a crash leaves no half key, and of two that start at once one wins.
+    // Written aside and linked into place: a crash leaves no half key, and of two that start at
+    // once one wins.
     let aside = path.with_extension(format!("new-{}", random.uuid_v4()?));
     let written =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside).and_then(|mut file| {
@@ -58,7 +59,8 @@ fn create(path: &Path, random: &dyn Random) -> Result<NoteSigner> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => load(path),
         Err(error) => Err(io(error)),
         Ok(()) => {
-            // The name in the folder must outlive a power cut too: a log without its key is locked out for good.
+            // The name in the folder must outlive a power cut too: a log without its key is locked
+            // out for good.
             let folder = path.parent().unwrap_or(Path::new("."));
             fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
             NoteSigner::new(&name, &secret)

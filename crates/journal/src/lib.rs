@@ -1,12 +1,13 @@
-//! What happened: append-only entries in S3's format, a digest over each whole entry, a Merkle log over all of them,
-//! signed heads, the verifier, and redaction before anything is written.
+//! What happened: append-only entries in S3's format, a digest over each whole entry, a Merkle log
+//! over all of them, signed heads, the verifier, and redaction before anything is written.
 //!
 //! Invariants
 //! - [`prepare`] and [`seal`] are the only way to make an entry, and redaction comes first.
-//! - An entry's text is canonical: the exported line is a function of the entry, so any changed byte is found.
+//! - An entry's text is canonical: the exported line is a function of the entry, so any changed
+//!   byte is found.
 //! - What is personal or large enters by salted hash ([`payload`]); erasing it keeps every proof.
-//! - The clock and random numbers have their only doors here ([`clock`], [`random`]); nothing else in the house reads
-//!   them.
+//! - The clock and random numbers have their only doors here ([`clock`], [`random`]); nothing else
+//!   in the house reads them.
 
 pub mod canonical;
 pub mod clock;

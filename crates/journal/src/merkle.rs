@@ -1,7 +1,8 @@
-//! The Merkle tree of RFC 6962 over entry digests: appending, roots, inclusion and consistency proofs.
+//! The Merkle tree of RFC 6962 over entry digests: appending, roots, inclusion and consistency
+//! proofs.
 //!
-//! The tree is never kept whole. Its right edge ([`Edge`], at most 64 hashes) is enough to append and to know the
-//! root; proofs are made by reading the leaves once.
+//! The tree is never kept whole. Its right edge ([`Edge`], at most 64 hashes) is enough to append
+//! and to know the root; proofs are made by reading the leaves once.
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -15,7 +16,8 @@ fn node(left: Hash, right: Hash) -> Hash {
     Hash::of(&[&[1], &left.0, &right.0])
 }
 
-/// The right edge of a tree: the roots of its complete subtrees, largest first, one for each bit of the size.
+/// The right edge of a tree: the roots of its complete subtrees, largest first, one for each bit of
+/// the size.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edge {
     size: u64,
@@ -158,7 +160,8 @@ pub fn is_consistent(old: (u64, Hash), new: (u64, Hash), path: &[Hash]) -> bool 
             place /= 2;
             last /= 2;
         }
-        // When the old tree is complete its root is itself the first hash and is not repeated in the proof.
+        // When the old tree is complete its root is itself the first hash and is not repeated in
+        // the proof.
         let first = if old_size.is_power_of_two() { old_root } else { *path.next()? };
         let (mut old_hash, mut new_hash) = (first, first);
         while last > 0 {
@@ -189,7 +192,8 @@ mod tests {
         Hash::from_hex(text.as_bytes()).unwrap()
     }
 
-    /// The empty root is the SHA-256 of nothing, and a leaf is hashed under 0x00: known values of RFC 6962.
+    /// The empty root is the SHA-256 of nothing, and a leaf is hashed under 0x00: known values of
+    /// RFC 6962.
     #[test]
     fn known_values() {
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Signed heads: the C2SP checkpoint (origin, size, root) inside a C2SP signed note (Ed25519).
 //!
-//! A head is plain text that can be printed, mailed or handed to a witness; whoever keeps one can later show that the
-//! log was rewritten.
+//! A head is plain text that can be printed, mailed or handed to a witness; whoever keeps one can
+//! later show that the log was rewritten.
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -137,8 +137,8 @@ impl NoteVerifier {
         &self.name
     }
 
-    /// Checks a signed head of the whole log. The head of a single chain is signed by the same key and must not pass for
-    /// it.
+    /// Checks a signed head of the whole log. The head of a single chain is signed by the same key
+    /// and must not pass for it.
     pub fn open_log(&self, note: &str) -> Result<Checkpoint> {
         let head = self.open(note)?;
         if head.origin == self.name {
@@ -150,7 +150,8 @@ impl NoteVerifier {
         })
     }
 
-    /// Checks a signed note and reads its checkpoint. Signatures by other keys are left alone, as C2SP has it.
+    /// Checks a signed note and reads its checkpoint. Signatures by other keys are left alone, as
+    /// C2SP has it.
     pub fn open(&self, note: &str) -> Result<Checkpoint> {
         let bad = |why: &str| Error::BadNote { what: "this text".to_owned(), why: why.to_owned() };
         let (text, signatures) = note.split_once("\n\n").ok_or_else(|| bad("it has no signature"))?;

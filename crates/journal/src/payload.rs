@@ -1,7 +1,7 @@
 //! Payloads beside the journal: what is personal or large enters an entry by salted hash.
 //!
-//! The entry keeps `{"payload_id", "sha256", "bytes"}`. The salt lives with the payload, so that once both are erased
-//! nobody can try out what the hash stood for, and the chain still verifies.
+//! The entry keeps `{"payload_id", "sha256", "bytes"}`. The salt lives with the payload, so that
+//! once both are erased nobody can try out what the hash stood for, and the chain still verifies.
 
 use crate::error::Result;
 use crate::hash::Hash;
@@ -93,15 +93,17 @@ pub(crate) fn detach(
     Ok(Payload { id, chain, sha256, content: Content::Present { salt, body } })
 }
 
-/// The members that cannot stay: the large ones, and those that look like a reference but are not ours. Data from outside
-/// may contain an exported entry, and a reference to a payload that this chain never had would read as one that is gone.
+/// The members that cannot stay: the large ones, and those that look like a reference but are not
+/// ours. Data from outside may contain an exported entry, and a reference to a payload that this
+/// chain never had would read as one that is gone.
 pub(crate) fn members_to_move(data: &Map<String, Value>) -> Vec<String> {
     let large = |value: &Value| is_larger_than(value, &mut LARGE.clone());
     let posing = |value: &Value| value.get("payload_id").is_some();
     data.iter().filter(|(_, value)| large(value) || posing(value)).map(|(name, _)| name.clone()).collect()
 }
 
-/// Counts roughly and stops at the limit, so that a small entry costs little and a huge one no more.
+/// Counts roughly and stops at the limit, so that a small entry costs little and a huge one no
+/// more.
 fn is_larger_than(value: &Value, left: &mut usize) -> bool {
     let size = match value {
         Value::String(text) => text.len() + 2,

@@ -1,4 +1,5 @@
-//! The door to randomness: ids, salts and keys. Simulations hand over a seeded source and get the same bytes again.
+//! The door to randomness: ids, salts and keys. Simulations hand over a seeded source and get the
+//! same bytes again.
 
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -18,7 +19,8 @@ pub trait Random: Send + Sync {
         Ok(Builder::from_random_bytes(first_16(bytes)).into_uuid())
     }
 
-    /// An id that begins with the time: for what is written by the million, so that indexes grow at one end.
+    /// An id that begins with the time: for what is written by the million, so that indexes grow at
+    /// one end.
     fn uuid_v7(&self, now: Timestamp) -> Result<Uuid> {
         let bytes = self.bytes()?;
         let millis = u64::try_from(now.micros() / 1000).unwrap_or_default();

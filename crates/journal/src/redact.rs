@@ -1,5 +1,5 @@
-//! Redaction of secrets and personal data before anything is written: by the name of a member and by the look of a
-//! value. It errs on the side of hiding.
+//! Redaction of secrets and personal data before anything is written: by the name of a member and
+//! by the look of a value. It errs on the side of hiding.
 
 use regex::{Captures, Regex, RegexSet};
 use serde_json::{Map, Value};
@@ -37,7 +37,8 @@ const PATTERNS: &[(&str, &str)] = &[
         "assigned_secret",
         r#"(?i)(?P<keep>\b(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)\s*[=:]\s*["']?)[^\s"',;&]{4,}"#,
     ),
-    // "my password is hunter2", "the PIN was '0417'": in quotes, or with something in it that is no letter.
+    // "my password is hunter2", "the PIN was '0417'": in quotes, or with something in it that is no
+    // letter.
     (
         "told_secret",
         r#"(?i)(?P<keep>\b(?:password|passphrase|passwd|pwd|passcode|pin|api key|secret key|token)\s+(?:is|was|to|=|:)\s+)(?:["'][^"'\s]{4,}["']|[^\s"',;]*[0-9!#$%&*+^_](?:[^\s"',;]*[^\s"',;.!?])?)"#,
@@ -116,7 +117,8 @@ impl Redactor {
             .collect()
     }
 
-    /// Hides in a member, which its name alone may demand: then everything below it, whatever it looks like.
+    /// Hides in a member, which its name alone may demand: then everything below it, whatever it
+    /// looks like.
     pub fn redact_member(&self, name: &str, value: Value) -> Value {
         let lower = name.to_ascii_lowercase();
         let named = |word: &&String| lower.contains(word.as_str());
@@ -147,8 +149,8 @@ impl Redactor {
         self.redact_kinds(text, |_| true)
     }
 
-    /// Hides keys, passwords, card and social security numbers in what a person wrote. Addresses and telephone numbers stay:
-    /// they are what a message is about.
+    /// Hides keys, passwords, card and social security numbers in what a person wrote. Addresses
+    /// and telephone numbers stay: they are what a message is about.
     pub fn redact_secrets<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.redact_kinds(text, |kind| !["email", "phone"].contains(&kind))
     }
@@ -166,7 +168,8 @@ impl Redactor {
     }
 
     fn redact_kinds<'a>(&self, text: &'a str, hides: impl Fn(&str) -> bool) -> Cow<'a, str> {
-        // Every pattern needs a digit run, an `@`, or one of a few words; most texts have none of them.
+        // Every pattern needs a digit run, an `@`, or one of a few words; most texts have none of
+        // them.
         if text.len() < 6 || !self.any.is_match(text) {
             return Cow::Borrowed(text);
         }
@@ -200,7 +203,8 @@ fn hide(value: Value, kind: &str) -> Value {
     }
 }
 
-/// Word boundaries and classes of ASCII alone: what is sought is ASCII, and the matcher is quicker so.
+/// Word boundaries and classes of ASCII alone: what is sought is ASCII, and the matcher is quicker
+/// so.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]")
 }

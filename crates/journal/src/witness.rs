@@ -1,10 +1,11 @@
 //! Witnesses: whoever keeps a head of a log elsewhere, and says that each new one continues it.
 //!
-//! The forms are those of C2SP: `add-checkpoint` of [tlog-witness](https://c2sp.org/tlog-witness) and the timestamped
-//! cosignature of [tlog-cosignature](https://c2sp.org/tlog-cosignature), so witnesses of others can watch this log and this
-//! program can watch theirs.
+//! The forms are those of C2SP: `add-checkpoint` of [tlog-witness](https://c2sp.org/tlog-witness)
+//! and the timestamped cosignature of [tlog-cosignature](https://c2sp.org/tlog-cosignature), so
+//! witnesses of others can watch this log and this program can watch theirs.
 //!
-//! Invariant: a witness signs a head only if it continues the last one that it signed for that log, by proof.
+//! Invariant: a witness signs a head only if it continues the last one that it signed for that log,
+//! by proof.
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -18,7 +19,8 @@ const COSIGNATURE: u8 = 4;
 /// The most lines of a proof: a log of 2^63 entries has no longer one.
 const LONGEST_PROOF: usize = 63;
 
-/// What a log hands to a witness: a new head, and the proof that it continues the one of `old` entries.
+/// What a log hands to a witness: a new head, and the proof that it continues the one of `old`
+/// entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     /// The size that the witness signed last; 0 when it signed none.
@@ -106,7 +108,8 @@ impl Cosigner {
         Ok(Self { verifier: CosignatureVerifier::new(name, key.verifying_key())?, key })
     }
 
-    /// The witness that a log's own key stands for: one secret to keep, two names that cannot be taken for each other.
+    /// The witness that a log's own key stands for: one secret to keep, two names that cannot be
+    /// taken for each other.
     pub fn of(signer: &NoteSigner) -> Result<Self> {
         let secret = signer.keyed_hash(&[b"steward.witness.v1\0"]);
         Self::new(&format!("{}/witness", signer.origin()), &secret.0)
@@ -118,7 +121,8 @@ impl Cosigner {
         &self.verifier
     }
 
-    /// The line that says: at this time (seconds since 1970) this head continued every one that was seen before.
+    /// The line that says: at this time (seconds since 1970) this head continued every one that was
+    /// seen before.
     #[must_use]
     pub fn sign(&self, head: &Checkpoint, time: u64) -> String {
         let signature = self.key.sign(covered(head, time).as_bytes()).to_bytes();
@@ -174,7 +178,8 @@ impl CosignatureVerifier {
         if fits { Ok(verifier) } else { Err(bad("its id does not fit its content")) }
     }
 
-    /// When the witness signed this head, in seconds since 1970; nothing when none of the lines is its own.
+    /// When the witness signed this head, in seconds since 1970; nothing when none of the lines is
+    /// its own.
     #[must_use]
     pub fn signed_at(&self, head: &Checkpoint, lines: &str) -> Option<u64> {
         lines.lines().find_map(|line| {

@@ -1,10 +1,13 @@
-//! How well requests are routed to domains and intents on public requests: `eval_language --bench DIR [--fit] [--wrong]`.
+//! How well requests are routed to domains and intents on public requests: `eval_language --bench
+//! DIR [--fit] [--wrong]`.
 //!
-//! `DIR/clinc` holds `domains.json` and `questions.jsonl`; they are third-party data and stay outside of the repository. The
-//! questions of each intent are dealt to two halves. Weights were learned on the first alone (`--fit` prints them), and what is
-//! shown was measured on the second. With examples, five of each intent's first half are the examples, and the others of that half
-//! are what the weights were learned on. Questions that follow each other are alike, so five in a row teach less than five that are
-//! spread; both are shown, and the weights were learned with five in a row.
+//! `DIR/clinc` holds `domains.json` and `questions.jsonl`; they are third-party data and stay
+//! outside of the repository. The questions of each intent are dealt to two halves. Weights were
+//! learned on the first alone (`--fit` prints them), and what is shown was measured on the second.
+//! With examples, five of each intent's first half are the examples, and the others of that half
+//! are what the weights were learned on. Questions that follow each other are alike, so five in a
+//! row teach less than five that are spread; both are shown, and the weights were learned with five
+//! in a row.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, missing_docs, reason = "a measuring program")]
 
 use serde_json::Value as Json;
@@ -23,7 +26,8 @@ type Failure = Box<dyn std::error::Error>;
 
 /// How many examples each intent gets when it gets any.
 const EXAMPLES: usize = 5;
-/// What share of requests is taken to be outside of every domain when the curve of the scope is learned.
+/// What share of requests is taken to be outside of every domain when the curve of the scope is
+/// learned.
 const OUTSIDE: f64 = 0.2;
 
 #[derive(Clone)]
@@ -75,7 +79,8 @@ fn main() -> Result<(), Failure> {
         false,
     );
     measure("names, router", &second, || Router::new(encoder(), &named), flag("--wrong"));
-    // Half of the domains are taken away, and what is asked of them is outside now: the weights were learned with all of them.
+    // Half of the domains are taken away, and what is asked of them is outside now: the weights
+    // were learned with all of them.
     let some: Vec<Topic> = named.iter().step_by(2).cloned().collect();
     let known = |domain: &String| some.iter().any(|topic| topic.name.as_str() == domain);
     let narrowed: Vec<Question> = second.iter().map(|question| question.within(&known)).collect();
@@ -268,7 +273,8 @@ fn measure(name: &str, questions: &[&Question], build: impl Fn() -> Router, wron
     }
 }
 
-/// How long the skills take, which need no encoder: intent, entities, references and an error for each question.
+/// How long the skills take, which need no encoder: intent, entities, references and an error for
+/// each question.
 fn skills(questions: &[Question]) {
     let field =
         Field { name: "status".into(), choices: ["todo", "in_progress", "done"].map(str::to_owned).to_vec() };

@@ -1,8 +1,12 @@
-//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together] [--folder=DIR] [--fit] [--tools] [--say=WORDS] [--weigh=WORDS] [NAME…]`.
+//! How well what people say to applications becomes steps: `eval_utterances [--wrong] [--together]
+//! [--folder=DIR] [--fit] [--tools] [--say=WORDS] [--weigh=WORDS] [NAME…]`.
 //!
-//! It says every row of `tests/it/utterances` to the reader, with the real applications of `examples/apps` behind it, and prints
-//! what came out right for each application and how long an understanding took. With `--together`, one reader has the tools of all.
-//! `second/todo` is what another writer said to the same application. `--tools` tells which tools are taken for another kind of wish than they stand for. `--folder` takes applications and their rows from elsewhere. `--fit` learns what each signal counts: see `fit.rs`.
+//! It says every row of `tests/it/utterances` to the reader, with the real applications of
+//! `examples/apps` behind it, and prints what came out right for each application and how long an
+//! understanding took. With `--together`, one reader has the tools of all. `second/todo` is what
+//! another writer said to the same application. `--tools` tells which tools are taken for another
+//! kind of wish than they stand for. `--folder` takes applications and their rows from elsewhere.
+//! `--fit` learns what each signal counts: see `fit.rs`.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -1,5 +1,5 @@
-//! What was meant: the meaning of texts as vectors, the skills that read a request, the routing of a question to its domain, and
-//! results in words.
+//! What was meant: the meaning of texts as vectors, the skills that read a request, the routing of
+//! a question to its domain, and results in words.
 //!
 //! Invariant: nothing here sends a text anywhere; the bundled encoder works offline.
 

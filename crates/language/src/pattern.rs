@@ -1,8 +1,9 @@
 //! Regular expressions that stand in the source.
 //!
-//! A pattern that does not compile is a defect of the source, not of an input. It must not be dropped in silence,
-//! because every sentence that it should read would then be misread. The test below compiles every pattern of
-//! this crate, so that [`pattern`] cannot panic in a program that passed its tests.
+//! A pattern that does not compile is a defect of the source, not of an input. It must not be
+//! dropped in silence, because every sentence that it should read would then be misread. The test
+//! below compiles every pattern of this crate, so that [`pattern`] cannot panic in a program that
+//! passed its tests.
 
 use regex::Regex;
 

@@ -1,6 +1,7 @@
 //! Words: how texts and names are cut into them, and what two forms of one word have in common.
 //!
-//! Invariant: a word's place in the text is kept in bytes, so that whoever works with words can show where they stood.
+//! Invariant: a word's place in the text is kept in bytes, so that whoever works with words can
+//! show where they stood.
 
 use std::collections::BTreeSet;
 
@@ -85,7 +86,8 @@ pub fn name_words(name: &str) -> Vec<String> {
         }
         let previous = at.checked_sub(1).and_then(|at| letters.get(at)).copied().unwrap_or(' ');
         let next = letters.get(at + 1).copied().unwrap_or(' ');
-        // A hump begins at "aB" and, within capitals, at the last before a small letter: "HTTPGet" is "http get".
+        // A hump begins at "aB" and, within capitals, at the last before a small letter: "HTTPGet"
+        // is "http get".
         let hump =
             c.is_uppercase() && (previous.is_lowercase() || (previous.is_uppercase() && next.is_lowercase()));
         if hump && !current.is_empty() {
@@ -135,8 +137,8 @@ const ENDINGS: &[(&str, usize)] = &[
     ("y", 3),
 ];
 
-/// What the forms of a word have in common: `calculate`, `calculation` and `calculator` share a stem. Crude on purpose: it
-/// only serves to compare words with each other.
+/// What the forms of a word have in common: `calculate`, `calculation` and `calculator` share a
+/// stem. Crude on purpose: it only serves to compare words with each other.
 pub fn stem(word: &str) -> String {
     if !word.is_ascii() || word.len() <= 3 || word.bytes().any(|b| b.is_ascii_digit()) {
         return word.to_owned();

@@ -1,7 +1,7 @@
 //! Anthropic's Messages.
 //!
-//! A form is asked for as a tool that must be called: every model of the family keeps to the schema of a tool. Where other tools
-//! are offered too, the schema stands in the rules instead.
+//! A form is asked for as a tool that must be called: every model of the family keeps to the schema
+//! of a tool. Where other tools are offered too, the schema stands in the rules instead.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -131,7 +131,8 @@ impl Wire for Messages {
     }
 }
 
-/// The conversation up to its last part is kept by the provider: the next question of a run begins with the same words.
+/// The conversation up to its last part is kept by the provider: the next question of a run begins
+/// with the same words.
 fn keep_in_cache(messages: &mut [Value]) {
     let last =
         messages.last_mut().and_then(|message| message.get_mut("content")).and_then(Value::as_array_mut);
@@ -144,7 +145,8 @@ fn is_object(schema: &Value) -> bool {
     text(schema, "/type") == Some("object")
 }
 
-/// The conversation in turns of two: results of tools belong to the user, and neighbours of one role become one message.
+/// The conversation in turns of two: results of tools belong to the user, and neighbours of one
+/// role become one message.
 fn messages(chat: &Chat) -> Vec<Value> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for turn in &chat.turns {

@@ -1,8 +1,10 @@
-//! Cassettes: what a model was asked and what it answered, one JSON line each, so that a run with a model can be a test.
+//! Cassettes: what a model was asked and what it answered, one JSON line each, so that a run with a
+//! model can be a test.
 //!
-//! A question is found by the hash of its canonical form: the model's name, the conversation and what shapes the answer, and
-//! neither keys nor addresses nor times. Before anything is hashed or written, secrets and personal data are struck out, in the
-//! question and in the answer, so that the file can be shown to anyone. Answers are kept whole; a stream is played as whole parts.
+//! A question is found by the hash of its canonical form: the model's name, the conversation and
+//! what shapes the answer, and neither keys nor addresses nor times. Before anything is hashed or
+//! written, secrets and personal data are struck out, in the question and in the answer, so that
+//! the file can be shown to anyone. Answers are kept whole; a stream is played as whole parts.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -147,7 +149,8 @@ impl Replayer {
         Ok(Self { name: name.into(), path: path.to_owned(), questions, answers, played, redactor })
     }
 
-    /// The recorded answer. A question that was asked several times is answered in the same order, and then as the last time.
+    /// The recorded answer. A question that was asked several times is answered in the same order,
+    /// and then as the last time.
     fn play(&self, chat: &Chat) -> Result<Answer, ModelError> {
         let (key, question) = normal(&self.name, chat, &self.redactor);
         let Some(answers) = self.answers.get(&key) else {

@@ -1,6 +1,7 @@
 //! One model after the other: the next is asked when one fails in a way that the settings name.
 //!
-//! Each model has the whole time of the question. When a listener has heard a part of one answer, no other answer follows it.
+//! Each model has the whole time of the question. When a listener has heard a part of one answer,
+//! no other answer follows it.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use super::{Model, ModelError, Reply, Request, simple};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FallbackOn {
-    /// Those that may pass: no connection, limits, faults of the server, no time left, a broken reply.
+    /// Those that may pass: no connection, limits, faults of the server, no time left, a broken
+    /// reply.
     Transient,
     /// The conversation does not fit.
     ContextOverflow,

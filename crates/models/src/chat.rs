@@ -1,6 +1,7 @@
 //! What goes to a model and what comes back, in words that no provider owns.
 //!
-//! These types are written into journals and cassettes: their JSON form is stable, and no key ever stands in them.
+//! These types are written into journals and cassettes: their JSON form is stable, and no key ever
+//! stands in them.
 
 use std::time::Duration;
 
@@ -33,7 +34,8 @@ pub struct Chat {
     /// 0 for the most likely words; the model's own setting when nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-    /// Time for everything, with all attempts and all waiting. It does not change the answer and is not recorded.
+    /// Time for everything, with all attempts and all waiting. It does not change the answer and is
+    /// not recorded.
     #[serde(skip)]
     pub timeout: Option<Duration>,
 }
@@ -143,7 +145,8 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
-/// The arguments of a call. A model may write anything, so that what is no JSON object is kept and named.
+/// The arguments of a call. A model may write anything, so that what is no JSON object is kept and
+/// named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arguments {
@@ -189,7 +192,8 @@ impl Arguments {
         }
     }
 
-    /// As it goes back to a model: the object, or an empty one where a server would not take the nonsense.
+    /// As it goes back to a model: the object, or an empty one where a server would not take the
+    /// nonsense.
     pub(super) fn object(&self) -> Value {
         match self {
             Self::Json(map) => Value::Object(map.clone()),
@@ -248,7 +252,8 @@ pub struct Price {
 }
 
 impl Price {
-    /// The cost in millionths, rounded up: a price per million is that many millionths for one token.
+    /// The cost in millionths, rounded up: a price per million is that many millionths for one
+    /// token.
     #[must_use]
     pub fn micros(&self, usage: Usage) -> u64 {
         let cached = usage.cached.min(usage.input);

@@ -1,7 +1,8 @@
-//! A client for any provider: attempts, limits, time and size are the same for all; the protocol is a [`Wire`].
+//! A client for any provider: attempts, limits, time and size are the same for all; the protocol is
+//! a [`Wire`].
 //!
-//! Every attempt, wait and byte has a bound. An answer that did not reach its end is an error, and once a listener has heard a
-//! part there is no further attempt.
+//! Every attempt, wait and byte has a bound. An answer that did not reach its end is an error, and
+//! once a listener has heard a part there is no further attempt.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

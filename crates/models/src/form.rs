@@ -1,7 +1,7 @@
 //! The form of a question: what a server was found to accept.
 //!
-//! Servers differ. A client begins with the strictest form and steps back when the server refuses it. Each step is taken once,
-//! so that this ends.
+//! Servers differ. A client begins with the strictest form and steps back when the server refuses
+//! it. Each step is taken once, so that this ends.
 
 use super::chat::{Chat, ReplySchema};
 

@@ -1,7 +1,7 @@
 //! The door to model servers: the connection, the size of what is read, and what a refusal means.
 //!
-//! Redirects and proxies are not followed, so that the key goes where it was meant to and nowhere else; and the key is struck out
-//! of everything that a server says.
+//! Redirects and proxies are not followed, so that the key goes where it was meant to and nowhere
+//! else; and the key is struck out of everything that a server says.
 
 use std::time::Duration;
 
@@ -92,7 +92,8 @@ impl Peer {
                 Failed::Final(ModelError::RateLimited { host, detail })
             }
             429 => Failed::Again(ModelError::RateLimited { host, detail }, wait),
-            // Some servers do not know the form and say so with the status for things that are not built.
+            // Some servers do not know the form and say so with the status for things that are not
+            // built.
             501 => Failed::Form(ModelError::Server { host, status, detail }, said),
             408 | 425 | 500..=599 => Failed::Again(ModelError::Server { host, status, detail }, wait),
             _ => Failed::Final(ModelError::Refused { host, status, detail }),
@@ -144,8 +145,8 @@ pub(super) fn address(text: &str) -> Result<(Url, String), ModelError> {
     }
 }
 
-/// A connection to an address of the operator's own: no proxy, no redirect, no silent second attempt. Without TLS no
-/// certificates of the system are needed, which a bare container may lack.
+/// A connection to an address of the operator's own: no proxy, no redirect, no silent second
+/// attempt. Without TLS no certificates of the system are needed, which a bare container may lack.
 pub fn connection(tls: bool) -> Result<Client, String> {
     let builder = Client::builder()
         .no_proxy()

@@ -1,8 +1,9 @@
-//! Tool calls that a small model wrote into its text: in `<tool_call>` tags, in a fenced block, as the whole text or at its
-//! beginning. Some write a call in the tags in which they were shown a result.
+//! Tool calls that a small model wrote into its text: in `<tool_call>` tags, in a fenced block, as
+//! the whole text or at its beginning. Some write a call in the tags in which they were shown a
+//! result.
 //!
-//! Only calls of tools that were offered are taken, so that an example in an explanation stays text. What is taken is one more
-//! request for a call, which policy decides like any other.
+//! Only calls of tools that were offered are taken, so that an example in an explanation stays
+//! text. What is taken is one more request for a call, which policy decides like any other.
 
 use serde_json::Value;
 
@@ -34,8 +35,8 @@ pub(super) fn calls(text: String, tools: &[OfferedTool], turns: usize) -> (Strin
     if found.is_empty() { (text, found) } else { (String::new(), numbered(found, turns)) }
 }
 
-/// The calls with which a text begins, when a line ends after them. What a model writes behind its calls is a guess at their
-/// results, and is left out.
+/// The calls with which a text begins, when a line ends after them. What a model writes behind its
+/// calls is a guess at their results, and is left out.
 fn leading<'a>(text: &'a str, tools: &[OfferedTool]) -> &'a str {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let mut end = 0;
@@ -57,7 +58,8 @@ fn numbered(mut calls: Vec<ToolCall>, turns: usize) -> Vec<ToolCall> {
     calls
 }
 
-/// The calls between two marks, and what stands elsewhere. The last mark may be missing where the model was cut off.
+/// The calls between two marks, and what stands elsewhere. The last mark may be missing where the
+/// model was cut off.
 fn between(text: &str, open: &str, close: &str, tools: &[OfferedTool]) -> (String, Vec<ToolCall>) {
     let (mut rest, mut calls, mut left) = (String::new(), Vec::new(), text);
     while let Some((before, after)) = left.split_once(open) {
@@ -94,7 +96,8 @@ fn take(whole: &str, tools: &[OfferedTool], calls: &mut Vec<ToolCall>) -> bool {
 
 /// Several values may stand one after the other, without a list around them.
 fn values(json: &str) -> Option<Vec<Value>> {
-    // A model that copied the braces of its template writes two for one, and rarely as many at the end.
+    // A model that copied the braces of its template writes two for one, and rarely as many at the
+    // end.
     let doubled = json.strip_prefix('{').filter(|json| json.starts_with('{'));
     let mut values = serde_json::Deserializer::from_str(doubled.unwrap_or(json)).into_iter::<Value>();
     if let Some(text) = doubled {

@@ -1,9 +1,10 @@
 //! Language models: one interface, whoever serves the model. Nothing outside of this crate knows a
 //! provider.
 //!
-//! A conversation ([`Chat`]) goes in, an [`Answer`] comes out: whole, or event by event through [`Model::stream`]. What a model
-//! says is material and never an instruction: a reply is text, or JSON, or a tool call that policy has yet to admit. Keys are
-//! never printed, and half an answer is an error and never an answer.
+//! A conversation ([`Chat`]) goes in, an [`Answer`] comes out: whole, or event by event through
+//! [`Model::stream`]. What a model says is material and never an instruction: a reply is text, or
+//! JSON, or a tool call that policy has yet to admit. Keys are never printed, and half an answer is
+//! an error and never an answer.
 
 mod anthropic;
 mod budget;
@@ -61,8 +62,9 @@ pub use stream::{Event, Events, Listener};
 
 /// A language model.
 ///
-/// Callers use [`chat`](Model::chat), [`stream`](Model::stream) or, for one text and no tools, [`complete`](Model::complete). A
-/// model that is more than a text machine implements [`talk`](Model::talk), from which the other two are made.
+/// Callers use [`chat`](Model::chat), [`stream`](Model::stream) or, for one text and no tools,
+/// [`complete`](Model::complete). A model that is more than a text machine implements
+/// [`talk`](Model::talk), from which the other two are made.
 #[async_trait]
 pub trait Model: Send + Sync {
     /// The name of the model.
@@ -78,8 +80,8 @@ pub trait Model: Send + Sync {
 
     /// Carries a conversation on by one answer, and tells `listener` of each part as it arrives.
     ///
-    /// After the listener has heard something there is no second attempt: it never hears two beginnings. The default knows
-    /// texts only and refuses tools.
+    /// After the listener has heard something there is no second attempt: it never hears two
+    /// beginnings. The default knows texts only and refuses tools.
     async fn talk(&self, chat: &Chat, listener: Option<&Listener>) -> Result<Answer, ModelError> {
         let request = simple::request(self.name(), chat)?;
         let answer = simple::answer(self.complete(&request).await?);
@@ -94,12 +96,13 @@ pub trait Model: Send + Sync {
         self.talk(chat, None).await
     }
 
-    /// The answer, as it arrives. The last event is [`Event::Done`] with the whole of it, or an error. Dropping the stream
-    /// ends the request.
+    /// The answer, as it arrives. The last event is [`Event::Done`] with the whole of it, or an
+    /// error. Dropping the stream ends the request.
     fn stream<'a>(&'a self, chat: &'a Chat) -> Events<'a> {
         Events::new(|listener| Box::pin(async move { self.talk(chat, Some(&listener)).await }))
     }
 
-    /// Gives back what the model holds, such as a server that was started for it. It may be asked again afterwards.
+    /// Gives back what the model holds, such as a server that was started for it. It may be asked
+    /// again afterwards.
     async fn close(&self) {}
 }

@@ -1,6 +1,7 @@
 //! How hard a provider may be pressed: so many requests at a time, and so many begun in any minute.
 //!
-//! Those who wait are served in the order in which they came. Waiting counts against the time of the request.
+//! Those who wait are served in the order in which they came. Waiting counts against the time of
+//! the request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! A model in a GGUF file, behind a llama.cpp server that is started for it.
 //!
-//! The server listens on a free loopback port with a key that only we know, and is started by the first question. It is started
-//! once more when it has died, and ends with [`Model::close`] or when this is dropped. Child processes have another owner, which
-//! comes in through [`Launcher`].
+//! The server listens on a free loopback port with a key that only we know, and is started by the
+//! first question. It is started once more when it has died, and ends with [`Model::close`] or when
+//! this is dropped. Child processes have another owner, which comes in through [`Launcher`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -66,8 +66,8 @@ threading.Event().wait()
 /// Starts child processes.
 #[async_trait]
 pub trait Launcher: Send + Sync {
-    /// Starts a program with these arguments and these variables beside the usual few. What the child prints must be read away.
-    /// The error says why it could not be started.
+    /// Starts a program with these arguments and these variables beside the usual few. What the
+    /// child prints must be read away. The error says why it could not be started.
     async fn launch(
         &self,
         program: &str,
@@ -79,8 +79,8 @@ pub trait Launcher: Send + Sync {
 /// A child process. Dropping it kills it and all that it started.
 #[async_trait]
 pub trait Launched: Send + Sync {
-    /// Waits until it has ended by itself, and tells how, with its last words if there are any. Waiting may be given up and
-    /// begun again.
+    /// Waits until it has ended by itself, and tells how, with its last words if there are any.
+    /// Waiting may be given up and begun again.
     async fn ended(&mut self) -> String;
     /// Ends it, gently first.
     async fn stop(self: Box<Self>);
@@ -91,8 +91,9 @@ pub trait Launched: Send + Sync {
 pub struct LlamaOptions {
     /// The GGUF file.
     pub file: PathBuf,
-    /// The program and its arguments, in which `{model}`, `{name}`, `{port}`, `{context}` and `{threads}` are filled in. The key
-    /// is in the variable LLAMA_API_KEY. A server that is not told the name calls the model by its path.
+    /// The program and its arguments, in which `{model}`, `{name}`, `{port}`, `{context}` and
+    /// `{threads}` are filled in. The key is in the variable LLAMA_API_KEY. A server that is not
+    /// told the name calls the model by its path.
     pub command: Vec<String>,
     /// The window.
     pub context_tokens: u32,
@@ -173,7 +174,8 @@ impl LlamaServer {
         ModelError::NotStarted { program, detail: detail.into() }
     }
 
-    /// The client of a server that runs; it is started when there is none, or when `broken` is dead.
+    /// The client of a server that runs; it is started when there is none, or when `broken` is
+    /// dead.
     async fn ready(&self, broken: Option<&Arc<OpenAi>>) -> Result<Arc<OpenAi>, ModelError> {
         let limit = self.options.start_within;
         let late = |_| Err(self.failed(format!("it was not ready after {} s", limit.as_secs())));

@@ -1,8 +1,9 @@
 //! `local`: the floor. A model that needs nothing, knows nothing and always says the same.
 //!
-//! It looks for the tool whose name and description share most words with the last question, calls it once with the arguments
-//! that it can read from the question (`key=value`, quoted texts, numbers, known words), and answers with what the tool gave. It
-//! invents nothing: an argument that it cannot read is asked for. It is there so that agents and workflows run and can be tried
+//! It looks for the tool whose name and description share most words with the last question, calls
+//! it once with the arguments that it can read from the question (`key=value`, quoted texts,
+//! numbers, known words), and answers with what the tool gave. It invents nothing: an argument that
+//! it cannot read is asked for. It is there so that agents and workflows run and can be tried
 //! without any model; it is no substitute for one.
 
 use async_trait::async_trait;

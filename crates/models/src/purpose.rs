@@ -11,7 +11,8 @@ pub enum ModelPurpose {
     Ask,
     /// Agents that name no model of their own.
     Agents,
-    /// Reading values out of results, for plans of conversations. The model of conversations when nothing is said.
+    /// Reading values out of results, for plans of conversations. The model of conversations when
+    /// nothing is said.
     Extract,
 }
 

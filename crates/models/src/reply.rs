@@ -1,4 +1,5 @@
-//! Reads what models and servers say: the JSON in a reply, wherever it stands, and what an error says.
+//! Reads what models and servers say: the JSON in a reply, wherever it stands, and what an error
+//! says.
 
 use serde_json::Value;
 
@@ -7,8 +8,8 @@ const PLACES: usize = 200;
 /// Characters of an error message that are passed on.
 const MESSAGE: usize = 500;
 
-/// The JSON in a reply: all of it, in a fenced block, or somewhere between other words. Of several the first that has the
-/// fields that the schema requires.
+/// The JSON in a reply: all of it, in a fenced block, or somewhere between other words. Of several
+/// the first that has the fields that the schema requires.
 pub(super) fn json(text: &str, schema: &Value) -> Result<Value, String> {
     // Some models think aloud first; what they think is not the reply.
     let text = text.rsplit_once("</think>").map_or(text, |(_, after)| after).trim();
@@ -67,7 +68,8 @@ fn misfit(value: &Value, schema: &Value) -> Option<String> {
     Some(format!("the JSON lacks the field {missing:?}"))
 }
 
-/// Does every object of the schema name all its fields as required and allow no others? Only then a server may be strict.
+/// Does every object of the schema name all its fields as required and allow no others? Only then a
+/// server may be strict.
 pub(super) fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {

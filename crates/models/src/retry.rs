@@ -1,5 +1,5 @@
-//! When to try again: what the server asks for, or a wait that doubles, and a little chance so that many clients do not come
-//! back in step. A server may ask for a bounded wait only.
+//! When to try again: what the server asks for, or a wait that doubles, and a little chance so that
+//! many clients do not come back in step. A server may ask for a bounded wait only.
 
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ fn chance(random: &dyn Random) -> f64 {
     f64::from(byte.unwrap_or(u8::MAX)) / 255.0
 }
 
-/// The wait that a server asks for: in a header, as seconds or as a date, or in Google's words in the body.
+/// The wait that a server asks for: in a header, as seconds or as a date, or in Google's words in
+/// the body.
 pub(super) fn asked(headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let milliseconds = || Some(Duration::from_millis(text("retry-after-ms")?.parse().ok()?));

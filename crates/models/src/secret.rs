@@ -1,6 +1,7 @@
 //! Keys: where they come from, and that they are never shown.
 //!
-//! Invariant: a [`Secret`] has no way into a text but `expose`, which only the module that writes the header calls.
+//! Invariant: a [`Secret`] has no way into a text but `expose`, which only the module that writes
+//! the header calls.
 
 use std::fmt;
 use std::path::Path;

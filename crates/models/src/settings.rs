@@ -1,7 +1,7 @@
 //! Models from the settings: each has a name of its own, and names others that stand in for it.
 //!
-//! Everything is checked before anything is sent or started, and an error names the model whose settings are wrong. The settings
-//! say where a key is, and never hold one.
+//! Everything is checked before anything is sent or started, and an error names the model whose
+//! settings are wrong. The settings say where a key is, and never hold one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -75,7 +75,8 @@ pub struct ModelSettings {
     pub timeout_seconds: Option<u32>,
     /// Time until the server begins to answer.
     pub first_byte_seconds: Option<u32>,
-    /// Requests at a time. Models of the same provider, address and key that name the same limits share them.
+    /// Requests at a time. Models of the same provider, address and key that name the same limits
+    /// share them.
     pub max_concurrency: Option<usize>,
     /// Requests begun in any minute.
     pub requests_per_minute: Option<usize>,
@@ -83,14 +84,16 @@ pub struct ModelSettings {
     pub price: Option<Price>,
     /// The window of the model: `ollama` and `llama_cpp` want to be told.
     pub context_tokens: Option<u32>,
-    /// Models of these settings that are asked when this one fails, in this order. Their own fallbacks are not followed.
+    /// Models of these settings that are asked when this one fails, in this order. Their own
+    /// fallbacks are not followed.
     pub fallback: Vec<String>,
-    /// Which failures hand the question on: those that may pass and a conversation that does not fit, when nothing is said.
+    /// Which failures hand the question on: those that may pass and a conversation that does not
+    /// fit, when nothing is said.
     pub fallback_on: Option<Vec<FallbackOn>>,
     /// `llama_cpp`: the GGUF file.
     pub file: Option<PathBuf>,
-    /// `llama_cpp`: the command that serves, with `{model}`, `{name}`, `{port}`, `{context}` and `{threads}` in it;
-    /// `llama-server` when nothing is said.
+    /// `llama_cpp`: the command that serves, with `{model}`, `{name}`, `{port}`, `{context}` and
+    /// `{threads}` in it; `llama-server` when nothing is said.
     pub command: Option<Vec<String>>,
     /// `llama_cpp`: a Python in which `xllamacpp` is installed, instead of a command.
     pub xllamacpp_python: Option<String>,
@@ -221,8 +224,8 @@ impl Models {
     }
 }
 
-/// Makes the models. Nothing is sent or started yet. A model whose key is missing is made and cannot
-/// be used: the others still can.
+/// Makes the models. Nothing is sent or started yet. A model whose key is missing is made and
+/// cannot be used: the others still can.
 pub fn build(
     settings: &BTreeMap<String, ModelSettings>,
     doors: &ModelServices,
@@ -345,7 +348,8 @@ impl ModelSettings {
         let address = self.base_url.as_deref().or(self.provider.usual_address());
         let address = address.ok_or_else(|| wrong(name, "`base_url` is missing"))?;
         let mut options = self.client(address);
-        // A provider limits an account and not a model: those of one account and of one mind about it share their limits.
+        // A provider limits an account and not a model: those of one account and of one mind about
+        // it share their limits.
         let numbers = (self.max_concurrency, self.requests_per_minute);
         let account = format!("{:?}", (self.provider, address, &self.key_variable, &self.key_file, numbers));
         let made = || Limits::new(numbers.0, numbers.1, Arc::new(SystemClock::default()));

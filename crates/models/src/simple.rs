@@ -1,4 +1,5 @@
-//! The simple question: a few messages in, one text or one JSON value out, no tools. It is a [`Chat`] with less in it.
+//! The simple question: a few messages in, one text or one JSON value out, no tools. It is a
+//! [`Chat`] with less in it.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! Cuts a stream of bytes into messages: server-sent events, or one JSON value a line.
 //!
-//! Bytes are cut at line ends before they become text, so that a character split between two packets stays whole. A line and a
-//! message have a largest size; what is no UTF-8 is an error and not a question mark.
+//! Bytes are cut at line ends before they become text, so that a character split between two
+//! packets stays whole. A line and a message have a largest size; what is no UTF-8 is an error and
+//! not a question mark.
 
 /// The longest line, and the longest message of many lines.
 const LONGEST: usize = 4 * 1024 * 1024;
@@ -60,7 +61,8 @@ impl Framer {
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Misframed> {
         let mut frames = Vec::new();
         let mut rest = bytes;
-        // A line ends with CR LF, LF or CR; the LF of a pair may be the first byte of the next packet.
+        // A line ends with CR LF, LF or CR; the LF of a pair may be the first byte of the next
+        // packet.
         while let Some(place) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (before, from) = rest.split_at(place);
             let (end, after) = from.split_first().unwrap_or((&b'\n', &[]));

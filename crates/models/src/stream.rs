@@ -1,7 +1,8 @@
 //! An answer as it arrives.
 //!
-//! The request lives inside the stream and nowhere else: whoever drops the stream ends the request, and no task is left behind.
-//! Events only ever add to what was heard; the last one carries the whole answer, or there is an error instead.
+//! The request lives inside the stream and nowhere else: whoever drops the stream ends the request,
+//! and no task is left behind. Events only ever add to what was heard; the last one carries the
+//! whole answer, or there is an error instead.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,6 @@
-//! One span for each call of a model, in the words of the GenAI semantic conventions: who was asked, how long it took, tokens,
-//! cost, how it ended. What was asked and what was answered are in none of its fields.
+//! One span for each call of a model, in the words of the GenAI semantic conventions: who was
+//! asked, how long it took, tokens, cost, how it ended. What was asked and what was answered are in
+//! none of its fields.
 
 use steward_domain::{Coded, ErrorClass};
 use tracing::field::{Empty, display};

@@ -1,4 +1,5 @@
-//! A model that cannot be used: its key is missing. Using it says so; nothing else is stopped by it.
+//! A model that cannot be used: its key is missing. Using it says so; nothing else is stopped by
+//! it.
 
 use async_trait::async_trait;
 

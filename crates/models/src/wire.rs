@@ -1,6 +1,8 @@
-//! What a provider's protocol is to the client: how a question is written, and how an answer is read, whole or in parts.
+//! What a provider's protocol is to the client: how a question is written, and how an answer is
+//! read, whole or in parts.
 //!
-//! Both ways of reading fill the same [`Assembly`], and only an assembly that saw its end becomes an answer.
+//! Both ways of reading fill the same [`Assembly`], and only an assembly that saw its end becomes
+//! an answer.
 
 use reqwest::Url;
 use serde_json::Value;
@@ -88,7 +90,8 @@ pub(super) struct Assembly {
     pub(super) model: Option<String>,
     /// The server has said that this was all.
     pub(super) ended: bool,
-    /// The call whose arguments are the words of the answer, where a protocol has no other way to ask for a form.
+    /// The call whose arguments are the words of the answer, where a protocol has no other way to
+    /// ask for a form.
     pub(super) reply_key: Option<String>,
     events: Vec<Event>,
 }
@@ -186,7 +189,8 @@ impl Assembly {
     }
 }
 
-/// Calls with ids that are unique in the answer: a result must find its call. Ids of our own are unique in the conversation.
+/// Calls with ids that are unique in the answer: a result must find its call. Ids of our own are
+/// unique in the conversation.
 fn finished(partial: Vec<Partial>, turns: usize) -> Vec<ToolCall> {
     let mut calls: Vec<ToolCall> = Vec::new();
     for (place, call) in partial.into_iter().enumerate() {

@@ -9,7 +9,8 @@ use steward_domain::{AnalysisTimeout, RowLimit};
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Which of the blocked patterns its values look like, whatever its name; the profiler finds out.
+    /// Which of the blocked patterns its values look like, whatever its name; the profiler finds
+    /// out.
     pub looks_like: Option<String>,
 }
 
@@ -25,12 +26,13 @@ impl Column {
 pub struct Table {
     /// Its name in the catalogue, which grants use: `sales`, or `hr.people`.
     pub name: String,
-    /// Where it stands in its database, from the outermost part: `["hr", "people"]`. Empty means the name alone.
+    /// Where it stands in its database, from the outermost part: `["hr", "people"]`. Empty means
+    /// the name alone.
     pub path: Vec<String>,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Whether another table has the same name in other letters (`"Sales"` beside `sales`): then a grant counts only for the
-    /// table that it names exactly. [`Schema::new`] finds out.
+    /// Whether another table has the same name in other letters (`"Sales"` beside `sales`): then a
+    /// grant counts only for the table that it names exactly. [`Schema::new`] finds out.
     pub has_twin: bool,
 }
 
@@ -63,9 +65,11 @@ impl Table {
 /// What one caller may read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
-    /// The tables, each with its columns; no columns named means all of them. No tables named means all of them.
+    /// The tables, each with its columns; no columns named means all of them. No tables named means
+    /// all of them.
     pub tables: BTreeMap<String, BTreeSet<String>>,
-    /// The only columns that may be read, in whatever table; none named means no such limit (S3's `allowed_columns`).
+    /// The only columns that may be read, in whatever table; none named means no such limit (S3's
+    /// `allowed_columns`).
     pub allowed_columns: BTreeSet<String>,
     /// Columns whose name or values look like this are not read (S3's `blocked_patterns`).
     pub blocked_patterns: Vec<String>,
@@ -86,10 +90,12 @@ pub struct RowRules {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableRules {
-    /// Which rows there are for the caller: a condition over the table's columns and `caller.NAME`. Nothing means all.
+    /// Which rows there are for the caller: a condition over the table's columns and `caller.NAME`.
+    /// Nothing means all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<String>,
-    /// Columns of which only a part is shown. A mask lets a column be read that a blocked pattern would refuse.
+    /// Columns of which only a part is shown. A mask lets a column be read that a blocked pattern
+    /// would refuse.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub masks: BTreeMap<String, Mask>,
     /// Only groups of at least so many rows are shown, and no single row.
@@ -160,8 +166,8 @@ impl Access {
         tables.get(&table.name).or_else(|| other().map(|(_, rules)| rules))
     }
 
-    /// Whether the caller sees less of this table's rows than there is: then nothing that was found out over all of its rows
-    /// is for them.
+    /// Whether the caller sees less of this table's rows than there is: then nothing that was found
+    /// out over all of its rows is for them.
     #[must_use]
     pub fn is_ruled(&self, table: &Table) -> bool {
         self.rules_of(table).is_some()
@@ -212,8 +218,9 @@ impl Access {
     }
 }
 
-/// Whether a column's name says that it holds such a thing: `customer_email`, `EmailAddress`, `home-phone` for `email` and
-/// `phone`. The words of the pattern must stand in the name in a row; a word may have more to it at either end.
+/// Whether a column's name says that it holds such a thing: `customer_email`, `EmailAddress`,
+/// `home-phone` for `email` and `phone`. The words of the pattern must stand in the name in a row;
+/// a word may have more to it at either end.
 fn name_matches(name: &str, pattern: &str) -> bool {
     let (name, pattern) = (words(name), words(pattern));
     let fits =
@@ -224,8 +231,8 @@ fn name_matches(name: &str, pattern: &str) -> bool {
                 .any(|long| name.windows(long).any(|window| window.concat() == pattern.concat())))
 }
 
-/// The words of a name in lower case: split at anything that is no letter or digit, and where a capital follows a small
-/// letter.
+/// The words of a name in lower case: split at anything that is no letter or digit, and where a
+/// capital follows a small letter.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

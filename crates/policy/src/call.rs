@@ -2,10 +2,10 @@
 //!
 //! Invariants
 //! - [`AdmittedCall`] can be made by [`Proposal::decide`] only, and every tool takes nothing else.
-//! - An approval counts for one digest: the tool in its version with exactly these arguments. Another argument is another
-//!   digest, and so is a definition that was accepted anew.
-//! - A caller without the grant learns nothing: the refusal of a tool that is switched off and of one that is not granted
-//!   read the same to whoever is no administrator.
+//! - An approval counts for one digest: the tool in its version with exactly these arguments.
+//!   Another argument is another digest, and so is a definition that was accepted anew.
+//! - A caller without the grant learns nothing: the refusal of a tool that is switched off and of
+//!   one that is not granted read the same to whoever is no administrator.
 
 use crate::access::RowRules;
 use crate::effect::{Effect, effect_of};
@@ -23,12 +23,13 @@ pub struct Caller {
     pub user: UserId,
     /// What they hold. Nothing named means: everything (one person on their own machine).
     pub permissions: Option<BTreeSet<Label>>,
-    /// The only tools they may call, as names or `prefix.*`. Nothing named means: every tool that the permissions allow.
+    /// The only tools they may call, as names or `prefix.*`. Nothing named means: every tool that
+    /// the permissions allow.
     pub tools: Option<BTreeSet<String>>,
     /// The only domains whose data they may ask about. Nothing named means: every domain.
     pub domains: Option<BTreeSet<String>>,
-    /// The only tables of the domains' data that they may read, each with its columns; no columns means all of them. Empty means:
-    /// every table.
+    /// The only tables of the domains' data that they may read, each with its columns; no columns
+    /// means all of them. Empty means: every table.
     pub tables: BTreeMap<String, BTreeSet<String>>,
     /// What holds for the rows of those tables.
     pub rows: RowRules,
@@ -142,8 +143,8 @@ pub struct Approval {
     pub digest: Sha256Hex,
     /// Who agreed.
     pub by: Label,
-    /// The gate that was decided; the call that it releases uses it up. Nothing when the person was asked while the call
-    /// was being made.
+    /// The gate that was decided; the call that it releases uses it up. Nothing when the person was
+    /// asked while the call was being made.
     pub gate: Option<Gate>,
 }
 
@@ -166,7 +167,8 @@ pub struct Proposal {
     pub arguments: JsonObject,
     /// Where each argument came from; what is not named came from `default_provenance`.
     pub provenance: BTreeMap<String, Provenance>,
-    /// Where arguments came from that are not named, and the call itself: all that can be judged of one without arguments.
+    /// Where arguments came from that are not named, and the call itself: all that can be judged of
+    /// one without arguments.
     pub default_provenance: Provenance,
     /// What a person agreed to before.
     pub approval: Option<Approval>,
@@ -261,7 +263,8 @@ impl Proposal {
         }
     }
 
-    /// The digest that an approval is bound to: tool, version, server, accepted definition, arguments.
+    /// The digest that an approval is bound to: tool, version, server, accepted definition,
+    /// arguments.
     #[must_use]
     pub fn digest(&self) -> Sha256Hex {
         let mut hasher = Sha256::new();
@@ -325,8 +328,9 @@ impl Proposal {
         Some(Refusal { rule, told, detail })
     }
 
-    /// Why a person is asked, if one is: by what the call does, then by the tool's mode. Who wrote the arguments counts only
-    /// for what changes something; what destroys always asks, and a read does not.
+    /// Why a person is asked, if one is: by what the call does, then by the tool's mode. Who wrote
+    /// the arguments counts only for what changes something; what destroys always asks, and a read
+    /// does not.
     fn question(&self, rules: &Rules) -> Option<String> {
         match (rules.approval, self.effect) {
             (ApprovalMode::Never, _) => None,
@@ -370,7 +374,8 @@ fn hex(hasher: Sha256) -> Sha256Hex {
     hex.parse().unwrap_or_else(|_| zero_digest())
 }
 
-/// Writes a value with the keys of every object in order, so that the same arguments give the same text.
+/// Writes a value with the keys of every object in order, so that the same arguments give the same
+/// text.
 fn write_sorted(value: &serde_json::Value, out: &mut String) {
     match value {
         serde_json::Value::Object(map) => {

@@ -1,12 +1,16 @@
-//! What a call does to the world, and so whether a person is asked: the one place where that is derived.
+//! What a call does to the world, and so whether a person is asked: the one place where that is
+//! derived.
 //!
 //! In this order:
-//! 1. what the definition says: `effect` in its metadata (our own tools), `read_only` (a server's `readOnlyHint`), and
-//!    `destructive` (a server's `destructiveHint`);
-//! 2. a text that is carried out, such as SQL or a command: it does what it says, and what cannot be read may destroy;
-//! 3. the tool's name, last: where the server says nothing, `delete_task` destroys and `list_tasks` reads.
+//! 1. what the definition says: `effect` in its metadata (our own tools), `read_only` (a server's
+//!    `readOnlyHint`), and `destructive` (a server's `destructiveHint`);
+//! 2. a text that is carried out, such as SQL or a command: it does what it says, and what cannot
+//!    be read may destroy;
+//! 3. the tool's name, last: where the server says nothing, `delete_task` destroys and `list_tasks`
+//!    reads.
 //!
-//! Invariant: who wrote the arguments has no say here. It matters only for what changes something without destroying.
+//! Invariant: who wrote the arguments has no say here. It matters only for what changes something
+//! without destroying.
 
 use sqlparser::ast::{Query, SetExpr, Statement};
 use sqlparser::dialect::GenericDialect;
@@ -88,7 +92,8 @@ fn said(definition: &ToolDefinition) -> DeclaredEffect {
 
 /// Parameters whose text is carried out.
 const CARRIED_OUT: &[&str] = &["sql", "statement", "command", "cmd", "script", "shell"];
-/// Parameters whose text is carried out by tools that run things; elsewhere a query is searched for and a code is a value.
+/// Parameters whose text is carried out by tools that run things; elsewhere a query is searched for
+/// and a code is a value.
 const MAY_BE_CARRIED_OUT: &[&str] = &["query", "code"];
 /// Words of the name of a tool that runs things.
 const RUNS: &[&str] = &[
@@ -129,7 +134,8 @@ fn statements(definition: &ToolDefinition, arguments: &JsonObject) -> Option<Eff
     texts.map(|text| text.as_str().map_or(Effect::Destroy, sql_effect)).max()
 }
 
-/// What SQL does. Only what surely adds is taken for a change; an UPDATE overwrites, and what is no SQL may do anything.
+/// What SQL does. Only what surely adds is taken for a change; an UPDATE overwrites, and what is no
+/// SQL may do anything.
 fn sql_effect(text: &str) -> Effect {
     let Ok(statements) = Parser::parse_sql(&GenericDialect {}, text) else { return Effect::Destroy };
     let one = |statement: &Statement| match statement {

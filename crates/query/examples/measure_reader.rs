@@ -1,11 +1,12 @@
-//! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of `analysis`), without opening
-//! sources: `measure_reader --bench DIR --dumps DIR [--own FILE] [--everyday FILE DATA] [--only SET]... [--part read|unread|all]
-//! [--wrong] [--sure] [--features FILE]`. `--chains` measures conversations turn by turn instead. `--own` names the questions that the data cannot answer, `--everyday` the everyday
-//! questions and the folder of their data, `--features` a file for `bench/fit_judge.py`, `--compositions` one for
-//! `bench/fit_composer.py`.
+//! Measures the built-in proposers and the judge on dumped catalogues (see `dump_catalogues` of
+//! `analysis`), without opening sources: `measure_reader --bench DIR --dumps DIR [--own FILE]
+//! [--everyday FILE DATA] [--only SET]... [--part read|unread|all] [--wrong] [--sure] [--features
+//! FILE]`. `--chains` measures conversations turn by turn instead. `--own` names the questions that
+//! the data cannot answer, `--everyday` the everyday questions and the folder of their data,
+//! `--features` a file for `bench/fit_judge.py`, `--compositions` one for `bench/fit_composer.py`.
 //!
-//! A third of the databases and tables of every set, chosen by a hash of their name, is left unread: its failures are never
-//! shown.
+//! A third of the databases and tables of every set, chosen by a hash of their name, is left
+//! unread: its failures are never shown.
 
 #![allow(
     clippy::unwrap_used,
@@ -97,8 +98,8 @@ fn same_strict(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The same value as another program would write it: "- 3" and -3, "january 22 , 1978" and 1978-01-22. The judge learns from
-/// this; what is reported keeps to the rule of the set.
+/// The same value as another program would write it: "- 3" and -3, "january 22 , 1978" and
+/// 1978-01-22. The judge learns from this; what is reported keeps to the rule of the set.
 fn same_written(a: &Value, b: &Value) -> bool {
     same_strict(a, b) || plain(a) == plain(b) && !plain(a).is_empty()
 }
@@ -546,7 +547,8 @@ impl Vectors {
     }
 }
 
-/// Compositions of all questions with their features and whether each is right, as text: a question a line.
+/// Compositions of all questions with their features and whether each is right, as text: a question
+/// a line.
 struct Compositions {
     file: std::io::BufWriter<std::fs::File>,
     names: BTreeMap<String, usize>,

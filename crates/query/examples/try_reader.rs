@@ -1,4 +1,5 @@
-//! Reads questions from a file against one dumped catalogue and prints the best candidates: `try_reader DUMP FILE`.
+//! Reads questions from a file against one dumped catalogue and prints the best candidates:
+//! `try_reader DUMP FILE`.
 
 #![allow(
     clippy::unwrap_used,

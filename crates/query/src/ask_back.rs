@@ -1,8 +1,8 @@
 //! Asks which of two readings is meant, when both are likely and their results differ.
 //!
-//! Three things leave a question open: a quantifier ("the courses that every school offers": common to all, or those of
-//! each), a condition behind two lists ("chefs and waiters who speak French": both, or the waiters alone), and a word
-//! that two columns fit equally well.
+//! Three things leave a question open: a quantifier ("the courses that every school offers": common
+//! to all, or those of each), a condition behind two lists ("chefs and waiters who speak French":
+//! both, or the waiters alone), and a word that two columns fit equally well.
 
 use crate::catalogue::Catalogue;
 use crate::judge::{Judgement, ResultShape};

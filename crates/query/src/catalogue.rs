@@ -1,4 +1,5 @@
-//! What is known about the data before a question is read: tables, columns, values, keys and ways to join.
+//! What is known about the data before a question is read: tables, columns, values, keys and ways
+//! to join.
 //!
 //! The catalogue is plain data. Sources fill it, the planner reads it, and neither knows the other.
 
@@ -28,8 +29,8 @@ pub struct Column {
     pub min: Value,
     /// Largest value (numbers and times).
     pub max: Value,
-    /// Different values with how often they occur, most frequent first. For text all that were seen, up to a limit; for other
-    /// kinds the most frequent.
+    /// Different values with how often they occur, most frequent first. For text all that were
+    /// seen, up to a limit; for other kinds the most frequent.
     pub values: Vec<(String, u64)>,
     /// `values` holds every value of the column.
     pub complete: bool,
@@ -108,7 +109,8 @@ impl Catalogue {
         exact.or_else(|| self.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name)))
     }
 
-    /// SHA-256 over the sorted names and types: the same schema has the same fingerprint, whatever its data.
+    /// SHA-256 over the sorted names and types: the same schema has the same fingerprint, whatever
+    /// its data.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut lines: Vec<String> = (self.tables.iter())

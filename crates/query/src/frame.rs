@@ -1,7 +1,8 @@
-//! A small table in memory: what a query gave back, and what charts, reports and statistics work on.
+//! A small table in memory: what a query gave back, and what charts, reports and statistics work
+//! on.
 //!
-//! A frame holds at most as many rows as the request allows, so it is plain rows, not columns. Large data never comes
-//! here: it is filtered and summed by the engine or the database first.
+//! A frame holds at most as many rows as the request allows, so it is plain rows, not columns.
+//! Large data never comes here: it is filtered and summed by the engine or the database first.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
@@ -225,7 +226,8 @@ pub fn group(number: f64, decimals: usize, fixed: bool) -> String {
     if fraction.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{fraction}") }
 }
 
-/// A cell for people: thousands separators, currency and percent signs, dates as ISO, `–` for nothing.
+/// A cell for people: thousands separators, currency and percent signs, dates as ISO, `–` for
+/// nothing.
 #[must_use]
 pub fn show(value: &Value, unit: Unit) -> String {
     let Some(number) = value.number().filter(|_| !matches!(value, Value::Bool(_))) else {

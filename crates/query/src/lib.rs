@@ -1,8 +1,10 @@
-//! A question about data as a typed query: catalogue, query algebra, reading, SQL text. Pure: no I/O, no clock.
+//! A question about data as a typed query: catalogue, query algebra, reading, SQL text. Pure: no
+//! I/O, no clock.
 //!
 //! Invariants
 //! - The same question over the same catalogue gives the same readings.
-//! - A query is a value. Only `sql` turns it into text, with every name quoted and every literal escaped.
+//! - A query is a value. Only `sql` turns it into text, with every name quoted and every literal
+//!   escaped.
 
 pub mod about;
 mod ask_back;

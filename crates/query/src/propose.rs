@@ -1,7 +1,7 @@
 //! Asks every built-in proposer for readings of a question and lets the judge choose.
 //!
-//! The outcome is a reading with a calibrated probability, a question back when two readings are equally likely, or a word
-//! about what is missing.
+//! The outcome is a reading with a calibrated probability, a question back when two readings are
+//! equally likely, or a word about what is missing.
 
 use crate::ask_back;
 use crate::catalogue::Catalogue;
@@ -21,7 +21,8 @@ pub const SURE: f64 = 0.87;
 const LIKELY: f64 = 0.5;
 /// Below this nothing is answered.
 const HOPELESS: f64 = 0.05;
-/// Below this nothing is answered when the data has no word for what is asked for, or does not know a name.
+/// Below this nothing is answered when the data has no word for what is asked for, or does not know
+/// a name.
 const WITHOUT_FOCUS: f64 = 0.2;
 /// Candidates of the reader that are judged.
 const JUDGED: usize = 14;
@@ -51,7 +52,8 @@ pub struct Considered<'a> {
     judge: Judge<'a>,
 }
 
-/// Asks all proposers. What they propose may be run before [`Considered::decide`], which then knows the results.
+/// Asks all proposers. What they propose may be run before [`Considered::decide`], which then knows
+/// the results.
 #[must_use]
 pub fn consider<'a>(
     question: &'a str,
@@ -188,7 +190,8 @@ impl Considered<'_> {
 fn with_judgement(mut reading: Reading, judgement: &Judgement, follows: bool) -> Reading {
     reading.confidence = judgement.probability.clamp(0.02, 0.98);
     if follows {
-        // The judge learned from questions that stand alone; of one that goes on from another it is not sure.
+        // The judge learned from questions that stand alone; of one that goes on from another it is
+        // not sure.
         reading.confidence = reading.confidence.min(SURE - 0.01);
     }
     if !judgement.unexplained.is_empty() {
@@ -261,7 +264,8 @@ fn is_relative(question: &str, anchor: NaiveDate, today: NaiveDate) -> bool {
     spans(anchor) != spans(other) || spans(anchor) != spans(today)
 }
 
-/// The chart that suits a result: a line over time, bars for categories, one series for each value of a second group.
+/// The chart that suits a result: a line over time, bars for categories, one series for each value
+/// of a second group.
 fn chart(question: &str, form: &Form, query: &Query) -> Option<ChartWish> {
     if form.groups.is_empty() || form.measures.is_empty() || form.pivot {
         return None;

@@ -1,6 +1,8 @@
-//! A query as a value: what the planner builds, what a recipe keeps, and what is written out as SQL for a dialect.
+//! A query as a value: what the planner builds, what a recipe keeps, and what is written out as SQL
+//! for a dialect.
 //!
-//! The planner never glues SQL together. It builds this tree, and `sql` writes it with every name and literal quoted.
+//! The planner never glues SQL together. It builds this tree, and `sql` writes it with every name
+//! and literal quoted.
 
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +70,8 @@ pub enum Expr {
     Aggregate(Aggregate, Vec<Expr>),
     /// A time cut to a grain.
     Truncate(Grain, Box<Expr>),
-    /// A part of a time as a number: year, quarter, month, `Week` the week of the year, `Day` the day of the week (Monday is 1).
+    /// A part of a time as a number: year, quarter, month, `Week` the week of the year, `Day` the
+    /// day of the week (Monday is 1).
     Part(Grain, Box<Expr>),
     /// `+ - * /`; division never divides by zero and never cuts to whole numbers.
     Arithmetic(char, Box<Expr>, Box<Expr>),
@@ -84,7 +87,8 @@ pub enum Expr {
     Days(Box<Expr>, Box<Expr>),
     /// The hour of a moment, 0 to 23.
     Hour(Box<Expr>),
-    /// The first number in a text: 21707 of "21,707 fans", 5 of "5th"; minutes and seconds as seconds.
+    /// The first number in a text: 21707 of "21,707 fans", 5 of "5th"; minutes and seconds as
+    /// seconds.
     NumberIn(Box<Expr>),
     /// The place of a row within its partition, from 1.
     RowNumber {

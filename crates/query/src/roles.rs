@@ -1,6 +1,8 @@
-//! What a column is for: measures are added up, rates are averaged, identifiers are counted, categories make groups.
+//! What a column is for: measures are added up, rates are averaged, identifiers are counted,
+//! categories make groups.
 //!
-//! Roles come from names, types and values, never from a question. An identifier or a rate is never summed.
+//! Roles come from names, types and values, never from a question. An identifier or a rate is never
+//! summed.
 
 use crate::catalogue::{Catalogue, Column, Table};
 use crate::frame::{Kind, Value};

@@ -1,6 +1,7 @@
 //! Writes a query as SQL text for a dialect.
 //!
-//! The invariant: every name is quoted and every literal is escaped, so nothing from a question or a table can become syntax.
+//! The invariant: every name is quoted and every literal is escaped, so nothing from a question or
+//! a table can become syntax.
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,8 @@ pub fn write(query: &Query, dialect: Dialect) -> String {
     writer.query(query)
 }
 
-/// Can the dialect compute everything in the query? When not, the rows are better fetched and computed by the engine.
+/// Can the dialect compute everything in the query? When not, the rows are better fetched and
+/// computed by the engine.
 #[must_use]
 pub fn supports(query: &Query, dialect: Dialect) -> bool {
     let lacks = |aggregate: Aggregate| match dialect {

@@ -1,5 +1,6 @@
-//! What the call path costs: the same tool of the same MCP server, called bare over the protocol and through the desk with
-//! schema, policy, limit and a journal on disk. Prints one JSON object; times are in microseconds.
+//! What the call path costs: the same tool of the same MCP server, called bare over the protocol
+//! and through the desk with schema, policy, limit and a journal on disk. Prints one JSON object;
+//! times are in microseconds.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "a measurement may fail loudly")]
 
 mod house;
@@ -26,7 +27,8 @@ const WARM: usize = 200;
 
 #[tokio::main]
 async fn main() {
-    // The server is any MCP server over pipes: the command after the program's name, which must have the tool `add`.
+    // The server is any MCP server over pipes: the command after the program's name, which must
+    // have the tool `add`.
     let command: Vec<String> = std::env::args().skip(1).collect();
     let (program, args) =
         command.split_first().expect("call_overhead PROGRAM ARGS…: an MCP server with the tool add");

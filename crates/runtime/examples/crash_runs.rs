@@ -1,9 +1,12 @@
-//! The process that `cargo xtask crash` kills: a worker, whoever hands it tasks, and whoever looks at what is left.
+//! The process that `cargo xtask crash` kills: a worker, whoever hands it tasks, and whoever looks
+//! at what is left.
 //!
-//! `crash_runs points` lists the places where it can be let die. `crash_runs submit HOME STORE FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`,
-//! `crash_runs ask HOME STORE 0 [--end-cut-off]` (one question after the other), `crash_runs chat HOME STORE FIRST [--end-cut-off]`
-//! (one note after the other), `crash_runs check_questions HOME STORE`,
-//! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it failed), `crash_runs check HOME STORE LEDGER`.
+//! `crash_runs points` lists the places where it can be let die. `crash_runs submit HOME STORE
+//! FIRST COUNT`, `crash_runs work HOME STORE NAME LEASE_SECONDS [--until-empty]`, `crash_runs ask
+//! HOME STORE 0 [--end-cut-off]` (one question after the other), `crash_runs chat HOME STORE FIRST
+//! [--end-cut-off]` (one note after the other), `crash_runs check_questions HOME STORE`,
+//! `crash_runs settle HOME STORE` (a person says of every call with an unknown outcome that it
+//! failed), `crash_runs check HOME STORE LEDGER`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -113,7 +116,8 @@ async fn settle(home: &Path, address: &str) -> usize {
     settled
 }
 
-/// What is left must fit together: the tasks, their journals, and what the tools wrote down themselves.
+/// What is left must fit together: the tasks, their journals, and what the tools wrote down
+/// themselves.
 async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
     let store = store(home, address).await;
     let all = tasks(&*store).await;
@@ -167,8 +171,8 @@ async fn check(home: &Path, address: &str, ledger: &Path) -> serde_json::Value {
     json!({ "tasks": all.len(), "by_status": by_status, "effects": lines.len() })
 }
 
-/// Asks one question after the other, and says which task each of them is. With a sweep it first ends
-/// what an earlier process left behind.
+/// Asks one question after the other, and says which task each of them is. With a sweep it first
+/// ends what an earlier process left behind.
 async fn ask(home: &Path, address: &str, sweep: bool) {
     let toolbox = toolbox(home, store(home, address).await).await;
     let house = toolbox.house();
@@ -199,7 +203,8 @@ async fn ask(home: &Path, address: &str, sweep: bool) {
     }
 }
 
-/// Writes one note after the other by saying so, from this number on, and says which task each turn is.
+/// Writes one note after the other by saying so, from this number on, and says which task each turn
+/// is.
 async fn chat(home: &Path, address: &str, first: usize, sweep: bool) {
     let toolbox = Arc::new(toolbox(home, store(home, address).await).await);
     if sweep {
@@ -234,7 +239,8 @@ fn notes(home: &Path) -> BTreeMap<String, usize> {
     notes
 }
 
-/// Every question has ended, with one answer in its journal and in its conversation, or with a reason.
+/// Every question has ended, with one answer in its journal and in its conversation, or with a
+/// reason.
 async fn check_questions(home: &Path, address: &str) -> serde_json::Value {
     let store = store(home, address).await;
     let all = tasks(&*store).await;
@@ -269,8 +275,8 @@ async fn check_questions(home: &Path, address: &str) -> serde_json::Value {
             TaskStatus::Completed if let [answer] = said => {
                 let note = task.description.as_str().strip_prefix("create a note called ");
                 let is_missing = note.is_some_and(|note| !notes.contains_key(note));
-                // On a busy machine the server of the notes may be late. A turn that says so has a reason; one that claims
-                // a note that is not there has none.
+                // On a busy machine the server of the notes may be late. A turn that says so has a
+                // reason; one that claims a note that is not there has none.
                 match answer.as_str() {
                     text if is_missing && text.starts_with("Created") => {
                         unexplained.push(format!("{}: {text}", task.description.as_str()));

@@ -1,9 +1,13 @@
-//! What a long run with a model costs beside the model: `model_bench CALLS HOME` prints one JSON object.
+//! What a long run with a model costs beside the model: `model_bench CALLS HOME` prints one JSON
+//! object.
 //!
-//! A server on loopback speaks OpenAI's chat completions, streamed. It asks for a tool until it was asked CALLS times. The
-//! tool is one of an MCP server over pipes and gives back 5 KB. Prompts hold up to 200,000 tokens of history.
-//! - `stored`: bytes on disk before and after, and what each half of the calls added. SQLite grows its log in large pieces.
-//! - `step_ms`: from the last byte of a reply to the next question, with the tool's call between them.
+//! A server on loopback speaks OpenAI's chat completions, streamed. It asks for a tool until it was
+//! asked CALLS times. The tool is one of an MCP server over pipes and gives back 5 KB. Prompts hold
+//! up to 200,000 tokens of history.
+//! - `stored`: bytes on disk before and after, and what each half of the calls added. SQLite grows
+//!   its log in large pieces.
+//! - `step_ms`: from the last byte of a reply to the next question, with the tool's call between
+//!   them.
 //! - `bare_tool_ms`: the same call of the tool without us.
 //! - `first_token_ms`: from the first byte of a reply's text to the watcher.
 //! - `resume_ms`: reading the run back and folding it, as whoever takes it over does.

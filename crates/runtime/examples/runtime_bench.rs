@@ -1,8 +1,10 @@
-//! What running costs: an agent with a stub model and one read-only tool, ten calls a task, as others are measured. A step is a
-//! reply of the model or an answer of the tool. Prints one JSON object.
+//! What running costs: an agent with a stub model and one read-only tool, ten calls a task, as
+//! others are measured. A step is a reply of the model or an answer of the tool. Prints one JSON
+//! object.
 //!
-//! `none N` keeps nothing. `durable N HOME [--at-once K]` keeps everything in HOME, tools through the desk. `paused N HOME` leaves N tasks waiting
-//! for a person. `first HOME` takes one durable step. `storage STEPS HOME` says what a task of so many steps takes on disk.
+//! `none N` keeps nothing. `durable N HOME [--at-once K]` keeps everything in HOME, tools through
+//! the desk. `paused N HOME` leaves N tasks waiting for a person. `first HOME` takes one durable
+//! step. `storage STEPS HOME` says what a task of so many steps takes on disk.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,10 +1,11 @@
 //! For whom a task is carried out: the person who started it, with what they hold now.
 //!
 //! Invariants
-//! - A call of a task is made by a [`CurrentCaller`], and only [`Callers::now`] makes one. It reads the person's grants at that
-//!   moment, so a grant that was taken away counts from the next call on, however long the task has been running.
-//! - A person who is disabled or no longer set up has none: what runs for them stops with that reason, and what waits for a
-//!   decision is not carried out.
+//! - A call of a task is made by a [`CurrentCaller`], and only [`Callers::now`] makes one. It reads
+//!   the person's grants at that moment, so a grant that was taken away counts from the next call
+//!   on, however long the task has been running.
+//! - A person who is disabled or no longer set up has none: what runs for them stops with that
+//!   reason, and what waits for a decision is not carried out.
 
 use crate::error::{Error, Result};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Places where a process may die, by name, so that a test can let it die there. Only debug builds have them.
+//! Places where a process may die, by name, so that a test can let it die there. Only debug builds
+//! have them.
 
 /// A moment between two things that must not come apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,15 @@
-//! The one writer of the journal: what a task and its calls write, gathered until it must be on disk.
+//! The one writer of the journal: what a task and its calls write, gathered until it must be on
+//! disk.
 //!
 //! Invariants
 //! - Nothing else in this crate commits to the store. [tidy: `one_journal_writer`]
-//! - Entries reach the journal in the order in which they were noted, in one transaction with what they change.
-//! - Nothing that changes something leaves the process before everything that was noted is on disk: the
-//!   sender flushes first. A read goes out at once, and its answer waits for a flush. Steps that cannot
-//!   be seen from outside share one sync.
-//! - A writer that failed once writes nothing any more: what it held is not half written, and the run is taken up again from
-//!   what is on disk.
+//! - Entries reach the journal in the order in which they were noted, in one transaction with what
+//!   they change.
+//! - Nothing that changes something leaves the process before everything that was noted is on disk:
+//!   the sender flushes first. A read goes out at once, and its answer waits for a flush. Steps
+//!   that cannot be seen from outside share one sync.
+//! - A writer that failed once writes nothing any more: what it held is not half written, and the
+//!   run is taken up again from what is on disk.
 
 use crate::crash::{self, CrashPoint};
 use serde_json::{Map, Value as Json};
@@ -75,7 +77,8 @@ impl Broken {
 }
 
 impl JournalWriter {
-    /// A writer for this chain. With a lease, every write is refused once another holder has the task.
+    /// A writer for this chain. With a lease, every write is refused once another holder has the
+    /// task.
     pub(crate) fn new(store: Arc<dyn Store>, user: UserId, chain: ChainId, lease: Option<Lease>) -> Self {
         let turn = tokio::sync::Mutex::new(Held { lease, broken: None, is_on_disk: true });
         Self { store, user, chain, waiting: Mutex::default(), turn }
@@ -124,8 +127,8 @@ impl JournalWriter {
         self.hand_over(Durability::Synced).await
     }
 
-    /// Returns when everything noted is written: it outlives this process, and the next flush takes it to the disk. Enough
-    /// before a read, whose answer waits for a flush.
+    /// Returns when everything noted is written: it outlives this process, and the next flush takes
+    /// it to the disk. Enough before a read, whose answer waits for a flush.
     pub(crate) async fn write(&self) -> Result<()> {
         self.hand_over(Durability::WithNext).await
     }
@@ -151,8 +154,9 @@ impl JournalWriter {
         }
     }
 
-    /// Writes this apart from what was noted, which goes first. A decision that was made already refuses it, and leaves the
-    /// writer as it is: the call that it would have released is not made.
+    /// Writes this apart from what was noted, which goes first. A decision that was made already
+    /// refuses it, and leaves the writer as it is: the call that it would have released is not
+    /// made.
     pub(crate) async fn write_apart(
         &self,
         entries: impl IntoIterator<Item = Draft>,
@@ -204,7 +208,8 @@ impl JournalWriter {
     }
 }
 
-/// The writers that are in use, by chain: a call that belongs to a task is written with the task's writer.
+/// The writers that are in use, by chain: a call that belongs to a task is written with the task's
+/// writer.
 #[derive(Clone, Default)]
 pub(crate) struct JournalWriters(Arc<Mutex<HashMap<ChainId, Weak<JournalWriter>>>>);
 
@@ -223,8 +228,8 @@ impl JournalWriters {
     }
 }
 
-/// The machine and its boot. Two machines may have the same name, and two containers on one machine count their processes apart, but have
-/// names of their own.
+/// The machine and its boot. Two machines may have the same name, and two containers on one machine
+/// count their processes apart, but have names of their own.
 fn machine() -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let name = read("/proc/sys/kernel/hostname").trim().replace('/', "-");
@@ -272,7 +277,8 @@ impl LeaseHolder {
         Ok(Self { name: Label::new(name)?, lease })
     }
 
-    /// Whether a holder of such a name is a process of this machine that has ended: its lease need not run out.
+    /// Whether a holder of such a name is a process of this machine that has ended: its lease need
+    /// not run out.
     pub(crate) fn is_gone(name: &Label) -> bool {
         let mut parts = name.as_str().split('/');
         let (here, process) = (parts.next() == Some(machine().as_str()), parts.next());

@@ -1,7 +1,8 @@
 //! Doing it: carries out what was planned, within limits, and journals every step.
 //!
 //! Invariants
-//! - Intent before effect, receipt after: a call that changes something is in the journal before it is made.
+//! - Intent before effect, receipt after: a call that changes something is in the journal before it
+//!   is made.
 //! - A refused request runs nothing.
 //! - Whatever fails, the task ends in the journal with its reason.
 

@@ -2,8 +2,8 @@
 //!
 //! Invariants
 //! - What an answer used is added in the store, in a commit of the task that it was for.
-//! - Before each question the limits of the day are looked at. Answers that are under way when a limit is reached are
-//!   finished, so a day may end a little above its limit.
+//! - Before each question the limits of the day are looked at. Answers that are under way when a
+//!   limit is reached are finished, so a day may end a little above its limit.
 //! - Other processes on the same store are seen with a delay of [`FRESH`].
 
 use std::collections::BTreeMap;

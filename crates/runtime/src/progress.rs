@@ -1,8 +1,8 @@
 //! What happens while a task is carried out: one type of event from the engine to the page.
 //!
 //! A question, a chat turn, a workflow and an agent all report by it. [`ProgressEvent::Doing`] and
-//! [`ProgressEvent::Happened`] are what the engine asked for and took; the others say in words where
-//! the task is.
+//! [`ProgressEvent::Happened`] are what the engine asked for and took; the others say in words
+//! where the task is.
 
 use std::time::Duration;
 use steward_domain::TaskId;
@@ -44,7 +44,8 @@ pub enum ProgressEvent {
         /// How long it took.
         took: Duration,
     },
-    /// A model wrote more words in a run. They are not checked yet, and a later round may replace them.
+    /// A model wrote more words in a run. They are not checked yet, and a later round may replace
+    /// them.
     Token {
         /// The question to the model that they answer.
         effect: EffectId,

@@ -1,7 +1,7 @@
 //! Which answers that people keep would move with other definitions of metrics.
 //!
-//! Verified answers and tiles of boards whose question names a metric, before or after, are computed by
-//! both definitions with the grants of whoever asks, and their rows are compared.
+//! Verified answers and tiles of boards whose question names a metric, before or after, are
+//! computed by both definitions with the grants of whoever asks, and their rows are compared.
 
 use crate::ask::{AppContext, Ask, Workspace};
 use crate::error::{Error, Result};
@@ -47,8 +47,8 @@ pub struct SemanticsChange {
 }
 
 impl AppContext {
-    /// What a model in place of today's would do to the answers that name a metric. Answers that name
-    /// none are not listed.
+    /// What a model in place of today's would do to the answers that name a metric. Answers that
+    /// name none are not listed.
     pub async fn semantics_diff(&self, ask: &Ask, new: &SemanticModel) -> Result<Vec<SemanticsChange>> {
         let old = self.semantic_model()?;
         let mut opened: BTreeMap<Vec<String>, Arc<Workbench>> = BTreeMap::new();

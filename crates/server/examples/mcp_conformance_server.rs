@@ -1,6 +1,8 @@
-//! The server under test of the official conformance suite: our router over a gateway that offers what the suite expects.
+//! The server under test of the official conformance suite: our router over a gateway that offers
+//! what the suite expects.
 //!
-//! `cargo run -p steward-server --example mcp_conformance_server` prints its address and serves until its input is closed.
+//! `cargo run -p steward-server --example mcp_conformance_server` prints its address and serves
+//! until its input is closed.
 
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};

@@ -1,8 +1,8 @@
-//! Calls a tool of an MCP server as fast as it answers and says how fast that was: `add` of two numbers, or what
-//! `MCP_LOAD_TOOL` names with the arguments in `MCP_LOAD_ARGUMENTS`.
+//! Calls a tool of an MCP server as fast as it answers and says how fast that was: `add` of two
+//! numbers, or what `MCP_LOAD_TOOL` names with the arguments in `MCP_LOAD_ARGUMENTS`.
 //!
-//! `mcp_load http 127.0.0.1:8000/mcp 8 20000` opens 8 sessions over HTTP and shares 20000 calls among them; with `alone`
-//! instead of `http` each request stands alone, as from 2026-07-28 on;
+//! `mcp_load http 127.0.0.1:8000/mcp 8 20000` opens 8 sessions over HTTP and shares 20000 calls
+//! among them; with `alone` instead of `http` each request stands alone, as from 2026-07-28 on;
 //! `mcp_load stdio 8 20000` speaks over its own input and output, with 8 calls under way.
 
 use serde_json::{Value as Json, json};

@@ -1,4 +1,5 @@
-//! A small server over pipes, for the official inspector and for measuring: the real one is `steward mcp`.
+//! A small server over pipes, for the official inspector and for measuring: the real one is
+//! `steward mcp`.
 //!
 //! With a port as its argument it serves the same over HTTP on loopback, until its input is closed.
 

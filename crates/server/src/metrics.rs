@@ -1,4 +1,5 @@
-//! Metrics over HTTP: what Prometheus scrapes at `/metrics`. Numbers and names of tools and models, nothing that was said.
+//! Metrics over HTTP: what Prometheus scrapes at `/metrics`. Numbers and names of tools and models,
+//! nothing that was said.
 
 use axum::Router;
 use axum::extract::State;

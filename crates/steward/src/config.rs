@@ -1,5 +1,5 @@
-//! Configuration: one file, then the environment, then the command line; and the strict reading of every file that
-//! people edit, with file, line and reason.
+//! Configuration: one file, then the environment, then the command line; and the strict reading of
+//! every file that people edit, with file, line and reason.
 
 use crate::error::Failure;
 use crate::home::Home;
@@ -86,7 +86,8 @@ pub(crate) struct WitnessSettings {
     pub(crate) logs: Vec<String>,
 }
 
-/// How `steward serve` is reached, and how much it takes. The environment and the command line come before it.
+/// How `steward serve` is reached, and how much it takes. The environment and the command line come
+/// before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ServeSettings {
@@ -139,8 +140,8 @@ impl Default for ServeSettings {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ToolSettings {
-    /// Folders that tools may read, and write where that is said. Without any, they may read the folder that Steward is
-    /// started in.
+    /// Folders that tools may read, and write where that is said. Without any, they may read the
+    /// folder that Steward is started in.
     pub(crate) roots: Vec<RootSettings>,
 }
 
@@ -281,7 +282,8 @@ pub(crate) fn retention(home: &Home) -> Result<Valid<RetentionPolicy>, Failure> 
     if path.exists() { read_checked(&path) } else { Ok(RetentionPolicy::default().validate()?) }
 }
 
-/// Reads every definition and every setting of a home. Returns the files that are right and what is wrong with the rest.
+/// Reads every definition and every setting of a home. Returns the files that are right and what is
+/// wrong with the rest.
 pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     let mut checked = (Vec::new(), Vec::new());
     let mut note = |path: PathBuf, result: Result<(), Failure>| match result {
@@ -327,7 +329,8 @@ pub(crate) fn check_all(home: &Home) -> (Vec<PathBuf>, Vec<Failure>) {
     checked
 }
 
-/// The settings parse, and every model and every use of one is right. A missing key is no error here.
+/// The settings parse, and every model and every use of one is right. A missing key is no error
+/// here.
 fn checked_settings(path: &Path) -> Result<(), Failure> {
     let settings = read::<Settings>(path)?;
     if let Some(failure) = references::check_settings(path, &settings).into_iter().next() {
@@ -385,7 +388,8 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     };
     serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
-        // The first line of the message is the reason, after a place that we give ourselves; the rest is a picture of it.
+        // The first line of the message is the reason, after a place that we give ourselves; the
+        // rest is a picture of it.
         let message = error.to_string();
         let first = message.lines().next().unwrap_or_default();
         let reason = first.trim_start_matches("error: ");
@@ -398,7 +402,8 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     })
 }
 
-/// Rules that span fields have no place of their own in the file: the line of the field they name is the best there is.
+/// Rules that span fields have no place of their own in the file: the line of the field they name
+/// is the best there is.
 fn validated<T: Check>(path: &Path, text: &str, draft: T) -> Result<Valid<T>, Failure> {
     draft.validate().map_err(|invalid| {
         let named = invalid.problems.first().map(|problem| {

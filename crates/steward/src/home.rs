@@ -70,7 +70,8 @@ impl Home {
         self.path.join("tmp")
     }
 
-    /// Takes away what processes left behind that were killed, and what others may read of the store.
+    /// Takes away what processes left behind that were killed, and what others may read of the
+    /// store.
     fn tidy(&self, store: &Path) {
         leftovers::clean(&self.tmp(), "data-");
         leftovers::clean(&self.tmp(), "server-");
@@ -107,7 +108,8 @@ impl Home {
         Ok(Opened { store: Arc::new(SqliteStore::open(path, options(&signer))?), signer })
     }
 
-    /// Opens the store that the settings name. A home that was never set up is set up now: the first command just works.
+    /// Opens the store that the settings name. A home that was never set up is set up now: the
+    /// first command just works.
     pub(crate) async fn open(&self, settings: &Settings) -> Result<Opened, Failure> {
         self.create()?;
         let signer = Arc::new(self.signer()?);

@@ -1,4 +1,5 @@
-//! Processes that hold data: this program itself under another name, started by the one door to child processes.
+//! Processes that hold data: this program itself under another name, started by the one door to
+//! child processes.
 
 use crate::config::Settings;
 use crate::home::Home;

@@ -1,4 +1,5 @@
-//! What processes that were killed left behind, and how it is found again: folders named by the process that made them.
+//! What processes that were killed left behind, and how it is found again: folders named by the
+//! process that made them.
 //!
 //! Invariant: only what names a process that is gone is taken away.
 
@@ -29,7 +30,8 @@ pub(crate) fn clean(folder: &Path, start: &str) {
     }
 }
 
-/// Folders elsewhere that this home is working in, by notes in `tmp/`: the name of a note ends with the process.
+/// Folders elsewhere that this home is working in, by notes in `tmp/`: the name of a note ends with
+/// the process.
 pub(crate) struct Note(PathBuf);
 
 impl Note {

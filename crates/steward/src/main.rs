@@ -28,7 +28,8 @@ const STRAGGLERS: Duration = Duration::from_secs(2);
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything else and before any thread: a child that is shut in becomes another program here.
+    // Before anything else and before any thread: a child that is shut in becomes another program
+    // here.
     if std::env::args_os().nth(1).is_some_and(|first| first == steward_tools::sandbox::COMMAND) {
         let error = steward_tools::sandbox::confine_and_exec(std::env::args_os().skip(2));
         eprintln!("{error}");
@@ -79,7 +80,8 @@ fn run(cli: Cli, metrics: Option<Metrics>) -> Result<(), Failure> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::unexpected)?;
     let ended = runtime.block_on(commands::run(cli, metrics));
-    // A thread that still computes cannot be stopped. What is done is written; nobody waits for the rest.
+    // A thread that still computes cannot be stopped. What is done is written; nobody waits for the
+    // rest.
     runtime.shutdown_timeout(STRAGGLERS);
     ended
 }

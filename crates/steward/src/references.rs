@@ -1,4 +1,5 @@
-//! What one file of the configuration says of another, and of the world: models, tools and addresses that must be there.
+//! What one file of the configuration says of another, and of the world: models, tools and
+//! addresses that must be there.
 
 use crate::config::{Settings, read_checked};
 use crate::error::Failure;
@@ -28,7 +29,8 @@ fn is_address(text: &str) -> bool {
     host.is_some_and(|host| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control()))
 }
 
-/// What `config/steward.yaml` names that cannot be: addresses that are none, models that are not there.
+/// What `config/steward.yaml` names that cannot be: addresses that are none, models that are not
+/// there.
 pub(crate) fn check_settings(path: &Path, settings: &Settings) -> Vec<Failure> {
     let mut found = Vec::new();
     let store = settings.store.as_str();
@@ -105,8 +107,8 @@ pub(crate) fn check_workflow(home: &Home, path: &Path) -> Vec<Failure> {
     found
 }
 
-/// Tools whose server is not set up. What a server offers is known only once it was started, so a tool of a server that is
-/// set up, and a name without one, are left to `workflow check`.
+/// Tools whose server is not set up. What a server offers is known only once it was started, so a
+/// tool of a server that is set up, and a name without one, are left to `workflow check`.
 fn check_tools<'a>(home: &Home, path: &Path, tools: impl Iterator<Item = &'a str>) -> Vec<Failure> {
     let Ok(configured) = Configuration::load(&home.path) else { return Vec::new() };
     let is_known = |server: &str| {

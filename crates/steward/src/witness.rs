@@ -1,8 +1,10 @@
 //! The last head outside of the store: kept in the home, written to a file, shown to a witness.
 //!
 //! Invariants
-//! - A store that has fewer entries than the head that was kept is not opened, except to be verified.
-//! - What is kept is on disk in the store already: a power cut cannot make an honest store look rolled back.
+//! - A store that has fewer entries than the head that was kept is not opened, except to be
+//!   verified.
+//! - What is kept is on disk in the store already: a power cut cannot make an honest store look
+//!   rolled back.
 
 use crate::config::WitnessSettings;
 use crate::error::Failure;
@@ -20,7 +22,8 @@ pub(crate) fn kept_path(home: &Home) -> PathBuf {
     home.path.join("witness/head")
 }
 
-/// The head that was kept, if one was. One that cannot be read is an error: taking it for none would be a way around it.
+/// The head that was kept, if one was. One that cannot be read is an error: taking it for none
+/// would be a way around it.
 fn kept(path: &Path, key: &NoteVerifier) -> Result<Option<(Checkpoint, String)>, Failure> {
     match std::fs::read_to_string(path) {
         Ok(note) => Ok(Some((key.open_log(&note)?, note))),
@@ -62,7 +65,8 @@ pub(crate) fn heads(
     Ok(heads)
 }
 
-/// Compares the store with the heads that were kept: quickly, at every start. `audit verify` walks the whole log.
+/// Compares the store with the heads that were kept: quickly, at every start. `audit verify` walks
+/// the whole log.
 pub(crate) async fn check(home: &Home, settings: &WitnessSettings, opened: &Opened) -> Result<(), Failure> {
     let key = opened.signer.verifier();
     let heads = heads(home, settings, key)?;
@@ -107,7 +111,8 @@ pub(crate) struct Witnessed {
     pub(crate) at: u64,
 }
 
-/// Shows the head to the witness of the settings. Nothing when none is set, or there is nothing to show.
+/// Shows the head to the witness of the settings. Nothing when none is set, or there is nothing to
+/// show.
 pub(crate) async fn publish(
     home: &Home,
     settings: &WitnessSettings,

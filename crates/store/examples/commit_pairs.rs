@@ -1,5 +1,6 @@
-//! What a call's two commits cost: an intent and then its receipt, each waited for. `commit_pairs synced` syncs both,
-//! `commit_pairs with_next` lets the intent go to the disk with its receipt. The folder to write in is the second argument.
+//! What a call's two commits cost: an intent and then its receipt, each waited for. `commit_pairs
+//! synced` syncs both, `commit_pairs with_next` lets the intent go to the disk with its receipt.
+//! The folder to write in is the second argument.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -67,8 +67,8 @@ pub struct Verified {
     pub head: Option<String>,
 }
 
-/// Verifies everything a store holds: each entry, each chain, each payload, the tree and its signature. Others may go on
-/// writing meanwhile: what they add is taken in.
+/// Verifies everything a store holds: each entry, each chain, each payload, the tree and its
+/// signature. Others may go on writing meanwhile: what they add is taken in.
 ///
 /// `earlier` is a signed head that was kept elsewhere: the log must be a continuation of it.
 pub async fn verify(store: &dyn Store, key: &NoteVerifier, earlier: Option<&str>) -> Result<Verified> {
@@ -122,7 +122,8 @@ impl Walk {
                     Err(steward_journal::Error::RootMismatch.into())
                 };
             }
-            // Somebody wrote between the two reads, or entries are missing or were added without the key: look again.
+            // Somebody wrote between the two reads, or entries are missing or were added without
+            // the key: look again.
         }
         let (signed, found) = (self.signed, self.edge.size());
         if signed > found {
@@ -178,7 +179,8 @@ fn tampered(chain: ChainId, sequence: u64, what: &str) -> Error {
     steward_journal::Error::Tampered { chain: chain.to_string(), sequence, what: what.to_owned() }.into()
 }
 
-/// Compares the walk with what the store believes of its chains, and the payloads with their entries.
+/// Compares the walk with what the store believes of its chains, and the payloads with their
+/// entries.
 async fn check_chains(
     store: &dyn Store,
     key: &NoteVerifier,
@@ -219,7 +221,8 @@ async fn check_chains(
     Ok(())
 }
 
-/// One chain: its end, the way to it, and its payloads. Returns how many of those are intact and how many erased.
+/// One chain: its end, the way to it, and its payloads. Returns how many of those are intact and
+/// how many erased.
 async fn check_chain(store: &dyn Store, walk: &Walk, tip: ChainTip) -> Result<(u64, u64)> {
     let wrong = |what: &str| tampered(tip.chain, tip.entries, what);
     let empty = ChainTip::empty(tip.chain);
@@ -251,8 +254,8 @@ async fn check_chain(store: &dyn Store, walk: &Walk, tip: ChainTip) -> Result<(u
 
 /// Writes a chain as S3's JSONL and returns the signed head over it, which belongs beside it.
 ///
-/// The head vouches for what is written, so the store is verified first and each entry again as it passes: what was
-/// tampered with is not signed anew.
+/// The head vouches for what is written, so the store is verified first and each entry again as it
+/// passes: what was tampered with is not signed anew.
 pub async fn export(
     store: &dyn Store,
     scope: &Scope,
@@ -321,7 +324,8 @@ pub struct Consistency {
     pub path: Vec<String>,
 }
 
-/// Proves that entry `sequence` of a chain is in the log under its newest head, and that the head continues `since`.
+/// Proves that entry `sequence` of a chain is in the log under its newest head, and that the head
+/// continues `since`.
 pub async fn prove(
     store: &dyn Store,
     scope: &Scope,
@@ -366,7 +370,8 @@ pub async fn prove(
     })
 }
 
-/// The proof that the log of `size` entries continues the one of `old`; empty from nothing, and when nothing was added.
+/// The proof that the log of `size` entries continues the one of `old`; empty from nothing, and
+/// when nothing was added.
 pub async fn consistency_from(store: &dyn Store, old: u64, size: u64) -> Result<Vec<Hash>> {
     if old == 0 || old >= size {
         return Ok(Vec::new());

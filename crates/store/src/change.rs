@@ -31,17 +31,17 @@ pub struct Commit {
     pub durability: Durability,
 }
 
-/// What the answer to a commit means. Commits keep their order whichever they ask for: once one that is synced was
-/// answered, everything that was answered before it is on disk too.
+/// What the answer to a commit means. Commits keep their order whichever they ask for: once one
+/// that is synced was answered, everything that was answered before it is on disk too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// It is on disk: a power cut does not take it.
     #[default]
     Synced,
-    /// It is written: everybody sees it, and the death of this process does not take it. The next commit that is synced
-    /// takes it to the disk, or the store does within about a second. A power cut before may take it, but nothing that
-    /// was answered as synced after it. For what nobody acts on before a later commit is on disk, such as the intent of a
-    /// read.
+    /// It is written: everybody sees it, and the death of this process does not take it. The next
+    /// commit that is synced takes it to the disk, or the store does within about a second. A power
+    /// cut before may take it, but nothing that was answered as synced after it. For what nobody
+    /// acts on before a later commit is on disk, such as the intent of a read.
     WithNext,
 }
 
@@ -139,15 +139,16 @@ pub enum Change {
     },
     /// Writes a task, new or known.
     PutTask(Valid<Task>),
-    /// Makes a task of the owner ready for a worker at a time. One that waits already keeps its place; one that is held
-    /// is taken from its holder and waits behind the others.
+    /// Makes a task of the owner ready for a worker at a time. One that waits already keeps its
+    /// place; one that is held is taken from its holder and waits behind the others.
     Enqueue {
         /// Which.
         task: TaskId,
         /// From when on it may be claimed.
         ready_at: Timestamp,
     },
-    /// Gives a task to a worker, in the queue or new to it. Whoever held it before finds their writes refused from now on.
+    /// Gives a task to a worker, in the queue or new to it. Whoever held it before finds their
+    /// writes refused from now on.
     Hold {
         /// Which.
         task: TaskId,
@@ -155,8 +156,8 @@ pub enum Change {
         worker: Label,
         /// Until when without a sign of life.
         until: Timestamp,
-        /// The time now, when another's lease that still runs is to be respected: then the commit is refused. Nothing takes
-        /// the task whoever has it.
+        /// The time now, when another's lease that still runs is to be respected: then the commit
+        /// is refused. Nothing takes the task whoever has it.
         unless_held: Option<Timestamp>,
     },
     /// Takes a task out of the queue: it ended, or waits for a person. Whoever holds it loses it.
@@ -174,8 +175,8 @@ pub enum Change {
     PutSession(Valid<SubAgentSession>),
     /// Records an artifact.
     PutArtifact(Valid<Artifact>),
-    /// Decides a gate, or names the call that its approval releases. A gate that was decided otherwise, or whose approval
-    /// released another call, refuses the commit.
+    /// Decides a gate, or names the call that its approval releases. A gate that was decided
+    /// otherwise, or whose approval released another call, refuses the commit.
     Decide(GateDecision),
     /// Adds what an answer of a model used.
     AddModelUsage(ModelUsage),
@@ -183,7 +184,8 @@ pub enum Change {
     PutSaved {
         /// The item.
         item: Valid<SavedItem>,
-        /// When the one that it replaces was last changed: then anything else refuses the commit. Nothing writes it anyway.
+        /// When the one that it replaces was last changed: then anything else refuses the commit.
+        /// Nothing writes it anyway.
         replaces: Option<Timestamp>,
     },
     /// Forgets what a person kept.
@@ -193,9 +195,11 @@ pub enum Change {
         /// Which.
         id: Uuid,
     },
-    /// Takes a tick of a schedule. A tick that was taken already refuses the commit: of many replicas one queues its task.
+    /// Takes a tick of a schedule. A tick that was taken already refuses the commit: of many
+    /// replicas one queues its task.
     TakeTick(ScheduleTick),
-    /// Notes that a tick's task ended and was looked at. One that was settled already refuses the commit.
+    /// Notes that a tick's task ended and was looked at. One that was settled already refuses the
+    /// commit.
     SettleTick {
         /// The schedule.
         schedule: ScheduleId,
@@ -226,7 +230,8 @@ pub struct GateDecision {
     pub by: Label,
     /// When.
     pub at: Timestamp,
-    /// The key of the call that the approval releases. The same key may come again: it is another attempt at that call.
+    /// The key of the call that the approval releases. The same key may come again: it is another
+    /// attempt at that call.
     pub call: Option<CallId>,
 }
 
@@ -285,8 +290,9 @@ pub struct Mention {
 }
 
 impl Commit {
-    /// Prepares the entries for sealing: everything that does not need the chain's end. Records of runs and calls are
-    /// logs too, so they are redacted like entries. What people wrote stays as they wrote it, but for secrets.
+    /// Prepares the entries for sealing: everything that does not need the chain's end. Records of
+    /// runs and calls are logs too, so they are redacted like entries. What people wrote stays as
+    /// they wrote it, but for secrets.
     pub(crate) fn prepare(&mut self, options: &crate::StoreOptions) -> crate::Result<Vec<Prepared>> {
         let now = options.clock.now();
         for change in &mut self.changes {
@@ -295,7 +301,8 @@ impl Commit {
         let sealed_rows = crate::sealed::seals(self, &options.signer)?;
         let mut drafts = std::mem::take(&mut self.entries);
         if !sealed_rows.is_empty() {
-            // Rows that are written without an entry get one: what is not in the journal did not happen.
+            // Rows that are written without an entry get one: what is not in the journal did not
+            // happen.
             if drafts.is_empty() {
                 let mut data = serde_json::Map::new();
                 data.insert("step".into(), "rows".into());

@@ -43,8 +43,9 @@ pub struct StoreOptions {
 /// A store. All of it can be called at once from anywhere.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Writes entries and changes in one transaction and returns when they are on disk, or only written when the commit
-    /// asks for no more ([`Durability`](crate::Durability)). A commit of nothing takes to the disk what is only written.
+    /// Writes entries and changes in one transaction and returns when they are on disk, or only
+    /// written when the commit asks for no more ([`Durability`](crate::Durability)). A commit of
+    /// nothing takes to the disk what is only written.
     async fn commit(&self, scope: &Scope, commit: Commit) -> Result<Committed>;
 
     /// One conversation.
@@ -155,13 +156,14 @@ pub trait Store: Send + Sync {
     async fn chains(&self, scope: &Scope, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainTip>>;
     /// The payloads of a chain.
     async fn payloads(&self, scope: &Scope, chain: ChainId) -> Result<Vec<RawPayload>>;
-    /// Takes every committed entry into the Merkle log and signs its head. What it covers is on disk: a head that was shown
-    /// to somebody must not be taken back by a power cut.
+    /// Takes every committed entry into the Merkle log and signs its head. What it covers is on
+    /// disk: a head that was shown to somebody must not be taken back by a power cut.
     async fn head(&self) -> Result<Option<Head>>;
 
-    /// Takes tasks for a worker that are ready and that nobody holds, or whose lease ran out: at most `limit`, first come
-    /// first served, but a user's second task waits behind the first ones of others, and nobody has more than
-    /// `per_user` tasks in the hands of workers. Each lease has a token greater than every one before.
+    /// Takes tasks for a worker that are ready and that nobody holds, or whose lease ran out: at
+    /// most `limit`, first come first served, but a user's second task waits behind the first ones
+    /// of others, and nobody has more than `per_user` tasks in the hands of workers. Each lease has
+    /// a token greater than every one before.
     async fn claim(
         &self,
         worker: &Label,
@@ -172,7 +174,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<Lease>>;
     /// Holds a task for longer: the worker's heartbeat. `LeaseLost` when it is not ours any more.
     async fn renew(&self, lease: &Lease, until: Timestamp) -> Result<Lease>;
-    /// Gives a task back in its old place, ready at a time. `LeaseLost` when it is not ours any more.
+    /// Gives a task back in its old place, ready at a time. `LeaseLost` when it is not ours any
+    /// more.
     async fn release(&self, lease: &Lease, ready_at: Timestamp) -> Result<()>;
     /// Gives back everything that a worker of this name holds: it begins anew, or ends.
     async fn release_all(&self, worker: &Label, ready_at: Timestamp) -> Result<()>;
@@ -180,12 +183,13 @@ pub trait Store: Send + Sync {
     async fn lease(&self, task: TaskId) -> Result<Option<Lease>>;
     /// How many tasks wait and how many are held.
     async fn queue_depth(&self, now: Timestamp) -> Result<Depth>;
-    /// Returns when a task may have become ready, or when the time is over. What happened since the last wait counts, so
-    /// whoever claims in vain and then waits misses nothing. A delayed task or a lease that runs out wakes nobody:
-    /// `at_most` is how late they may be noticed.
+    /// Returns when a task may have become ready, or when the time is over. What happened since the
+    /// last wait counts, so whoever claims in vain and then waits misses nothing. A delayed task or
+    /// a lease that runs out wakes nobody: `at_most` is how late they may be noticed.
     async fn wait_for_work(&self, at_most: Duration) -> Result<()>;
 
-    /// Applies the policy, or says what it would do. What was purged is recorded in the house's own chain.
+    /// Applies the policy, or says what it would do. What was purged is recorded in the house's own
+    /// chain.
     async fn retain(
         &self,
         policy: &Valid<RetentionPolicy>,

@@ -1,11 +1,15 @@
-//! Where it is kept: one interface ([`Store`]), SQLite by default, PostgreSQL for more than one process.
+//! Where it is kept: one interface ([`Store`]), SQLite by default, PostgreSQL for more than one
+//! process.
 //!
 //! Invariants
-//! - Every write goes through [`Store::commit`]: journal entries and the state they change are one transaction.
-//! - A reader names a [`Scope`]; a user's scope shows that user's rows and no others. PostgreSQL keeps this by forced
-//!   row-level security, SQLite by the same condition in every statement; one conformance suite runs against both.
+//! - Every write goes through [`Store::commit`]: journal entries and the state they change are one
+//!   transaction.
+//! - A reader names a [`Scope`]; a user's scope shows that user's rows and no others. PostgreSQL
+//!   keeps this by forced row-level security, SQLite by the same condition in every statement; one
+//!   conformance suite runs against both.
 //! - Journal rows are never changed or deleted. Erasing takes payloads, not entries.
-//! - What was answered as synced is on disk, and so is everything that was answered before it ([`Durability`]).
+//! - What was answered as synced is on disk, and so is everything that was answered before it
+//!   ([`Durability`]).
 //! - A commit that names a fence is carried out only while its lease stands.
 //! - Only this crate knows the SQL of the store.
 

@@ -1,9 +1,9 @@
 //! The work queue that workers share: who holds what, until when, and the proof of it.
 //!
 //! Invariants
-//! - A task is held by at most one lease, and each lease has a token greater than every one before. A commit that names
-//!   a fence is carried out only while that token still stands beside its task, so a worker that was paused past its
-//!   lease and lost the task to another writes nothing.
+//! - A task is held by at most one lease, and each lease has a token greater than every one before.
+//!   A commit that names a fence is carried out only while that token still stands beside its task,
+//!   so a worker that was paused past its lease and lost the task to another writes nothing.
 //! - A task enters and leaves the queue by [`Change::Enqueue`](crate::Change::Enqueue) and
 //!   [`Change::Dequeue`](crate::Change::Dequeue), in the transaction of the entries that say why.
 //!
@@ -61,7 +61,8 @@ pub(crate) fn after(now: Timestamp, span: Duration) -> Timestamp {
     Timestamp::from_micros(now.micros().saturating_add(micros))
 }
 
-/// Wakes those who wait for work in this process. What comes while nobody waits is kept for the next who does.
+/// Wakes those who wait for work in this process. What comes while nobody waits is kept for the
+/// next who does.
 #[derive(Debug, Default)]
 pub(crate) struct Wake(Notify);
 
@@ -72,8 +73,8 @@ impl Wake {
         self.0.notify_one();
     }
 
-    /// A claim that was filled may have left something: one more worker may look. So many tasks that came at once wake
-    /// as many workers, one after the other.
+    /// A claim that was filled may have left something: one more worker may look. So many tasks
+    /// that came at once wake as many workers, one after the other.
     pub(crate) fn pass_on(&self, claimed: &[Lease], limit: u32) {
         if !claimed.is_empty() && claimed.len() >= limit as usize {
             self.0.notify_one();

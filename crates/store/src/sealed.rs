@@ -1,10 +1,12 @@
-//! Rows under seal: each commit writes into the journal what it did to which row, so that a row which was changed, added or
-//! taken away by other means is found.
+//! Rows under seal: each commit writes into the journal what it did to which row, so that a row
+//! which was changed, added or taken away by other means is found.
 //!
-//! A seal is a keyed hash over the row's content. The key is derived from the log's signing key, so whoever reads the journal
-//! cannot try out what a row held, and whoever writes the database cannot make a seal.
+//! A seal is a keyed hash over the row's content. The key is derived from the log's signing key, so
+//! whoever reads the journal cannot try out what a row held, and whoever writes the database cannot
+//! make a seal.
 //!
-//! Not under seal: queues and leases, ticks of schedules, entities, recipes, tools, and when a conversation was last changed.
+//! Not under seal: queues and leases, ticks of schedules, entities, recipes, tools, and when a
+//! conversation was last changed.
 
 use crate::change::{Change, Commit, NewMessage};
 use crate::error::Result;
@@ -76,7 +78,8 @@ pub(crate) fn of(signer: &NoteSigner, kind: &str, row: &impl Serialize) -> Resul
     Ok(hash.to_string().chars().take(32).collect())
 }
 
-/// A message without the place that the store gives it: the order of the journal is the order of the messages.
+/// A message without the place that the store gives it: the order of the journal is the order of
+/// the messages.
 fn of_new_message(signer: &NoteSigner, message: &NewMessage) -> Result<String> {
     let NewMessage { id, conversation_id, role, content, timestamp, agent_type, tool_calls, metadata } =
         message;
@@ -106,7 +109,8 @@ pub(crate) fn of_message(signer: &NoteSigner, message: &Message) -> Result<Strin
     )
 }
 
-/// A conversation without what changes by itself; one that was deleted keeps its owner and its time.
+/// A conversation without what changes by itself; one that was deleted keeps its owner and its
+/// time.
 pub(crate) fn of_conversation(signer: &NoteSigner, row: &Conversation) -> Result<String> {
     let content = json!({ "id": row.id, "user": row.user_id, "domain": row.application_domain,
         "created": row.created_at, "metadata": row.metadata });

@@ -1,4 +1,5 @@
-//! Usage of tools and agents: success, mean and 95th percentile, from details and from the aggregates that outlive them.
+//! Usage of tools and agents: success, mean and 95th percentile, from details and from the
+//! aggregates that outlive them.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,13 +40,15 @@ pub(crate) struct Group {
     pub(crate) count: u64,
 }
 
-/// The duration an aggregate keeps: three significant binary digits past the first, so at most 6 % off.
+/// The duration an aggregate keeps: three significant binary digits past the first, so at most 6 %
+/// off.
 pub(crate) fn rounded(duration_ms: u64) -> u64 {
     let shift = (64 - duration_ms.leading_zeros()).saturating_sub(4);
     (duration_ms >> shift) << shift
 }
 
-/// What is summed up by day before its details go: day, user, name, success, rounded duration; and how often.
+/// What is summed up by day before its details go: day, user, name, success, rounded duration; and
+/// how often.
 #[derive(Debug, Default)]
 pub(crate) struct Rollup(pub(crate) BTreeMap<(String, String, String, bool, u64), u64>);
 

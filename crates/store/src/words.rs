@@ -41,7 +41,8 @@ pub(crate) fn vector_from_bytes(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|chunk| f32::from_le_bytes(*chunk)).collect()
 }
 
-/// How names are compared without regard to case; computed here so that both stores agree on every alphabet.
+/// How names are compared without regard to case; computed here so that both stores agree on every
+/// alphabet.
 pub(crate) fn folded(text: &str) -> String {
     text.to_lowercase()
 }

@@ -1,6 +1,8 @@
-//! What an instrumented call costs that does nothing: with nobody listening, with metrics, and with spans for a receiver.
+//! What an instrumented call costs that does nothing: with nobody listening, with metrics, and with
+//! spans for a receiver.
 //!
-//! `cargo run --profile bench -p steward-telemetry --example off_cost`. Each way is measured in rounds, and the median round is shown.
+//! `cargo run --profile bench -p steward-telemetry --example off_cost`. Each way is measured in
+//! rounds, and the median round is shown.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

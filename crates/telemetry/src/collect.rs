@@ -1,6 +1,8 @@
-//! The one layer: it reads each span once and hands it, when it closes, to the metrics, the exporter and the log.
+//! The one layer: it reads each span once and hands it, when it closes, to the metrics, the
+//! exporter and the log.
 //!
-//! It says at each callsite whether anybody listens, and `tracing` keeps the answer: what nobody wants costs a load of an atomic.
+//! It says at each callsite whether anybody listens, and `tracing` keeps the answer: what nobody
+//! wants costs a load of an atomic.
 
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;

@@ -1,4 +1,5 @@
-//! Why telemetry cannot start. Each kind has a code with a page in `docs/errors/`. No value of a header is ever told.
+//! Why telemetry cannot start. Each kind has a code with a page in `docs/errors/`. No value of a
+//! header is ever told.
 
 use steward_domain::{Coded, ErrorClass};
 

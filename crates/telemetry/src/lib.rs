@@ -1,13 +1,15 @@
-//! What is seen of Steward from outside: spans for an OTLP receiver, metrics for Prometheus, a log on standard error.
+//! What is seen of Steward from outside: spans for an OTLP receiver, metrics for Prometheus, a log
+//! on standard error.
 //!
-//! Code says what it does once, as a `tracing` span with the names of the GenAI semantic conventions (`chat`, `execute_tool`,
-//! `invoke_agent`); everything here is made from those spans.
+//! Code says what it does once, as a `tracing` span with the names of the GenAI semantic
+//! conventions (`chat`, `execute_tool`, `invoke_agent`); everything here is made from those spans.
 //!
 //! Invariants
 //! - What is off costs nothing: with nothing asked for no subscriber is installed.
-//! - Nothing that was said leaves: names, ids, counts, durations, outcomes and codes do; prompts, arguments, results, texts and
-//!   keys do not (see `span::ATTRIBUTES`).
-//! - Nobody waits for a receiver: a span that finds no room is dropped and counted, and the end of the program has a deadline.
+//! - Nothing that was said leaves: names, ids, counts, durations, outcomes and codes do; prompts,
+//!   arguments, results, texts and keys do not (see `span::ATTRIBUTES`).
+//! - Nobody waits for a receiver: a span that finds no room is dropped and counted, and the end of
+//!   the program has a deadline.
 //!
 //! It does not keep anything: what happened is in the journal, also when nobody was looking.
 
@@ -52,7 +54,8 @@ impl Telemetry {
         self.exporter.as_ref().map(|exporter| exporter.delivery().so_far()).unwrap_or_default()
     }
 
-    /// Sends the last spans within this time, and tells what became of all of them. It blocks for that long at most.
+    /// Sends the last spans within this time, and tells what became of all of them. It blocks for
+    /// that long at most.
     pub fn shutdown(mut self, within: Duration) -> Delivered {
         self.exporter.take().map(|mut exporter| exporter.finish(within)).unwrap_or_default()
     }
@@ -66,7 +69,8 @@ impl Drop for Telemetry {
     }
 }
 
-/// Starts what the options ask for, for the whole process. With nothing asked for, nothing is installed.
+/// Starts what the options ask for, for the whole process. With nothing asked for, nothing is
+/// installed.
 pub fn start(options: &Options) -> Result<Telemetry> {
     let (telemetry, dispatch) = prepare(options)?;
     if let Some(dispatch) = dispatch {

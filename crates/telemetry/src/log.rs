@@ -1,6 +1,8 @@
-//! The log on standard error: a line for each event that the filter lets through, and one for each span of ours that closes.
+//! The log on standard error: a line for each event that the filter lets through, and one for each
+//! span of ours that closes.
 //!
-//! Both formats say the same. It is written when it happens, so that a program that dies has said what it had to say.
+//! Both formats say the same. It is written when it happens, so that a program that dies has said
+//! what it had to say.
 
 use std::fmt;
 use std::io::Write as _;
@@ -97,7 +99,8 @@ impl Log {
     }
 
     fn write(&self, line: &str) {
-        // In one write, so that lines of several threads do not mix. Nobody is left to tell that it failed.
+        // In one write, so that lines of several threads do not mix. Nobody is left to tell that it
+        // failed.
         let _lost = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }

@@ -1,5 +1,6 @@
-//! What is switched on. Everything is off unless somebody asks for it, and a value that cannot be read is an error and not a
-//! default: telemetry that is silently missing is found out when it is needed.
+//! What is switched on. Everything is off unless somebody asks for it, and a value that cannot be
+//! read is an error and not a default: telemetry that is silently missing is found out when it is
+//! needed.
 
 use std::fmt;
 use std::str::FromStr as _;
@@ -153,8 +154,8 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// What is logged. A bare level speaks of Steward's own crates: what others write may hold what was sent, so each is named by
-/// whoever wants it.
+/// What is logged. A bare level speaks of Steward's own crates: what others write may hold what was
+/// sent, so each is named by whoever wants it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogFilter(pub(crate) Targets);
 

@@ -1,7 +1,7 @@
 //! What is kept of a span: who, how long, how it ended. Nothing that was said.
 //!
-//! Only the fields of [`ATTRIBUTES`] are read at all, so that a prompt, an argument or a key that somebody puts into a span by
-//! mistake goes nowhere. Texts are cut: a name is short.
+//! Only the fields of [`ATTRIBUTES`] are read at all, so that a prompt, an argument or a key that
+//! somebody puts into a span by mistake goes nowhere. Texts are cut: a name is short.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -185,7 +185,8 @@ fn cut(text: &str) -> String {
     text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Makes ids. They must differ and need not be hard to guess: a counter, hashed with keys that the system gives each process.
+/// Makes ids. They must differ and need not be hard to guess: a counter, hashed with keys that the
+/// system gives each process.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     keys: RandomState,

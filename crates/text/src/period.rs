@@ -150,7 +150,8 @@ pub fn read_times(tokens: &[Token], today: NaiveDate) -> Vec<(usize, usize, Peri
     found
 }
 
-/// "March and June 2023", "1 April to 30 June 2022": the year of the last one holds for those before it.
+/// "March and June 2023", "1 April to 30 June 2022": the year of the last one holds for those
+/// before it.
 fn share_years(tokens: &[Token], found: &mut Vec<(usize, usize, Period)>) {
     let joins = |at: usize| {
         tokens.get(at).is_some_and(|token| {

@@ -1,6 +1,7 @@
 //! Splits a question or a name into words with stems, numbers and quoted spans.
 //!
-//! The invariant: the same text gives the same tokens whether it stands in a question, a column name or a value, so they can be compared.
+//! The invariant: the same text gives the same tokens whether it stands in a question, a column
+//! name or a value, so they can be compared.
 
 use std::collections::HashMap;
 
@@ -71,7 +72,8 @@ fn closing(open: char) -> Option<char> {
     }
 }
 
-/// A quote sign opens when a word starts behind it, none ends before it, and its partner comes later.
+/// A quote sign opens when a word starts behind it, none ends before it, and its partner comes
+/// later.
 fn opens(chars: &[char], place: usize) -> bool {
     let before = place.checked_sub(1).and_then(|before| chars.get(before));
     let fresh = before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ',' | '=' | ':'));
@@ -83,7 +85,8 @@ fn closes(chars: &[char], place: usize) -> bool {
     chars.get(place + 1).is_none_or(|c| !c.is_alphanumeric())
 }
 
-/// Where a word that starts here ends. Dots and commas stay inside numbers, an apostrophe ends a word.
+/// Where a word that starts here ends. Dots and commas stay inside numbers, an apostrophe ends a
+/// word.
 fn word_end(chars: &[char], start: usize) -> usize {
     let mut end = start;
     while let Some(c) = chars.get(end) {
@@ -108,7 +111,8 @@ fn word_end(chars: &[char], start: usize) -> usize {
 
 fn push(tokens: &mut Vec<Token>, text: &str) {
     let word = text.to_lowercase();
-    // "doesn't" comes as "doesn", "'", "t": the "t" becomes "not", and the ending is taken from the verb.
+    // "doesn't" comes as "doesn", "'", "t": the "t" becomes "not", and the ending is taken from the
+    // verb.
     if word == "t"
         && let [.., verb, sign] = tokens.as_mut_slice()
         && matches!(sign.word.as_str(), "'" | "’")
@@ -209,7 +213,8 @@ pub fn stem(word: &str) -> String {
     base.strip_suffix('e').filter(|cut| cut.len() >= 3).unwrap_or(base).to_owned()
 }
 
-/// Letters and digits only, in lower case; what stood between two digits becomes `_`, unless it grouped thousands.
+/// Letters and digits only, in lower case; what stood between two digits becomes `_`, unless it
+/// grouped thousands.
 pub fn squash(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     let mut gap = false;
@@ -249,7 +254,8 @@ fn extend(all: &mut String, word: &str) {
     }
 }
 
-/// Every run of tokens of a question, squashed, with where it stands. A last word also counts in its singular form.
+/// Every run of tokens of a question, squashed, with where it stands. A last word also counts in
+/// its singular form.
 pub struct Spans {
     map: HashMap<String, Vec<(usize, usize)>>,
 }

@@ -1,7 +1,9 @@
-//! How well tools are chosen and arguments filled on public requests: `eval_tools --bench DIR [--fit] [--wrong]`.
+//! How well tools are chosen and arguments filled on public requests: `eval_tools --bench DIR
+//! [--fit] [--wrong]`.
 //!
-//! `DIR/bfcl` holds `tools.jsonl` and `requests.jsonl`; they are third-party data and stay outside of the repository. `--fit` learns
-//! the weights of the signals by a conditional logit and prints its five-fold cross-validation.
+//! `DIR/bfcl` holds `tools.jsonl` and `requests.jsonl`; they are third-party data and stay outside
+//! of the repository. `--fit` learns the weights of the signals by a conditional logit and prints
+//! its five-fold cross-validation.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -172,7 +174,8 @@ fn filling(index: &Index, entries: &[Entry], requests: &[Json], wrong: bool) {
         let has = |parameter: &String| {
             entry.parameter_schema.get("properties").is_some_and(|all| all.get(parameter).is_some())
         };
-        // Some tools of the set share a name: only one schema is there, and arguments of the others cannot be filled.
+        // Some tools of the set share a name: only one schema is there, and arguments of the others
+        // cannot be filled.
         let fillable = request["arguments"].as_object().is_some_and(|arguments| arguments.keys().all(has));
         known += usize::from(fillable);
         let filled = index.fill(name, text).unwrap_or_default();
@@ -251,7 +254,8 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^')).collect()
 }
 
-/// One request for learning: the signals of its candidates, and which is right (`None`: none of them).
+/// One request for learning: the signals of its candidates, and which is right (`None`: none of
+/// them).
 type Sample = (Vec<[f32; LEARNED]>, Option<usize>);
 
 fn fit(cases: &[Case<'_>]) {
@@ -285,7 +289,8 @@ fn dot(signals: &[f32; LEARNED], weights: &[f32; LEARNED + 1]) -> f32 {
     signals.iter().zip(weights).map(|(a, b)| a * b).sum()
 }
 
-/// Gradient ascent on the log-likelihood, with a little pull to zero. A request whose tool is taken away teaches "none".
+/// Gradient ascent on the log-likelihood, with a little pull to zero. A request whose tool is taken
+/// away teaches "none".
 fn learn(samples: &[&Sample]) -> [f32; LEARNED + 1] {
     let mut weights = [1.0_f32; LEARNED + 1];
     let mut memory = [1e-6_f32; LEARNED + 1];

@@ -1,7 +1,9 @@
-//! Drives the MCP client against the official conformance suite, which starts this program with the address of a test server
-//! as its last argument and names the scenario in `MCP_CONFORMANCE_SCENARIO`:
+//! Drives the MCP client against the official conformance suite, which starts this program with the
+//! address of a test server as its last argument and names the scenario in
+//! `MCP_CONFORMANCE_SCENARIO`:
 //!
-//! `conformance client --command target/debug/examples/mcp_conformance_client --scenario tools_call`
+//! `conformance client --command target/debug/examples/mcp_conformance_client --scenario
+//! tools_call`
 
 use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};

@@ -1,7 +1,9 @@
-//! How long selection takes among many tools: `select_bench [TOOLS] [REQUESTS]`, 10,000 and 2,000 when nothing is said.
+//! How long selection takes among many tools: `select_bench [TOOLS] [REQUESTS]`, 10,000 and 2,000
+//! when nothing is said.
 //!
-//! The tools are generated: names, descriptions and parameters from a few words, so that the lists are long and many tools are
-//! alike. Their vectors are scattered instead of embedded, which changes nothing in the time of a selection.
+//! The tools are generated: names, descriptions and parameters from a few words, so that the lists
+//! are long and many tools are alike. Their vectors are scattered instead of embedded, which
+//! changes nothing in the time of a selection.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a measuring program")]
 
 use serde_json::{Map, json};

@@ -1,4 +1,5 @@
-//! Arguments as people write and read them: a schema in a few words, and `name=value` as the schema wants it.
+//! Arguments as people write and read them: a schema in a few words, and `name=value` as the schema
+//! wants it.
 //!
 //! Nothing is checked here: that is the call path's, with the whole schema.
 
@@ -8,7 +9,8 @@ use steward_domain::JsonObject;
 /// So many choices are named; of more, how many there are.
 const NAMED: usize = 12;
 
-/// What an argument takes, in a few words: `string`, `integer or null`, `one of: low, normal, high`.
+/// What an argument takes, in a few words: `string`, `integer or null`, `one of: low, normal,
+/// high`.
 #[must_use]
 pub fn kind(schema: &JsonObject, property: &Json) -> String {
     let property = resolved(schema, property);
@@ -26,7 +28,8 @@ pub fn kind(schema: &JsonObject, property: &Json) -> String {
     format!("one of: {}{more}", told.join(", "))
 }
 
-/// What is meant by the text after `name=`. `7`, `true` and `[1, 2]` are taken as such, unless the schema wants text there.
+/// What is meant by the text after `name=`. `7`, `true` and `[1, 2]` are taken as such, unless the
+/// schema wants text there.
 #[must_use]
 pub fn read(schema: &JsonObject, name: &str, text: &str) -> Json {
     let plain = || Json::from(text);

@@ -1,11 +1,14 @@
-//! What can be done: one registry over what is built in, MCP servers and sub-agents, and one door through which every call
-//! goes, whoever asks.
+//! What can be done: one registry over what is built in, MCP servers and sub-agents, and one door
+//! through which every call goes, whoever asks.
 //!
 //! Invariants
-//! - A tool takes an [`AdmittedCall`](steward_policy::AdmittedCall) and nothing else, so policy has seen every call.
-//! - A call that changes something is written down before it is made, and its outcome after, by the `call::Ledger` of whoever built the desk.
+//! - A tool takes an [`AdmittedCall`](steward_policy::AdmittedCall) and nothing else, so policy has
+//!   seen every call.
+//! - A call that changes something is written down before it is made, and its outcome after, by the
+//!   `call::Ledger` of whoever built the desk.
 //! - What comes back is untrusted, whatever it says of itself.
-//! - Outbound connections of tools go through [`egress`], child processes through [`process`]. Nothing else opens either.
+//! - Outbound connections of tools go through [`egress`], child processes through [`process`].
+//!   Nothing else opens either.
 //! - One server's trouble is its own: every server has its own supervisor, limits and deadline.
 
 pub mod arguments;

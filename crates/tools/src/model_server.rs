@@ -1,11 +1,13 @@
-//! The servers of local models: started through the door to child processes, with what they print in a file.
+//! The servers of local models: started through the door to child processes, with what they print
+//! in a file.
 //!
 //! Invariants
 //! - A server is gone when its owner is, and so is all that it started.
-//! - The file is for its owner only, and bounded: one that is full makes way for a new one at the next start, and of what a
-//!   server prints beyond that nothing is kept, though all of it is read.
+//! - The file is for its owner only, and bounded: one that is full makes way for a new one at the
+//!   next start, and of what a server prints beyond that nothing is kept, though all of it is read.
 //!
-//! What it deliberately does not do: shut a server in. Whoever wrote the settings has chosen the command.
+//! What it deliberately does not do: shut a server in. Whoever wrote the settings has chosen the
+//! command.
 
 use crate::error::Error;
 use crate::process::{self, Running, Spec};

@@ -1,4 +1,5 @@
-//! Real children that stand for model servers. That one is gone is seen by the end of a pipe that only it holds.
+//! Real children that stand for model servers. That one is gone is seen by the end of a pipe that
+//! only it holds.
 
 use super::*;
 use std::io::{BufRead, BufReader, Read};
@@ -83,7 +84,8 @@ async fn the_file_is_bounded_and_a_full_one_makes_way() {
     assert_eq!(file.with_extension("log.old").metadata().unwrap().len(), 100);
 }
 
-/// Speaks as much of the protocol as one question needs, and tells in its answer whether it was given the key.
+/// Speaks as much of the protocol as one question needs, and tells in its answer whether it was
+/// given the key.
 const SPEAKS: &str = r#"
 import http.server, json, os, sys
 class Speaks(http.server.BaseHTTPRequestHandler):

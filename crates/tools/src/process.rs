@@ -1,9 +1,10 @@
-//! The door to child processes: a clean environment, an own process group, and an end that takes the whole group along.
+//! The door to child processes: a clean environment, an own process group, and an end that takes
+//! the whole group along.
 //!
 //! Invariants
 //! - When a [`Running`] is gone, so is every process that it started and that stayed in its group.
-//! - With [`crate::sandbox::leash`], so is every other process below it, also one that left group and session, and a child
-//!   dies with this process too, even when this process is killed.
+//! - With [`crate::sandbox::leash`], so is every other process below it, also one that left group
+//!   and session, and a child dies with this process too, even when this process is killed.
 //! - A child knows nothing of this process's environment but `PATH`, `HOME`, `LANG` and `TMPDIR`.
 
 use crate::error::{Error, Result};
@@ -23,7 +24,8 @@ pub struct Spec {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its environment. Beside it the child gets `PATH`, `HOME`, `LANG` and `TMPDIR` of this process, nothing else.
+    /// Its environment. Beside it the child gets `PATH`, `HOME`, `LANG` and `TMPDIR` of this
+    /// process, nothing else.
     pub env: BTreeMap<String, String>,
     /// Where it starts.
     pub folder: Option<PathBuf>,
@@ -48,7 +50,8 @@ pub struct Running {
 
 /// What every child may know of this process.
 const HANDED_DOWN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
-/// How long the kernel may take to end what it was told to kill, and to start what it was told to start.
+/// How long the kernel may take to end what it was told to kill, and to start what it was told to
+/// start.
 const KERNEL_WITHIN: Duration = Duration::from_secs(30);
 
 /// Starts a child in a process group of its own. It must be called within a tokio runtime.
@@ -95,7 +98,8 @@ fn spawned(command: std::process::Command) -> std::io::Result<Child> {
     Command::from(command).kill_on_drop(true).spawn()
 }
 
-/// Where it starts, in full. The system says of a missing folder that the program is missing, so it is looked for here.
+/// Where it starts, in full. The system says of a missing folder that the program is missing, so it
+/// is looked for here.
 fn folder(spec: &Spec) -> Result<Option<PathBuf>, String> {
     let Some(folder) = &spec.folder else { return Ok(None) };
     let full = std::path::absolute(folder).map_err(|error| error.to_string())?;
@@ -112,7 +116,8 @@ pub(crate) fn locate(spec: &Spec) -> Result<PathBuf, String> {
     found(spec, folder(spec)?.as_deref())
 }
 
-/// Where the program is. It is looked for here, because a launcher would find out too late for an error that teaches.
+/// Where the program is. It is looked for here, because a launcher would find out too late for an
+/// error that teaches.
 fn found(spec: &Spec, folder: Option<&Path>) -> Result<PathBuf, String> {
     let program = Path::new(&spec.program);
     let runs = |path: &Path| {
@@ -136,15 +141,17 @@ fn found(spec: &Spec, folder: Option<&Path>) -> Result<PathBuf, String> {
 /// Something to be done on the lasting thread.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Does something on a thread that lives as long as this process. The kernel ties a child on the leash to the *thread* that
-/// started it, and a thread of the runtime may end long before the child is to.
+/// Does something on a thread that lives as long as this process. The kernel ties a child on the
+/// leash to the *thread* that started it, and a thread of the runtime may end long before the child
+/// is to.
 fn from_lasting_thread<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> std::io::Result<T> {
     static THREAD: std::sync::OnceLock<mpsc::Sender<Job>> = std::sync::OnceLock::new();
     if THREAD.get().is_none() {
         let (sender, jobs) = mpsc::channel::<Job>();
-        // Nobody waits for this thread: it must not end before the process does. A loser of the race finds no sender and ends.
+        // Nobody waits for this thread: it must not end before the process does. A loser of the
+        // race finds no sender and ends.
         std::thread::Builder::new()
             .name("children".into())
             .spawn(move || jobs.iter().for_each(|job| job()))?;
@@ -164,15 +171,16 @@ impl Running {
         self.id
     }
 
-    /// Waits until the process itself has ended, then ends what it left behind in its group. It may be dropped and called
-    /// again.
+    /// Waits until the process itself has ended, then ends what it left behind in its group. It may
+    /// be dropped and called again.
     pub async fn wait(&mut self) -> Option<std::process::ExitStatus> {
         let status = self.child.wait().await.ok();
         self.end_group();
         status
     }
 
-    /// Ends the group: its input is closed, after `grace` it is told to end, after another `grace` it is killed.
+    /// Ends the group: its input is closed, after `grace` it is told to end, after another `grace`
+    /// it is killed.
     pub async fn stop(mut self, grace: Duration) {
         drop(self.stdin.take());
         if tokio::time::timeout(grace, self.child.wait()).await.is_err() {
@@ -183,10 +191,11 @@ impl Running {
         let _ = tokio::time::timeout(KERNEL_WITHIN, self.child.wait()).await;
     }
 
-    /// Kills the group once, and before it everything below it. Its number is forgotten, because the kernel may hand it out
-    /// anew.
+    /// Kills the group once, and before it everything below it. Its number is forgotten, because
+    /// the kernel may hand it out anew.
     fn end_group(&mut self) {
-        // While the keeper lives, all of the family is below it. Once it has been waited for, its number is not ours.
+        // While the keeper lives, all of the family is below it. Once it has been waited for, its
+        // number is not ours.
         if let (Some(_), Some(id)) = (self.child.id(), self.group.and(self.id)) {
             end_family(id);
         }

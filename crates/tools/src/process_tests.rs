@@ -1,4 +1,5 @@
-//! Real children of a real shell. That a process is gone is seen by the end of a pipe that only it holds.
+//! Real children of a real shell. That a process is gone is seen by the end of a pipe that only it
+//! holds.
 
 use super::*;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -129,7 +130,8 @@ async fn a_missing_folder_is_named() {
     }
 }
 
-/// Tests run in the folder of their crate: a relative folder is found, and a program by its place in it.
+/// Tests run in the folder of their crate: a relative folder is found, and a program by its place
+/// in it.
 #[tokio::test]
 async fn a_relative_folder_counts_from_here() {
     let mut running = start(&Spec { folder: Some("src/mcp".into()), ..shell("pwd") }).unwrap();

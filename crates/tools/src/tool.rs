@@ -13,14 +13,17 @@ pub use steward_domain::{ToolExample as Example, ToolPoll as Poll};
 use steward_policy::AdmittedCall;
 use tokio_util::sync::CancellationToken;
 
-/// Something that can be called. The arguments in `call` have been checked against the tool's schema.
+/// Something that can be called. The arguments in `call` have been checked against the tool's
+/// schema.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Carries out one call. It is dropped when its time is up or it is cancelled, so what it started must end with it.
+    /// Carries out one call. It is dropped when its time is up or it is cancelled, so what it
+    /// started must end with it.
     async fn call(&self, call: &AdmittedCall, context: &Context) -> Result<Output>;
 }
 
-/// A tool in the registry: its definition, what the operator laid down for it, and what carries it out.
+/// A tool in the registry: its definition, what the operator laid down for it, and what carries it
+/// out.
 #[derive(Clone)]
 pub struct Registered {
     /// What it is.
@@ -37,7 +40,8 @@ impl fmt::Debug for Registered {
     }
 }
 
-/// What holds for a tool beside its definition: from the category, the tool's own entry and the environment, in this order.
+/// What holds for a tool beside its definition: from the category, the tool's own entry and the
+/// environment, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -152,7 +156,8 @@ pub struct Context {
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     /// Whom a tool may ask.
     pub human: Arc<dyn Human>,
-    /// What tells this call from every other, the same for each attempt at it: a tool that knows it does nothing twice.
+    /// What tells this call from every other, the same for each attempt at it: a tool that knows it
+    /// does nothing twice.
     pub key: Option<CallId>,
 }
 

@@ -1,4 +1,5 @@
-//! A question against the script that an analyst would write: whole process against whole process, in turns.
+//! A question against the script that an analyst would write: whole process against whole process,
+//! in turns.
 
 use super::{line, timed};
 use crate::process::{built, cache, command, root, run_quietly};

@@ -98,8 +98,9 @@ print(time.perf_counter() - start)";
     Ok(())
 }
 
-/// Rounds of theirs and ours in turn: a disk that is shared with others is quick at one moment and slow at the next, so
-/// each ratio is taken within a round, and the range is printed beside the middle.
+/// Rounds of theirs and ours in turn: a disk that is shared with others is quick at one moment and
+/// slow at the next, so each ratio is taken within a round, and the range is printed beside the
+/// middle.
 const ROUNDS: usize = 7;
 
 fn appends(options: &Options, folder: &Path) -> Result<()> {

@@ -1,5 +1,5 @@
-//! Benchmarks. Each prints what was measured, the goal, and whether it was met; ours and theirs run in one go, because
-//! machines are noisy and only the ratio means something.
+//! Benchmarks. Each prints what was measured, the goal, and whether it was met; ours and theirs run
+//! in one go, because machines are noisy and only the ratio means something.
 
 mod analysis;
 mod journal;
@@ -24,7 +24,8 @@ pub(crate) enum Bench {
     Runtime(runtime::Options),
     /// The window and semantic search on both stores.
     Store(store::Options),
-    /// Choosing among tools, what a call costs beside a bare one, and the gateway beside a FastMCP server.
+    /// Choosing among tools, what a call costs beside a bare one, and the gateway beside a FastMCP
+    /// server.
     Tools(tools::Options),
 }
 

@@ -1,4 +1,5 @@
-//! A long run with a model: what is stored, how quickly it is taken up again, and what a step costs beside model and tool.
+//! A long run with a model: what is stored, how quickly it is taken up again, and what a step costs
+//! beside model and tool.
 
 use super::line;
 use crate::process::{built, command, run as run_line, within};

@@ -1,9 +1,11 @@
-//! The runtime: steps a second with nothing kept and with every step on disk, what a waiting task takes, how soon the first step
-//! is done, and what a step takes on disk; beside Python's frameworks on the same work.
+//! The runtime: steps a second with nothing kept and with every step on disk, what a waiting task
+//! takes, how soon the first step is done, and what a step takes on disk; beside Python's
+//! frameworks on the same work.
 //!
-//! The work is the same for all: a stub model asks for the tool `add` ten times and then answers, 21 steps a task. Ours and
-//! theirs run in turns, each call in a process and a folder of its own. What does not depend on the machine's mood, memory and
-//! storage, is measured in the first round only. A framework that cannot be installed or run is named and left out.
+//! The work is the same for all: a stub model asks for the tool `add` ten times and then answers,
+//! 21 steps a task. Ours and theirs run in turns, each call in a process and a folder of its own.
+//! What does not depend on the machine's mood, memory and storage, is measured in the first round
+//! only. A framework that cannot be installed or run is named and left out.
 
 mod table;
 
@@ -124,8 +126,8 @@ impl Runner {
         })
     }
 
-    /// From the start of a process to its end after one durable step. It is waited for without looking every few
-    /// milliseconds, which would be longer than what is measured.
+    /// From the start of a process to its end after one durable step. It is waited for without
+    /// looking every few milliseconds, which would be longer than what is measured.
     fn first_step(&self) -> Result<f64> {
         let (mut command, _home) = self.command(&["first", HOME])?;
         let (output, took) = timed(|| command.output());
@@ -187,7 +189,8 @@ fn speeds(ours: &Runner, peers: &Peers, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Tasks that wait for a person. LangGraph keeps them in memory or in a file; ours are always on disk.
+/// Tasks that wait for a person. LangGraph keeps them in memory or in a file; ours are always on
+/// disk.
 fn waiting(tasks: u32, ours: &Runner, langgraph: Option<&Runner>, table: &mut Table) -> Result<()> {
     let tasks = tasks.to_string();
     let memory = Measure { what: "memory of a waiting task", unit: Unit::Bytes, goal: None };
@@ -244,7 +247,8 @@ fn rate(told: &Value) -> Result<f64> {
     Ok(number(told, "steps")? / seconds)
 }
 
-/// Bytes in memory of one waiting task. It may come out below nothing, when memory was given back meanwhile.
+/// Bytes in memory of one waiting task. It may come out below nothing, when memory was given back
+/// meanwhile.
 fn per_waiting(told: &Value) -> Result<f64> {
     Ok((number(told, "rss_after")? - number(told, "rss_before")?) / number(told, "tasks")?)
 }

@@ -1,9 +1,10 @@
-//! Tools: how quickly one is chosen among many, what our checks add to a call, and how many calls the gateway carries beside
-//! a FastMCP server that does the same.
+//! Tools: how quickly one is chosen among many, what our checks add to a call, and how many calls
+//! the gateway carries beside a FastMCP server that does the same.
 //!
-//! Ours is the program as people run it: each call goes through the schema, policy, limits and the journal on disk. Theirs does
-//! none of that. Both as gateways hand the same calls on to the same server over pipes; as servers, theirs adds two numbers and ours calls
-//! a tool that does as little. One load client measures both, in turns.
+//! Ours is the program as people run it: each call goes through the schema, policy, limits and the
+//! journal on disk. Theirs does none of that. Both as gateways hand the same calls on to the same
+//! server over pipes; as servers, theirs adds two numbers and ours calls a tool that does as
+//! little. One load client measures both, in turns.
 
 use super::line;
 use crate::kit;
@@ -113,7 +114,8 @@ fn gateway(options: &Options, steward: &Path, load: &Path, behind: &Path) -> Res
         "config": { "command": behind, "args": [] },
     }] });
     std::fs::write(config.join("mcp_servers.yaml"), server.to_string())?;
-    // What an MCP client hands in is nobody's word, and would wait for a person; adding two numbers may go on.
+    // What an MCP client hands in is nobody's word, and would wait for a person; adding two numbers
+    // may go on.
     let tools = serde_json::json!({ "categories": { "sums": { "tools": {
         "sums.add": { "approval": "never", "idempotency": "read_only" },
     } } } });
@@ -129,7 +131,8 @@ fn gateway(options: &Options, steward: &Path, load: &Path, behind: &Path) -> Res
     let our_target = url.trim_start_matches("http://").to_owned();
     let script = root().join("bench/peers/fastmcp_gateway.py");
     let log = folder.path().join("fastmcp.db");
-    // As it is, which writes nothing down; and doing the same, with each call on disk before its answer is given.
+    // As it is, which writes nothing down; and doing the same, with each call on disk before its
+    // answer is given.
     for (which, log) in [("FastMCP", None), ("FastMCP with a log", Some(&log))] {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut theirs = command(&python);
@@ -157,7 +160,8 @@ fn gateway(options: &Options, steward: &Path, load: &Path, behind: &Path) -> Res
     Ok(())
 }
 
-/// Ours and theirs as servers of their own tools, in turns, over HTTP and over pipes, with one call under way and with eight.
+/// Ours and theirs as servers of their own tools, in turns, over HTTP and over pipes, with one call
+/// under way and with eight.
 fn server(options: &Options, steward: &Path, load: &Path) -> Result<()> {
     let python = kit::python(&[FASTMCP])?;
     let script = root().join("bench/peers/fastmcp_server.py");
@@ -226,7 +230,8 @@ impl Race<'_> {
             let name = format!("{how}, {clients} at once, times {which}");
             line(&name, &format!("{ratio:.1}x"), ">= 5x", *ratio >= 5.0);
         } else {
-            // One caller alone waits for each answer: that is how long a call takes, and not how many are carried.
+            // One caller alone waits for each answer: that is how long a call takes, and not how
+            // many are carried.
             println!("{how}, one at a time: {ratio:.1}x as quick as {which}");
         }
         Ok(())

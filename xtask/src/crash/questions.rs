@@ -1,6 +1,6 @@
-//! Kills a process in the middle of questions and chat turns, at random and at named points, and looks
-//! at what is left: each that was taken is answered or ended with the reason, none is answered twice,
-//! and nothing that a turn changes is changed twice.
+//! Kills a process in the middle of questions and chat turns, at random and at named points, and
+//! looks at what is left: each that was taken is answered or ended with the reason, none is
+//! answered twice, and nothing that a turn changes is changed twice.
 
 use super::runs::{chance, wait};
 use crate::process::{command, root};

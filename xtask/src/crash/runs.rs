@@ -1,5 +1,6 @@
-//! Kills workers in the middle of tasks whose tools keep a ledger of their own, at random and at every named point, and looks at what
-//! is left: no task is lost, no keyed effect happened twice, no other effect was silently repeated, every chain verifies.
+//! Kills workers in the middle of tasks whose tools keep a ledger of their own, at random and at
+//! every named point, and looks at what is left: no task is lost, no keyed effect happened twice,
+//! no other effect was silently repeated, every chain verifies.
 
 use crate::process::{built, command, root, run_quietly};
 use anyhow::{Context, Result, bail, ensure};
@@ -138,7 +139,8 @@ impl Field {
         Ok(Worker { child, lines, reader: Some(reader) })
     }
 
-    /// Until a worker has finished something, which is how long a restart keeps a task waiting at most.
+    /// Until a worker has finished something, which is how long a restart keeps a task waiting at
+    /// most.
     fn await_first(&mut self, worker: &Worker) -> Result<()> {
         let first = worker.lines.recv_timeout(PATIENCE).context("a worker did nothing for a minute")?;
         let millis: u64 = first.split(' ').next().unwrap_or_default().parse()?;

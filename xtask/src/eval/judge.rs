@@ -1,7 +1,8 @@
-//! `cargo xtask eval judge`: fits the ranking of composed readings and the judge, and measures both, from catalogues to weights
-//! in one go.
+//! `cargo xtask eval judge`: fits the ranking of composed readings and the judge, and measures
+//! both, from catalogues to weights in one go.
 //!
-//! The third of every set that is never read takes no part in the fit. `--part unread` measures it afterwards.
+//! The third of every set that is never read takes no part in the fit. `--part unread` measures it
+//! afterwards.
 
 use crate::process::{built, command, root, run_quietly};
 use anyhow::{Context, Result, ensure};

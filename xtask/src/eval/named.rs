@@ -1,11 +1,11 @@
-//! Questions that ask for named values (`dabench`): the benchmark's answer format said as a person would, and the values
-//! taken from the structured answer.
+//! Questions that ask for named values (`dabench`): the benchmark's answer format said as a person
+//! would, and the values taken from the structured answer.
 
 use super::score::{cell, same};
 use serde_json::Value;
 
-/// The figures of an answer format, as a list: `@mean_fare[m] where "m" is rounded to two decimals` is the line
-/// "- mean fare: is rounded to two decimals".
+/// The figures of an answer format, as a list: `@mean_fare[m] where "m" is rounded to two decimals`
+/// is the line "- mean fare: is rounded to two decimals".
 pub(super) fn figures(format: &str) -> String {
     let slots = slots(format);
     let outside = outside(format);
@@ -64,7 +64,8 @@ fn clauses(text: &str) -> Vec<&str> {
     trimmed.filter(|piece| piece.chars().any(char::is_alphanumeric)).collect()
 }
 
-/// Every named value stands in the answer under its name, or is the only cell of it, equal at the stated rounding.
+/// Every named value stands in the answer under its name, or is the only cell of it, equal at the
+/// stated rounding.
 pub(super) fn same_named(gold: &Value, answer: &Value) -> bool {
     let rows: Vec<&Vec<Value>> =
         (answer.pointer("/tables/0/rows").and_then(Value::as_array).into_iter().flatten())

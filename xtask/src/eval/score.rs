@@ -41,8 +41,8 @@ fn rows(answer: &Value) -> Vec<Vec<Cell>> {
     rows.into_iter().flatten().map(row).collect()
 }
 
-/// The rule of `people/score.py`: a table of the answer has exactly the truth's rows; more columns are fine. One row may also
-/// stand in the words of the answer.
+/// The rule of `people/score.py`: a table of the answer has exactly the truth's rows; more columns
+/// are fine. One row may also stand in the words of the answer.
 pub(super) fn covers(truth: &Value, answer: &Value) -> bool {
     let list = |rows: Option<&Value>| -> Vec<Vec<Value>> {
         let rows = rows.and_then(Value::as_array).into_iter().flatten();
@@ -106,7 +106,8 @@ pub(super) fn same_values(gold: &Value, answer: &Value) -> bool {
     !got.is_empty() && within(&gold, &got) && within(&got, &gold)
 }
 
-/// The rows are the same, in whatever order unless it was asked for; the columns may stand in any order.
+/// The rows are the same, in whatever order unless it was asked for; the columns may stand in any
+/// order.
 pub(super) fn same_rows(gold: &Value, answer: &Value, ordered: bool) -> bool {
     let gold: Vec<Vec<Cell>> = (gold.as_array().into_iter().flatten())
         .map(|row| row.as_array().into_iter().flatten().map(cell).collect())

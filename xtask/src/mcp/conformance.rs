@@ -1,7 +1,7 @@
 //! The official conformance suite against our server and our client.
 //!
-//! What fails must be listed with its reason in a file beside the tests, and what is listed must fail: the list is neither
-//! an excuse for new failures nor a record of old ones.
+//! What fails must be listed with its reason in a file beside the tests, and what is listed must
+//! fail: the list is neither an excuse for new failures nor a record of old ones.
 
 use crate::kit::{self, CONFORMANCE};
 use crate::process::{Group, root, within};
@@ -110,7 +110,8 @@ fn summary(printed: &str) -> Results {
         .collect()
 }
 
-/// What is expected to fail in this version of the suite, with the reasons. Each line: version, scenario, reason.
+/// What is expected to fail in this version of the suite, with the reasons. Each line: version,
+/// scenario, reason.
 fn expected(file: &str) -> Result<BTreeMap<String, String>> {
     let text =
         std::fs::read_to_string(root().join(file)).with_context(|| format!("{file} cannot be read"))?;

@@ -1,4 +1,5 @@
-//! The official inspector's command line drives `steward mcp`, over pipes and over HTTP, in a home of its own.
+//! The official inspector's command line drives `steward mcp`, over pipes and over HTTP, in a home
+//! of its own.
 
 use crate::kit;
 use crate::process::{Group, command, within};

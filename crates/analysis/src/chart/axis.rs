@@ -25,7 +25,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Covers the numbers with about `count` ticks, from zero when asked for. `whole` forbids fractions.
+    /// Covers the numbers with about `count` ticks, from zero when asked for. `whole` forbids
+    /// fractions.
     pub(crate) fn cover(low: f64, high: f64, count: usize, zero: bool, whole: bool) -> Self {
         let (mut low, mut high) = (sane(low).unwrap_or(0.0), sane(high).unwrap_or(0.0));
         if low > high {
@@ -114,7 +115,8 @@ fn places(step: f64) -> usize {
         .unwrap_or(6) as usize
 }
 
-/// What a large number is divided by, and the letter for it. `!` says that only powers of ten can write it.
+/// What a large number is divided by, and the letter for it. `!` says that only powers of ten can
+/// write it.
 fn suffix(largest: f64) -> (f64, &'static str) {
     match largest {
         n if n >= 1e16 => (1.0, "!"),

@@ -41,8 +41,8 @@ pub(super) fn prepare(spec: &Spec, frame: &Frame) -> Result<Plot, ChartError> {
     Ok(plot)
 }
 
-/// Bars stand at even distances, so a month without a row needs its empty place; where most places would be empty,
-/// the chart says that they are left out.
+/// Bars stand at even distances, so a month without a row needs its empty place; where most places
+/// would be empty, the chart says that they are left out.
 fn show_gaps(plot: &mut Plot) {
     let AxisKind::Time(grain) = plot.along else { return };
     let given: Vec<f64> = plot.slots.iter().map(|slot| slot.at).collect();
@@ -166,7 +166,8 @@ fn labels(plot: &Plot, bars: &[Bar], room: f64) -> Option<Vec<String>> {
     (fits && bars.len() <= 40).then_some(texts)
 }
 
-/// What the bars on top of each other add up to, when nothing is below zero: the slot, the sum and its text.
+/// What the bars on top of each other add up to, when nothing is below zero: the slot, the sum and
+/// its text.
 fn totals(spec: &Spec, plot: &Plot, low: f64, room: f64) -> Vec<(usize, f64, String)> {
     if !stacked(spec, plot) || low < 0.0 || !plot.additive {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! From a table to series over slots: what bars, lines, pies and heat maps have in common.
 //!
-//! Invariant: each series has one place for each slot. Everything that was changed on the way (added up, cut, left
-//! out) is in `notes`, which end up in the subtitle.
+//! Invariant: each series has one place for each slot. Everything that was changed on the way
+//! (added up, cut, left out) is in `notes`, which end up in the subtitle.
 
 use super::axis::sane;
 use super::svg::clean;
@@ -291,8 +291,8 @@ fn series_name(frame: &Frame, row: usize, y: usize, split: Option<usize>, many: 
 
 type Cells = HashMap<(usize, usize), (f64, usize)>;
 
-/// A table of every series over every slot must fit into memory: when it would not, all but the largest series become
-/// one, which comes last. Gives back how many those are.
+/// A table of every series over every slot must fit into memory: when it would not, all but the
+/// largest series become one, which comes last. Gives back how many those are.
 fn merge(names: &mut Vec<String>, slots: usize, cells: &mut Cells) -> usize {
     const MOST_CELLS: usize = 1_000_000;
     let keep = (MOST_CELLS / slots.max(1)).max(40);
@@ -448,7 +448,8 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Does a name have an order of its own: it starts with a number, or it is a month or a day of the week?
+/// Does a name have an order of its own: it starts with a number, or it is a month or a day of the
+/// week?
 pub(super) fn ordinal(label: &str) -> bool {
     let lower = label.to_lowercase();
     let counted =

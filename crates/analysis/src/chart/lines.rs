@@ -1,6 +1,7 @@
 //! Lines, areas and dots over a continuous axis.
 //!
-//! Invariant: a missing value is a gap, never a zero, and a line that does not start at zero says so.
+//! Invariant: a missing value is a gap, never a zero, and a line that does not start at zero says
+//! so.
 
 use super::axis::{Scale, sane, short};
 use super::data::{self, AxisKind, Plot, Series};
@@ -145,7 +146,8 @@ fn pieces(area: &Area, plot: &Plot, scale: &Scale, values: &[Option<f64>]) -> Ve
     out.into_iter().map(lighter).collect()
 }
 
-/// At most a highest and a lowest point for each half pixel: the picture is the same and the file stays small.
+/// At most a highest and a lowest point for each half pixel: the picture is the same and the file
+/// stays small.
 fn lighter(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() < 3000 {
         return points;

@@ -1,7 +1,7 @@
 //! Heat maps and pies.
 //!
-//! Invariant: an empty cell of a heat map is hatched grey, never the colour of zero, and the parts of a pie are never
-//! negative.
+//! Invariant: an empty cell of a heat map is hatched grey, never the colour of zero, and the parts
+//! of a pie are never negative.
 
 use super::axis::short;
 use super::data::{self, AxisKind, Plot};
@@ -95,7 +95,8 @@ fn cells(page: &mut Page, area: &Area, plot: &Plot, (wide, tall): (f64, f64), (l
     }
 }
 
-/// The names below the columns: level when they fit, else turned. Gives back how tall the page becomes.
+/// The names below the columns: level when they fit, else turned. Gives back how tall the page
+/// becomes.
 fn columns(page: &mut Page, area: &Area, plot: &Plot, wide: f64, spec: &Spec) -> f64 {
     let labels: Vec<&str> = plot.slots.iter().map(|s| s.label.as_str()).collect();
     let widest = labels.iter().map(|label| width(label, SMALL)).fold(0.0, f64::max);

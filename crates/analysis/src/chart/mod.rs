@@ -1,7 +1,7 @@
 //! Charts of a result table: SVG, PNG and Vega-Lite, and one for the terminal.
 //!
-//! Invariant: a chart never panics and never lies quietly. What is left out, added up or cut is said in the subtitle,
-//! and what cannot be drawn is an error with a reason.
+//! Invariant: a chart never panics and never lies quietly. What is left out, added up or cut is
+//! said in the subtitle, and what cannot be drawn is an error with a reason.
 
 mod axis;
 mod bars;
@@ -42,7 +42,8 @@ pub struct Spec {
     /// A second, smaller line.
     #[serde(default)]
     pub subtitle: Option<String>,
-    /// The column along the axis (categories, time or numbers); for a histogram the measured column.
+    /// The column along the axis (categories, time or numbers); for a histogram the measured
+    /// column.
     pub x: String,
     /// The columns with the numbers.
     #[serde(default)]
@@ -162,8 +163,8 @@ fn drawing(spec: &Spec, frame: &Frame) -> Result<String, ChartError> {
     }
 }
 
-/// Twice the size of the drawing. The only font at hand has no bold face, so bold text gets a thin outline instead;
-/// quotes in text are escaped, so the attribute cannot be found inside text.
+/// Twice the size of the drawing. The only font at hand has no bold face, so bold text gets a thin
+/// outline instead; quotes in text are escaped, so the attribute cannot be found inside text.
 fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
     let bold = format!(" stroke=\"{}\" stroke-width=\"0.5\"", svg::INK);
     let svg = svg.replace(" font-weight=\"700\"", &bold);
@@ -171,7 +172,8 @@ fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
         .map_err(|error| ChartError::Raster { reason: error.to_string() })
 }
 
-/// Adds a font for pictures, for scripts that the built-in one does not have. SVG takes its fonts from the reader.
+/// Adds a font for pictures, for scripts that the built-in one does not have. SVG takes its fonts
+/// from the reader.
 ///
 /// # Errors
 /// When the bytes are no font.

@@ -1,6 +1,8 @@
-//! The numbers of one column dressed alike, so that a column of a table or the numbers of a sentence read as one.
+//! The numbers of one column dressed alike, so that a column of a table or the numbers of a
+//! sentence read as one.
 //!
-//! Invariant: the number stays the one of the cell; only how many places are shown is decided for the whole column.
+//! Invariant: the number stays the one of the cell; only how many places are shown is decided for
+//! the whole column.
 
 use crate::frame::{Frame, Unit, Value, group, show};
 
@@ -46,7 +48,8 @@ impl NumberFormat {
         }
         let Some(places) = self.places else { return show(value, self.unit) };
         let Value::Float(number) = value else { return show(value, self.unit) };
-        // A number that was computed (a mean, a small change) may need more places than the cells do.
+        // A number that was computed (a mean, a small change) may need more places than the cells
+        // do.
         let finer = fraction(*number) > places && !self.rounds;
         if !number.is_finite() || finer || (places == 0 && number.abs() < 100.0) {
             return show(value, self.unit);

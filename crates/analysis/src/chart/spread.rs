@@ -63,7 +63,8 @@ pub(super) fn bins(values: &[f64], whole: bool, along: AxisKind) -> Option<Bins>
         let start = (low / step).floor() * step;
         return Some(Bins::count(vec![start - step, start, start + step, start + 2.0 * step], values));
     }
-    // The rule of Freedman and Diaconis; that of Sturges keeps a flat spread from ending in a handful of wide bins.
+    // The rule of Freedman and Diaconis; that of Sturges keeps a flat spread from ending in a
+    // handful of wide bins.
     let spread = quantile(&sorted, 0.75) - quantile(&sorted, 0.25);
     let count = sorted.len() as f64;
     let wanted = (2.0 * spread / count.cbrt()).min(span / (count.log2() + 1.0));
@@ -177,7 +178,8 @@ pub(super) struct Summary {
     pub outliers: Vec<f64>,
 }
 
-/// Quartiles, and whiskers to the last value within one and a half times the distance of the quartiles.
+/// Quartiles, and whiskers to the last value within one and a half times the distance of the
+/// quartiles.
 pub(super) fn summary(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -293,7 +295,8 @@ fn one_box(page: &mut Page, area: &Area, scale: &Scale, summary: &Summary, place
     }
     page.canvas.rect((left, y(summary.quartiles.0)), (right, y(summary.quartiles.1)), "#b9d7ea", tip);
     page.canvas.line((left, y(summary.median)), (right, y(summary.median)), ink, 2.6);
-    // Thousands of outliers would only make the file large: the farthest and a sample of the rest are enough.
+    // Thousands of outliers would only make the file large: the farthest and a sample of the rest
+    // are enough.
     let every = summary.outliers.len().div_ceil(200).max(1);
     let count = summary.outliers.len();
     for (index, value) in summary.outliers.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The chart that suits rows which nobody planned a chart for: a statement that was written by hand.
+//! The chart that suits rows which nobody planned a chart for: a statement that was written by
+//! hand.
 
 use super::{ChartKind, Spec};
 use crate::findings::Roles;

@@ -1,7 +1,7 @@
 //! A small SVG writer: shapes and measured text on a canvas.
 //!
-//! Invariant: whatever text comes in, the document stays well formed. All text is cleaned and escaped here and only
-//! here, and every number that is written is finite.
+//! Invariant: whatever text comes in, the document stays well formed. All text is cleaned and
+//! escaped here and only here, and every number that is written is finite.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,8 @@ pub(super) const GRID: &str = "#e4e8ec";
 pub(super) const AXIS: &str = "#9aa5b1";
 /// What stands for everything that is not shown by name.
 pub(super) const OTHER: &str = "#a8b0b9";
-/// Colours that people with any usual colour vision can tell apart (after Okabe and Ito, without the pale yellow).
+/// Colours that people with any usual colour vision can tell apart (after Okabe and Ito, without
+/// the pale yellow).
 const PALETTE: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#7a5195", "#4d4d4d"];
 
@@ -209,7 +210,8 @@ pub(super) fn num(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text on one line: no control characters, and none that turn the direction of the rest of the line.
+/// Text on one line: no control characters, and none that turn the direction of the rest of the
+/// line.
 pub(crate) fn clean(text: &str) -> String {
     let plain: String = text
         .chars()

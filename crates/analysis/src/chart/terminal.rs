@@ -1,4 +1,5 @@
-//! Charts of characters for a terminal: lying bars for categories, a braille shape for a series over time.
+//! Charts of characters for a terminal: lying bars for categories, a braille shape for a series
+//! over time.
 //!
 //! Invariant: no line is wider than asked for, and text from data can never send a control code.
 

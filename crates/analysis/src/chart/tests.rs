@@ -1,4 +1,5 @@
-//! Tests over all kinds: every kind draws realistic data, nothing panics on nasty data, and what is cut is said.
+//! Tests over all kinds: every kind draws realistic data, nothing panics on nasty data, and what is
+//! cut is said.
 
 use super::*;
 use crate::frame::{Field, Kind, Unit, Value};

@@ -111,7 +111,8 @@ pub(crate) fn many_years(seconds: &[f64]) -> bool {
     years.any(|year| Some(year) != first)
 }
 
-/// All places from the first to the last moment at the distance that the moments keep, when there are not too many.
+/// All places from the first to the last moment at the distance that the moments keep, when there
+/// are not too many.
 pub(crate) fn regular(seconds: &[f64], grain: Grain, most: usize) -> Option<Vec<f64>> {
     let (first, last) = (*seconds.first()?, *seconds.last()?);
     let weekly = seconds.iter().all(|s| (s - first) % 604_800.0 == 0.0);
@@ -194,7 +195,8 @@ pub(crate) fn ticks(low: f64, high: f64, grain: Grain, most: usize) -> Vec<(f64,
     boundaries(low, high, step).into_iter().map(|s| (s, tick_label(s, step, grain, many))).collect()
 }
 
-/// Edges on the calendar that enclose two moments: hours, days, weeks, months or years, at most about `most`.
+/// Edges on the calendar that enclose two moments: hours, days, weeks, months or years, at most
+/// about `most`.
 pub(crate) fn edges(low: f64, high: f64, most: usize) -> Vec<f64> {
     let span = (high - low).max(1.0);
     let daily = low % 86_400.0 == 0.0 && high % 86_400.0 == 0.0;

@@ -1,7 +1,7 @@
 //! The same chart as a Vega-Lite 5 document with its data inside.
 //!
-//! Invariant: fields are always called `x`, `y` and `series`, so no column name can be read as a path, and the names
-//! of people's columns only appear as titles.
+//! Invariant: fields are always called `x`, `y` and `series`, so no column name can be read as a
+//! path, and the names of people's columns only appear as titles.
 
 use super::axis::sane;
 use super::data::{self, AxisKind, Plot};

@@ -1,7 +1,8 @@
-//! From the bytes of a database to cells. Nothing here fails: bytes that make no sense become nothing or text.
+//! From the bytes of a database to cells. Nothing here fails: bytes that make no sense become
+//! nothing or text.
 //!
-//! Both databases send binary values for prepared statements. The driver hands the bytes over unread, so that one odd value
-//! never loses a whole result.
+//! Both databases send binary values for prepared statements. The driver hands the bytes over
+//! unread, so that one odd value never loses a whole result.
 
 use chrono::{Duration, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -93,8 +94,8 @@ impl Wire {
     }
 }
 
-/// Settles the kinds that only the values decide: decimals without a fraction are whole numbers, and a `TINYINT(1)` with more
-/// than 0 and 1 in it is a number.
+/// Settles the kinds that only the values decide: decimals without a fraction are whole numbers,
+/// and a `TINYINT(1)` with more than 0 and 1 in it is a number.
 pub(super) fn settle(fields: &mut [Field], wires: &[Wire], rows: &mut [Vec<Value>]) {
     for (column, (field, wire)) in fields.iter_mut().zip(wires).enumerate() {
         let cells =
@@ -170,7 +171,8 @@ fn decimal(written: &str) -> Value {
     written.parse::<f64>().ok().filter(|number| number.is_finite()).map_or(Value::Null, Value::Float)
 }
 
-/// PostgreSQL's `NUMERIC` written out: groups of four digits, the place of the first, sign, digits after the point.
+/// PostgreSQL's `NUMERIC` written out: groups of four digits, the place of the first, sign, digits
+/// after the point.
 fn numeric(bytes: &[u8]) -> Option<String> {
     let words: Vec<u16> = bytes
         .chunks_exact(2)
@@ -211,7 +213,8 @@ fn blob(bytes: &[u8]) -> Value {
     }
 }
 
-/// What is shown in place of bytes that are no words: all of them when they are few, as in keys, otherwise how many.
+/// What is shown in place of bytes that are no words: all of them when they are few, as in keys,
+/// otherwise how many.
 fn described(bytes: &[u8]) -> Value {
     if bytes.len() > SHORT_BYTES {
         return Value::Text(format!("({} bytes)", bytes.len()));

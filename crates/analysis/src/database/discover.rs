@@ -1,6 +1,8 @@
-//! Looks at every table of a database: a sample of its rows, and, while time lasts, exact ranges and values of large tables.
+//! Looks at every table of a database: a sample of its rows, and, while time lasts, exact ranges
+//! and values of large tables.
 //!
-//! A table that cannot be read is left out with a warning and never loses the others. Only a lost connection ends it all.
+//! A table that cannot be read is left out with a warning and never loses the others. Only a lost
+//! connection ends it all.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -151,7 +153,8 @@ fn skip(
     Ok(())
 }
 
-/// Leaves out what cannot be used: nothing to read, a name that is taken, more tables than can be looked at.
+/// Leaves out what cannot be used: nothing to read, a name that is taken, more tables than can be
+/// looked at.
 fn choose(listed: Vec<Listed>, warnings: &mut Vec<String>) -> Vec<Listed> {
     let mut names = HashSet::new();
     let mut chosen = Vec::new();
@@ -258,7 +261,8 @@ async fn sharpen(reader: &dyn Reader, large: &[(usize, &Listed)], tables: &mut [
         ranges(reader, listed, table).await;
         let rows = table.rows;
         for column in &mut table.columns {
-            // A sample already full of different values is prose or a name of each row: listing those says nothing.
+            // A sample already full of different values is prose or a name of each row: listing
+            // those says nothing.
             if column.kind == Kind::Text
                 && column.distinct > 0
                 && column.distinct <= profile::TEXT_VALUES as u64
@@ -354,7 +358,8 @@ pub(super) fn text(frame: &Frame, row: usize, column: usize) -> String {
     frame.cell(row, column).plain()
 }
 
-/// Foreign keys from rows (name, schema, table, column, schema, table, column), sorted by name and place.
+/// Foreign keys from rows (name, schema, table, column, schema, table, column), sorted by name and
+/// place.
 pub(super) fn foreign_keys(frame: &Frame) -> Vec<ForeignKey> {
     let mut keys: Vec<(String, ForeignKey)> = Vec::new();
     for row in 0..frame.rows.len() {

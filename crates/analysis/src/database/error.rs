@@ -1,6 +1,8 @@
-//! How talking to a database fails: which of the few situations it is, what the database said, what to do.
+//! How talking to a database fails: which of the few situations it is, what the database said, what
+//! to do.
 //!
-//! No message holds a password: addresses are shown as `host:port`, and servers do not repeat passwords in what they say.
+//! No message holds a password: addresses are shown as `host:port`, and servers do not repeat
+//! passwords in what they say.
 
 use steward_domain::{Coded, ErrorClass};
 
@@ -146,7 +148,8 @@ pub(super) fn from_driver(
     let host = host.to_owned();
     match error {
         sqlx::Error::Database(said) => from_server(&*said, host, named(&*said)),
-        // Without TLS, MySQL takes some passwords only under a key of its own, and the driver is built without that.
+        // Without TLS, MySQL takes some passwords only under a key of its own, and the driver is
+        // built without that.
         sqlx::Error::Configuration(detail) if detail.to_string().contains("RSA") => DatabaseError::Tls {
             host,
             detail: "the server takes this user's password only over TLS".to_owned(),

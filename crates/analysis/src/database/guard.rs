@@ -1,8 +1,10 @@
-//! The first of three locks against writing: a look at the words of a statement before the database sees it.
+//! The first of three locks against writing: a look at the words of a statement before the database
+//! sees it.
 //!
-//! The other two are the read-only transaction and the prepared statement, which the server itself keeps. This one refuses what
-//! those let through: ending the transaction, `SELECT … INTO OUTFILE`, comments that a server runs as code. It also takes
-//! comments and the last semicolon off, so that the statement can stand inside another one.
+//! The other two are the read-only transaction and the prepared statement, which the server itself
+//! keeps. This one refuses what those let through: ending the transaction, `SELECT … INTO OUTFILE`,
+//! comments that a server runs as code. It also takes comments and the last semicolon off, so that
+//! the statement can stand inside another one.
 
 use super::error::{Category, DatabaseError};
 use crate::query::Dialect;
@@ -18,7 +20,8 @@ pub(super) fn check(sql: &str, dialect: Dialect) -> Result<String, DatabaseError
     if !matches!(first.as_str(), "SELECT" | "WITH" | "VALUES" | "TABLE") {
         return Err(DatabaseError::NotReadOnly { detail: format!("the statement begins with {first}") });
     }
-    // INTO is a reserved word everywhere, and in a statement that begins as above it always writes: a table or a file.
+    // INTO is a reserved word everywhere, and in a statement that begins as above it always writes:
+    // a table or a file.
     if scanned.words.iter().any(|word| word == "INTO") {
         return Err(DatabaseError::NotReadOnly { detail: "INTO writes a table or a file".to_owned() });
     }
@@ -86,7 +89,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Do backslashes escape in the string that begins here? In MySQL always (the session sees to it), in PostgreSQL after E.
+    /// Do backslashes escape in the string that begins here? In MySQL always (the session sees to
+    /// it), in PostgreSQL after E.
     fn backslashes(&self) -> bool {
         self.mysql
             || matches!(self.scanned.words.last().map(String::as_str), Some("E") if matches!(self.before, Some('e' | 'E')))
@@ -246,7 +250,8 @@ mod tests {
                 assert!(refused(sql, dialect), "{sql}");
             }
         }
-        // A backslash ends nothing in PostgreSQL, so the string is over and a second statement follows.
+        // A backslash ends nothing in PostgreSQL, so the string is over and a second statement
+        // follows.
         assert!(refused(r"SELECT '\'; DROP TABLE t; --'", Dialect::Postgres));
         assert!(refused("SELECT /* /* */ 1; */ 2; DROP TABLE t", Dialect::MySql));
         assert!(refused("SELECT 1 /*!50000 INTO OUTFILE 'x' */", Dialect::MySql));

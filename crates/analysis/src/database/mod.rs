@@ -1,11 +1,12 @@
 //! Databases on other machines, read and never written.
 //!
-//! Three locks keep it so, each enough for most attempts: the words of a statement are looked at (`guard`), it runs as a prepared
-//! statement, of which a server takes only one, and it runs inside a read-only transaction that ends with a rollback. A query
-//! has a limit of rows, of bytes and of time, on this side and on the server's.
+//! Three locks keep it so, each enough for most attempts: the words of a statement are looked at
+//! (`guard`), it runs as a prepared statement, of which a server takes only one, and it runs inside
+//! a read-only transaction that ends with a rollback. A query has a limit of rows, of bytes and of
+//! time, on this side and on the server's.
 //!
-//! A statement of somebody else's also meets the second wall (`wall`): the server says what it would read, and what was not
-//! admitted ends it.
+//! A statement of somebody else's also meets the second wall (`wall`): the server says what it
+//! would read, and what was not admitted ends it.
 
 pub(crate) mod adbc;
 mod decode;
@@ -69,11 +70,11 @@ pub trait Database: Send + Sync {
     fn dialect(&self) -> Dialect;
     /// What it holds.
     async fn discover(&self) -> Result<Discovered, DatabaseError>;
-    /// Runs one statement. The second value says whether rows were left out because of the limit. When the future is dropped,
-    /// the query is stopped, here and on the server.
+    /// Runs one statement. The second value says whether rows were left out because of the limit.
+    /// When the future is dropped, the query is stopped, here and on the server.
     async fn query(&self, sql: &str, bounds: Bounds) -> Result<(Frame, bool), DatabaseError>;
-    /// The same for a statement that was admitted to these columns: where the server can say what it would read, more than
-    /// that is refused.
+    /// The same for a statement that was admitted to these columns: where the server can say what
+    /// it would read, more than that is refused.
     async fn query_admitted(
         &self,
         sql: &str,
@@ -124,7 +125,8 @@ pub(crate) async fn connect_within(url: &str, memory: usize) -> Result<Box<dyn D
     }
 }
 
-/// The address for people: without password, and without the settings behind the question mark, which may hold one too.
+/// The address for people: without password, and without the settings behind the question mark,
+/// which may hold one too.
 #[must_use]
 pub fn redact(url: &str) -> String {
     let base = url.split(['?', '#']).next().unwrap_or_default();

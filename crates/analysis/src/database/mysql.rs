@@ -1,10 +1,11 @@
 //! MySQL and MariaDB.
 //!
-//! A statement is prepared, which shows its columns, and runs in a read-only transaction. Names stand in double quotes as in
-//! the other dialects. What the two servers call differently (the time limit) is found out at the first connection.
+//! A statement is prepared, which shows its columns, and runs in a read-only transaction. Names
+//! stand in double quotes as in the other dialects. What the two servers call differently (the time
+//! limit) is found out at the first connection.
 //!
-//! An admitted statement is explained first. What the optimizer's trace says of it (`trace`) is compared with what was
-//! admitted.
+//! An admitted statement is explained first. What the optimizer's trace says of it (`trace`) is
+//! compared with what was admitted.
 
 mod check;
 mod trace;
@@ -35,7 +36,8 @@ use crate::query::Dialect;
 /// An idle connection that does not answer within this is given up.
 const ALIVE_WITHIN: Duration = Duration::from_secs(3);
 
-/// Double quotes are for names, and backslashes escape in strings, whatever the server's habit is: `guard` relies on it.
+/// Double quotes are for names, and backslashes escape in strings, whatever the server's habit is:
+/// `guard` relies on it.
 const SESSION: &str = "SET SESSION sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',ANSI_QUOTES'); \
     SET SESSION TRANSACTION READ ONLY";
 
@@ -172,7 +174,8 @@ impl MySql {
             rows(server, &mut link.connection, sql, limits).await
         }
         .await;
-        // Variables and locks of a session outlive its transaction, and the next question is not to find them.
+        // Variables and locks of a session outlive its transaction, and the next question is not to
+        // find them.
         let traces = sql.contains('@') || sql.to_ascii_uppercase().contains("GET_LOCK");
         match &result {
             // More is to come than anybody wants: the lease stops it when it is dropped.
@@ -306,7 +309,8 @@ impl Database for MySql {
     }
 }
 
-/// The server shows only what this user may use. Names are cast because servers differ in what type they give them.
+/// The server shows only what this user may use. Names are cast because servers differ in what type
+/// they give them.
 const TABLES: &str = "
     SELECT CAST(t.table_schema AS CHAR), CAST(t.table_name AS CHAR), t.table_schema = COALESCE(DATABASE(), ''),
         t.table_type <> 'VIEW', CAST(t.table_rows AS SIGNED)
@@ -380,7 +384,8 @@ impl Reader for MySql {
     }
 
     fn random(&self, share: f64) -> String {
-        // With a fixed start the same rows are picked each time, so that the same data gives the same profile.
+        // With a fixed start the same rows are picked each time, so that the same data gives the
+        // same profile.
         format!("WHERE RAND(1) < {:.9}", share.clamp(0.000_000_1, 1.0))
     }
 }
@@ -430,7 +435,8 @@ mod tests {
         }
         let (frame, _) = database.run("SELECT COUNT(*), SUM(a) FROM t", limits, None).await.unwrap();
         assert_eq!(frame.rows, [[Value::Int(1), Value::Int(1)]]);
-        // What a statement without columns would do is kept from running; a transaction keeps what has some.
+        // What a statement without columns would do is kept from running; a transaction keeps what
+        // has some.
         let mut lease = database.pool.take().await.unwrap();
         let connection = &mut lease.link().unwrap().connection;
         let writes = connection.execute(sqlx::query("INSERT INTO t VALUES (3)")).await;

@@ -1,7 +1,8 @@
 //! A few connections that are lent out one query at a time.
 //!
-//! A connection comes back only when it is known to be clean. One that is dropped in the middle of a query is closed, and the
-//! server is told to stop that query, so that an abandoned question costs nothing for long.
+//! A connection comes back only when it is known to be clean. One that is dropped in the middle of
+//! a query is closed, and the server is told to stop that query, so that an abandoned question
+//! costs nothing for long.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -106,8 +107,8 @@ impl<O: Opener> Lease<O> {
         self.link.as_mut().ok_or_else(gone)
     }
 
-    /// Closes a connection on which nothing runs any more. Nothing is stopped: after a restart of the server the same number
-    /// may belong to somebody else.
+    /// Closes a connection on which nothing runs any more. Nothing is stopped: after a restart of
+    /// the server the same number may belong to somebody else.
     pub(super) fn discard(mut self) {
         self.link = None;
     }

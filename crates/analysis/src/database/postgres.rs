@@ -1,12 +1,13 @@
 //! PostgreSQL.
 //!
-//! A statement is prepared first, which shows its columns. Then it runs inside another that limits its rows and turns types
-//! that are not read here into text on the server. Both happen in a read-only transaction that has already taken its snapshot,
-//! after which PostgreSQL does not let anybody make it writable.
+//! A statement is prepared first, which shows its columns. Then it runs inside another that limits
+//! its rows and turns types that are not read here into text on the server. Both happen in a
+//! read-only transaction that has already taken its snapshot, after which PostgreSQL does not let
+//! anybody make it writable.
 //!
-//! An admitted statement becomes a temporary view first. The server's own reading of it is compared with what was admitted
-//! (`tree`), the view is what runs, and the rollback takes it away. An account that may make no temporary objects has the
-//! tables of the plan compared (`plan`).
+//! An admitted statement becomes a temporary view first. The server's own reading of it is compared
+//! with what was admitted (`tree`), the view is what runs, and the rollback takes it away. An
+//! account that may make no temporary objects has the tables of the plan compared (`plan`).
 
 mod plan;
 mod tree;
@@ -77,7 +78,8 @@ impl Opener for Server {
                 .execute(sqlx::raw_sql(session))
                 .await
                 .map_err(|error| self.error(error, Moment::Connecting))?;
-            // Since version 14 the server can notice by itself that nobody waits any more. Older ones do not know this setting.
+            // Since version 14 the server can notice by itself that nobody waits any more. Older
+            // ones do not know this setting.
             let _older =
                 connection.execute(sqlx::raw_sql("SET client_connection_check_interval = '2s'")).await;
             let row = connection.fetch_one("SELECT pg_backend_pid()::int8").await;
@@ -129,8 +131,8 @@ impl Postgres {
         let result = async {
             let link = lease.link()?;
             let stored = admitted.is_some() && matches!(link.wall, Wall::Role(_) | Wall::Columns);
-            // After its first query a transaction can no longer be made writable; one that makes a view is made read-only
-            // before the view is read.
+            // After its first query a transaction can no longer be made writable; one that makes a
+            // view is made read-only before the view is read.
             let begin = format!(
                 "BEGIN READ {}; SET LOCAL statement_timeout = {}; SELECT 1",
                 if stored { "WRITE" } else { "ONLY" },
@@ -184,7 +186,8 @@ async fn fetch(
 /// Ends the transaction and gives the connection back, if that works.
 async fn clean(mut lease: Lease<Server>) {
     let Ok(Link { connection, .. }) = lease.link() else { return };
-    // Locks of a session outlive its transaction. Statements are not kept: a table that changes its shape would make them fail.
+    // Locks of a session outlive its transaction. Statements are not kept: a table that changes its
+    // shape would make them fail.
     let ended = connection.execute(sqlx::raw_sql("ROLLBACK; SELECT pg_advisory_unlock_all()")).await.is_ok();
     if ended && connection.clear_cached_statements().await.is_ok() {
         lease.give_back();
@@ -325,8 +328,8 @@ impl Database for Postgres {
     }
 }
 
-/// Tables that may be used, in the order of the search path and then by name. Partitions are read through their table, and
-/// what an extension brings along is nobody's data.
+/// Tables that may be used, in the order of the search path and then by name. Partitions are read
+/// through their table, and what an extension brings along is nobody's data.
 const TABLES: &str = "
     SELECT c.oid::int8, n.nspname, c.relname, pg_table_is_visible(c.oid), c.relkind::text IN ('r', 'p', 'm'),
         CASE WHEN c.relkind = 'p' THEN (
@@ -340,7 +343,8 @@ const TABLES: &str = "
         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
     ORDER BY pg_table_is_visible(c.oid) DESC, n.nspname, c.relname";
 
-/// Columns that may be read. Those whose type cannot be written out as text are rare enough to be tried.
+/// Columns that may be read. Those whose type cannot be written out as text are rare enough to be
+/// tried.
 const COLUMNS: &str = "
     SELECT a.attrelid::int8, a.attname
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,4 +1,5 @@
-//! What the values of a column say: how many are empty or different, the smallest and largest, the most frequent.
+//! What the values of a column say: how many are empty or different, the smallest and largest, the
+//! most frequent.
 
 use std::collections::HashMap;
 

@@ -1,13 +1,15 @@
-//! The second wall of database servers: what a statement would read by the server's own reading of it is compared with what
-//! policy admitted it to, before any of its rows is read.
+//! The second wall of database servers: what a statement would read by the server's own reading of
+//! it is compared with what policy admitted it to, before any of its rows is read.
 //!
-//! Invariant: nothing here looks at the words of the statement. The server has resolved every name already.
+//! Invariant: nothing here looks at the words of the statement. The server has resolved every name
+//! already.
 
 use std::collections::BTreeSet;
 
 use super::error::DatabaseError;
 
-/// What a statement was admitted to, by where each table stands in its database: schema, table, columns.
+/// What a statement was admitted to, by where each table stands in its database: schema, table,
+/// columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Admission {
     tables: Vec<(String, String, BTreeSet<String>)>,
@@ -49,7 +51,8 @@ impl Admission {
 /// What keeps a statement from columns that it was not admitted to when admission is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wall {
-    /// The server's reading is compared, and the statement runs under this role, which holds nothing but the checked query.
+    /// The server's reading is compared, and the statement runs under this role, which holds
+    /// nothing but the checked query.
     Role(String),
     /// The server's reading is compared: tables, columns and functions.
     Columns,
@@ -59,8 +62,8 @@ pub enum Wall {
     None(String),
 }
 
-/// The refusal of a statement that would read more than it was admitted to. It does not say what, because the name of a
-/// hidden column is hidden too.
+/// The refusal of a statement that would read more than it was admitted to. It does not say what,
+/// because the name of a hidden column is hidden too.
 pub(super) fn refused(what: &str) -> DatabaseError {
     DatabaseError::Wall { detail: what.to_owned() }
 }

@@ -98,9 +98,9 @@ pub(crate) fn empty(name: &str, schema: &SchemaRef) -> Frame {
 /// Rows that are taken over at once, when they are small.
 const AT_ONCE: usize = 1024;
 
-/// Appends a batch's rows, up to `limit` in all and as long as the cells fit into `bytes`, which is counted down. `false`
-/// when they do not. A column that names one long text in every row is small until its cells are written out, so the
-/// cells are weighed before.
+/// Appends a batch's rows, up to `limit` in all and as long as the cells fit into `bytes`, which is
+/// counted down. `false` when they do not. A column that names one long text in every row is small
+/// until its cells are written out, so the cells are weighed before.
 pub(crate) fn append(
     frame: &mut Frame,
     batch: &RecordBatch,

@@ -1,7 +1,7 @@
 //! The engine in this process: DataFusion with a memory limit, over files and over frames.
 //!
-//! Invariant: it runs admitted statements and nothing else, with DDL, DML and statements switched off besides, in a context
-//! where only the columns exist that the statement was admitted to.
+//! Invariant: it runs admitted statements and nothing else, with DDL, DML and statements switched
+//! off besides, in a context where only the columns exist that the statement was admitted to.
 
 pub(crate) mod convert;
 mod scan;
@@ -50,9 +50,11 @@ impl Engine {
             .with_target_partitions(cores)
             .with_information_schema(false)
             .with_collect_statistics(false);
-        // Small results should not be spread over partitions: starting those costs more than the work.
+        // Small results should not be spread over partitions: starting those costs more than the
+        // work.
         config.options_mut().optimizer.repartition_file_min_size = 4 << 20;
-        // The end of a file holds its description. So much of it is fetched at first; more where that is not enough.
+        // The end of a file holds its description. So much of it is fetched at first; more where
+        // that is not enough.
         config.options_mut().execution.parquet.metadata_size_hint = Some(64 << 10);
         // What policy wrote is bounded already, and deeper than the parser's own limit.
         config = config.set_usize("datafusion.sql_parser.recursion_limit", 256);
@@ -82,14 +84,15 @@ impl Engine {
         self.context.table_exist(TableReference::bare(name)).unwrap_or(false)
     }
 
-    /// Runs a query and gives back at most `limit` rows, and whether there were more. Dropping the future stops it.
+    /// Runs a query and gives back at most `limit` rows, and whether there were more. Dropping the
+    /// future stops it.
     pub(crate) async fn run(&self, sql: &Statement, limit: usize) -> Result<(Frame, bool)> {
         let frame = self.plan(sql).await?;
         self.collect(frame, limit).await
     }
 
-    /// A statement, planned where nothing exists but the columns that it was admitted to. Boxed, so that the engine's own
-    /// types do not become part of every future that asks it.
+    /// A statement, planned where nothing exists but the columns that it was admitted to. Boxed, so
+    /// that the engine's own types do not become part of every future that asks it.
     fn plan<'a>(&'a self, sql: &'a Statement) -> BoxFuture<'a, Result<DataFrame>> {
         let work = async move {
             let confined = self.confine(&sql.reads).await?;
@@ -203,7 +206,8 @@ enum Gathered {
     Heavy,
 }
 
-/// These columns of a table; of a table whose rows are only counted, something that is none of them.
+/// These columns of a table; of a table whose rows are only counted, something that is none of
+/// them.
 fn project(table: DataFrame, columns: &[&str]) -> datafusion::error::Result<DataFrame> {
     if columns.is_empty() {
         return table.select(vec![datafusion::logical_expr::lit(1_i64).alias("present")]);
@@ -216,7 +220,8 @@ mod tests {
     use super::*;
     use crate::frame::{Field, Kind, Value};
 
-    /// The wall behind policy: whatever the text of a statement, other columns and tables are not there.
+    /// The wall behind policy: whatever the text of a statement, other columns and tables are not
+    /// there.
     #[tokio::test]
     async fn a_statement_finds_only_what_it_was_admitted_to() {
         let engine = Engine::new(1 << 26).unwrap();

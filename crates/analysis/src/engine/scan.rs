@@ -1,7 +1,9 @@
-//! Large CSV files: read by the engine as they are, in parallel, only the columns that a query needs.
+//! Large CSV files: read by the engine as they are, in parallel, only the columns that a query
+//! needs.
 //!
-//! Values in local dress are read as text and undressed by a function of ours. Plain ones are read typed; when one of them
-//! turns out not to be plain after all, the scan is registered again with every value undressed.
+//! Values in local dress are read as text and undressed by a function of ours. Plain ones are read
+//! typed; when one of them turns out not to be plain after all, the scan is registered again with
+//! every value undressed.
 
 use super::Engine;
 use super::convert::{data_type, days};
@@ -41,7 +43,8 @@ pub(crate) struct ScanColumn {
 }
 
 impl CsvScan {
-    /// The same scan with every value undressed: what does not fit becomes empty instead of an error.
+    /// The same scan with every value undressed: what does not fit becomes empty instead of an
+    /// error.
     pub(crate) fn lenient(mut self) -> Self {
         for column in &mut self.columns {
             column.plain = column.kind == Kind::Text;

@@ -1,11 +1,13 @@
-//! Findings about named things: the largest, the smallest, how much a few make up, and all of them together.
+//! Findings about named things: the largest, the smallest, how much a few make up, and all of them
+//! together.
 //!
 //! Invariant: shares are only spoken of when the numbers may be added up and none is below zero.
 
 use super::{Finding, Group, Measure, plural, words};
 use crate::frame::group;
 
-/// Findings about named things: the largest, the smallest, how much a few make up, and all of them together.
+/// Findings about named things: the largest, the smallest, how much a few make up, and all of them
+/// together.
 pub(super) fn by_category(measure: &Measure<'_>, mut parts: Vec<Group>, column: &str) -> Vec<Finding> {
     parts.sort_by(|a, b| b.value.total_cmp(&a.value));
     let rows: Vec<usize> = parts.iter().flat_map(|part| part.rows.iter().copied()).collect();

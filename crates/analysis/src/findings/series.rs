@@ -1,6 +1,7 @@
 //! Findings about change: over time, between categories over time, and against an earlier period.
 //!
-//! Invariant: a change is always said with both ends, and in percent only where a percentage means something.
+//! Invariant: a change is always said with both ends, and in percent only where a percentage means
+//! something.
 
 use super::trend::trend;
 use super::{Finding, Group, Measure, percent, plural, words};
@@ -109,7 +110,8 @@ fn direction(measure: &Measure<'_>, times: &[Group], period: &Period) -> Option<
     )
 }
 
-/// The last place in time against the same one a year before, when both are there and it says something new.
+/// The last place in time against the same one a year before, when both are there and it says
+/// something new.
 fn a_year_before(measure: &Measure<'_>, times: &[Group], column: &str, period: &Period) -> Option<Finding> {
     if !matches!(period.one.as_str(), "month" | "quarter") {
         return None;

@@ -1,6 +1,8 @@
-//! Is there a trend? The test of Mann and Kendall and the slope of Theil and Sen, which one outlier cannot bend.
+//! Is there a trend? The test of Mann and Kendall and the slope of Theil and Sen, which one outlier
+//! cannot bend.
 //!
-//! Invariant: the p-value is exact for short series without ties, where the normal curve would be wrong.
+//! Invariant: the p-value is exact for short series without ties, where the normal curve would be
+//! wrong.
 
 /// What the numbers say about a trend.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,5 @@
-//! The child's side: one session at a time, asked over its standard input and answered over its standard output.
+//! The child's side: one session at a time, asked over its standard input and answered over its
+//! standard output.
 
 use super::wire::{self, Answer, Call, Reply, Request};
 use crate::error::{Error, Reported, Result};
@@ -13,7 +14,8 @@ use tokio::task::{AbortHandle, JoinSet};
 /// How much further back than its parent it stands when both want a processor.
 const NICE: i32 = 10;
 
-/// What the kernel holds this process to. The parent watches its memory more closely; this is for when that is too slow.
+/// What the kernel holds this process to. The parent watches its memory more closely; this is for
+/// when that is too slow.
 pub fn confine(memory: u64) -> std::io::Result<()> {
     let limit = |bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) };
     setrlimit(Resource::Core, limit(0))?;

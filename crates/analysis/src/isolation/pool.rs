@@ -104,8 +104,8 @@ impl Shared {
     }
 }
 
-/// The memory of a process and of those below it. A keeper may stand between the process that was started and the one
-/// that holds the data.
+/// The memory of a process and of those below it. A keeper may stand between the process that was
+/// started and the one that holds the data.
 fn family_memory(pid: i32, depth: usize) -> usize {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let kilobytes = read("status")
@@ -225,7 +225,8 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// The rows, whether there were more, and the bytes that were fetched from other machines for them.
+    /// The rows, whether there were more, and the bytes that were fetched from other machines for
+    /// them.
     pub(crate) async fn run(&self, statement: Statement) -> Result<(Frame, bool, u64)> {
         let within = Duration::from_secs(u64::from(statement.seconds));
         match self.call(Call::Run { statement }, within).await? {

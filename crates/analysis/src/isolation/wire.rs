@@ -1,7 +1,7 @@
 //! What the two processes say to each other: a length in four bytes, then one JSON document.
 //!
-//! Invariant: a message is bounded. What is longer than [`LONGEST`] is an error of the sender, not an allocation of the
-//! reader.
+//! Invariant: a message is bounded. What is longer than [`LONGEST`] is an error of the sender, not
+//! an allocation of the reader.
 
 use crate::catalogue::Catalogue;
 use crate::error::{Error, Reported, Result};

@@ -1,4 +1,5 @@
-//! Reading classes with stated ranges: "'Child' (0-12 years old), 'Adult' (13 and above)", or by percentiles.
+//! Reading classes with stated ranges: "'Child' (0-12 years old), 'Adult' (13 and above)", or by
+//! percentiles.
 
 use super::reader::Context;
 use super::types::{Bin, Step};
@@ -25,7 +26,8 @@ pub(super) fn read_bins(context: &Context) -> Option<Step> {
         .find(|l| context.frame.position(&l.label).is_none() && named(context, l))
         .map(|l| l.label.clone());
     let column = binned_column(context, range, name.as_deref())?;
-    // The labels stand behind the word "into" or after the column; a column's own name in quotes is none of them.
+    // The labels stand behind the word "into" or after the column; a column's own name in quotes is
+    // none of them.
     let into = context
         .tokens
         .iter()
@@ -66,7 +68,8 @@ pub(super) fn read_bins(context: &Context) -> Option<Step> {
     Some(Step::Bin { column, name, bins, quantiles })
 }
 
-/// The column that is classed: one whose name is in the name of the new column, else the best named numeric one.
+/// The column that is classed: one whose name is in the name of the new column, else the best named
+/// numeric one.
 fn binned_column(context: &Context, range: &std::ops::Range<usize>, name: Option<&str>) -> Option<String> {
     let numeric: Vec<_> =
         context.within(range).into_iter().filter(|m| context.is_numeric(&m.column)).collect();
@@ -172,7 +175,8 @@ fn bound_number(word: &str) -> Option<f64> {
     digits.parse().ok().filter(|_| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// "0-12" and "13-19" leave a gap for 12.5: the second class then begins above the end of the first.
+/// "0-12" and "13-19" leave a gap for 12.5: the second class then begins above the end of the
+/// first.
 fn close_gaps(bins: &mut [Bin]) {
     // "18.5 to 24.9" and "25 to 29.9": what lies between still belongs to the first.
     let lows: Vec<f64> = bins.iter().filter_map(|b| b.low).collect();

@@ -47,7 +47,8 @@ fn named_columns(context: &Context, text: &str, least: f64) -> Vec<(String, f64)
     found
 }
 
-/// The column of the text that shares a telling word with the name of the figure ("mean_dem" and `per_dem`).
+/// The column of the text that shares a telling word with the name of the figure ("mean_dem" and
+/// `per_dem`).
 fn shared_word(context: &Context, figure: &Figure) -> Option<String> {
     let words: Vec<String> =
         name_words(&figure.name).iter().filter(|w| !is_filler(w) && w.len() >= 3).map(|w| stem(w)).collect();
@@ -252,7 +253,8 @@ pub(super) fn pair(context: &Context, figure: &Figure) -> Option<(Vec<String>, f
     Some((vec![fresh.clone(), last_strong(context, fresh)?], 0.75))
 }
 
-/// The first column named after the "and" that follows this one, when the two sides of "between" are long.
+/// The first column named after the "and" that follows this one, when the two sides of "between"
+/// are long.
 fn beyond_and(context: &Context, range: &std::ops::Range<usize>, first: &str) -> Option<String> {
     let mentions = context.within(range);
     let own = mentions.iter().find(|m| m.column == first)?;

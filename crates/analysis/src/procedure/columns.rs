@@ -1,7 +1,8 @@
 //! Which columns and values a text speaks of.
 //!
-//! A mention has a score: 1 for the exact name (in quotes, or written as it stands), less for a name in other words
-//! ("number of doubles" for `doubles`, "passenger class" for `pclass`). Mentions never overlap; the better one stays.
+//! A mention has a score: 1 for the exact name (in quotes, or written as it stands), less for a
+//! name in other words ("number of doubles" for `doubles`, "passenger class" for `pclass`).
+//! Mentions never overlap; the better one stays.
 
 use super::likeness::{joined_prefixes, keep_best, word_prefixes};
 use super::words::{Token, expand, is_filler, key, name_words, stem};
@@ -54,7 +55,8 @@ pub(super) struct Lexicon {
     values: BTreeMap<String, Vec<String>>,
 }
 
-/// Words that are also names of statistics or of everyday things; alone, in other case, they are weak evidence.
+/// Words that are also names of statistics or of everyday things; alone, in other case, they are
+/// weak evidence.
 fn is_common(word: &str) -> bool {
     const COMMON: [&str; 30] = [
         "count", "date", "time", "value", "values", "number", "type", "class", "name", "mean", "median",
@@ -150,7 +152,8 @@ impl Lexicon {
             self.abbreviated(tokens, start, &mut found);
         }
         let mut kept = keep_best(found);
-        // A column named beyond doubt somewhere is also meant where its name is used as a plain word.
+        // A column named beyond doubt somewhere is also meant where its name is used as a plain
+        // word.
         let sure: BTreeSet<String> =
             kept.iter().filter(|m| m.score >= 0.9).map(|m| m.column.clone()).collect();
         for mention in kept.iter_mut().filter(|m| m.score < 0.6 && sure.contains(&m.column)) {
@@ -187,7 +190,8 @@ impl Lexicon {
         }
     }
 
-    /// Names in other words: all content words of the name near each other, or one that no other column has.
+    /// Names in other words: all content words of the name near each other, or one that no other
+    /// column has.
     fn worded(&self, tokens: &[Token], start: usize, found: &mut Vec<Mention>) {
         let Some(first) = tokens.get(start) else { return };
         let window: Vec<(usize, String)> = tokens
@@ -245,7 +249,8 @@ impl Lexicon {
         0.4 + 0.3 * matched.len() as f64 / all.len() as f64
     }
 
-    /// Names made of the beginnings of words: `pclass` for "passenger class", `per_dem` for "percentage ... Democratic".
+    /// Names made of the beginnings of words: `pclass` for "passenger class", `per_dem` for
+    /// "percentage ... Democratic".
     fn abbreviated(&self, tokens: &[Token], start: usize, found: &mut Vec<Mention>) {
         let words: Vec<(usize, &str)> = tokens
             .iter()

@@ -1,4 +1,5 @@
-//! Reading new columns: "create a column 'X' as the sum of A and B", "X = A / B", "percentage change in A".
+//! Reading new columns: "create a column 'X' as the sum of A and B", "X = A / B", "percentage
+//! change in A".
 
 use super::columns::Mention;
 use super::prepare::unique;
@@ -75,7 +76,8 @@ pub(super) fn read_derived(context: &Context, range: &Range<usize>, only_named: 
     {
         return Vec::new();
     }
-    // The formula may stand in the same sentence or in a later one that names the column or is about calculating.
+    // The formula may stand in the same sentence or in a later one that names the column or is
+    // about calculating.
     let mut formula = read_formula(context, range, name.as_deref());
     if formula.is_none() {
         let later = context.sentences.iter().filter(|r| r.start != range.start);

@@ -321,9 +321,11 @@ fn strongest(frame: &Frame, first: &str, test: Test, name: bool) -> Result<Value
     Ok(if name { Value::Text(column) } else { Value::Float(r) })
 }
 
-/// The groups a test compares: the numbers of the first column by the second, or the columns themselves.
+/// The groups a test compares: the numbers of the first column by the second, or the columns
+/// themselves.
 fn test_groups(frame: &Frame, columns: &[String]) -> Option<Vec<Vec<f64>>> {
-    // Behind the two columns may stand the values of the groups, in the order in which they are compared.
+    // Behind the two columns may stand the values of the groups, in the order in which they are
+    // compared.
     if let [measured, by, values @ ..] = columns
         && !values.is_empty()
         && values.iter().all(|v| frame.position(v).is_none())

@@ -7,7 +7,8 @@
 //! - distribution: "normal" or "not normal"
 //! ```
 //!
-//! A figure keeps its name, what is said about it, the words it may take and the decimals it is rounded to.
+//! A figure keeps its name, what is said about it, the words it may take and the decimals it is
+//! rounded to.
 
 use super::words::{small_number, tokens};
 
@@ -39,7 +40,8 @@ pub(super) struct Request {
 const LEADS: [&str; 6] = ["report", "give", "return", "answer", "output", "state"];
 const MARKS: [char; 3] = ['-', '*', '•'];
 
-/// Cuts the list of figures out of a text: lines with a mark, behind a line with one of the words that ends with a colon.
+/// Cuts the list of figures out of a text: lines with a mark, behind a line with one of the words
+/// that ends with a colon.
 #[must_use]
 pub(super) fn cut(text: &str) -> Request {
     let mut body: Vec<&str> = Vec::new();
@@ -143,7 +145,8 @@ fn push_choice(found: &mut Vec<String>, run: &str, own: &str) {
     }
 }
 
-/// Decimals stated in a text: "rounded to two decimal places", "2 decimals", "up to 3 decimal points".
+/// Decimals stated in a text: "rounded to two decimal places", "2 decimals", "up to 3 decimal
+/// points".
 #[must_use]
 pub(super) fn decimals(text: &str) -> Option<usize> {
     let tokens = tokens(text);

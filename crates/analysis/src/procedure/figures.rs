@@ -134,7 +134,8 @@ fn read_figure(context: &mut Context, figure: &Figure, best: Option<&Superlative
     by_want(context, figure, want, sure).and_then(|(measure, columns, sure)| make(measure, columns, sure))
 }
 
-/// A share of rows: those that the figure names, or those that the text filters, of all rows before that filter.
+/// A share of rows: those that the figure names, or those that the text filters, of all rows before
+/// that filter.
 fn share(
     context: &Context,
     figure: &Figure,
@@ -340,7 +341,8 @@ fn outlier_list(
     Some((Measure::OutlierValues(rule, shown), vec![column], sure * more * 0.8))
 }
 
-/// After how many steps the figure is measured: a count of outliers before they are removed, "before" at the start.
+/// After how many steps the figure is measured: a count of outliers before they are removed,
+/// "before" at the start.
 fn stage(context: &Context, words: &str, about: &str) -> usize {
     let all = context.steps.len();
     if has_any(words, &["before", "pre", "original", "initial", "raw"]) {

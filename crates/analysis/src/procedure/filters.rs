@@ -1,4 +1,5 @@
-//! Reading conditions on the rows: "for DIR equal to 180", "years beyond 2000", "the source 'ABC News'".
+//! Reading conditions on the rows: "for DIR equal to 180", "years beyond 2000", "the source 'ABC
+//! News'".
 
 use super::reader::Context;
 use super::types::{Compare, Condition, Step};
@@ -29,7 +30,8 @@ pub(super) fn read_filters(context: &Context) -> Option<Step> {
     (!conditions.is_empty()).then_some(Step::Filter { conditions })
 }
 
-/// "the closing price was higher than the opening price": the difference becomes a column, and the filter looks at it.
+/// "the closing price was higher than the opening price": the difference becomes a column, and the
+/// filter looks at it.
 #[must_use]
 pub(super) fn between_columns(context: &Context) -> Vec<Step> {
     // Without a list of figures the comparison is left to a query, which does it better.

@@ -1,4 +1,5 @@
-//! Measures by groups: one value per group, the group with the largest, the column with the largest.
+//! Measures by groups: one value per group, the group with the largest, the column with the
+//! largest.
 
 use super::evaluate::evaluate;
 use super::numbers::{numeric, written};

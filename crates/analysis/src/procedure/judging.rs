@@ -81,7 +81,8 @@ fn basis(context: &Context, figure: &Figure) -> Option<(Measure, Vec<String>, f6
     None
 }
 
-/// The usual rules, when the text states none: normal from the level on, significant below it, the sign of r.
+/// The usual rules, when the text states none: normal from the level on, significant below it, the
+/// sign of r.
 fn usual(of: &Measure, choices: &[String], alpha: f64, words: &str) -> Option<Rules> {
     let lower: Vec<String> = choices.iter().map(|c| c.to_lowercase()).collect();
     let bound = |quantity, is, limit| vec![vec![Bound { quantity, is, limit }]];

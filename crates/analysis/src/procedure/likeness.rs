@@ -1,8 +1,10 @@
-//! How a name may be hidden in words: by the beginnings of words, and which of several mentions is kept.
+//! How a name may be hidden in words: by the beginnings of words, and which of several mentions is
+//! kept.
 
 use super::columns::Mention;
 
-/// Is the name made of beginnings of the words, one after the other? Gives the token after the last.
+/// Is the name made of beginnings of the words, one after the other? Gives the token after the
+/// last.
 pub(super) fn joined_prefixes(name: &str, words: &[(usize, &str)]) -> Option<usize> {
     fn fits(rest: &str, words: &[(usize, &str)], used: usize) -> Option<(usize, usize)> {
         let ((place, word), others) = words.split_first()?;

@@ -1,7 +1,8 @@
 //! Written analysis instructions, read without a language model and carried out over a frame.
 //!
-//! `read` turns a request into typed steps and named answers, or gives `None` when the request is a plain lookup that a
-//! query answers better. `run` carries them out. Nothing is guessed silently: what had to be assumed is listed.
+//! `read` turns a request into typed steps and named answers, or gives `None` when the request is a
+//! plain lookup that a query answers better. `run` carries them out. Nothing is guessed silently:
+//! what had to be assumed is listed.
 
 mod answers;
 mod asked;

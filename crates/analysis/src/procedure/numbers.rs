@@ -1,6 +1,7 @@
 //! Cells as numbers, dates and texts, when a statistic needs them so.
 //!
-//! Text that plainly is a number ("37,410", "15.17%", "$5") or a clock time ("00:01:30", in seconds) is read as one.
+//! Text that plainly is a number ("37,410", "15.17%", "$5") or a clock time ("00:01:30", in
+//! seconds) is read as one.
 
 use super::types::{Compare, Condition, DatePart};
 use crate::frame::{Frame, Value};

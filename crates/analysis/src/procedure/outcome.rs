@@ -1,4 +1,5 @@
-//! Values as they stand in an answer: rounded half to even where a binary fraction says so, dates as days.
+//! Values as they stand in an answer: rounded half to even where a binary fraction says so, dates
+//! as days.
 
 use super::numbers::written;
 use crate::frame::Value;

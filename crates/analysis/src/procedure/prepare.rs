@@ -45,7 +45,8 @@ pub(super) fn read_steps(context: &mut Context) {
         push(context, step);
     }
     if let Some(step) = read_filters(context) {
-        // A filter on a new column must wait for it; on the others it comes first, but after changes between rows.
+        // A filter on a new column must wait for it; on the others it comes first, but after
+        // changes between rows.
         push(context, step);
     }
 }
@@ -143,7 +144,8 @@ fn missing(context: &Context, range: &Range<usize>) -> Option<Step> {
     None
 }
 
-/// The words that say with what missing cells are filled: those after "with", "by" or "using" behind the word "missing".
+/// The words that say with what missing cells are filled: those after "with", "by" or "using"
+/// behind the word "missing".
 fn filler(context: &Context, range: &Range<usize>) -> Option<String> {
     let tokens = context.tokens.get(range.clone())?;
     let place =
@@ -331,7 +333,8 @@ fn top(context: &Context) -> Option<Step> {
     Some(Step::Top { column, count, largest })
 }
 
-/// The number that follows one of these words: "a threshold of 3", "Z-score greater than 2.5", "3 standard deviations".
+/// The number that follows one of these words: "a threshold of 3", "Z-score greater than 2.5", "3
+/// standard deviations".
 pub(super) fn threshold(tokens: &[Token], words: &[&str]) -> Option<f64> {
     for (place, token) in tokens.iter().enumerate() {
         if !words.iter().any(|w| token.lower.starts_with(w)) {
@@ -369,7 +372,8 @@ pub(super) fn iqr_factor(tokens: &[Token]) -> Option<f64> {
     None
 }
 
-/// The columns after "for each", "per", "group by" and the like; parts of a date become columns of their own.
+/// The columns after "for each", "per", "group by" and the like; parts of a date become columns of
+/// their own.
 fn groups(context: &mut Context) {
     const MARKS: [&str; 14] = [
         "which",

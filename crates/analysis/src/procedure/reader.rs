@@ -227,7 +227,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Other names that the text gives to columns: the words before a column in brackets, "wind speed (WS)".
+/// Other names that the text gives to columns: the words before a column in brackets, "wind speed
+/// (WS)".
 fn aliases(tokens: &[Token], mentions: &[Mention]) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for mention in mentions.iter().filter(|m| m.score >= 0.7) {

@@ -93,7 +93,8 @@ fn month_number(words: &[String]) -> Option<usize> {
         .map(|p| p + 1)
 }
 
-/// "mean1", "mean2" over "the three most common values": the value that stands at this place by frequency.
+/// "mean1", "mean2" over "the three most common values": the value that stands at this place by
+/// frequency.
 fn ranked(context: &Context, column: &str, words: &[String]) -> Option<String> {
     if !has_any(&context.words, &["most common", "most frequent", "most frequently", "top"]) {
         return None;
@@ -129,8 +130,9 @@ fn beside(context: &Context, column: &str, value: &str) -> bool {
         .any(|m| context.tokens.iter().skip(m.end).take(3).any(|t| t.text == value))
 }
 
-/// A column of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the figure. A column that does
-/// not group needs the other figure beside it, so that the mean of a flag is not mistaken for a filter by it.
+/// A column of two values 0 and 1 (or no and yes), told apart by a "not" in the name of the figure.
+/// A column that does not group needs the other figure beside it, so that the mean of a flag is not
+/// mistaken for a filter by it.
 fn yes_no(context: &Context, column: &str, words: &[String], group: bool) -> Option<Condition> {
     let (low, high) = flag_values(context, column)?;
     let denied = denies(context, column, words)?;

@@ -1,7 +1,9 @@
-//! Rules in words: "strong if |r| >= 0.7", "if the p-value is less than 0.05, the data is not normal".
+//! Rules in words: "strong if |r| >= 0.7", "if the p-value is less than 0.05, the data is not
+//! normal".
 //!
-//! A sentence is cut into conditions and the words around them; each condition is paired with the label that stands
-//! before it ("strong if ...") or after it ("if ..., strong"). Labels are recognised by their words and by negation.
+//! A sentence is cut into conditions and the words around them; each condition is paired with the
+//! label that stands before it ("strong if ...") or after it ("if ..., strong"). Labels are
+//! recognised by their words and by negation.
 
 use super::asked::{Bound, Quantity, Rule};
 use super::types::Compare;
@@ -22,7 +24,8 @@ enum Piece {
     Words(String),
 }
 
-/// Reads the rules of some sentences for these labels. `alpha` stands in for "the significance level".
+/// Reads the rules of some sentences for these labels. `alpha` stands in for "the significance
+/// level".
 #[must_use]
 pub(super) fn read_rules(sentences: &[&[Token]], choices: &[String], alpha: f64) -> Rules {
     let mut found = Rules::default();

@@ -1,4 +1,5 @@
-//! "Which station has the most missing values?", "the month with the highest average": a group or a row at an extreme.
+//! "Which station has the most missing values?", "the month with the highest average": a group or a
+//! row at an extreme.
 
 use super::figure_list::Figure;
 use super::reader::Context;
@@ -121,8 +122,8 @@ fn asked_groups(context: &Context, range: &std::ops::Range<usize>) -> Vec<String
     }
 }
 
-/// In a wide table, "which field has the highest ..." compares columns: the thing asked for is no column itself, and
-/// one row is left by the filter.
+/// In a wide table, "which field has the highest ..." compares columns: the thing asked for is no
+/// column itself, and one row is left by the filter.
 fn compared_columns(context: &Context, range: &std::ops::Range<usize>) -> Option<Vec<String>> {
     let filters = super::figures::filter_conditions(&context.steps);
     let which =

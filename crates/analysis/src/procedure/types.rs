@@ -1,6 +1,8 @@
-//! The typed form of an analysis: steps that prepare the rows, and answers that are measured on them.
+//! The typed form of an analysis: steps that prepare the rows, and answers that are measured on
+//! them.
 //!
-//! Every type can be written to JSON and read back, so a procedure can be shown, stored and run again.
+//! Every type can be written to JSON and read back, so a procedure can be shown, stored and run
+//! again.
 
 use super::asked::Judgement;
 use serde::{Deserialize, Serialize};
@@ -385,7 +387,8 @@ pub enum Measure {
     Iqr,
     /// The deviation over the mean.
     Variation,
-    /// The name of the numeric column that correlates most with this one (or the correlation, when the flag is not set).
+    /// The name of the numeric column that correlates most with this one (or the correlation, when
+    /// the flag is not set).
     Strongest(Test, bool),
     /// The number of outliers.
     Outliers(Outlier),

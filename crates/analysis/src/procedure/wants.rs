@@ -1,4 +1,5 @@
-//! What a name asks for: "mean_fare" a mean, "p_value" a p-value, "outlier_count" a number of outliers.
+//! What a name asks for: "mean_fare" a mean, "p_value" a p-value, "outlier_count" a number of
+//! outliers.
 
 use super::reader::Context;
 use super::types::{Measure, Quality};

@@ -1,6 +1,7 @@
 //! Words of a request: tokens with their places, stems, number words, sentences.
 //!
-//! Everything later works on token places, never on bytes, so no text is ever cut inside a character.
+//! Everything later works on token places, never on bytes, so no text is ever cut inside a
+//! character.
 
 /// One word, number or sign of the text.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +94,8 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Opens or closes at this character; false when it is no quote here (an apostrophe, or no quote at all).
+    /// Opens or closes at this character; false when it is no quote here (an apostrophe, or no
+    /// quote at all).
     fn toggle(&mut self, c: char, before: char, after: char) -> bool {
         let mark = match c {
             '"' | '“' | '”' | '„' => '"',
@@ -124,7 +126,8 @@ impl Quotes {
     }
 }
 
-/// A word without its common ending, enough to bring together "fares" and "fare", "closing" and "close".
+/// A word without its common ending, enough to bring together "fares" and "fare", "closing" and
+/// "close".
 #[must_use]
 pub(super) fn stem(word: &str) -> String {
     let length = word.chars().count();

@@ -108,7 +108,8 @@ pub(super) fn clock(cursor: &mut Cursor<'_>) -> Option<NaiveTime> {
     NaiveTime::from_hms_nano_opt(hour, minute, second.min(59), nanos)
 }
 
-/// The zone as minutes east of Greenwich; 0 when there is none. `None` when what stands there is no zone.
+/// The zone as minutes east of Greenwich; 0 when there is none. `None` when what stands there is no
+/// zone.
 pub(super) fn zone(cursor: &mut Cursor<'_>) -> Option<i64> {
     cursor.spaces();
     if cursor.done() {

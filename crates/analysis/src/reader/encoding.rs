@@ -1,7 +1,7 @@
 //! Which encoding a file is written in, and its text.
 //!
-//! Detection looks at a sample, which may end in the middle of a character. Decoding never fails: what cannot be read
-//! becomes the replacement character and is counted.
+//! Detection looks at a sample, which may end in the middle of a character. Decoding never fails:
+//! what cannot be read becomes the replacement character and is counted.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -117,14 +117,16 @@ pub fn detect(sample: &[u8]) -> Detected {
     }
 }
 
-/// Some marks of other files are plain letters, with which a header may start (`ORC,weight`): then the rest is text too.
+/// Some marks of other files are plain letters, with which a header may start (`ORC,weight`): then
+/// the rest is text too.
 fn is_words(start: &[u8], sample: &[u8]) -> bool {
     start.is_ascii()
         && start.iter().all(u8::is_ascii_alphanumeric)
         && !sample.iter().take(512).any(|b| *b == 0 || *b > 0x7f)
 }
 
-/// UTF-16 without a mark: ASCII characters such as digits and separators have their zero on one side only.
+/// UTF-16 without a mark: ASCII characters such as digits and separators have their zero on one
+/// side only.
 fn wide(sample: &[u8]) -> Option<&'static Encoding> {
     let (mut even, mut odd) = (0_usize, 0_usize);
     for (place, _) in sample.iter().enumerate().filter(|(_, byte)| **byte == 0) {
@@ -156,7 +158,8 @@ fn is_garbage(sample: &[u8]) -> bool {
     strange * 100 > sample.len()
 }
 
-/// Valid UTF-8, but for a character cut at the end, or for a few bad bytes among many good characters.
+/// Valid UTF-8, but for a character cut at the end, or for a few bad bytes among many good
+/// characters.
 fn is_utf8(sample: &[u8]) -> bool {
     let (mut good, mut bad) = (0_usize, 0_usize);
     let mut rest = sample;
@@ -192,8 +195,8 @@ pub fn decode(bytes: &[u8], charset: Charset) -> Decoded {
     Decoded { text: text.into_owned(), bad }
 }
 
-/// Converts a stream to UTF-8 piece by piece, so that a large file never stands in memory. Gives the number of
-/// characters that could not be read.
+/// Converts a stream to UTF-8 piece by piece, so that a large file never stands in memory. Gives
+/// the number of characters that could not be read.
 ///
 /// # Errors
 /// What the reader or the writer said.

@@ -1,6 +1,7 @@
 //! Why a file could not be read, in words that say what to do about it.
 //!
-//! Every message is a full sentence for the person who brought the file; no message holds more than a short piece of it.
+//! Every message is a full sentence for the person who brought the file; no message holds more than
+//! a short piece of it.
 
 use std::fmt;
 

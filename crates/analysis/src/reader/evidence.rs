@@ -1,7 +1,7 @@
 //! What was counted over the values of one column: the evidence for how it is written.
 //!
-//! Counting takes one pass and decides nothing by itself; `guess` asks it questions. What the values do not force is added
-//! to the assumptions in words.
+//! Counting takes one pass and decides nothing by itself; `guess` asks it questions. What the
+//! values do not force is added to the assumptions in words.
 
 use super::guess::Hint;
 use super::moment::{self, Order, Shape};
@@ -164,7 +164,8 @@ impl Evidence {
         })
     }
 
-    /// Scale words are only believed when they cannot be something else: `5m` may be metres, `3B` a flat.
+    /// Scale words are only believed when they cannot be something else: `5m` may be metres, `3B` a
+    /// flat.
     pub(super) fn scale_is_clear(&self) -> bool {
         let fractions = self.mark(Mark::Point) + self.mark(Mark::Comma);
         self.scaled == 0
@@ -172,7 +173,8 @@ impl Evidence {
             || (self.unclear_scale < self.scaled && (self.scales.len() > 1 || fractions > 0))
     }
 
-    /// `448 441` may be a list of two numbers: spaces are only believed to separate thousands when they often do.
+    /// `448 441` may be a list of two numbers: spaces are only believed to separate thousands when
+    /// they often do.
     pub(super) fn spaces_are_clear(&self) -> bool {
         let alike = self.spaced_most <= self.unspaced_most * 10.0;
         self.spaced == 0 || self.spaced_short > 0 || alike || self.spaced * 10 >= self.numbers * 3
@@ -315,7 +317,8 @@ impl Dates {
         }
         let mut order =
             if self.dotted * 2 > self.by_order || decimal_comma { Order::Dmy } else { Order::Mdy };
-        // Rows often stand in the order of time: when only one reading is sorted, or only one has even steps, it is meant.
+        // Rows often stand in the order of time: when only one reading is sorted, or only one has
+        // even steps, it is meant.
         match (steps(values.clone(), Order::Dmy), steps(values, Order::Mdy)) {
             (Some(_), None) => order = Order::Dmy,
             (None, Some(_)) => order = Order::Mdy,
@@ -330,8 +333,8 @@ impl Dates {
     }
 }
 
-/// How uneven the steps between dates are, as the longest over the shortest. `None` unless at least six dates stand in
-/// one direction.
+/// How uneven the steps between dates are, as the longest over the shortest. `None` unless at least
+/// six dates stand in one direction.
 fn steps<'a>(values: impl Iterator<Item = &'a str>, order: Order) -> Option<f64> {
     let (mut up, mut down, mut count, mut last) = (0_usize, 0_usize, 0_usize, None);
     let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);

@@ -1,7 +1,7 @@
 //! Decides how a column is written, from its values and its name.
 //!
-//! A column is only read as numbers or dates when at least 98 % of its values fit; what does not fit is counted, and
-//! every decision that the values did not force is said in words.
+//! A column is only read as numbers or dates when at least 98 % of its values fit; what does not
+//! fit is counted, and every decision that the values did not force is said in words.
 
 use super::evidence::{Evidence, enough};
 use super::moment::{Order, Shape};
@@ -104,8 +104,8 @@ impl Hint {
     }
 }
 
-/// Decides how a column is written. `label` is its name in the file, which may say that numbers are dates or years;
-/// `decimal_comma` says how other columns of the file write their fractions.
+/// Decides how a column is written. `label` is its name in the file, which may say that numbers are
+/// dates or years; `decimal_comma` says how other columns of the file write their fractions.
 pub fn guess<'a>(values: impl Iterator<Item = &'a str> + Clone, label: &str, decimal_comma: bool) -> Guess {
     let hint = Hint::of(label);
     let mut evidence = Evidence::default();

@@ -1,6 +1,7 @@
 //! Where a table starts, and whether its first record holds names.
 //!
-//! These are votes, not rules: every column says whether its first cell is of another nature than the cells below.
+//! These are votes, not rules: every column says whether its first cell is of another nature than
+//! the cells below.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,8 +1,8 @@
 //! Tables in JSON: lists of objects, objects of lists, one object per line.
 //!
-//! Objects inside objects become columns with dots in their names, down to a fixed depth; lists stay JSON text. Columns
-//! keep the order in which the file names them. The parser refuses text that is nested too deeply, so nothing recurses
-//! without a limit.
+//! Objects inside objects become columns with dots in their names, down to a fixed depth; lists
+//! stay JSON text. Columns keep the order in which the file names them. The parser refuses text
+//! that is nested too deeply, so nothing recurses without a limit.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -305,7 +305,8 @@ fn from_object(entries: &[(String, Node)], limit_rows: usize) -> Result<Table, R
     if let Some(table) = from_keyed(entries, limit_rows)? {
         return Ok(table);
     }
-    // One level of wrapping more, as in {"result": {"data": [...]}}; the parser has bounded the depth.
+    // One level of wrapping more, as in {"result": {"data": [...]}}; the parser has bounded the
+    // depth.
     if let [(_, Node::Object(inner))] = entries
         && inner.iter().any(|(_, node)| matches!(node, Node::List(_) | Node::Object(_)))
     {
@@ -316,7 +317,8 @@ fn from_object(entries: &[(String, Node)], limit_rows: usize) -> Result<Table, R
     builder.finish(false)
 }
 
-/// An object of objects with alike keys: columns by row number as some tools write them, or records by their key.
+/// An object of objects with alike keys: columns by row number as some tools write them, or records
+/// by their key.
 fn from_keyed(entries: &[(String, Node)], limit_rows: usize) -> Result<Option<Table>, ReadError> {
     let inner: Vec<&[(String, Node)]> = entries
         .iter()
@@ -412,7 +414,8 @@ pub fn lines(text: &str, limit_rows: usize) -> Result<(Table, Bad), ReadError> {
     Ok((builder.finish(cut)?, bad))
 }
 
-/// Is the first line a whole object? Then there is one on each line, unless the file is this one object.
+/// Is the first line a whole object? Then there is one on each line, unless the file is this one
+/// object.
 #[must_use]
 pub fn starts_with_line(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());

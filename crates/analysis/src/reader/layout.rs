@@ -1,7 +1,9 @@
-//! How a delimited file is laid out: separator, quotes, lines before the table, names of the columns.
+//! How a delimited file is laid out: separator, quotes, lines before the table, names of the
+//! columns.
 //!
-//! `sniff` looks at a sample and decides once; the whole file is then read with the same layout, by this crate or by an
-//! engine. `columns` are unique names for SQL and `labels` are the words of the file, one for each field of a record.
+//! `sniff` looks at a sample and decides once; the whole file is then read with the same layout, by
+//! this crate or by an engine. `columns` are unique names for SQL and `labels` are the words of the
+//! file, one for each field of a record.
 
 use std::borrow::Cow;
 
@@ -70,7 +72,8 @@ impl Layout {
         Shape { delimiter: self.delimiter, quote: self.quote, escape: self.escape, wide: self.wide }
     }
 
-    /// Would a strict reader of delimited files, given this layout, read the file as this crate does?
+    /// Would a strict reader of delimited files, given this layout, read the file as this crate
+    /// does?
     #[must_use]
     pub fn is_strict(&self) -> bool {
         self.delimiter != b' ' && !self.ragged && !self.row_names && !self.loose_quotes && !self.ruled
@@ -88,7 +91,8 @@ const LONGEST_LABEL: usize = 500;
 /// More columns than this are a sign of a wrong separator or of a broken file.
 pub const MOST_COLUMNS: usize = 8192;
 
-/// The separators, whether they come in runs of two or more, and how likely they are. The first of equals wins.
+/// The separators, whether they come in runs of two or more, and how likely they are. The first of
+/// equals wins.
 const DELIMITERS: [(u8, bool, f64); 9] = [
     (b',', false, 1.0),
     (b'\t', false, 1.0),
@@ -244,7 +248,8 @@ fn best_shape(text: &str) -> Shape {
     best.map_or_else(|| shape_for(text, unused()), |(shape, _)| shape)
 }
 
-/// A file of one column whose values hold the separator: a name without it, then numbers or times with it.
+/// A file of one column whose values hold the separator: a name without it, then numbers or times
+/// with it.
 fn is_one_column(lines: &[&str], delimiter: u8) -> bool {
     let Some((first, rest)) = lines.split_first() else { return false };
     let delimiter = char::from(delimiter);

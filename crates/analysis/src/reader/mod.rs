@@ -29,7 +29,8 @@ pub use value_format::ValueFormat;
 
 use crate::frame::{Frame, Kind};
 
-/// Whether texts are dates throughout: ISO days or moments, as databases without a date type keep them.
+/// Whether texts are dates throughout: ISO days or moments, as databases without a date type keep
+/// them.
 pub(crate) fn guess_time(texts: &[&str]) -> Option<Kind> {
     let iso = |text: &str| {
         let mut bytes = text.bytes();

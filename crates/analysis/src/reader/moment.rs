@@ -1,7 +1,7 @@
 //! Days and moments as people write them: ISO, slashes and dots, month names, clock times, zones.
 //!
-//! Nothing here fails or allocates. A moment with a zone is given in UTC. Whether `3/4/2021` starts with the day or the
-//! month is always told by the caller, because one value alone cannot say.
+//! Nothing here fails or allocates. A moment with a zone is given in UTC. Whether `3/4/2021` starts
+//! with the day or the month is always told by the caller, because one value alone cannot say.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use serde::{Deserialize, Serialize};
@@ -169,7 +169,8 @@ pub fn moment(text: &str, order: Order) -> Option<Moment> {
     slashed(text, order).or_else(|| basic(text)).or_else(|| spelled(text, order))
 }
 
-/// `T10:05:06` or ` 10:05:06`, with or without `Z`, after an ISO day: the usual form of machines, read by place.
+/// `T10:05:06` or ` 10:05:06`, with or without `Z`, after an ISO day: the usual form of machines,
+/// read by place.
 fn iso_clock(bytes: &[u8]) -> Option<NaiveTime> {
     let (Some(b'T' | b' '), Some(b':'), Some(b':')) = (bytes.get(10), bytes.get(13), bytes.get(16)) else {
         return None;
@@ -180,7 +181,8 @@ fn iso_clock(bytes: &[u8]) -> Option<NaiveTime> {
     NaiveTime::from_hms_opt(fixed(bytes, 11, 2)?, fixed(bytes, 14, 2)?, fixed(bytes, 17, 2)?)
 }
 
-/// Three numbers with the same separator and nothing else: the usual form of people, read without looking for words.
+/// Three numbers with the same separator and nothing else: the usual form of people, read without
+/// looking for words.
 fn slashed(text: &str, order: Order) -> Option<Moment> {
     let mut cursor = Cursor { text, at: 0 };
     let first = cursor.digits()?;
@@ -261,7 +263,8 @@ fn part(cursor: &mut Cursor<'_>) -> Option<Option<Part>> {
     over.then_some(None)
 }
 
-/// What stands between two parts: the separator, `b' '` for spaces, `T` before a time, 0 for nothing.
+/// What stands between two parts: the separator, `b' '` for spaces, `T` before a time, 0 for
+/// nothing.
 fn gap(cursor: &mut Cursor<'_>) -> u8 {
     let mut found = if cursor.spaces() { b' ' } else { 0 };
     if let Some(byte) = cursor.peek().filter(|b| matches!(b, b'-' | b'/' | b'.' | b',' | b'\'')) {
@@ -340,7 +343,8 @@ fn numeric(x: Digits, y: Digits, z: Digits, separator: u8, order: Order) -> Opti
     Some((day, parts))
 }
 
-/// A month from two parts, or a day whose year stands after the clock as in `Wed Aug 27 13:08:45 +0000 2008`.
+/// A month from two parts, or a day whose year stands after the clock as in `Wed Aug 27 13:08:45
+/// +0000 2008`.
 fn two(a: Part, b: Part, gaps: [u8; 3], cursor: Cursor<'_>) -> Option<Moment> {
     let [gap, ..] = gaps;
     // `1901 - 02` is a range of years.

@@ -1,18 +1,21 @@
-//! Names of columns that can be written in SQL, made from whatever stands in the first line of a file.
+//! Names of columns that can be written in SQL, made from whatever stands in the first line of a
+//! file.
 //!
-//! The names of one table are unique whatever their case, never empty and never start with a digit. The words of the
-//! file are kept next to them as labels, so nothing is lost.
+//! The names of one table are unique whatever their case, never empty and never start with a digit.
+//! The words of the file are kept next to them as labels, so nothing is lost.
 
 use std::collections::HashSet;
 
 /// Longer names are cut.
 const LONGEST: usize = 60;
 
-/// A name for SQL: lower case, words joined by `_`, letters of every script kept. Empty when there is no letter or digit.
+/// A name for SQL: lower case, words joined by `_`, letters of every script kept. Empty when there
+/// is no letter or digit.
 #[must_use]
 pub fn clean(label: &str) -> String {
     let mut name = String::with_capacity(label.len().min(LONGEST * 4));
-    // How many small letters stand right before: a capital after two of them starts a word, so that `kWh` stays whole.
+    // How many small letters stand right before: a capital after two of them starts a word, so that
+    // `kWh` stays whole.
     let mut small = 0_usize;
     let mut chars = label.trim().chars().peekable();
     while let Some(c) = chars.next() {
@@ -46,7 +49,8 @@ pub fn clean(label: &str) -> String {
     if name.starts_with(|c: char| c.is_numeric()) { format!("c_{name}") } else { name.to_owned() }
 }
 
-/// Vowel signs and accents that belong to the letter before them: `is_alphanumeric` leaves some of them out.
+/// Vowel signs and accents that belong to the letter before them: `is_alphanumeric` leaves some of
+/// them out.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36f | 0x591..=0x5c7 | 0x610..=0x61a | 0x64b..=0x65f | 0x900..=0xdff | 0xe31..=0xe4e)
         && !c.is_whitespace()
@@ -59,7 +63,8 @@ fn gap(name: &mut String) {
     }
 }
 
-/// Unique names for SQL, one for each label, in their order. Columns without a usable label are `column_1`, `column_2`….
+/// Unique names for SQL, one for each label, in their order. Columns without a usable label are
+/// `column_1`, `column_2`….
 #[must_use]
 pub fn unique<S: AsRef<str>>(labels: &[S]) -> Vec<String> {
     let mut wanted: Vec<String> = labels.iter().map(|label| clean(label.as_ref())).collect();

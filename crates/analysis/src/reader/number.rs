@@ -1,7 +1,8 @@
 //! Numbers as people write them: signs, currency, percent, thousands separators, scale words.
 //!
-//! Nothing here fails or allocates: a text that is not a number gives `None`. Which character is the decimal one is
-//! always told by the caller, because one value alone cannot say whether `1,234` is large or small.
+//! Nothing here fails or allocates: a text that is not a number gives `None`. Which character is
+//! the decimal one is always told by the caller, because one value alone cannot say whether `1,234`
+//! is large or small.
 
 /// A number without its clothes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +63,8 @@ const LONGEST: usize = 48;
 /// Signs that stand before or after an amount.
 const SIGNS: &str = "$€£¥₹₩₽₺₪₴₫₱₦฿₡₲₸₼₾¢¤";
 
-/// Written currency names and the sign to show for them; `¤` where there is no single sign. Longer ones first.
+/// Written currency names and the sign to show for them; `¤` where there is no single sign. Longer
+/// ones first.
 const CURRENCIES: [(&str, char); 44] = [
     ("US$", '$'),
     ("AU$", '$'),
@@ -161,7 +163,8 @@ fn back_scale(text: &str) -> Option<(f64, &str)> {
     })
 }
 
-/// Takes the clothes off. What is left starts with a digit or a separator; whether it is a number is not yet known.
+/// Takes the clothes off. What is left starts with a digit or a separator; whether it is a number
+/// is not yet known.
 #[must_use]
 pub fn undress(text: &str) -> Option<NumberParts<'_>> {
     let mut bare = NumberParts {
@@ -271,7 +274,8 @@ impl Plain {
     }
 }
 
-/// Removes group separators, checks that they stand where thousands are, and writes the decimal one as a point.
+/// Removes group separators, checks that they stand where thousands are, and writes the decimal one
+/// as a point.
 fn plain(core: &str, decimal: char) -> Option<Plain> {
     let mut out = Plain { bytes: [0; LONGEST + 2], length: 0, whole: true };
     let mut group: Option<char> = None;
@@ -323,7 +327,8 @@ fn exponent(mut out: Plain, rest: impl Iterator<Item = char>) -> Option<Plain> {
     (1..=3).contains(&digits).then_some(out)
 }
 
-/// Only characters of a plain number? This keeps out words that the standard library reads, such as `inf`.
+/// Only characters of a plain number? This keeps out words that the standard library reads, such as
+/// `inf`.
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
     let mut bytes = text.bytes();
@@ -364,7 +369,8 @@ pub fn integer(text: &str, decimal: char) -> Option<i64> {
     exact.then_some(if bare.negative { -(size as i64) } else { size as i64 })
 }
 
-/// What a written number looks like, or `None` when it is not a number under either decimal separator.
+/// What a written number looks like, or `None` when it is not a number under either decimal
+/// separator.
 #[must_use]
 pub fn look(text: &str) -> Option<Look<'_>> {
     let bare = undress(text)?;

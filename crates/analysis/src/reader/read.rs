@@ -1,7 +1,8 @@
 //! Reads a small file into a frame: delimited text here, JSON through `json`.
 //!
-//! Whatever could not be read as written is counted and said in `warnings`; the only errors are files in which there is
-//! no table. Memory is bounded by the size of the file and by the constants below.
+//! Whatever could not be read as written is counted and said in `warnings`; the only errors are
+//! files in which there is no table. Memory is bounded by the size of the file and by the constants
+//! below.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -129,7 +130,8 @@ impl Cells<'_> {
     }
 }
 
-/// Reads a file of any kind that is known here: JSON when it starts like JSON, delimited text otherwise.
+/// Reads a file of any kind that is known here: JSON when it starts like JSON, delimited text
+/// otherwise.
 ///
 /// # Errors
 /// When there is no table in it.
@@ -153,8 +155,8 @@ pub fn read_csv(bytes: &[u8], limit_rows: usize) -> Result<Read, ReadError> {
     table_of(text_of(bytes)?, limit_rows)
 }
 
-/// Looks at the first part of a large file: how it is laid out and how its columns are read. The last line of the sample
-/// is left out, because it may have been cut.
+/// Looks at the first part of a large file: how it is laid out and how its columns are read. The
+/// last line of the sample is left out, because it may have been cut.
 ///
 /// # Errors
 /// When there is no table in it.

@@ -1,7 +1,8 @@
 //! Splits text into records and fields, whatever its quotes and line ends look like.
 //!
-//! It always comes to the end of the text: a quote that never closes is taken as a character, not as the start of a field
-//! that swallows the file. Fields borrow from the text unless a quote inside them had to be removed.
+//! It always comes to the end of the text: a quote that never closes is taken as a character, not
+//! as the start of a field that swallows the file. Fields borrow from the text unless a quote
+//! inside them had to be removed.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,8 @@ pub struct Shape {
     pub quote: u8,
     /// The character before a quote inside quotes, when it is not the quote itself.
     pub escape: Option<u8>,
-    /// With a space as separator: at least two of them, so that single ones may stand inside values.
+    /// With a space as separator: at least two of them, so that single ones may stand inside
+    /// values.
     pub wide: bool,
 }
 
@@ -33,7 +35,8 @@ pub struct Records<'a> {
     shape: Shape,
     /// Line ends inside quotes were seen.
     pub newlines_in_values: bool,
-    /// Where the first record starts that has a quote without an end, because the text ended or was cut.
+    /// Where the first record starts that has a quote without an end, because the text ended or was
+    /// cut.
     pub open_at: Option<usize>,
     /// Quotes that stand after spaces were seen.
     pub spaced_quotes: bool,
@@ -208,7 +211,8 @@ impl<'a> Records<'a> {
         self.close(parts, start, close, lines)
     }
 
-    /// The end of a quoted field: what stands between the closing quote and the separator belongs to the value.
+    /// The end of a quoted field: what stands between the closing quote and the separator belongs
+    /// to the value.
     fn close(
         &mut self,
         mut parts: String,
@@ -219,7 +223,8 @@ impl<'a> Records<'a> {
         let stop = self.stop(close + 1);
         let rest = self.piece(close + 1, stop);
         let clean = rest.trim().is_empty();
-        // A value over several lines whose quote closes in the middle of a word was never meant as one value.
+        // A value over several lines whose quote closes in the middle of a word was never meant as
+        // one value.
         if !clean && lines {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Guesses which of the old encodings a text is written in, by what would stand there.
 //!
-//! Every candidate decodes the same bytes; the one whose characters look most like words of one script wins. This is a
-//! guess, and it is said to be one.
+//! Every candidate decodes the same bytes; the one whose characters look most like words of one
+//! script wins. This is a guess, and it is said to be one.
 
 use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, Encoding, GB18030, IBM866, KOI8_R, SHIFT_JIS, WINDOWS_1250, WINDOWS_1251,
@@ -38,7 +38,8 @@ pub fn likely(sample: &[u8]) -> Option<&'static Encoding> {
     let mut best: Option<(&'static Encoding, f64)> = None;
     for encoding in CANDIDATES {
         let Some(score) = score(sample, encoding) else { continue };
-        // A rarer encoding has to be clearly better, and all the more so when there is little to judge by.
+        // A rarer encoding has to be clearly better, and all the more so when there is little to
+        // judge by.
         if best.is_none_or(|(_, known)| score > known + 0.05 + 0.6 / seen) {
             best = Some((encoding, score));
         }
@@ -55,7 +56,8 @@ fn fallback(sample: &[u8]) -> Option<&'static Encoding> {
     (words * 2 > sample.len()).then_some(WINDOWS_1252)
 }
 
-/// How much like words the text reads, per byte outside of ASCII: 1 is best. `None` when it cannot be this encoding.
+/// How much like words the text reads, per byte outside of ASCII: 1 is best. `None` when it cannot
+/// be this encoding.
 fn score(sample: &[u8], encoding: &'static Encoding) -> Option<f64> {
     let high = sample.iter().filter(|b| **b >= 0x80).count();
     if high == 0 {
@@ -84,7 +86,8 @@ fn score(sample: &[u8], encoding: &'static Encoding) -> Option<f64> {
     (score > 0.0).then_some(score)
 }
 
-/// How likely a character of East Asia is: those in everyday use stand in one block of the old tables.
+/// How likely a character of East Asia is: those in everyday use stand in one block of the old
+/// tables.
 fn wide_worth(c: char, encoding: &'static Encoding) -> f64 {
     let code = u32::from(c);
     match code {

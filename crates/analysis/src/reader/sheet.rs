@@ -1,7 +1,9 @@
-//! Finds the tables inside a worksheet: titles above, notes below, merged headers, several tables on one sheet.
+//! Finds the tables inside a worksheet: titles above, notes below, merged headers, several tables
+//! on one sheet.
 //!
-//! A sheet is cut at blank columns and blank rows into blocks. A block that continues the table above is joined to it
-//! again; a block of a few words is a note. Whatever is left out is said in `warnings`, with its row in the sheet.
+//! A sheet is cut at blank columns and blank rows into blocks. A block that continues the table
+//! above is joined to it again; a block of a few words is a note. Whatever is left out is said in
+//! `warnings`, with its row in the sheet.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -237,8 +239,8 @@ fn beside(sheet: &Sheet, block: &Block) -> Vec<Block> {
     join_spaced(sheet, parts)
 }
 
-/// A report leaves a narrow column empty between its columns: a part of one column beside a part of the same height
-/// belongs to it.
+/// A report leaves a narrow column empty between its columns: a part of one column beside a part of
+/// the same height belongs to it.
 fn join_spaced(sheet: &Sheet, parts: Vec<Block>) -> Vec<Block> {
     let mut joined: Vec<Block> = Vec::new();
     for part in parts {
@@ -271,7 +273,8 @@ fn with_filled_rows(sheet: &Sheet, rows: &[usize], columns: Range<usize>) -> Blo
     Block { rows: rows.iter().filter(filled).copied().collect(), columns }
 }
 
-/// The parts of a block between its blank rows. A part without names of its own goes on with the table above.
+/// The parts of a block between its blank rows. A part without names of its own goes on with the
+/// table above.
 fn below(sheet: &Sheet, block: &Block) -> Vec<Block> {
     let mut parts: Vec<Block> = Vec::new();
     let mut last = None;
@@ -349,7 +352,8 @@ fn is_table(sheet: &Sheet, block: &Block, all: &[Block]) -> bool {
 /// Reads the table of a block.
 fn read_block(sheet: &Sheet, block: &Block) -> Found {
     let top = texts(sheet, block, LOOKED_AT);
-    // A title is one cell: without the empty ones beside it, it is a short record as in a text file.
+    // A title is one cell: without the empty ones beside it, it is a short record as in a text
+    // file.
     let trimmed: Vec<Row<'_>> = (top.iter())
         .map(|row| {
             let end = row.iter().rposition(|cell| !cell.trim().is_empty()).map_or(0, |last| last + 1);
@@ -405,7 +409,8 @@ fn all_words_over_values(sheet: &Sheet, block: &Block, first: usize) -> bool {
     words && typed
 }
 
-/// How many rows of names stand above each other: merged cells say so, or a row of groups over a row of names.
+/// How many rows of names stand above each other: merged cells say so, or a row of groups over a
+/// row of names.
 fn header_depth(sheet: &Sheet, block: &Block, first: usize, top: &[Row<'_>]) -> usize {
     let row_at = |place: usize| block.rows.get(place).map(|row| sheet.number(*row));
     let Some(start) = row_at(first) else { return 1 };
@@ -477,7 +482,8 @@ fn label(sheet: &Sheet, block: &Block, first: usize, depth: usize, column: usize
 /// A row below the header, with its place in the sheet from 1.
 pub(super) type BodyRow = (u32, Vec<Cell>);
 
-/// The rows below the header. Cells merged downwards count in each of their rows; a header that is repeated is left out.
+/// The rows below the header. Cells merged downwards count in each of their rows; a header that is
+/// repeated is left out.
 fn body_rows(
     sheet: &Sheet,
     block: &Block,

@@ -1,4 +1,5 @@
-//! The columns of a sheet's table: cells have types already, and only words are read as a text file would be.
+//! The columns of a sheet's table: cells have types already, and only words are read as a text file
+//! would be.
 
 use std::collections::BTreeMap;
 
@@ -143,7 +144,8 @@ fn column(cells: &[&Cell], tally: &Tally, label: &str) -> Typed {
     }
 }
 
-/// Numbers, exactly as they are stored. The name may say that they are years, amounts of money, days or identifiers.
+/// Numbers, exactly as they are stored. The name may say that they are years, amounts of money,
+/// days or identifiers.
 fn numbers(cells: &[&Cell], label: &str) -> Typed {
     let shown: Vec<String> = (cells.iter())
         .map(|cell| if let Cell::Number(number) = cell { number.to_string() } else { String::new() })
@@ -221,8 +223,8 @@ fn bools(cells: &[&Cell]) -> Typed {
     }
 }
 
-/// Words may be numbers or dates that were stored as text; then they are read as in a text file, and typed cells beside
-/// them stay what they are.
+/// Words may be numbers or dates that were stored as text; then they are read as in a text file,
+/// and typed cells beside them stay what they are.
 fn words(cells: &[&Cell], tally: &Tally, label: &str) -> Typed {
     let written = |cell: &&Cell| match cell {
         Cell::Text(text) | Cell::Clock(text) => text.clone(),

@@ -1,7 +1,8 @@
-//! Lines of a sheet that are no records: totals that add up the rows above, and notes below the table.
+//! Lines of a sheet that are no records: totals that add up the rows above, and notes below the
+//! table.
 //!
-//! A line is a total only when it says so and a number in it is the sum of the rows above; otherwise it is kept, and
-//! that is said. Counting a total as a record would double every sum.
+//! A line is a total only when it says so and a number in it is the sum of the rows above;
+//! otherwise it is kept, and that is said. Counting a total as a record would double every sum.
 
 use super::read::count;
 use super::sheet::{BodyRow, Cell};
@@ -103,7 +104,8 @@ fn total_label(cells: &[Cell]) -> Option<String> {
     (numbers && TOTALS.iter().any(|word| words(word))).then(|| first.to_owned())
 }
 
-/// Is a number of the line the sum of its column? One that is zero or has nothing above proves nothing.
+/// Is a number of the line the sum of its column? One that is zero or has nothing above proves
+/// nothing.
 fn adds_up(cells: &[Cell], above: &[BodyRow]) -> bool {
     cells.iter().enumerate().any(|(column, cell)| {
         let Cell::Number(total) = cell else { return false };

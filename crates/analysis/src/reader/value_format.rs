@@ -1,7 +1,8 @@
 //! How the values of one column are written, and how each is read.
 //!
-//! Reading never fails and never allocates for plain values: what cannot be read is `None`. A dress is made once per
-//! column (see `guess`) and then applied to every value, so it holds decisions, not evidence.
+//! Reading never fails and never allocates for plain values: what cannot be read is `None`. A dress
+//! is made once per column (see `guess`) and then applied to every value, so it holds decisions,
+//! not evidence.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
@@ -170,8 +171,8 @@ pub fn is_nothing(text: &str) -> bool {
         || (text.len() <= 19 && NOTHING.iter().any(|word| word.eq_ignore_ascii_case(text)))
 }
 
-/// Does the text mean "nothing" among words? Only what no person writes as a name: `NA` may be Namibia, `None` may be an
-/// answer, and `Null` is a surname, so those are kept.
+/// Does the text mean "nothing" among words? Only what no person writes as a name: `NA` may be
+/// Namibia, `None` may be an answer, and `Null` is a surname, so those are kept.
 #[must_use]
 pub fn is_empty_text(text: &str) -> bool {
     let text = text.trim();

@@ -1,6 +1,8 @@
-//! Tables whose columns are periods: a column for each month or year, turned into a row for each of them.
+//! Tables whose columns are periods: a column for each month or year, turned into a row for each of
+//! them.
 //!
-//! The wide table stays as it is; the long one is offered beside it, because "by year" can only be asked of a column.
+//! The wide table stays as it is; the long one is offered beside it, because "by year" can only be
+//! asked of a column.
 
 use chrono::NaiveDate;
 
@@ -71,7 +73,8 @@ pub(crate) struct Long {
 /// A column of one period: where it stands, the period, and the other words of its name.
 type PeriodColumn = (usize, Period, String);
 
-/// The long form of a wide table, when at least four columns of numbers are named by periods of one kind.
+/// The long form of a wide table, when at least four columns of numbers are named by periods of one
+/// kind.
 pub(crate) fn long_form(frame: &Frame, labels: &[String]) -> Option<Long> {
     let columns = period_columns(frame, labels)?;
     let mut periods: Vec<Period> = columns.iter().map(|(_, period, _)| *period).collect();
@@ -149,7 +152,8 @@ pub(crate) fn long_form(frame: &Frame, labels: &[String]) -> Option<Long> {
     Some(Long { frame, labels: long_labels, periods: periods.len() })
 }
 
-/// The columns of the most frequent kind of period. Two columns of one period and the same other words decide nothing.
+/// The columns of the most frequent kind of period. Two columns of one period and the same other
+/// words decide nothing.
 fn period_columns(frame: &Frame, labels: &[String]) -> Option<Vec<PeriodColumn>> {
     let found: Vec<PeriodColumn> = (frame.fields.iter().zip(labels).enumerate())
         .filter(|(_, (field, _))| field.kind.is_number())

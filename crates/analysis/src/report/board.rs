@@ -1,7 +1,7 @@
 //! A board as one HTML page that works offline: no script, nothing from elsewhere.
 //!
-//! Invariant: all text goes through `escape`, and a drawing is only taken in when it has nothing but
-//! shapes and text.
+//! Invariant: all text goes through `escape`, and a drawing is only taken in when it has nothing
+//! but shapes and text.
 
 use super::html::{escape, harmless, inline, table};
 use super::text::{Block, blocks};

@@ -1,6 +1,7 @@
 //! The report as one HTML page.
 //!
-//! Invariant: all text goes through [`escape`], and a drawing is only taken in when it has nothing but shapes and text.
+//! Invariant: all text goes through [`escape`], and a drawing is only taken in when it has nothing
+//! but shapes and text.
 
 use super::text::{Block, Piece, blocks, pieces};
 use super::{MOST_ROWS, ReportInput, cell_text, cut_note, dresses, duration, is_right};

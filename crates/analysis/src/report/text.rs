@@ -1,7 +1,7 @@
 //! The little markup that an answer may have: paragraphs, `- ` lists, `**bold**` and `` `code` ``.
 //!
-//! Invariant: everything else is text. The pieces are found first and each is escaped on its own, so no input can
-//! close or open an element.
+//! Invariant: everything else is text. The pieces are found first and each is escaped on its own,
+//! so no input can close or open an element.
 
 /// A block of an answer.
 #[derive(Debug, PartialEq, Eq)]

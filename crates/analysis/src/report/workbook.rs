@@ -1,4 +1,5 @@
-//! The answer as a workbook: what was found, each table on a sheet of its own, the charts, and where each number comes from.
+//! The answer as a workbook: what was found, each table on a sheet of its own, the charts, and
+//! where each number comes from.
 //!
 //! Invariant: text is written as text. Nothing that comes from data can become a formula.
 
@@ -219,7 +220,8 @@ fn write_sources(
     Ok(())
 }
 
-/// A name that no other sheet has: without the letters that Excel forbids, and not longer than it takes.
+/// A name that no other sheet has: without the letters that Excel forbids, and not longer than it
+/// takes.
 fn free_name(wanted: &str, names: &mut Vec<String>) -> String {
     let plain: String = (wanted.chars())
         .map(

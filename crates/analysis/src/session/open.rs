@@ -1,4 +1,5 @@
-//! Opening a session: sources are found, looked over side by side, and put together to one catalogue.
+//! Opening a session: sources are found, looked over side by side, and put together to one
+//! catalogue.
 
 use super::{Options, Session, TableLocation};
 use crate::catalogue::{Catalogue, Join, Table};
@@ -61,7 +62,8 @@ impl Session {
         Self::open_watched(named, options, &|_| ()).await
     }
 
-    /// The same, and says how far it is whenever a source was looked over. A session of another process says nothing.
+    /// The same, and says how far it is whenever a source was looked over. A session of another
+    /// process says nothing.
     pub async fn open_watched(
         named: &[String],
         options: Options,
@@ -223,7 +225,8 @@ impl Session {
         }
     }
 
-    /// Puts together what was opened. What is broken in a folder is left out, unless nothing else is there.
+    /// Puts together what was opened. What is broken in a folder is left out, unless nothing else
+    /// is there.
     async fn add_all(
         &mut self,
         places: Vec<(SourceLocation, bool)>,
@@ -343,7 +346,8 @@ impl Session {
         tables: Vec<(Table, TableLocation)>,
         joins: Vec<Join>,
     ) {
-        // Two databases may both have `orders`. The first keeps the name; joins of the second cannot then be told apart.
+        // Two databases may both have `orders`. The first keeps the name; joins of the second
+        // cannot then be told apart.
         for (table, room) in tables {
             // In one database, `"Orders"` and `orders` are two.
             let taken = |known: &&Table| {
@@ -379,8 +383,8 @@ const FEW_FILES: usize = 4;
 const WHOLE_BYTES: u64 = 8 << 20;
 const SAMPLED_BYTES: u64 = 4 << 20;
 
-/// Many files share what a few would get: the smallest are read whole, the others from samples, so that the first answer
-/// over a folder comes in seconds.
+/// Many files share what a few would get: the smallest are read whole, the others from samples, so
+/// that the first answer over a folder comes in seconds.
 fn share_budget(places: &[(SourceLocation, bool)], options: Options) -> Options {
     let mut sizes: Vec<u64> = (places.iter())
         .filter_map(|(place, _)| match place {
@@ -418,8 +422,8 @@ fn has_tables(place: &SourceLocation, tables: &[Table], detail: &str) -> Result<
     Ok(())
 }
 
-/// Adds a table, or its rows to an earlier one: files with the same columns and names that differ in digits only are one
-/// table, such as `sales_2020.csv` and `sales_2021.csv`.
+/// Adds a table, or its rows to an earlier one: files with the same columns and names that differ
+/// in digits only are one table, such as `sales_2020.csv` and `sales_2021.csv`.
 fn arrive(arrivals: &mut Vec<Arrival>, mut arrival: Arrival) {
     let base = files::series_name(&arrival.wanted);
     let columns = |table: &Table| -> Vec<(String, Kind)> {

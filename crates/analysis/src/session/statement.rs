@@ -1,7 +1,7 @@
 //! An admitted statement in the parts that it runs by.
 //!
-//! Invariant: it is made from [`AdmittedSql`] and from nothing else. The process that holds the data gets it from the one that
-//! admitted it, over a pipe that only the two have.
+//! Invariant: it is made from [`AdmittedSql`] and from nothing else. The process that holds the
+//! data gets it from the one that admitted it, over a pipe that only the two have.
 
 use crate::query::Dialect;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! Files as tables: small ones whole, large ones scanned where they lie, packed ones unpacked first.
+//! Files as tables: small ones whole, large ones scanned where they lie, packed ones unpacked
+//! first.
 
 use crate::catalogue::Table;
 use crate::engine::{CsvScan, Engine, ScanColumn};
@@ -19,7 +20,8 @@ use std::sync::Arc;
 
 /// A sample is not smaller than this.
 pub(crate) const SMALLEST_SAMPLE: u64 = 128 << 10;
-/// Places of a large file, beside its beginning, that are looked at. The beginning gets four parts of seven.
+/// Places of a large file, beside its beginning, that are looked at. The beginning gets four parts
+/// of seven.
 const SLICES: u64 = 6;
 /// A file may be compressed inside of an archive that is compressed, and no deeper.
 const DEEPEST: usize = 3;
@@ -342,7 +344,8 @@ fn large_csv(piece: &Piece, size: u64, looked_at: u64) -> Result<Loaded> {
         && read.columns.iter().enumerate().all(|(place, column)| column.source == place)
         && read.layout.as_ref().is_some_and(|layout| layout.columns.len() == read.columns.len());
     let Some(layout) = read.layout.clone().filter(|_| direct) else {
-        // Titles above the table, ragged rows, another encoding: the engine cannot read these, our reader can.
+        // Titles above the table, ragged rows, another encoding: the engine cannot read these, our
+        // reader can.
         if size as usize > reader::read::MOST_BYTES {
             let detail = format!(
                 "it has {} MB and is not plain UTF-8 CSV with a header line. Convert it first",
@@ -435,7 +438,8 @@ pub(crate) fn table_name(stem: &str) -> String {
     reader::names::clean(stem)
 }
 
-/// The name without the digits that number a series: `sales_2021` and `sales-2022` are both `sales`.
+/// The name without the digits that number a series: `sales_2021` and `sales-2022` are both
+/// `sales`.
 pub(crate) fn series_name(name: &str) -> String {
     let words: Vec<&str> = name
         .split(['_', '-', ' ', '.'])

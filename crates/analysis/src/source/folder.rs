@@ -1,4 +1,5 @@
-//! Folders and patterns: which of their files are data, which folders are partitions, and what is left out and why.
+//! Folders and patterns: which of their files are data, which folders are partitions, and what is
+//! left out and why.
 
 use super::{Found, Guard, MAX_FILES, Opening, SourceLocation, detect, unpack};
 use crate::error::{Error, Result};
@@ -94,7 +95,8 @@ fn several(named: &str, paths: &[PathBuf], found: Found, guard: Guard<'_>) -> Re
     }
 }
 
-/// All files below a folder whose subfolders are named by values. The files of most of them decide the format.
+/// All files below a folder whose subfolders are named by values. The files of most of them decide
+/// the format.
 fn find_partitions(
     root: &Path,
     left_out: &mut Vec<String>,

@@ -1,4 +1,5 @@
-//! Where data comes from: what was named on the command line or in a request, and what it turns out to be.
+//! Where data comes from: what was named on the command line or in a request, and what it turns out
+//! to be.
 
 pub mod connections;
 pub(crate) mod detect;
@@ -136,13 +137,15 @@ fn sql(connection: String) -> DataSource {
     }
 }
 
-/// What was named, fit to be kept: the address of a server loses its password and everything after `?`.
+/// What was named, fit to be kept: the address of a server loses its password and everything after
+/// `?`.
 #[must_use]
 pub fn without_password(named: &str) -> String {
     if named.contains("://") { crate::database::redact(named) } else { named.to_owned() }
 }
 
-/// Runs a statement on a SQLite source without policy before it, to show that the source refuses by itself. For tests.
+/// Runs a statement on a SQLite source without policy before it, to show that the source refuses by
+/// itself. For tests.
 #[doc(hidden)]
 pub fn try_unchecked(path: &Path, sql: &str) -> Result<()> {
     sqlite::SqliteSource::open(path)?.rows(sql, 1).map(drop)
@@ -165,7 +168,8 @@ impl Found {
     }
 }
 
-/// Runs a statement as if it had been admitted to these columns, without policy before it. For tests.
+/// Runs a statement as if it had been admitted to these columns, without policy before it. For
+/// tests.
 #[doc(hidden)]
 pub async fn try_confined(path: &Path, sql: &str, reads: &[(&str, &[&str])]) -> Result<crate::frame::Frame> {
     let columns = |columns: &[&str]| columns.iter().map(|column| (*column).to_owned()).collect();
@@ -187,14 +191,15 @@ pub enum Opening<'a> {
 /// Decides on everything that a name leads to, before any of it is opened.
 pub type Guard<'a> = &'a dyn Fn(Opening<'_>) -> Result<()>;
 
-/// Finds what was named: a file, a folder, a pattern, a database file or a server's address; `name=` before it names the
-/// table.
+/// Finds what was named: a file, a folder, a pattern, a database file or a server's address;
+/// `name=` before it names the table.
 pub fn find(named: &str) -> Result<Found> {
     find_guarded(named, &|_| Ok(()))
 }
 
-/// The same for a caller who may not open everything. The guard sees what will be opened, never the text that was
-/// given: a check that reads the text by another grammar than this function can be led past it.
+/// The same for a caller who may not open everything. The guard sees what will be opened, never the
+/// text that was given: a check that reads the text by another grammar than this function can be
+/// led past it.
 pub fn find_guarded(named: &str, guard: Guard<'_>) -> Result<Found> {
     let named = named.trim();
     let nothing = |detail: &str| Error::Source { what: named.to_owned(), detail: detail.to_owned() };

@@ -1,7 +1,8 @@
-//! Folders whose subfolders are named by values: `year=2024/month=01/…` is one table with the columns `year` and `month`.
+//! Folders whose subfolders are named by values: `year=2024/month=01/…` is one table with the
+//! columns `year` and `month`.
 //!
-//! Parquet and plain CSV are scanned where they lie, and a filter on those columns leaves out whole files. Everything else
-//! is read whole.
+//! Parquet and plain CSV are scanned where they lie, and a filter on those columns leaves out whole
+//! files. Everything else is read whole.
 
 use super::files::{self, Loaded, Rows};
 use super::folder::partition;
@@ -94,10 +95,12 @@ impl Partitions<'_> {
         let first = self.files.first().map(|path| address(path)).unwrap_or_default();
         let alone = ParquetReadOptions { file_extension: "", ..ParquetReadOptions::default() };
         let first = engine.context().read_parquet(first, alone).await.map_err(wrong)?;
-        // The schema of one file is that of all: the others are opened only when their rows are needed.
+        // The schema of one file is that of all: the others are opened only when their rows are
+        // needed.
         let schema = first.schema().as_arrow().clone();
-        // The engine looks for `month=2` where a question asks for it, and would not find `month=02`. What is spelled
-        // otherwise than the engine spells it is a text to the engine, and is made a number behind it.
+        // The engine looks for `month=2` where a question asks for it, and would not find
+        // `month=02`. What is spelled otherwise than the engine spells it is a text to the engine,
+        // and is made a number behind it.
         let padded: Vec<&String> = (self.keys.iter().enumerate())
             .filter(|(place, _)| kinds.get(*place) == Some(&Kind::Integer) && is_padded(&values, *place))
             .map(|(_, key)| key)
@@ -165,7 +168,8 @@ impl Partitions<'_> {
         scratch: &Arc<Scratch>,
         (stem, kinds, values): (&str, &[Kind], &[Vec<Value>]),
     ) -> Result<Loaded> {
-        // A file of a partition is never scanned alone: its rows are needed beside those of the others.
+        // A file of a partition is never scanned alone: its rows are needed beside those of the
+        // others.
         let options = Options { small_file: u64::MAX, ..*options };
         let mut all: Option<Loaded> = None;
         for (file, values) in self.files.iter().zip(values) {

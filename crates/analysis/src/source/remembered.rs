@@ -1,8 +1,10 @@
-//! Files that were read before and have not changed since, so that the next question does not read them again.
+//! Files that were read before and have not changed since, so that the next question does not read
+//! them again.
 //!
-//! Invariant: what is remembered is never stale. A file is the same when its place, device, inode, size, and times of
-//! change are; one that was changed within the last seconds is read anew, because two changes can share a time. Only this
-//! process remembers, within bounds; nothing is written to disk.
+//! Invariant: what is remembered is never stale. A file is the same when its place, device, inode,
+//! size, and times of change are; one that was changed within the last seconds is read anew,
+//! because two changes can share a time. Only this process remembers, within bounds; nothing is
+//! written to disk.
 
 use super::files::{Loaded, Rows};
 use std::collections::VecDeque;

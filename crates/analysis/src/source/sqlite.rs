@@ -1,8 +1,10 @@
-//! SQLite databases as sources: opened read-only, with an authorizer that lets nothing but reading through.
+//! SQLite databases as sources: opened read-only, with an authorizer that lets nothing but reading
+//! through.
 //!
-//! `mode=ro` alone still lets `ATTACH` and `VACUUM INTO` make files, so every action that is not a read of this database
-//! is refused by the database itself, whatever the SQL says. A statement of somebody else's gets an authorizer of its own,
-//! which knows the columns that it was admitted to and lets no other be read.
+//! `mode=ro` alone still lets `ATTACH` and `VACUUM INTO` make files, so every action that is not a
+//! read of this database is refused by the database itself, whatever the SQL says. A statement of
+//! somebody else's gets an authorizer of its own, which knows the columns that it was admitted to
+//! and lets no other be read.
 
 use crate::catalogue::{Evidence, Join, Table};
 use crate::error::{Error, Result};
@@ -95,7 +97,8 @@ impl SqliteSource {
                 ));
                 break;
             }
-            // A view over something that is gone, or one that does not end, should not hide the rest.
+            // A view over something that is gone, or one that does not end, should not hide the
+            // rest.
             match self.table(&name) {
                 Ok(table) => {
                     joins.extend(self.joins(&name)?);
@@ -189,7 +192,8 @@ impl SqliteSource {
         self.read_only(sql, reads, Bounds { rows: limit, within: FETCH }).await
     }
 
-    /// Runs a statement that can read these columns and nothing else. Dropping the future interrupts it.
+    /// Runs a statement that can read these columns and nothing else. Dropping the future
+    /// interrupts it.
     pub(super) async fn read_only(
         &self,
         sql: String,
@@ -225,7 +229,8 @@ pub(super) struct Bounds {
     pub(super) within: Duration,
 }
 
-/// What a statement may read: columns by table. What a view reads is its own affair, if the view may be read.
+/// What a statement may read: columns by table. What a view reads is its own affair, if the view
+/// may be read.
 struct Reads {
     views: Arc<BTreeSet<String>>,
     columns: BTreeMap<String, BTreeSet<String>>,
@@ -366,8 +371,8 @@ fn seen_kind(frame: &Frame, index: usize) -> Kind {
     }
 }
 
-/// What a column holds: from its cells, and from its declared type when it is empty. Text that is dates throughout is
-/// dates, since SQLite has no type for them.
+/// What a column holds: from its cells, and from its declared type when it is empty. Text that is
+/// dates throughout is dates, since SQLite has no type for them.
 fn column_kind(frame: &Frame, index: usize, declared: Option<&str>) -> (Kind, Unit) {
     let kind = seen_kind(frame, index);
     let name = frame.fields.get(index).map_or("", |field| field.name.as_str());

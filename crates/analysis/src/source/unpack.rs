@@ -1,8 +1,10 @@
 //! Compressed files and archives, unpacked into a folder of the session within bounds.
 //!
 //! Invariants
-//! - What is unpacked is bounded in bytes, in its ratio to what was packed, and in the number of members.
-//! - A member's own path is never used: files get numbers as names, in a folder that goes away with the session.
+//! - What is unpacked is bounded in bytes, in its ratio to what was packed, and in the number of
+//!   members.
+//! - A member's own path is never used: files get numbers as names, in a folder that goes away with
+//!   the session.
 
 use crate::error::{Error, Result};
 use crate::source::MAX_FILES;
@@ -68,7 +70,8 @@ impl Packing {
     }
 }
 
-/// The name without the ending that says how it is compressed: `sales.csv.gz` is `sales.csv`, `logs.tgz` is `logs.tar`.
+/// The name without the ending that says how it is compressed: `sales.csv.gz` is `sales.csv`,
+/// `logs.tgz` is `logs.tar`.
 pub(crate) fn inner_name(name: &str) -> String {
     let lower = name.to_lowercase();
     for (ending, inner) in [(".tgz", ".tar"), (".tbz2", ".tar"), (".txz", ".tar"), (".tzst", ".tar")] {
@@ -311,8 +314,8 @@ pub(crate) fn workbook_kind(path: &Path) -> Result<Option<super::workbook::Kind>
     Ok(mime.starts_with("application/vnd.oasis.opendocument.spreadsheet").then_some(Kind::Ods))
 }
 
-/// Unpacks all parts of a workbook once, keeping nothing: their size must be known before a reader is trusted with them,
-/// and XML that stops in the middle can make it wait for ever.
+/// Unpacks all parts of a workbook once, keeping nothing: their size must be known before a reader
+/// is trusted with them, and XML that stops in the middle can make it wait for ever.
 pub(crate) fn check_parts(path: &Path) -> Result<()> {
     let packed = size(path)?;
     let wrong = |error: io::Error| failed(path, packed, MOST_PART_BYTES, "workbook (zip)", &error);

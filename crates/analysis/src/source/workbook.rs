@@ -1,7 +1,8 @@
 //! Workbooks as sheets: Excel's three formats and OpenDocument, read by `calamine`.
 //!
-//! Invariant: nothing is read before its size is known. The parts of a workbook are unpacked once within bounds, cells are
-//! counted while they are read, and the reader runs where a panic of it is an error of the file.
+//! Invariant: nothing is read before its size is known. The parts of a workbook are unpacked once
+//! within bounds, cells are counted while they are read, and the reader runs where a panic of it is
+//! an error of the file.
 
 use super::unpack;
 use crate::error::{Error, Result};

@@ -1,7 +1,8 @@
 //! Description of one column: centre, spread, quantiles, shape.
 //!
-//! Quantiles interpolate linearly, as numpy and pandas do. The shape measures come in the bias-corrected form (pandas)
-//! and in the plain moment form (scipy), because both are in daily use.
+//! Quantiles interpolate linearly, as numpy and pandas do. The shape measures come in the
+//! bias-corrected form (pandas) and in the plain moment form (scipy), because both are in daily
+//! use.
 
 use super::{at, sorted};
 

@@ -1,4 +1,5 @@
-//! Distribution functions: normal, Student's t, F, chi-square, and the incomplete gamma and beta integrals under them.
+//! Distribution functions: normal, Student's t, F, chi-square, and the incomplete gamma and beta
+//! integrals under them.
 //!
 //! Tails are computed as tails, not as one minus the body, so tiny p-values keep their digits.
 

@@ -1,4 +1,5 @@
-//! Forecasts of a course over time: exponential smoothing with or without a season, chosen by how well each would have done.
+//! Forecasts of a course over time: exponential smoothing with or without a season, chosen by how
+//! well each would have done.
 
 use augurs_core::{Fit as _, Predict as _};
 use augurs_ets::{AutoETS, trend::AutoETSTrendModel};
@@ -37,14 +38,15 @@ pub struct Forecast {
     pub high: Vec<f64>,
     /// How it was made.
     pub method: Method,
-    /// By how much the method missed the end of the course when it did not know it, as a share of its size.
+    /// By how much the method missed the end of the course when it did not know it, as a share of
+    /// its size.
     pub error: Option<f64>,
     /// The same for repeating the last season, or the last value where there is none.
     pub plain_error: Option<f64>,
 }
 
-/// Carries on a course by `ahead` values. `season` is how many values a season has, if it may have one. `None` when there are
-/// too few values.
+/// Carries on a course by `ahead` values. `season` is how many values a season has, if it may have
+/// one. `None` when there are too few values.
 #[must_use]
 pub fn forecast(course: &[f64], season: Option<usize>, ahead: usize) -> Option<Forecast> {
     if course.len() < FEWEST || ahead == 0 || course.iter().any(|value| !value.is_finite()) {

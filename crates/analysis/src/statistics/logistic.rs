@@ -1,7 +1,7 @@
 //! Logistic regression with a quadratic penalty, by Newton's method.
 //!
-//! The penalty is that of the common default (strength 1). Whether the intercept is penalised too is a choice, since
-//! the widespread solvers differ in it.
+//! The penalty is that of the common default (strength 1). Whether the intercept is penalised too
+//! is a choice, since the widespread solvers differ in it.
 
 use super::at;
 

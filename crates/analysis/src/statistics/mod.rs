@@ -1,7 +1,8 @@
 //! Statistics over plain slices of numbers: description, correlation, tests, regression, outliers.
 //!
-//! Every function takes numbers without gaps and gives `None` when there are too few of them, so a caller never meets
-//! a division by zero. The conventions are those of the common Python libraries, because people compare with them.
+//! Every function takes numbers without gaps and gives `None` when there are too few of them, so a
+//! caller never meets a division by zero. The conventions are those of the common Python libraries,
+//! because people compare with them.
 
 pub mod anderson;
 pub mod correlate;

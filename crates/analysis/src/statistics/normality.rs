@@ -1,6 +1,8 @@
-//! Tests of normality: Shapiro-Wilk after Royston, Kolmogorov-Smirnov, D'Agostino's K2, Jarque-Bera.
+//! Tests of normality: Shapiro-Wilk after Royston, Kolmogorov-Smirnov, D'Agostino's K2,
+//! Jarque-Bera.
 //!
-//! The Kolmogorov-Smirnov p-value is exact for small samples and asymptotic with a correction for large ones.
+//! The Kolmogorov-Smirnov p-value is exact for small samples and asymptotic with a correction for
+//! large ones.
 
 use super::describe::{kurtosis_plain, mean, skewness_plain, std};
 use super::distributions::{chi2_upper, normal_cdf, normal_quantile, normal_upper};
@@ -37,7 +39,8 @@ fn shapiro_weights(count: usize) -> Vec<f64> {
     fixed
 }
 
-/// The Shapiro-Wilk test, after Royston (1995). Beyond 5000 numbers the p-value is only a rough guide.
+/// The Shapiro-Wilk test, after Royston (1995). Beyond 5000 numbers the p-value is only a rough
+/// guide.
 #[must_use]
 pub fn shapiro_wilk(numbers: &[f64]) -> Option<Finding> {
     let count = numbers.len();

@@ -3,7 +3,8 @@
 use super::describe::{mean, quantile_sorted, std};
 use super::sorted;
 
-/// The fences of Tukey: below the first quartile and above the third by so many interquartile ranges.
+/// The fences of Tukey: below the first quartile and above the third by so many interquartile
+/// ranges.
 #[must_use]
 pub fn iqr_fences(numbers: &[f64], factor: f64) -> Option<(f64, f64)> {
     let ordered = sorted(numbers);

@@ -1,7 +1,7 @@
 //! Ordinary least squares with one or several features.
 //!
-//! Features are centred and scaled before solving, so large and small columns mix well; a feature that others explain
-//! exactly gets the coefficient 0 instead of breaking the fit.
+//! Features are centred and scaled before solving, so large and small columns mix well; a feature
+//! that others explain exactly gets the coefficient 0 instead of breaking the fit.
 
 use super::describe::{mean, std};
 use super::distributions::{f_upper, t_two_sided};

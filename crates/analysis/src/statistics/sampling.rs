@@ -1,7 +1,9 @@
-//! The split of rows into a training and a test part, exactly as the widespread Python libraries draw it.
+//! The split of rows into a training and a test part, exactly as the widespread Python libraries
+//! draw it.
 //!
-//! The generator is the 32-bit Mersenne Twister (Matsumoto and Nishimura 1998); the permutation walks from the end and
-//! draws by masked rejection, so a stated seed gives the same rows as the original.
+//! The generator is the 32-bit Mersenne Twister (Matsumoto and Nishimura 1998); the permutation
+//! walks from the end and draws by masked rejection, so a stated seed gives the same rows as the
+//! original.
 
 const SIZE: usize = 624;
 
@@ -83,7 +85,8 @@ impl Twister {
 /// The places of the training rows and of the test rows, for a share of test rows and a seed.
 #[must_use]
 pub fn split(count: usize, test_share: f64, seed: u32) -> (Vec<usize>, Vec<usize>) {
-    // The tiny subtraction keeps a product such as 0.2 * 715 from being rounded up by its last bit alone.
+    // The tiny subtraction keeps a product such as 0.2 * 715 from being rounded up by its last bit
+    // alone.
     let tests = ((count as f64 * test_share) - 1e-9).ceil().max(0.0) as usize;
     let order = Twister::new(seed).permutation(count);
     let test = order.iter().copied().take(tests).collect();

@@ -115,7 +115,8 @@ fn u_upper(n: usize, m: usize, least: usize) -> f64 {
     table.get(n).map_or(f64::NAN, |row| row.iter().skip(least).sum())
 }
 
-/// The chi-square test of independence over a table of counts; 2 by 2 tables are corrected after Yates.
+/// The chi-square test of independence over a table of counts; 2 by 2 tables are corrected after
+/// Yates.
 #[must_use]
 pub fn chi_square(table: &[Vec<f64>]) -> Option<Finding> {
     let columns = table.first()?.len();

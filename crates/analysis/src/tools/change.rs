@@ -1,4 +1,5 @@
-//! `change.explain`: which values a change between two periods comes from. The parts add up to the whole.
+//! `change.explain`: which values a change between two periods comes from. The parts add up to the
+//! whole.
 
 use super::{Output, Workbench};
 use crate::error::{Error, Result};
@@ -41,7 +42,8 @@ struct Part {
 struct Column {
     label: String,
     parts: Vec<Part>,
-    /// How well it tells where the change is: 0 when all values changed alike, or when rises and falls cancel out.
+    /// How well it tells where the change is: 0 when all values changed alike, or when rises and
+    /// falls cancel out.
     tells: f64,
 }
 
@@ -137,8 +139,8 @@ fn column(frame: &Frame, label: &str, whole: &Pair, split: &Split) -> Column {
     Column { label: label.to_owned(), parts, tells }
 }
 
-/// How well a column tells where a change is: by how much the parts of the change differ from the shares that the values had
-/// of the whole, less the more the parts cancel out.
+/// How well a column tells where a change is: by how much the parts of the change differ from the
+/// shares that the values had of the whole, less the more the parts cancel out.
 fn tells(parts: &[Part], shares: &[f64]) -> f64 {
     let change: f64 = parts.iter().map(|part| part.change).sum();
     let moved: f64 = parts.iter().map(|part| part.change.abs()).sum();
@@ -149,8 +151,8 @@ fn tells(parts: &[Part], shares: &[f64]) -> f64 {
     apart.sum::<f64>() / 2.0 * (change.abs() / moved).powf(1.5)
 }
 
-/// What a value adds to the change of an average: its own average moved, and its share of the rows moved. Over all values that
-/// adds up to the change of the whole.
+/// What a value adds to the change of an average: its own average moved, and its share of the rows
+/// moved. Over all values that adds up to the change of the whole.
 fn mixed(pair: &Pair, whole: &Pair) -> f64 {
     let (before, after) = (whole.before / whole.rows_before, whole.after / whole.rows_after);
     let (p, q) = (pair.rows_before / whole.rows_before, pair.rows_after / whole.rows_after);
@@ -309,7 +311,8 @@ mod check {
 
     #[test]
     fn parts_of_an_average_add_up_too() {
-        // Sums and numbers of rows: the averages are 10 and 20 before, 12 and 20 after, with other shares of the rows.
+        // Sums and numbers of rows: the averages are 10 and 20 before, 12 and 20 after, with other
+        // shares of the rows.
         let whole = Pair { before: 500.0, after: 680.0, rows_before: 30.0, rows_after: 40.0 };
         let of = frame_of(&[("a", &[100.0, 180.0, 10.0, 15.0]), ("b", &[400.0, 500.0, 20.0, 25.0])]);
         let column = column(&of, "kind", &whole, &split(true));

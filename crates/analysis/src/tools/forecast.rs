@@ -243,7 +243,8 @@ fn rounded(number: f64) -> f64 {
     (number * scale).round() / scale
 }
 
-/// The forecast in words: the figure, its interval, how the method did where it did not know the end.
+/// The forecast in words: the figure, its interval, how the method did where it did not know the
+/// end.
 fn words(one: &Carried, course: &Course, unit: Unit) -> String {
     let figure = |number: f64| show(&Value::Float(rounded(number)), unit);
     let forecast = &one.forecast;

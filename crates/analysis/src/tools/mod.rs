@@ -1,8 +1,9 @@
-//! The tools of an analysis: `sql.run`, `df.transform`, `stats.run`, `forecast.run`, `change.explain`, `plot.render` and
-//! `profiler.analyze`.
+//! The tools of an analysis: `sql.run`, `df.transform`, `stats.run`, `forecast.run`,
+//! `change.explain`, `plot.render` and `profiler.analyze`.
 //!
-//! Each has a JSON Schema for its arguments and works on a [`Workbench`]: the session's tables plus the named results of
-//! earlier calls. Whatever reads data passes through policy's one admission first.
+//! Each has a JSON Schema for its arguments and works on a [`Workbench`]: the session's tables plus
+//! the named results of earlier calls. Whatever reads data passes through policy's one admission
+//! first.
 
 mod change;
 mod forecast;
@@ -174,13 +175,14 @@ impl Workbench {
         schema
     }
 
-    /// Asks policy, in the SQL of the source that has all the tables. Nothing has run when this refuses.
+    /// Asks policy, in the SQL of the source that has all the tables. Nothing has run when this
+    /// refuses.
     pub fn admit(&self, sql: &str) -> Result<AdmittedSql> {
         self.admit_with(sql, &Parameters::new())
     }
 
-    /// Asks policy about the statement of a call of `sql.run`, for the engine that the call will run in. Nothing when the
-    /// arguments hold no statement.
+    /// Asks policy about the statement of a call of `sql.run`, for the engine that the call will
+    /// run in. Nothing when the arguments hold no statement.
     pub fn admit_call(&self, arguments: &Json) -> Option<Result<AdmittedSql>> {
         let sql = arguments.get("sql")?.as_str()?;
         let is_set = |name: &str| arguments.get(name).and_then(Json::as_bool) == Some(true);
@@ -205,7 +207,8 @@ impl Workbench {
             match self.admit_in(sql, dialect, parameters) {
                 Ok(admitted) => {
                     let home = self.session.dialect(admitted.tables());
-                    // What reads from several sources or from earlier results runs in the engine, which has all of those.
+                    // What reads from several sources or from earlier results runs in the engine,
+                    // which has all of those.
                     match refused {
                         _ if home == dialect => return Ok(admitted),
                         None if dialect == Dialect::DataFusion => return Ok(admitted),

@@ -1,7 +1,8 @@
-//! Runs a proposed query to see the shape of its result, before it is decided which proposal answers the question.
+//! Runs a proposed query to see the shape of its result, before it is decided which proposal
+//! answers the question.
 //!
-//! Only small tables are probed, and none of a database server: the answer's time does not grow, and no server is asked a
-//! question that was not chosen. A query that policy refuses is not run.
+//! Only small tables are probed, and none of a database server: the answer's time does not grow,
+//! and no server is asked a question that was not chosen. A query that policy refuses is not run.
 
 use super::Workbench;
 use crate::query::{Dialect, Query};

@@ -1,4 +1,5 @@
-//! `sql.run`: one read-only statement, with parameters that are values and never text of the statement.
+//! `sql.run`: one read-only statement, with parameters that are values and never text of the
+//! statement.
 
 use super::{Output, Workbench};
 use crate::error::Result;

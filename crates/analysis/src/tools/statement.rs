@@ -5,8 +5,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Whether a text is SQL. It has to parse as a whole, so that "select the five best customers from Texas" is a question;
-/// a single word never is.
+/// Whether a text is SQL. It has to parse as a whole, so that "select the five best customers from
+/// Texas" is a question; a single word never is.
 #[must_use]
 pub fn is_statement(text: &str) -> bool {
     let Ok(statements) = Parser::parse_sql(&GenericDialect {}, text) else { return false };

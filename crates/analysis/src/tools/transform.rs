@@ -1,4 +1,5 @@
-//! `df.transform`: steps over a table or an earlier result, written out as one query and admitted like any other.
+//! `df.transform`: steps over a table or an earlier result, written out as one query and admitted
+//! like any other.
 
 use super::{Output, Workbench};
 use crate::error::{Error, Result};

@@ -1,6 +1,7 @@
-//! Statements from a grammar of tricks, run against real engines whose blocked columns hold canaries: none may leave, in a
-//! row or in an error, and nothing may be written. The same statements run again under row rules, where rows of others must not
-//! leave either. `cargo xtask attack sql` runs many more of them.
+//! Statements from a grammar of tricks, run against real engines whose blocked columns hold
+//! canaries: none may leave, in a row or in an error, and nothing may be written. The same
+//! statements run again under row rules, where rows of others must not leave either. `cargo xtask
+//! attack sql` runs many more of them.
 
 mod grammar;
 mod scoped;
@@ -21,7 +22,8 @@ const NUMBER: &str = "918273645";
 /// In every value of a row that the rules take away.
 const HIDDEN: &str = "HIDDEN";
 
-/// Statements for each engine, once without row rules and once with them, unless STEWARD_ATTACK_STATEMENTS says otherwise.
+/// Statements for each engine, once without row rules and once with them, unless
+/// STEWARD_ATTACK_STATEMENTS says otherwise.
 const STATEMENTS: usize = 750;
 
 const TABLES: &str = "CREATE TABLE customers (id INT, name VARCHAR(40), segment VARCHAR(40), email VARCHAR(80), ssn VARCHAR(80),
@@ -66,7 +68,8 @@ async fn open(sources: &[String], access: Access) -> Workbench {
     Workbench::new(Session::open(sources, Options::default()).await.unwrap(), access, limits)
 }
 
-/// Attacks an engine without row rules, then with them. `oracles` are copies of the data as each of the two may see it.
+/// Attacks an engine without row rules, then with them. `oracles` are copies of the data as each of
+/// the two may see it.
 async fn attack_twice(sources: &[String], dialect: Dialect, oracles: Option<[&Oracle; 2]>) {
     let [all, own] = match oracles {
         Some([all, own]) => [Some(all), Some(own)],
@@ -91,11 +94,12 @@ fn leaks(text: &str) -> bool {
     upper.contains(CANARY) || upper.contains(&reversed) || upper.contains(NUMBER)
 }
 
-/// What a statement says where the blocked columns do not exist; nothing when it does not run there.
+/// What a statement says where the blocked columns do not exist; nothing when it does not run
+/// there.
 type Oracle = dyn Fn(&str) -> Option<Vec<String>>;
 
-/// Runs generated statements. What is admitted must run without giving a canary away, and must say what the text that came in
-/// says of a copy without the blocked columns.
+/// Runs generated statements. What is admitted must run without giving a canary away, and must say
+/// what the text that came in says of a copy without the blocked columns.
 async fn attack(bench: &Workbench, dialect: Dialect, oracle: Option<&Oracle>, rules: bool) {
     let mut grammar = Grammar::new(seed(), dialect);
     let (mut admissible, mut admitted, mut ran, mut compared) = (0, 0, 0, 0);
@@ -269,8 +273,8 @@ async fn no_canary_leaves_mysql() {
     assert_eq!(before, own.fetch_one(state).await.unwrap().get::<String, _>(0), "something was written");
 }
 
-/// Two tables and two schemas whose names differ only in case: a grant of one shows nothing of the other, and both can be read
-/// where both are granted.
+/// Two tables and two schemas whose names differ only in case: a grant of one shows nothing of the
+/// other, and both can be read where both are granted.
 #[tokio::test]
 async fn names_that_differ_in_case_are_two_in_postgres() {
     use sqlx::{AssertSqlSafe, Connection as _, Executor as _};

@@ -1,5 +1,6 @@
-//! MySQL and MariaDB, against a real server. `STEWARD_TEST_MYSQL` names it; without it, these tests fail unless `STEWARD_SKIP` names it.
-//! The user in it must be allowed to create databases and users.
+//! MySQL and MariaDB, against a real server. `STEWARD_TEST_MYSQL` names it; without it, these tests
+//! fail unless `STEWARD_SKIP` names it. The user in it must be allowed to create databases and
+//! users.
 
 use std::time::Duration;
 
@@ -251,7 +252,8 @@ async fn limits_hold() {
         "SELECT a.d + 10*b.d + 100*c.d AS n FROM digit a, digit b, digit c, digit e, digit f, digit g";
     let (frame, cut) = database.query(&format!("{million} ORDER BY n DESC"), bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut, frame.rows[0][0].clone()), (10, true, Value::Int(999)));
-    // Its own limit is larger than ours: reading stops all the same, and the next query has a connection.
+    // Its own limit is larger than ours: reading stops all the same, and the next query has a
+    // connection.
     let (frame, cut) = database.query(&format!("{million} LIMIT 900000"), bounds(10)).await.unwrap();
     assert_eq!((frame.rows.len(), cut), (10, true));
     let (frame, cut) = database.query("SELECT d FROM digit", bounds(10)).await.unwrap();

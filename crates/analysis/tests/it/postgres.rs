@@ -1,4 +1,5 @@
-//! PostgreSQL, against a real server. `STEWARD_TEST_POSTGRES` names it; without it, these tests fail unless `STEWARD_SKIP` names it.
+//! PostgreSQL, against a real server. `STEWARD_TEST_POSTGRES` names it; without it, these tests
+//! fail unless `STEWARD_SKIP` names it.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Rules for rows on real engines: what they take away is in no row, no count, no order and no error.
+//! Rules for rows on real engines: what they take away is in no row, no count, no order and no
+//! error.
 
 use crate::write;
 use steward_analysis::session::{Options, Session};
@@ -148,7 +149,8 @@ async fn nothing_is_tried_on_rows_of_others_in_postgres() {
     }
 }
 
-/// An engine's error does not quote the statement that ran: it holds the rule, with its columns and values.
+/// An engine's error does not quote the statement that ran: it holds the rule, with its columns and
+/// values.
 #[tokio::test]
 async fn an_error_does_not_carry_the_rule() {
     let folder = tempfile::tempdir().unwrap();

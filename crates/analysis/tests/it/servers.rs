@@ -28,7 +28,8 @@ pub(crate) fn refused(result: &Result<(Frame, bool), DatabaseError>) -> bool {
     matches!(result, Err(DatabaseError::NotReadOnly { .. }))
 }
 
-/// Where the server is. A test that needs one fails when it is missing, unless it was asked to skip by name.
+/// Where the server is. A test that needs one fails when it is missing, unless it was asked to skip
+/// by name.
 pub(crate) fn server(variable: &str, name: &str) -> Option<String> {
     if let Ok(server) = std::env::var(variable) {
         return Some(server);

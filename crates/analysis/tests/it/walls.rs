@@ -1,4 +1,5 @@
-//! The second wall of PostgreSQL and MariaDB alone: statements that no policy has looked at, with what they were admitted to.
+//! The second wall of PostgreSQL and MariaDB alone: statements that no policy has looked at, with
+//! what they were admitted to.
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use std::collections::BTreeSet;

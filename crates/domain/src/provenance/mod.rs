@@ -1,13 +1,16 @@
 //! Where a value came from, and what proves that it is the person's.
 //!
 //! Invariants
-//! - A [`Taint`] only grows. No method lowers it: once something untrusted has entered a session, the session stays tainted
-//!   to its end, through errors, summaries, sub-agents and other servers.
-//! - In a tainted session a value is the person's only with a proof: whole words that they typed, a number or a moment that
-//!   they typed, or an id that the same server gave. Everything else that a model writes is untrusted.
-//! - A call in which nothing is the person's is untrusted as a whole, also when it has no arguments.
+//! - A [`Taint`] only grows. No method lowers it: once something untrusted has entered a session,
+//!   the session stays tainted to its end, through errors, summaries, sub-agents and other servers.
+//! - In a tainted session a value is the person's only with a proof: whole words that they typed, a
+//!   number or a moment that they typed, or an id that the same server gave. Everything else that a
+//!   model writes is untrusted.
+//! - A call in which nothing is the person's is untrusted as a whole, also when it has no
+//!   arguments.
 //!
-//! What it deliberately does not do: decide what may be called. Policy decides over what is found here.
+//! What it deliberately does not do: decide what may be called. Policy decides over what is found
+//! here.
 
 mod destination;
 mod mandate;
@@ -32,9 +35,11 @@ pub enum Provenance {
     /// The person who asks wrote it.
     #[default]
     User,
-    /// It stems from data, at a place where the person's own request foresees data. See [`Mandate`].
+    /// It stems from data, at a place where the person's own request foresees data. See
+    /// [`Mandate`].
     Requested,
-    /// It stems from a tool's result, a tool's description, a file, a page, a data cell, or a model that has read one.
+    /// It stems from a tool's result, a tool's description, a file, a page, a data cell, or a model
+    /// that has read one.
     Untrusted,
 }
 
@@ -61,7 +66,8 @@ const MAX_ADDRESSES: usize = 100;
 /// What has entered a session so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taint {
-    /// What the person typed. Empty where the task stems from data: then nothing is proved by words.
+    /// What the person typed. Empty where the task stems from data: then nothing is proved by
+    /// words.
     words: String,
     /// The least trusted of all that was read.
     level: Provenance,
@@ -118,7 +124,8 @@ impl Taint {
         }
     }
 
-    /// A server answered a call with these arguments. `trusted` are the fields of its results that the operator trusts.
+    /// A server answered a call with these arguments. `trusted` are the fields of its results that
+    /// the operator trusts.
     pub fn absorb_answer(
         &mut self,
         server: &str,
@@ -200,8 +207,8 @@ impl Taint {
 }
 
 impl Taint {
-    /// Where a value came from that a plan carries from a result into an argument of this name: the same proof as for a
-    /// model that has read the result.
+    /// Where a value came from that a plan carries from a result into an argument of this name: the
+    /// same proof as for a model that has read the result.
     #[must_use]
     pub fn judge_value(&self, server: &str, name: &str, value: &Value) -> Provenance {
         let mut arguments = JsonObject::new();
@@ -209,8 +216,9 @@ impl Taint {
         self.judge_call(server, &arguments).arguments.get(name).copied().unwrap_or(Provenance::Untrusted)
     }
 
-    /// Where a literal came from that a model wrote before it had read anything but the person's words and the names of
-    /// tools. It is the person's, but for places to send to: an address, a URL or an account counts only where they typed it.
+    /// Where a literal came from that a model wrote before it had read anything but the person's
+    /// words and the names of tools. It is the person's, but for places to send to: an address, a
+    /// URL or an account counts only where they typed it.
     #[must_use]
     pub fn judge_literal(&self, value: &Value) -> Provenance {
         let all = |values: &mut dyn Iterator<Item = &Value>| {
@@ -319,7 +327,8 @@ fn collect_ids(value: &Value, into: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a member of this name holds what a server calls a thing by: `id`, `file_id`, `eventIds`, `uuid`.
+/// Whether a member of this name holds what a server calls a thing by: `id`, `file_id`, `eventIds`,
+/// `uuid`.
 fn names_id(name: &str) -> bool {
     let name = name.trim_end_matches('_');
     let lower = name.to_ascii_lowercase();

@@ -1,4 +1,5 @@
-//! Days and times of day as people type them, so that `2024-05-19 13:00` is theirs who typed "May 19th at 12:00, for one hour".
+//! Days and times of day as people type them, so that `2024-05-19 13:00` is theirs who typed "May
+//! 19th at 12:00, for one hour".
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,8 @@ const NEAR: usize = 5;
 pub(super) struct Moments {
     /// Year where one stands with the day, month, day.
     days: BTreeSet<(Option<u16>, u8, u8)>,
-    /// Years that stand in the text. A day without a year may be one of these; where there are none, of any.
+    /// Years that stand in the text. A day without a year may be one of these; where there are
+    /// none, of any.
     years: BTreeSet<u16>,
     /// Minutes since midnight.
     times: BTreeSet<u16>,
@@ -68,8 +70,9 @@ impl Moments {
         found
     }
 
-    /// Whether a value such as `2024-05-19`, `2024-05-19 13:00` or `13:00` names a moment of the text, or the end of something
-    /// that begins at a moment of the text and lasts as long as the text says.
+    /// Whether a value such as `2024-05-19`, `2024-05-19 13:00` or `13:00` names a moment of the
+    /// text, or the end of something that begins at a moment of the text and lasts as long as the
+    /// text says.
     pub(super) fn has(&self, value: &str) -> bool {
         let (date, clock) = match value.split_once([' ', 't']) {
             Some((date, clock)) => (Some(date), Some(clock)),
@@ -96,7 +99,8 @@ impl Moments {
     }
 }
 
-/// Whether a value is a day or a moment in the notation of programs, and nothing else: `2024-05-19`, `2024-05-19T13:00:00`.
+/// Whether a value is a day or a moment in the notation of programs, and nothing else:
+/// `2024-05-19`, `2024-05-19T13:00:00`.
 pub(super) fn is_moment(value: &str) -> bool {
     let (date, clock) =
         value.split_once([' ', 'T']).map_or((value, None), |(date, clock)| (date, Some(clock)));

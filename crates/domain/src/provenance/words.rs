@@ -11,7 +11,8 @@ const AFTER: &str = "\"'`)]}>.,;:!?%€”’»*_-–—";
 pub(super) struct Typed {
     /// In lower case, with one space between words and at both ends.
     text: String,
-    /// The same with a space after a sentence that another follows without one: "at www.x.example.They said".
+    /// The same with a space after a sentence that another follows without one: "at
+    /// www.x.example.They said".
     parted: String,
     numbers: Vec<f64>,
     moments: Moments,
@@ -39,8 +40,8 @@ impl Typed {
     }
 }
 
-/// Whether `value` stands in `text` as whole words in a row, without regard to case and spacing. `bob@x.example` does not stand
-/// in `eve.bob@x.example`.
+/// Whether `value` stands in `text` as whole words in a row, without regard to case and spacing.
+/// `bob@x.example` does not stand in `eve.bob@x.example`.
 #[must_use]
 pub fn is_typed(value: &str, text: &str) -> bool {
     let value = normal(value);

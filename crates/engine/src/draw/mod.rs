@@ -1,4 +1,5 @@
-//! Pictures of a program, plain or with the state of its nodes: Mermaid for documents, SVG for everything else.
+//! Pictures of a program, plain or with the state of its nodes: Mermaid for documents, SVG for
+//! everything else.
 
 mod mermaid;
 mod svg;
@@ -44,7 +45,8 @@ fn lines(program: &Program) -> Vec<Line> {
         let from = Some(place as ProgramIndex);
         let mut joins: Vec<Option<ProgramIndex>> = vec![from];
         if let NodeWork::Parallel { branches, .. } = &node.work {
-            // Where every branch is one node, the way on is drawn from the branches: that is where they join.
+            // Where every branch is one node, the way on is drawn from the branches: that is where
+            // they join.
             let alone =
                 |branch: &ProgramIndex| program.node(*branch).is_some_and(|node| node.edges.is_empty());
             if branches.iter().all(alone) {

@@ -9,7 +9,8 @@ const WIDTH: i32 = 180;
 const HEIGHT: i32 = 48;
 const GAP_X: i32 = 40;
 const GAP_Y: i32 = 64;
-/// Room for lines that pass other nodes: those that go back on the right, those that skip rows on the left.
+/// Room for lines that pass other nodes: those that go back on the right, those that skip rows on
+/// the left.
 const SIDE: i32 = 90;
 
 /// Where things stand: the start is -1, the end is one more than the last node.
@@ -106,7 +107,8 @@ fn layers(ways: &[(Spot, Spot)], end: Spot) -> BTreeMap<Spot, i32> {
     layers
 }
 
-/// The lines without those that lead back to where the way came from: found depth first, without recursion.
+/// The lines without those that lead back to where the way came from: found depth first, without
+/// recursion.
 fn forward(ways: &[(Spot, Spot)]) -> Vec<(Spot, Spot)> {
     let next = |from: Spot| {
         ways.iter().filter(move |(start, _)| *start == from).map(|(_, to)| *to).collect::<Vec<_>>()

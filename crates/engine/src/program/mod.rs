@@ -1,5 +1,5 @@
-//! A program: a definition with every name resolved and every expression compiled. It never changes; a task keeps the version
-//! it started with.
+//! A program: a definition with every name resolved and every expression compiled. It never
+//! changes; a task keeps the version it started with.
 
 mod compile;
 mod plan;
@@ -26,7 +26,8 @@ pub struct Program {
     pub(crate) index: BTreeMap<String, ProgramIndex>,
     /// Where it starts: the entry point, or every subtask that needs nothing.
     pub(crate) entries: Vec<ProgramIndex>,
-    /// Whether nodes follow when all they need is there (a plan), or when an edge leads to them (a graph).
+    /// Whether nodes follow when all they need is there (a plan), or when an edge leads to them (a
+    /// graph).
     pub(crate) by_data: bool,
     pub(crate) agents: Vec<AgentSpec>,
     pub(crate) tools: Vec<ToolSpec>,
@@ -113,8 +114,8 @@ pub(crate) enum Callable {
 }
 
 impl AgentSpec {
-    /// What a model meant by this name. A model that puts the wrong server before a tool's name means the only tool that ends
-    /// so.
+    /// What a model meant by this name. A model that puts the wrong server before a tool's name
+    /// means the only tool that ends so.
     pub(crate) fn resolve(&self, name: &str) -> Option<Callable> {
         if let Some(found) = self.callable.get(name) {
             return Some(*found);

@@ -1,4 +1,5 @@
-//! Plans: who needs what is found from inputs, outputs and expressions; what does not need each other runs at once.
+//! Plans: who needs what is found from inputs, outputs and expressions; what does not need each
+//! other runs at once.
 
 use super::compile::{Compiler, Shape, place_of};
 use super::{Node, NodeWork, ProgramIndex};

@@ -1,13 +1,15 @@
 //! Branches of a `parallel` node keep to themselves.
 //!
-//! A branch is what its first node leads to, up to an end. It joins at its parallel node, whose own edges lead on. A node that
-//! two branches reach, or a branch and the rest, would be at work twice at once, so it is refused.
+//! A branch is what its first node leads to, up to an end. It joins at its parallel node, whose own
+//! edges lead on. A node that two branches reach, or a branch and the rest, would be at work twice
+//! at once, so it is refused.
 
 use super::{Node, NodeWork, ProgramIndex, Transition};
 use std::collections::BTreeMap;
 use steward_domain::Problem;
 
-/// The branch a node belongs to: a parallel node and the number of its branch; nothing is the main way.
+/// The branch a node belongs to: a parallel node and the number of its branch; nothing is the main
+/// way.
 type Region = Option<(ProgramIndex, usize)>;
 
 pub(super) fn check(nodes: &[Node], entry: Option<ProgramIndex>, problems: &mut Vec<Problem>) {

@@ -1,11 +1,14 @@
-//! A static plan: all of its steps are written before anything is read, from the words of a person alone.
+//! A static plan: all of its steps are written before anything is read, from the words of a person
+//! alone.
 //!
 //! Invariants
-//! - A result of a tool fills values in and decides conditions that the plan itself states. It cannot add a step, change
-//!   which tool a step calls, or change a literal: after [`StaticPlan`] is compiled nothing is planned any more.
-//! - Models that read results on the way have no tools. What an extraction gives has the type that the plan asked for.
-//! - The order of the list counts for steps that change something: they wait for every step before them, and every step
-//!   after waits for them. Reads between two of them run at once.
+//! - A result of a tool fills values in and decides conditions that the plan itself states. It
+//!   cannot add a step, change which tool a step calls, or change a literal: after [`StaticPlan`]
+//!   is compiled nothing is planned any more.
+//! - Models that read results on the way have no tools. What an extraction gives has the type that
+//!   the plan asked for.
+//! - The order of the list counts for steps that change something: they wait for every step before
+//!   them, and every step after waits for them. Reads between two of them run at once.
 
 mod reference;
 mod value_type;
@@ -59,7 +62,8 @@ pub struct StaticStep {
     /// The value that is extracted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<Extraction>,
-    /// The list for each of whose items the tool is called; `item` and `index` name the item at hand.
+    /// The list for each of whose items the tool is called; `item` and `index` name the item at
+    /// hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<Value>,
     /// The step is left out when this does not hold.

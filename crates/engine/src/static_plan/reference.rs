@@ -1,7 +1,8 @@
 //! Values of a static plan: literals, and references to results of earlier steps.
 //!
-//! A reference is a step's name and a path: `find.contacts[0].id`, `find.contacts[name=Anna].id`, `find.rows[*].total`,
-//! `item.name`. A path into a text reads the text as JSON, because many servers send their JSON so.
+//! A reference is a step's name and a path: `find.contacts[0].id`, `find.contacts[name=Anna].id`,
+//! `find.rows[*].total`, `item.name`. A path into a text reads the text as JSON, because many
+//! servers send their JSON so.
 
 use crate::expression::as_text;
 use serde_json::Value;

@@ -102,7 +102,8 @@ impl ValueType {
         self.check(&value).map(Some)
     }
 
-    /// The value in its type, or what is wrong with it. A number that was written as a text is a number.
+    /// The value in its type, or what is wrong with it. A number that was written as a text is a
+    /// number.
     fn check(&self, value: &Value) -> Result<Value, String> {
         let wrong = |what: &str| Err(format!("{value} must be {what}"));
         match (self, value) {

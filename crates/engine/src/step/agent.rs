@@ -1,11 +1,15 @@
 //! Agents: the loop of model and tools, and the patterns it goes through.
 //!
 //! Invariants
-//! - A session holds its own messages only. A sub-agent is a task of its own, and nothing of it but its summary comes back.
-//! - Answers of calls are appended in the order in which the model asked for them, whatever order they came in.
-//! - What its model writes is judged by the session's [`Taint`], which begins with the person's words and only grows: by
-//!   descriptions of foreign tools, by results, by errors, by summaries of sub-agents.
-//! - Whatever a model says, the loop is bounded: by rounds, by repairs, by tools that do not exist, by calls that repeat.
+//! - A session holds its own messages only. A sub-agent is a task of its own, and nothing of it but
+//!   its summary comes back.
+//! - Answers of calls are appended in the order in which the model asked for them, whatever order
+//!   they came in.
+//! - What its model writes is judged by the session's [`Taint`], which begins with the person's
+//!   words and only grows: by descriptions of foreign tools, by results, by errors, by summaries of
+//!   sub-agents.
+//! - Whatever a model says, the loop is bounded: by rounds, by repairs, by tools that do not exist,
+//!   by calls that repeat.
 
 use super::Step;
 use crate::derive::{self, Fnv, estimate_tokens};
@@ -86,7 +90,8 @@ impl Step<'_> {
         self.begin_phase(number);
     }
 
-    /// What a session has read before its model says a word: the task, and what servers say of their tools.
+    /// What a session has read before its model says a word: the task, and what servers say of
+    /// their tools.
     fn first_taint(&self, spec: &AgentSpec, text: &str, untrusted: bool) -> Taint {
         let input = || if self.state.input_untrusted { String::new() } else { as_text(&self.state.input) };
         // What the person typed earlier in the conversation is theirs, too.
@@ -221,7 +226,8 @@ impl Step<'_> {
         self.start_calls(number, &reply.tool_calls);
     }
 
-    /// The model of an extraction answered: the value has the type that the plan asks for, or it is asked again.
+    /// The model of an extraction answered: the value has the type that the plan asks for, or it is
+    /// asked again.
     fn extracted(&mut self, number: u32, node: ProgramIndex, extract: &CompiledExtraction, text: &str) {
         match extract.value_type.read(text) {
             Err(why) => self.repair(number, &format!("That does not fit: {why}. Reply with the JSON only.")),
@@ -427,7 +433,8 @@ impl Step<'_> {
         }
     }
 
-    /// One of the calls has its answer. `read` says what the session has read with it. The model is asked when all have.
+    /// One of the calls has its answer. `read` says what the session has read with it. The model is
+    /// asked when all have.
     pub(super) fn slot_done(
         &mut self,
         number: u32,

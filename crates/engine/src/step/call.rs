@@ -1,7 +1,8 @@
 //! Calls of tools and sub-agents: attempts, fallbacks, approvals, and outcomes that nobody knows.
 //!
-//! Invariant: a call that is neither read-only nor keyed leaves this process at most once under one key. It is tried again only
-//! when it surely was not sent, or when a person said so, and then under a new key.
+//! Invariant: a call that is neither read-only nor keyed leaves this process at most once under one
+//! key. It is tried again only when it surely was not sent, or when a person said so, and then
+//! under a new key.
 
 use super::Step;
 use crate::expression::as_text;
@@ -102,7 +103,8 @@ impl Step<'_> {
         }
     }
 
-    /// The session that asked may call what was found, up to a bound. A node of a workflow has no session.
+    /// The session that asked may call what was found, up to a bound. A node of a workflow has no
+    /// session.
     fn tools_found(&mut self, number: u32, output: &Value, tools: &[ToolSpec]) {
         if let Some(Owner::Slot(session, _)) = self.state.calls.get(&number).map(|call| call.owner) {
             for tool in tools {
@@ -121,7 +123,8 @@ impl Step<'_> {
             Owner::Node(node) => self.node_done(node, Some(output.clone()), true),
             Owner::Item(node, item) => self.item_done(node, item, output.clone()),
             Owner::Held(session) => self.held_done(session, number, as_text(output), |_| {}),
-            // What a server says of its tools is the server's word, as much as what its tools answer.
+            // What a server says of its tools is the server's word, as much as what its tools
+            // answer.
             Owner::Slot(session, slot) => {
                 let foreign = tools.iter().any(|tool| tool.server.is_some());
                 self.slot_done(session, slot, as_text(output), |taint| {
@@ -166,7 +169,8 @@ impl Step<'_> {
         }
     }
 
-    /// The next tool that may stand in. It is another tool, so it has a key of its own and needs its own approval.
+    /// The next tool that may stand in. It is another tool, so it has a key of its own and needs
+    /// its own approval.
     fn fall_back(&mut self, number: u32) -> bool {
         let program = self.program;
         let Some(call) = self.state.calls.get(&number) else { return false };
@@ -278,7 +282,8 @@ impl Step<'_> {
         }
     }
 
-    /// A call failed in a way that is not the agent's to judge: the node fails, the agent is not asked.
+    /// A call failed in a way that is not the agent's to judge: the node fails, the agent is not
+    /// asked.
     pub(super) fn owner_failed(&mut self, number: u32, failure: Failure) {
         let Some(Call { owner, .. }) = self.state.calls.remove(&number) else { return };
         if let Some(node) = self.owner_node(owner) {

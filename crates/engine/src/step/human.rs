@@ -1,7 +1,7 @@
 //! People: what they are asked, what their word changes, and what happens without it.
 //!
-//! Invariant: a decision counts for the digest it was shown. After a change of arguments the call is proposed anew, and policy
-//! asks about the new digest.
+//! Invariant: a decision counts for the digest it was shown. After a change of arguments the call
+//! is proposed anew, and policy asks about the new digest.
 
 use super::Step;
 use crate::event::Event;
@@ -191,7 +191,8 @@ impl Step<'_> {
                     if let Some(call) = self.state.calls.get_mut(number) {
                         call.key = key;
                         call.attempt = 1;
-                        // The first approval was used by the call whose outcome is unknown; this decision releases another.
+                        // The first approval was used by the call whose outcome is unknown; this
+                        // decision releases another.
                         if let Some(approval) = &mut call.approval {
                             (approval.by, approval.gate) = (by.clone(), *request);
                         }
@@ -225,7 +226,8 @@ impl Step<'_> {
         }
     }
 
-    /// A human node's answer. Where the edges can tell answers apart, a no is a way of its own; otherwise it is the end.
+    /// A human node's answer. Where the edges can tell answers apart, a no is a way of its own;
+    /// otherwise it is the end.
     fn answered(&mut self, place: u32, action: HumanAction, output: Value) {
         let chooses = self.program.node(place).is_some_and(crate::Node::chooses);
         if action == HumanAction::Reject && !chooses {
@@ -236,7 +238,8 @@ impl Step<'_> {
         self.node_done(place, Some(output), false);
     }
 
-    /// What the person wrote is the person's; the rest stays what it was. Nothing is approved by it.
+    /// What the person wrote is the person's; the rest stays what it was. Nothing is approved by
+    /// it.
     fn change_arguments(&mut self, number: u32, updates: &JsonObject) {
         let key = self.new_key();
         let Some(call) = self.state.calls.get_mut(&number) else { return };
@@ -257,7 +260,8 @@ impl Step<'_> {
         self.issue_call(number);
     }
 
-    /// S2's reducer: messages are appended, known fields are replaced, everything else goes into `metadata`.
+    /// S2's reducer: messages are appended, known fields are replaced, everything else goes into
+    /// `metadata`.
     fn update(&mut self, updates: &JsonObject) {
         for (name, value) in updates {
             let text = value.as_str().map(str::to_owned);
@@ -306,7 +310,8 @@ impl Step<'_> {
                 }
             }
             DecisionSubject::Gate(place) => self.node_failed(*place, expired),
-            // Silence is no approval: for a call it can only be a no that the agent hears, or a failure.
+            // Silence is no approval: for a call it can only be a no that the agent hears, or a
+            // failure.
             DecisionSubject::Call(number) => match self.program.settings().on_approval_timeout {
                 TimeoutOutcome::Fail => self.owner_failed(*number, expired),
                 TimeoutOutcome::Reject | TimeoutOutcome::Approve => self.call_failed(*number, expired),

@@ -1,5 +1,5 @@
-//! One step: an event is checked without touching anything, then applied, and what follows from it is worked off until only
-//! effects are left.
+//! One step: an event is checked without touching anything, then applied, and what follows from it
+//! is worked off until only effects are left.
 
 mod agent;
 mod call;
@@ -184,7 +184,8 @@ impl Step<'_> {
         }
     }
 
-    /// Enters nodes until none is waiting to be entered. A queue, not recursion: a graph may pass ten thousand nodes in one step.
+    /// Enters nodes until none is waiting to be entered. A queue, not recursion: a graph may pass
+    /// ten thousand nodes in one step.
     fn work_off(&mut self) {
         while let Some(Enter { node, thread, from }) = self.todo.pop_front() {
             if self.is_over() {
@@ -232,7 +233,8 @@ impl Step<'_> {
         id
     }
 
-    /// The effect that a pending one stands for. Issuing and issuing again after a crash say the same.
+    /// The effect that a pending one stands for. Issuing and issuing again after a crash say the
+    /// same.
     fn effect(&self, id: EffectId, pending: &Pending) -> Option<Effect> {
         Some(match pending {
             Pending::Model { session, attempt } => {

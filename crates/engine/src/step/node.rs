@@ -92,7 +92,8 @@ impl Step<'_> {
         }
     }
 
-    /// What an agent is asked or a person is shown: the node's own text, or the task's input with what came before.
+    /// What an agent is asked or a person is shown: the node's own text, or the task's input with
+    /// what came before.
     fn task_text(&self, node: &Node, from: Option<ProgramIndex>) -> Result<(String, bool), Failure> {
         if let Some(template) = &node.input {
             let text = template.render(&|name| self.value_of(name)).map_err(|why| expression(node, &why))?;

@@ -76,8 +76,8 @@ impl Step<'_> {
         }
     }
 
-    /// Calls off whatever is pending for a node and, for a parallel one, for its branches. Without recursion: branches may hold
-    /// parallel nodes of their own.
+    /// Calls off whatever is pending for a node and, for a parallel one, for its branches. Without
+    /// recursion: branches may hold parallel nodes of their own.
     pub(super) fn drop_work(&mut self, place: ProgramIndex) {
         let mut places = vec![place];
         while let Some(place) = places.pop() {

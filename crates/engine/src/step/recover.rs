@@ -1,5 +1,5 @@
-//! Another process takes over: what had not begun is issued again, and so is what may safely be done twice. What may have
-//! happened and must not happen twice becomes unknown.
+//! Another process takes over: what had not begun is issued again, and so is what may safely be
+//! done twice. What may have happened and must not happen twice becomes unknown.
 
 use super::Step;
 use crate::state::Pending;

@@ -1,7 +1,9 @@
-//! Static plans at work: values are filled in from results, labelled, and handed to the calls that the plan states.
+//! Static plans at work: values are filled in from results, labelled, and handed to the calls that
+//! the plan states.
 //!
-//! Invariant: the decision to make a call is the person's, because the plan was written from their words alone. A value that
-//! comes out of a result is judged like any value of a tainted session: it is theirs only with a proof.
+//! Invariant: the decision to make a call is the person's, because the plan was written from their
+//! words alone. A value that comes out of a result is judged like any value of a tainted session:
+//! it is theirs only with a proof.
 
 use super::{Enter, Step};
 use crate::expression::as_text;
@@ -181,8 +183,8 @@ impl Step<'_> {
         text
     }
 
-    /// Leaves a step out. What reads it is left out, too; what only comes after it is done, unless a person said no: then
-    /// nothing after it changes anything. The answer is always written.
+    /// Leaves a step out. What reads it is left out, too; what only comes after it is done, unless
+    /// a person said no: then nothing after it changes anything. The answer is always written.
     pub(super) fn skip_step(&mut self, place: ProgramIndex, why: Failure, rejected: bool) {
         let (program, now) = (self.program, self.state.now);
         let mut skipped = vec![(place, why)];

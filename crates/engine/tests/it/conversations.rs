@@ -1,4 +1,5 @@
-//! Agents of conversations: what was said before, tools that are found on the way, and what counts as data.
+//! Agents of conversations: what was said before, tools that are found on the way, and what counts
+//! as data.
 
 use crate::kit::{Definitions, Run, failed};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! What a definition must hold, each rule with the words a person reads; and how programs are drawn.
+//! What a definition must hold, each rule with the words a person reads; and how programs are
+//! drawn.
 
 use crate::kit::{Definitions, Run};
 use serde_json::{Value, json};

@@ -24,7 +24,8 @@ impl Lookup for Definitions {
 }
 
 impl Definitions {
-    /// `search` and `clock` read, `store` is keyed, `pay` counts every time, `slow` falls back to `search`.
+    /// `search` and `clock` read, `store` is keyed, `pay` counts every time, `slow` falls back to
+    /// `search`.
     pub(crate) fn new() -> Self {
         let mut house = Self::default();
         for (name, safety, fallbacks) in [

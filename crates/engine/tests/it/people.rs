@@ -141,7 +141,8 @@ fn a_checkpoint_pauses_before_its_node_and_survives_a_restart() {
     let mut run = Run::start(Definitions::new().workflow(flow).unwrap(), json!({}));
     assert!(run.all.iter().any(|effect| matches!(effect, Effect::Checkpoint { awaiting_human: true, .. })));
     assert_eq!(run.question().2.subject, Subject::Checkpoint);
-    // Days later, in another process: the state comes from the events, and the question is asked again as it was.
+    // Days later, in another process: the state comes from the events, and the question is asked
+    // again as it was.
     let before = run.question();
     run.state = fold(&run.program, &run.events);
     run.micros += 3 * 3_600_000_000;

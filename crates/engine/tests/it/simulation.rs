@@ -1,5 +1,6 @@
-//! Random programs in a random world: failures, delays, duplicates, reorderings, crashes. `STEWARD_SEEDS` says how many
-//! (500 unless told), `STEWARD_SEED` runs a single one. The same seed gives the same bytes.
+//! Random programs in a random world: failures, delays, duplicates, reorderings, crashes.
+//! `STEWARD_SEEDS` says how many (500 unless told), `STEWARD_SEED` runs a single one. The same seed
+//! gives the same bytes.
 
 use crate::kit::{Definitions, TASK};
 use serde_json::{Value, json};
@@ -248,7 +249,8 @@ impl World {
         assert_eq!(serde_json::to_string(&self.state).unwrap(), before);
     }
 
-    /// The process dies. Some calls had begun, and of those some were carried out; no receipt was written.
+    /// The process dies. Some calls had begun, and of those some were carried out; no receipt was
+    /// written.
     fn crash(&mut self) {
         let before = serde_json::to_string(&self.state).unwrap();
         self.state = fold(&self.program, &self.events);
@@ -411,7 +413,8 @@ fn play(seed: u64, thorough: bool) -> (String, String) {
     (serde_json::to_string(&world.state).unwrap(), serde_json::to_string(&world.events).unwrap())
 }
 
-/// The world is wild enough: it finishes tasks, and it makes them fail in most of the ways there are.
+/// The world is wild enough: it finishes tasks, and it makes them fail in most of the ways there
+/// are.
 #[test]
 fn the_world_shows_most_endings() {
     let mut endings: BTreeMap<String, u32> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Static plans: steps by reference, extraction, loops, conditions, and that nothing a result says changes what is done.
+//! Static plans: steps by reference, extraction, loops, conditions, and that nothing a result says
+//! changes what is done.
 
 use crate::kit::{Definitions, Run};
 use serde_json::{Value, json};

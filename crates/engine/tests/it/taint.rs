@@ -57,7 +57,8 @@ fn letters_of_a_word_are_not_the_word() {
     }
 }
 
-/// What a server says of its tools is not the person's word: an agent that is offered them is tainted before it reads a result.
+/// What a server says of its tools is not the person's word: an agent that is offered them is
+/// tainted before it reads a result.
 #[test]
 fn descriptions_of_foreign_tools_taint_from_the_start() {
     let mut house = Definitions::new();

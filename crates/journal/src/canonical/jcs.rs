@@ -1,7 +1,8 @@
-//! RFC 8785, JSON canonicalization: no white space, members by UTF-16 order, numbers as ECMAScript writes them.
+//! RFC 8785, JSON canonicalization: no white space, members by UTF-16 order, numbers as ECMAScript
+//! writes them.
 //!
-//! Integers beyond 2^53 are written as the nearest double, as the RFC demands. Their last digits are still protected:
-//! S3's hash, which is part of what the digest covers, writes them exactly.
+//! Integers beyond 2^53 are written as the nearest double, as the RFC demands. Their last digits
+//! are still protected: S3's hash, which is part of what the digest covers, writes them exactly.
 
 use super::sorted;
 use serde_json::Value;

@@ -1,5 +1,6 @@
-//! Two canonical forms of JSON: what Python's `json.dumps(…, sort_keys=True)` writes, for S3's hash, and RFC 8785,
-//! for our digest. Neither depends on serde's own number and escape choices, nor on a map's order.
+//! Two canonical forms of JSON: what Python's `json.dumps(…, sort_keys=True)` writes, for S3's
+//! hash, and RFC 8785, for our digest. Neither depends on serde's own number and escape choices,
+//! nor on a map's order.
 
 mod jcs;
 mod python;
@@ -11,8 +12,8 @@ pub use transcode::python_to_jcs;
 
 use serde_json::{Map, Value};
 
-/// The members in the order of `key`. Maps are mostly sorted already, but a dependency may switch serde_json's maps to
-/// insertion order, so this never relies on it.
+/// The members in the order of `key`. Maps are mostly sorted already, but a dependency may switch
+/// serde_json's maps to insertion order, so this never relies on it.
 fn sorted<'a, K: Ord>(
     map: &'a Map<String, Value>,
     key: impl Fn(&'a str) -> K,

@@ -1,4 +1,5 @@
-//! `json.dumps(value, sort_keys=True)` to the byte: ASCII only, `", "` and `": "`, floats as `repr` writes them.
+//! `json.dumps(value, sort_keys=True)` to the byte: ASCII only, `", "` and `": "`, floats as `repr`
+//! writes them.
 
 use super::sorted;
 use serde_json::Value;

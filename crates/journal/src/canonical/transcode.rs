@@ -1,9 +1,10 @@
-//! From Python's canonical text straight to RFC 8785, without building a tree: the verifier's fast path.
+//! From Python's canonical text straight to RFC 8785, without building a tree: the verifier's fast
+//! path.
 //!
-//! It is quick because it does not judge. Where the two forms differ by more than white space and simple escapes (a
-//! float, an integer beyond 2^53, keys that sort differently) it gives up or yields text that leads to another digest;
-//! either way the caller then parses properly. It can never make a wrong text look right: what it yields goes into a
-//! hash that must fit.
+//! It is quick because it does not judge. Where the two forms differ by more than white space and
+//! simple escapes (a float, an integer beyond 2^53, keys that sort differently) it gives up or
+//! yields text that leads to another digest; either way the caller then parses properly. It can
+//! never make a wrong text look right: what it yields goes into a hash that must fit.
 
 use memchr::memchr2;
 

@@ -1,15 +1,16 @@
 //! The fast path: checks a line by its bytes, without building a tree.
 //!
-//! Sound because both hashes are taken over what stands in the line. The digest covers every field and S3's hash, and
-//! S3's hash covers the event data; so a line that passes is, byte for byte, one that was sealed. `None` means only
-//! "not shown", never "wrong".
+//! Sound because both hashes are taken over what stands in the line. The digest covers every field
+//! and S3's hash, and S3's hash covers the event data; so a line that passes is, byte for byte, one
+//! that was sealed. `None` means only "not shown", never "wrong".
 
 use crate::canonical::python_to_jcs;
 use crate::entry::{DigestParts, s3_hash};
 use crate::hash::Hash;
 use memchr::memmem::rfind;
 
-/// A hash as the line writes it. Lines are linked by comparing text with text, which needs no decoding.
+/// A hash as the line writes it. Lines are linked by comparing text with text, which needs no
+/// decoding.
 pub(super) type Hex = [u8; 64];
 
 /// What ties an entry to its neighbours.
@@ -70,7 +71,8 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     at.literal(b"\", \"event_type\": \"")?;
     let event_type = at.until(b'"')?;
     at.literal(b"\", \"event_data\": ")?;
-    // The last such text in the line is the field itself: inside a string its quotes would be escaped.
+    // The last such text in the line is the field itself: inside a string its quotes would be
+    // escaped.
     let (event_data, rest) = at.0.split_at_checked(rfind(at.0, b", \"actor\": \"")?)?;
     at.0 = rest;
     at.literal(b", \"actor\": ")?;
@@ -126,7 +128,8 @@ pub(super) fn check(line: &[u8], scratch: &mut Scratch) -> Option<Link> {
     })
 }
 
-/// For whom an entry was written, in exactly the text that we write: no hash is taken over its spaces.
+/// For whom an entry was written, in exactly the text that we write: no hash is taken over its
+/// spaces.
 fn on_behalf(at: &mut Cursor<'_>, jcs: &mut Vec<u8>) -> Option<()> {
     at.literal(b"{")?;
     jcs.push(b'{');

@@ -1,8 +1,8 @@
 //! The verifier of exported logs: streaming, offline, on all cores.
 //!
-//! A line is accepted only as the exact bytes that we would write for its entry. The fast path shows this by hashing
-//! the text as it stands; whatever it cannot show goes through a full parse, which also finds the words for what is
-//! wrong.
+//! A line is accepted only as the exact bytes that we would write for its entry. The fast path
+//! shows this by hashing the text as it stands; whatever it cannot show goes through a full parse,
+//! which also finds the words for what is wrong.
 
 mod fast;
 
@@ -32,8 +32,8 @@ pub struct Report {
 /// Verifies one chain in S3's JSONL: every hash, every digest, every link.
 pub fn verify_log(reader: impl Read + Send, threads: usize) -> Result<Report> {
     let (to_workers, blocks) = mpsc::sync_channel::<Block>(threads * 2);
-    // Only the workers hold the receiving end. When the collector gives up they end, the last of them closes the queue,
-    // and that ends the reader, however much of the log is left.
+    // Only the workers hold the receiving end. When the collector gives up they end, the last of
+    // them closes the queue, and that ends the reader, however much of the log is left.
     let blocks = Arc::new(Mutex::new(blocks));
     let (to_collector, results) = mpsc::sync_channel::<(usize, Result<Stretch>)>(threads * 2);
     std::thread::scope(|scope| {

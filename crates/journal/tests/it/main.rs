@@ -90,7 +90,8 @@ pub(crate) fn seal_draft(
     seal(tip, prepare(tip.chain, draft, now, redactor, random)?, now)
 }
 
-/// Values where JSON writers differ: floats at every edge, unicode, control characters, depth, 64-bit edges.
+/// Values where JSON writers differ: floats at every edge, unicode, control characters, depth,
+/// 64-bit edges.
 pub(crate) fn edge_cases() -> Vec<Map<String, Value>> {
     let mut deep = json!("bottom");
     for level in 0..90 {

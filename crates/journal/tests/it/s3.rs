@@ -88,7 +88,8 @@ fn python_accepts_our_log_and_refuses_what_it_can_see() {
     assert_eq!(python(&paths), expected);
 }
 
-/// Many random values, so that no corner of Python's number and string formats is left to hand-picked cases.
+/// Many random values, so that no corner of Python's number and string formats is left to
+/// hand-picked cases.
 #[test]
 fn python_agrees_on_random_values() {
     use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! A hundred thousand random changes to a log, from a flipped bit to a forger who recomputes every hash but has no
-//! key. All of them must be found.
+//! A hundred thousand random changes to a log, from a flipped bit to a forger who recomputes every
+//! hash but has no key. All of them must be found.
 
 use crate::{Log, chain, edge_cases, log_of, seal_draft, signer};
 use proptest::prelude::Rng;
@@ -73,7 +73,8 @@ impl Tamperer {
         (changed != text).then_some((name, changed))
     }
 
-    /// Seals everything from `from` on anew, with one thing changed, as a forger who knows the format would.
+    /// Seals everything from `from` on anew, with one thing changed, as a forger who knows the
+    /// format would.
     fn reseal(&mut self, entries: &[Sealed], from: usize) -> Vec<Sealed> {
         let mut tip = match from.checked_sub(1).and_then(|last| entries.get(last)) {
             Some(last) => {
@@ -166,7 +167,8 @@ fn a_half_written_line_is_named() {
     assert!(refused.to_string().contains("The 7 entries before it are whole"), "{refused}");
 }
 
-/// An error early in a large log ends the verification at once: reader and workers stop, nothing waits for ever.
+/// An error early in a large log ends the verification at once: reader and workers stop, nothing
+/// waits for ever.
 #[test]
 fn an_early_error_in_a_large_log_ends_it() {
     let log = log_of(edge_cases());

@@ -1,7 +1,8 @@
 //! Learns what each signal counts, so that the tool that a row means comes first.
 //!
-//! A softmax over the tools of an application, by plain gradient steps, held near the weights that are in force (`PULL`). What is printed as
-//! "left out" was learned without the application that it is measured on: that is what an application nobody has seen can expect of the weights.
+//! A softmax over the tools of an application, by plain gradient steps, held near the weights that
+//! are in force (`PULL`). What is printed as "left out" was learned without the application that it
+//! is measured on: that is what an application nobody has seen can expect of the weights.
 
 use super::score::{Bench, Failure};
 use serde_json::Value;
@@ -75,7 +76,8 @@ fn learn(rows: &[&Row]) -> Vec<f32> {
             slope[at] -= PULL * 0.1 * (weights[at] - start[at]);
             seen[at] += slope[at] * slope[at];
             weights[at] += STEP * slope[at] / seen[at].sqrt();
-            // What keeps a question from changing something, and a wish from being taken for a question, never speaks for it.
+            // What keeps a question from changing something, and a wish from being taken for a
+            // question, never speaks for it.
             if NEVER.contains(&SIGNALS[at].0) {
                 weights[at] = weights[at].min(-0.5);
             }

@@ -1,7 +1,9 @@
-//! What a tool's result is to a person: a sentence, a table, and which of its cells the sentence rests on.
+//! What a tool's result is to a person: a sentence, a table, and which of its cells the sentence
+//! rests on.
 //!
 //! Invariants
-//! - Nothing is added: every word of the sentence is the result's own, the name of a field, or a count of what is there.
+//! - Nothing is added: every word of the sentence is the result's own, the name of a field, or a
+//!   count of what is there.
 //! - A result is data. It is shown, shortened and counted, and never read as a wish.
 //! - The same result gives the same words.
 //!
@@ -38,7 +40,8 @@ pub struct ResultText {
     pub empty: bool,
 }
 
-/// Puts a result into words. `intent` is what was wished for: a thing that was made is told as made.
+/// Puts a result into words. `intent` is what was wished for: a thing that was made is told as
+/// made.
 #[must_use]
 pub fn tell(intent: Option<IntentKind>, structured: Option<&Value>, words: &str) -> ResultText {
     let parsed;

@@ -43,7 +43,8 @@ pub fn table(value: &Value) -> Option<Table> {
             let full = lists.iter().find(|(_, items)| items.iter().any(Value::is_object));
             match (full, lists.as_slice(), object.len()) {
                 (Some((key, items)), _, _) => of_objects(Some(key), items),
-                // An empty list says what there is none of, unless it is one field of a thing among others.
+                // An empty list says what there is none of, unless it is one field of a thing among
+                // others.
                 (None, [(key, items)], 1..=2) if items.is_empty() => of_objects(Some(key), items),
                 (None, [(key, items)], 1..=2) => of_values(key, items),
                 _ => None,
@@ -110,7 +111,8 @@ fn columns_and_rows(object: &Map<String, Value>) -> Option<Table> {
     Some(Table { noun, columns, rows: cells, cut: rows.len() > ROWS })
 }
 
-/// Where sources do not agree: the same thing with the same field and another value. Each is one sentence.
+/// Where sources do not agree: the same thing with the same field and another value. Each is one
+/// sentence.
 #[must_use]
 pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
     let mut seen: BTreeMap<(String, String), Vec<(&str, String)>> = BTreeMap::new();
@@ -138,7 +140,8 @@ pub fn conflicts(tables: &[(&str, &Table)]) -> Vec<String> {
     for ((thing, column), values) in seen {
         let Some((first_source, first)) = values.first() else { continue };
         let other = values.iter().find(|(source, value)| source != first_source && value != first);
-        // Two rows of one source about the same thing are details of it, and no claim that another could contradict.
+        // Two rows of one source about the same thing are details of it, and no claim that another
+        // could contradict.
         let detailed = values.iter().filter(|(source, _)| source == first_source).count() > 1;
         if let (Some((source, value)), false) = (other, detailed) {
             let field = name_words(&column).join(" ");

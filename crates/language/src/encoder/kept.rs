@@ -1,7 +1,8 @@
-//! Vectors of definitions in a file: a head that names the encoder, then one record for each text, by the text's hash.
+//! Vectors of definitions in a file: a head that names the encoder, then one record for each text,
+//! by the text's hash.
 //!
-//! Invariant: the file is a memory and no truth. What cannot be read is left alone and worked out again; what cannot be written is
-//! not missed.
+//! Invariant: the file is a memory and no truth. What cannot be read is left alone and worked out
+//! again; what cannot be written is not missed.
 
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -35,7 +36,8 @@ impl Kept {
         self.vectors.get_or_init(|| self.read().unwrap_or_default()).get(&key(text)).cloned()
     }
 
-    /// Appends what is new. Two processes may append the same; the later record is as good as the earlier.
+    /// Appends what is new. Two processes may append the same; the later record is as good as the
+    /// earlier.
     pub(super) fn add<'a>(&self, new: impl Iterator<Item = (&'a str, Arc<[f32]>)>) {
         let mut records = Vec::new();
         for (text, vector) in new.filter(|(_, vector)| vector.len() == WIDTH) {

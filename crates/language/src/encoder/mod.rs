@@ -1,6 +1,7 @@
 //! The bundled sentence encoder, loaded on first use and remembered text by text.
 //!
-//! Invariant: only texts of definitions ([`Encoder::prepare`]) are remembered on disk. What people say is forgotten with the process.
+//! Invariant: only texts of definitions ([`Encoder::prepare`]) are remembered on disk. What people
+//! say is forgotten with the process.
 
 mod kept;
 
@@ -28,13 +29,15 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// One that remembers the vectors of definitions in a file, so that the next process need not work them out again.
+    /// One that remembers the vectors of definitions in a file, so that the next process need not
+    /// work them out again.
     #[must_use]
     pub fn kept_in(path: PathBuf) -> Self {
         Self { kept: Some(Kept::new(path)), ..Self::default() }
     }
 
-    /// Works out the vectors of many texts of definitions, several at the same time, and remembers them.
+    /// Works out the vectors of many texts of definitions, several at the same time, and remembers
+    /// them.
     pub fn prepare(&self, texts: &[String]) {
         let mut missing: Vec<&String> = Vec::new();
         let mut seen: HashSet<&String> = HashSet::new();
@@ -63,7 +66,8 @@ impl Encoder {
         }
     }
 
-    /// Loads the weights now, which takes about a tenth of a second, so that the first text need not wait.
+    /// Loads the weights now, which takes about a tenth of a second, so that the first text need
+    /// not wait.
     pub fn warm(&self) {
         let _ = self.inner();
     }

@@ -1,4 +1,5 @@
-//! An intent as the router holds it: its phrasings as vectors, its words with their weights, what its examples say.
+//! An intent as the router holds it: its phrasings as vectors, its words with their weights, what
+//! its examples say.
 //!
 //! Invariant: worked out once from names, descriptions and examples; asking changes nothing.
 
@@ -68,7 +69,8 @@ impl Asked {
     }
 }
 
-/// The ways in which an intent is said. A name is no sentence; in a plain one the encoder places it nearer to what people ask.
+/// The ways in which an intent is said. A name is no sentence; in a plain one the encoder places it
+/// nearer to what people ask.
 fn phrasings(label: &Label, lexicon: &Lexicon) -> Vec<String> {
     let name = name_words(&label.name);
     let plain = name.join(" ");
@@ -180,7 +182,8 @@ fn covered(stems: &[String], held: impl Fn(&str) -> f32, rarity: &Rare) -> f32 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// How rare words are among the intents: in their names, in all that is said of them, in their examples.
+/// How rare words are among the intents: in their names, in all that is said of them, in their
+/// examples.
 #[derive(Default)]
 pub(super) struct Rarity {
     name: Rare,
@@ -245,7 +248,8 @@ fn middle(vectors: &[Vec<f32>], name: Option<&[f32]>) -> Vec<f32> {
     unit(sum)
 }
 
-/// The words of a text and its pairs of neighbours, the edges included: "how long" and "long ago" share a word, not a turn.
+/// The words of a text and its pairs of neighbours, the edges included: "how long" and "long ago"
+/// share a word, not a turn.
 fn turns(stems: &[String]) -> BTreeSet<String> {
     let edge = String::new();
     let padded: Vec<&String> = [&edge].into_iter().chain(stems).chain([&edge]).collect();

@@ -1,7 +1,7 @@
 //! Words and turns of phrase of everyday English that mean about the same in a request.
 //!
-//! Invariant: it is the same for every application. What only one application says belongs in that application's descriptions
-//! and examples, not here.
+//! Invariant: it is the same for every application. What only one application says belongs in that
+//! application's descriptions and examples, not here.
 
 use crate::words::{stem, words};
 use std::collections::{BTreeSet, HashMap};
@@ -82,7 +82,8 @@ impl Lexicon {
         self.groups.get(group).into_iter().flatten().flat_map(|phrase| stems(phrase))
     }
 
-    /// A name said in other words: each part that the lexicon knows is replaced by what means the same, the longest parts first.
+    /// A name said in other words: each part that the lexicon knows is replaced by what means the
+    /// same, the longest parts first.
     pub(super) fn variants(&self, name: &[String], most: usize) -> Vec<String> {
         let known: Vec<String> = name.iter().map(|word| stem(word)).collect();
         let mut found: Vec<String> = Vec::new();

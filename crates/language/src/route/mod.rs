@@ -1,10 +1,13 @@
-//! Routing: which domain a question belongs to, which of its intents is meant, how sure that is, and what to ask when it is not.
+//! Routing: which domain a question belongs to, which of its intents is meant, how sure that is,
+//! and what to ask when it is not.
 //!
 //! Invariants
-//! - The same domains and the same question give the same understanding; ties go by the order of the domains and intents.
-//! - Below the threshold the understanding carries a question with options. Outside of every domain it says so and names them.
-//! - No word of any particular application is written in the code. The lexicon is everyday English, and the few weights in
-//!   [`signal`] were learned on one half of public requests.
+//! - The same domains and the same question give the same understanding; ties go by the order of
+//!   the domains and intents.
+//! - Below the threshold the understanding carries a question with options. Outside of every domain
+//!   it says so and names them.
+//! - No word of any particular application is written in the code. The lexicon is everyday English,
+//!   and the few weights in [`signal`] were learned on one half of public requests.
 //!
 //! It does not choose tools or fill arguments; that is selection.
 
@@ -66,7 +69,8 @@ pub struct Label {
 }
 
 impl From<&Domain> for Topic {
-    /// The domain of a configuration with its capabilities; its tools are added by who knows their descriptions.
+    /// The domain of a configuration with its capabilities; its tools are added by who knows their
+    /// descriptions.
     fn from(domain: &Domain) -> Self {
         let intent =
             |capability: &steward_domain::Label| Label { name: capability.to_string(), ..Label::default() };
@@ -147,7 +151,8 @@ impl Understanding {
     }
 }
 
-/// Routes questions to domains. Reading needs no lock: put it behind an `Arc` and build another when the domains change.
+/// Routes questions to domains. Reading needs no lock: put it behind an `Arc` and build another
+/// when the domains change.
 pub struct Router {
     encoder: Arc<Encoder>,
     lexicon: &'static Lexicon,
@@ -165,7 +170,8 @@ impl std::fmt::Debug for Router {
 }
 
 impl Router {
-    /// Over these domains. Each phrasing and example is embedded here once, which takes a few milliseconds for each.
+    /// Over these domains. Each phrasing and example is embedded here once, which takes a few
+    /// milliseconds for each.
     #[must_use]
     pub fn new(encoder: Arc<Encoder>, topics: &[Topic]) -> Self {
         Self::with(encoder, topics, lexicon::everyday())
@@ -231,7 +237,8 @@ impl Router {
         whole
     }
 
-    /// The signals of every intent for a question, in the order of domains and intents: what the weights are learned from.
+    /// The signals of every intent for a question, in the order of domains and intents: what the
+    /// weights are learned from.
     #[must_use]
     pub fn signals(&self, text: &str) -> Vec<Signals> {
         let asked = Asked::read(text, &self.encoder, self.lexicon);
@@ -341,7 +348,8 @@ impl Router {
         reasons
     }
 
-    /// A question about several things at once goes to the domain of each, when every part is clear by itself.
+    /// A question about several things at once goes to the domain of each, when every part is clear
+    /// by itself.
     fn join(&self, whole: &mut Understanding, parts: &[Understanding]) {
         let clear = |part: &&Understanding| part.confidence.get() >= f64::from(self.threshold);
         let mut domains: Vec<DomainName> = Vec::new();
@@ -407,7 +415,8 @@ fn listed(titles: &[&str]) -> String {
     }
 }
 
-/// The parts of a question that could each be asked alone: at least two telling words, or three words, in each.
+/// The parts of a question that could each be asked alone: at least two telling words, or three
+/// words, in each.
 fn parts(text: &str) -> Vec<&str> {
     let cut = [" and then ", " and also ", " and ", "; ", ", then ", ", also "];
     let found = cut.iter().find_map(|word| text.split_once(word));

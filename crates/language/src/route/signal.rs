@@ -1,8 +1,9 @@
 //! What speaks for an intent, and how it becomes a score, a share and a confidence.
 //!
-//! The weights are those of a conditional logit over all intents; [`scope`] is a logistic curve over the best of them. They were
-//! learned on one half of a public set of requests and measured on the other, by `examples/eval_language.rs --fit`. In that
-//! half, one request in five was taken to be outside of every domain.
+//! The weights are those of a conditional logit over all intents; [`scope`] is a logistic curve
+//! over the best of them. They were learned on one half of a public set of requests and measured on
+//! the other, by `examples/eval_language.rs --fit`. In that half, one request in five was taken to
+//! be outside of every domain.
 
 /// How many signals there are.
 pub const SIGNALS: usize = 7;
@@ -58,7 +59,8 @@ impl Signals {
     }
 }
 
-/// How many of the best scores say whether a request is inside. All of them would make a long list of intents look like a match.
+/// How many of the best scores say whether a request is inside. All of them would make a long list
+/// of intents look like a match.
 const BEST: usize = 5;
 
 /// The logarithm of the sum of the exponentials of the best scores.

@@ -1,6 +1,7 @@
 //! Whether a message is a plain yes or a plain no, and nothing else.
 //!
-//! Invariant: a message that says anything beside agreeing is neither. What a yes lets happen is too much to be read into a sentence.
+//! Invariant: a message that says anything beside agreeing is neither. What a yes lets happen is
+//! too much to be read into a sentence.
 
 use crate::words::words;
 

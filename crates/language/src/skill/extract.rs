@@ -1,8 +1,10 @@
-//! The things that a request names: days, times, numbers, ids, titles, addresses, names, and the values that a schema allows.
+//! The things that a request names: days, times, numbers, ids, titles, addresses, names, and the
+//! values that a schema allows.
 //!
 //! Invariants
-//! - Every entity is a piece of the request, with its place in bytes; nothing is made up. They do not overlap and come in order.
-//!   What is more definite wins: quotes, addresses, days, times, ids, allowed values, numbers, then names.
+//! - Every entity is a piece of the request, with its place in bytes; nothing is made up. They do
+//!   not overlap and come in order. What is more definite wins: quotes, addresses, days, times,
+//!   ids, allowed values, numbers, then names.
 //! - No clock is read: "tomorrow" becomes a day only when the caller says which day it is today.
 
 use super::sure;
@@ -89,7 +91,8 @@ const MONTHS: &str = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?
 const WEEKDAYS: &str =
     "mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thurs?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?";
 
-/// In order of precedence: kind, how sure, why, pattern. A group `in` is the text where the span has more than that.
+/// In order of precedence: kind, how sure, why, pattern. A group `in` is the text where the span
+/// has more than that.
 static PATTERNS: LazyLock<Vec<(EntityKind, f32, &str, Regex)>> = LazyLock::new(|| {
     use EntityKind::{Date, Duration, Email, Id, Link, Money, Number, Percent, Time, Title};
     let rows: [(EntityKind, f32, &str, String); 19] = [
@@ -128,7 +131,8 @@ const ENDS: &[&str] = &[
     "on", "please", "so", "that", "then", "to", "under", "until", "which", "who", "with",
 ];
 
-/// The entities of a request. `fields` are what the schemas at hand allow; `today` is needed to make days of words.
+/// The entities of a request. `fields` are what the schemas at hand allow; `today` is needed to
+/// make days of words.
 #[must_use]
 pub fn extract(text: &str, fields: &[Field], today: Option<NaiveDate>) -> Vec<Entity> {
     let text = cut(text);

@@ -1,8 +1,9 @@
 //! What an error means to a person: one plain sentence, what to do next, and who can do it.
 //!
 //! Invariants
-//! - Nothing of the raw text is shown but names of fields and values that are short and plain; the raw error stays in the trace.
-//!   A tool's message may hold secrets, stack traces, or words meant to mislead.
+//! - Nothing of the raw text is shown but names of fields and values that are short and plain; the
+//!   raw error stays in the trace. A tool's message may hold secrets, stack traces, or words meant
+//!   to mislead.
 //! - An error that is not understood is said to be one of the system, never one of the person.
 
 use super::sure;
@@ -105,7 +106,8 @@ static PATTERNS: LazyLock<Vec<(ErrorKind, f32, Regex)>> = LazyLock::new(|| {
     rows.into_iter().map(build).collect()
 });
 
-/// What a raw error means. `doing` says what was tried, as "create the task"; without it the sentence is about "this".
+/// What a raw error means. `doing` says what was tried, as "create the task"; without it the
+/// sentence is about "this".
 #[must_use]
 pub fn humanise(raw: &str, doing: Option<&str>) -> HumanError {
     let head: String = raw.chars().take(2000).collect();

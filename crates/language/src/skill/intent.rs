@@ -1,8 +1,9 @@
 //! What kind of wish a request is: S4's seven kinds, S1's four, or any set of them.
 //!
-//! It goes by cues: the verb that opens the wish counts most, words and turns of phrase elsewhere count less, and whether one
-//! thing or several are asked for tells looking at one from listing. A cue under a "not" counts for nothing.
-//! It does not look at which tools there are; that is selection.
+//! It goes by cues: the verb that opens the wish counts most, words and turns of phrase elsewhere
+//! count less, and whether one thing or several are asked for tells looking at one from listing. A
+//! cue under a "not" counts for nothing. It does not look at which tools there are; that is
+//! selection.
 
 use super::sure;
 use crate::words::{Word, words};
@@ -316,8 +317,8 @@ const FILLERS: &[&str] = &[
     "will", "wish", "would", "you",
 ];
 
-/// The kind of wish among `kinds`. A kind that is not asked for lends what speaks for it to its nearest: fetching is reading, and
-/// the other way round.
+/// The kind of wish among `kinds`. A kind that is not asked for lends what speaks for it to its
+/// nearest: fetching is reading, and the other way round.
 #[must_use]
 pub fn classify(text: &str, kinds: &[IntentKind]) -> Intent {
     let said = words(text);

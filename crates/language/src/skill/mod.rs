@@ -1,12 +1,15 @@
-//! The skills: pure functions from what was said, and what is known, to a typed finding with its confidence and its reasons.
+//! The skills: pure functions from what was said, and what is known, to a typed finding with its
+//! confidence and its reasons.
 //!
 //! Invariants
-//! - No clock, no network, no encoder, no memory: the same input gives the same finding on any machine. "Tomorrow" needs the day
-//!   that the caller hands in.
-//! - Nothing is guessed. Where two readings are close, the finding is the question with its options.
+//! - No clock, no network, no encoder, no memory: the same input gives the same finding on any
+//!   machine. "Tomorrow" needs the day that the caller hands in.
+//! - Nothing is guessed. Where two readings are close, the finding is the question with its
+//!   options.
 //! - Reasons are whole sentences of whole words, fit to be shown to the person who asked.
 //!
-//! Summaries are not here: `text.summarize` among the built-in tools chooses sentences, and one such chooser is enough.
+//! Summaries are not here: `text.summarize` among the built-in tools chooses sentences, and one
+//! such chooser is enough.
 
 mod agree;
 mod extract;

@@ -1,11 +1,14 @@
-//! What "it", "them", "the first one", "that task" stand for, among the entities of the conversation.
+//! What "it", "them", "the first one", "that task" stand for, among the entities of the
+//! conversation.
 //!
 //! Invariants
-//! - When two entities are close, the finding is both of them as options, with a question. It never takes one at random.
+//! - When two entities are close, the finding is both of them as options, with a question. It never
+//!   takes one at random.
 //! - Only entities that were handed in are found; nothing is looked up.
 //!
-//! What speaks for an entity: how recently it was mentioned, how often, whether its type is the one that is named or the one
-//! that the verb is done to, and whether the request shares words with its name.
+//! What speaks for an entity: how recently it was mentioned, how often, whether its type is the one
+//! that is named or the one that the verb is done to, and whether the request shares words with its
+//! name.
 
 mod mention;
 mod weigh;
@@ -15,7 +18,8 @@ use mention::{Mention, Shape, mentions};
 use serde_json::json;
 use steward_domain::{Confidence, ConversationEntity, DomainName};
 
-/// An entity of the conversation. The order of a list of them is the order in which they were shown.
+/// An entity of the conversation. The order of a list of them is the order in which they were
+/// shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recent {
     /// `task`, `customer`, `note`, …
@@ -26,9 +30,11 @@ pub struct Recent {
     pub name: Option<String>,
     /// How often it was mentioned.
     pub mentions: u32,
-    /// When it was last mentioned: a number that grows, such as that of the message. What was shown together has the same.
+    /// When it was last mentioned: a number that grows, such as that of the message. What was shown
+    /// together has the same.
     pub last: u64,
-    /// Its place, from 1, in the list that was shown last. It keeps it however often it is spoken of afterwards.
+    /// Its place, from 1, in the list that was shown last. It keeps it however often it is spoken
+    /// of afterwards.
     pub place: Option<usize>,
     /// The domain that it belongs to.
     pub domain: Option<DomainName>,
@@ -203,7 +209,8 @@ fn one(text: &str, mention: &Mention, fitting: &[usize], recent: &[Recent]) -> S
     (found, *share, reasons)
 }
 
-/// The entities that were shown together last: of those that fit, more than one, with the latest mention.
+/// The entities that were shown together last: of those that fit, more than one, with the latest
+/// mention.
 fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
     let place = |at: &usize| recent.get(*at).and_then(|entity| entity.place);
     let mut placed: Vec<usize> = fitting.iter().filter(|at| place(at).is_some()).copied().collect();
@@ -219,7 +226,8 @@ fn group(recent: &[Recent], fitting: &[usize]) -> Vec<usize> {
         _ => None,
     });
     match shown {
-        // One that was spoken of since then still belongs to its list when nothing else was shown in between.
+        // One that was spoken of since then still belongs to its list when nothing else was shown
+        // in between.
         Some(time) => {
             let since: Vec<&usize> = fitting.iter().filter(|at| last(at) > time).collect();
             fitting

@@ -1,7 +1,8 @@
-//! What could be asked next: up to three suggestions, from the domains that stand near the one that answered.
+//! What could be asked next: up to three suggestions, from the domains that stand near the one that
+//! answered.
 //!
-//! Invariant: a suggestion is something that an enabled domain says it can answer and that was not just asked. When nothing
-//! fits there is none; suggestions are never invented.
+//! Invariant: a suggestion is something that an enabled domain says it can answer and that was not
+//! just asked. When nothing fits there is none; suggestions are never invented.
 
 use super::sure;
 use crate::words::telling;
@@ -32,8 +33,8 @@ pub struct Suggestion {
     pub reason: String,
 }
 
-/// Up to three suggestions, the likeliest first. One for each domain before a second for any. `answerable` says whether words would
-/// be understood and answered.
+/// Up to three suggestions, the likeliest first. One for each domain before a second for any.
+/// `answerable` says whether words would be understood and answered.
 #[must_use]
 pub fn suggest(
     answered: Answered<'_>,

@@ -1,5 +1,5 @@
-//! Answers to a question that was asked back: a choice by name, number or place, a value, yes, no. What is none of these is a new
-//! request.
+//! Answers to a question that was asked back: a choice by name, number or place, a value, yes, no.
+//! What is none of these is a new request.
 
 use super::Reader;
 use super::catalogue::{Prepared, Role, ToolField};
@@ -143,8 +143,8 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The option that is meant: by its label as it was shown, by its place, by its id, by words that only it has, or by yes when
-/// there is one. What fits two options chooses neither.
+/// The option that is meant: by its label as it was shown, by its place, by its id, by words that
+/// only it has, or by yes when there is one. What fits two options chooses neither.
 fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
     let plain = text.plain.trim();
     if let [only] = options
@@ -168,7 +168,8 @@ fn chosen<'a>(text: &Text, options: &'a [Choice]) -> Chosen<'a> {
         other => said.as_slice() == [other.to_string()],
     };
     let by_id: Vec<&Choice> = options.iter().filter(id).collect();
-    // A bare number is a place in the list that was shown, or the id of one of it. Where these are two options, it is asked.
+    // A bare number is a place in the list that was shown, or the id of one of it. Where these are
+    // two options, it is asked.
     let number = match said.as_slice() {
         [only] => only.parse::<usize>().ok().and_then(|number| number.checked_sub(1)),
         _ => None,
@@ -402,9 +403,10 @@ fn value_of(
     }
 }
 
-/// Whether this is a request of its own and no value of the field: it opens with a verb and names a type of thing that tools
-/// act on, it asks, or it is worded as a request that this catalogue can carry out. A title may well open with a verb ("call
-/// the dentist"), so there only what asks to see something is a request.
+/// Whether this is a request of its own and no value of the field: it opens with a verb and names a
+/// type of thing that tools act on, it asks, or it is worded as a request that this catalogue can
+/// carry out. A title may well open with a verb ("call the dentist"), so there only what asks to
+/// see something is a request.
 fn asks_anew(reader: &Reader, text: &Text, given: &TurnContext<'_>, field: &ToolField) -> bool {
     let read = clauses(text, &reader.catalogue);
     let typed = text.tokens.iter().any(|token| !reader.catalogue.types_of(&token.lower).is_empty());
@@ -417,7 +419,8 @@ fn asks_anew(reader: &Reader, text: &Text, given: &TurnContext<'_>, field: &Tool
     if text.tokens.len() < 3 || !(is(&REQUESTS, plain) || (asks && plain.ends_with('?'))) {
         return false;
     }
-    // A name, an id, a path or a place is no sentence; what is written into a title or a text may be one.
+    // A name, an id, a path or a place is no sentence; what is written into a title or a text may
+    // be one.
     if !matches!(field.role, Role::Title | Role::Long | Role::Query) {
         return true;
     }

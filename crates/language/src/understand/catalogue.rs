@@ -1,5 +1,5 @@
-//! The tools as the reader knows them: what each does to which type of thing, and what its fields are for. All of it is read from
-//! names, descriptions and schemas, once.
+//! The tools as the reader knows them: what each does to which type of thing, and what its fields
+//! are for. All of it is read from names, descriptions and schemas, once.
 
 use super::lexicon::{root, same_noun_roots, singular};
 use super::lexis::Lexis;

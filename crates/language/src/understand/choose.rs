@@ -1,5 +1,5 @@
-//! Which tool a clause means: what its verb, its nouns and its values speak for, and how much of it each tool would leave
-//! unexplained.
+//! Which tool a clause means: what its verb, its nouns and its values speak for, and how much of it
+//! each tool would leave unexplained.
 //!
 //! Invariant: the same clause and tools give the same order; ties go by the tools' names.
 
@@ -293,7 +293,8 @@ fn kind_of(said: &UtteranceContext<'_>, mention: &Mention) -> String {
         .unwrap_or_else(|| "it".into())
 }
 
-/// "Bella is in the waiting room", "she has arrived": something is told of what is named or pointed at.
+/// "Bella is in the waiting room", "she has arrived": something is told of what is named or pointed
+/// at.
 fn is_told(said: &UtteranceContext<'_>, tokens: &[&Token]) -> bool {
     let Some(head) = tokens.first() else { return false };
     let named = said.ground.at(head.start).map(|mention| mention.end);
@@ -340,7 +341,8 @@ fn is_state(plain: &str) -> bool {
     !clause && STATE.is_match(plain)
 }
 
-/// What something is said to be is to be noted, by a tool that sets one of a few states; it is no wish to see what is so.
+/// What something is said to be is to be noted, by a tool that sets one of a few states; it is no
+/// wish to see what is so.
 fn stated(tool: &Prepared, filled: &Filled) -> f32 {
     let chosen =
         filled.arguments.keys().filter_map(|name| tool.named(name)).any(|field| field.role == Role::Choice);

@@ -1,4 +1,5 @@
-//! What speaks for a kind of doing in a piece of an utterance: its verb, the turns of phrase, what is told.
+//! What speaks for a kind of doing in a piece of an utterance: its verb, the turns of phrase, what
+//! is told.
 //!
 //! Invariant: a cue never stands between quotes.
 
@@ -51,7 +52,8 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
         }
     }
     let listed = |word: &str| super::lexicon::plural(word) && !catalogue.types_of(word).is_empty();
-    // "Notes with the tag work", "open tickets": a noun in the plural at the head asks to see them, also with one of a list of values before it.
+    // "Notes with the tag work", "open tickets": a noun in the plural at the head asks to see them,
+    // also with one of a list of values before it.
     let value = tokens.first().is_some_and(|head| !head.quoted && catalogue.listed.contains(&head.lower))
         && tokens.get(1).is_some_and(|next| !next.quoted && listed(&next.lower));
     if value || tokens.first().is_some_and(|head| !head.quoted && listed(&head.lower)) {
@@ -152,7 +154,8 @@ fn read_cues(text: &Text, catalogue: &Catalogue, from: usize, to: usize) -> Clau
     Clause { start: from, end: to, cues, inherits: false, earlier: false, asks, elided: false, why: false }
 }
 
-/// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no verb.
+/// "Book 8 is falling apart": a type of thing with a number, or with what is said of it, is no
+/// verb.
 fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
     let said_of = next.is_some_and(|next| {
         next.lower.parse::<u64>().is_ok() || ["is", "are", "was", "has"].contains(&next.lower.as_str())
@@ -160,7 +163,8 @@ fn names(catalogue: &Catalogue, head: &Token, next: Option<&Token>) -> bool {
     said_of && !catalogue.types_of(&head.lower).is_empty()
 }
 
-/// Verbs of two words that tools are called by, together or apart: "check out the van", "check the van out".
+/// Verbs of two words that tools are called by, together or apart: "check out the van", "check the
+/// van out".
 fn phrases(catalogue: &Catalogue, tokens: &[&Token], cues: &mut Vec<Cue>) {
     for tool in &catalogue.tools {
         let Some((verb, particle)) = &tool.phrase else { continue };

@@ -10,8 +10,8 @@ use steward_domain::{DomainName, IntentKind};
 /// Words that ask for a picture of numbers.
 const PICTURES: &[&str] = &["chart", "charts", "plot", "graph", "histogram", "scatter", "heatmap", "boxplot"];
 
-/// The understanding, or one that asks the data where that was a guess: the data came with this very message, or the words name
-/// something in it.
+/// The understanding, or one that asks the data where that was a guess: the data came with this
+/// very message, or the words name something in it.
 pub(super) fn about(
     reader: &Reader,
     data: &DomainName,
@@ -30,7 +30,8 @@ pub(super) fn about(
         Kind::Act if understood.question.as_ref().is_some_and(|asked| asks_which(asked.why)) => {
             named || came_now
         }
-        // A tool is a guess when the words name a column and ask for no change: of what was just brought, or of a picture.
+        // A tool is a guess when the words name a column and ask for no change: of what was just
+        // brought, or of a picture.
         Kind::Act => {
             let elsewhere = |step: &Step| step.domain.as_ref() != Some(data);
             named && (came_now || charts(said)) && !changes(said) && understood.steps.iter().all(elsewhere)

@@ -60,7 +60,8 @@ pub(super) fn field(
         .iter()
         .find(|word| here(word) && (refers || Some(singular(word).as_str()) != entity))
         .map(|word| singular(word))
-        // What the tool itself makes is not there before, nor is what it takes up when it is not known.
+        // What the tool itself makes is not there before, nor is what it takes up when it is not
+        // known.
         .filter(|kind| {
             let made = !read_only && own.iter().skip(1).any(|word| singular(word) == *kind);
             let added = description.contains("full name") || told.contains("not known yet");
@@ -79,7 +80,8 @@ pub(super) fn field(
         _ if day => Role::Day,
         _ if text("format") == "time" || description.contains("HH:MM") => Role::Time,
         _ if is_title && has_id && !fresh && class != Class::Create => Role::Selector,
-        // "Words from its subject", "what is repaired, when the number is not known": it says which one.
+        // "Words from its subject", "what is repaired, when the number is not known": it says which
+        // one.
         _ if has_id && !required && !fresh && class != Class::Create && selects(description, sets) => {
             Role::Selector
         }
@@ -130,7 +132,8 @@ pub(super) fn field(
     }
 }
 
-/// "Attended when the member came, no-show when the member did not turn up": what is said beside a value, and of no other value.
+/// "Attended when the member came, no-show when the member did not turn up": what is said beside a
+/// value, and of no other value.
 fn meant(choice: &str, all: &[String], texts: &[&str]) -> BTreeSet<String> {
     let names = |segment: &str, choice: &str| {
         let said: Vec<String> = words(segment).into_iter().map(|word| word.lower).collect();
@@ -180,7 +183,8 @@ pub(super) fn selects(description: &str, sets: bool) -> bool {
     !narrows && (plainly || (!sets && by_name()))
 }
 
-/// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of them.
+/// "true: only what is on the shelf; false: only what is lent out": the telling words behind one of
+/// them.
 fn part(description: &str, which: &str) -> BTreeSet<String> {
     let rest = description.split_once(which).map_or("", |(_, rest)| rest);
     let end = rest.split(';').next().unwrap_or_default();

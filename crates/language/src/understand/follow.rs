@@ -1,4 +1,5 @@
-//! Ellipsis: "what about Texas?", "same for last year", "and the open ones?" is the step before with one part changed.
+//! Ellipsis: "what about Texas?", "same for last year", "and the open ones?" is the step before
+//! with one part changed.
 
 use super::Reader;
 use super::catalogue::Role;
@@ -104,7 +105,8 @@ fn changed_step(
     Some(step)
 }
 
-/// A question with the part replaced that is of the same sort as the new one: a year, a time, a name; otherwise it is added.
+/// A question with the part replaced that is of the same sort as the new one: a year, a time, a
+/// name; otherwise it is added.
 fn changed(said: &str, part: &str) -> String {
     static SORTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         [

@@ -1,9 +1,13 @@
-//! Words that name what is there: a run of words of an utterance that is the name, or a value, of something that tools have shown.
+//! Words that name what is there: a run of words of an utterance that is the name, or a value, of
+//! something that tools have shown.
 //!
 //! Invariants
-//! - A mention is a run of words. Each of them stands in the name or in the value that it is matched with; the ends of a run tell something.
-//! - Mentions do not overlap: longer runs go before shorter ones, whole names before parts of names.
-//! - Values that a schema lists name nothing. A number names something only where its number is said, or where no amount is taken (`fill`).
+//! - A mention is a run of words. Each of them stands in the name or in the value that it is
+//!   matched with; the ends of a run tell something.
+//! - Mentions do not overlap: longer runs go before shorter ones, whole names before parts of
+//!   names.
+//! - Values that a schema lists name nothing. A number names something only where its number is
+//!   said, or where no amount is taken (`fill`).
 
 use super::catalogue::Catalogue;
 use super::lexicon::{is_generic, root};
@@ -300,7 +304,8 @@ fn mention(
     };
     let mut parts: Vec<&Entry> = Vec::new();
     for entry in candidates.iter().filter_map(|at| entries.get(*at)).filter(|entry| of_kind(entry)) {
-        // A word that asks for something by itself is no name, whatever somebody called a thing: "everything", "list".
+        // A word that asks for something by itself is no name, whatever somebody called a thing:
+        // "everything", "list".
         let plain = run.len() == 1
             && !capital
             && !digits(&head.lower)
@@ -363,7 +368,8 @@ fn mention(
     Some(found)
 }
 
-/// Whether a number by itself may be that of something: "4103", "order 12", "#5", but not "5 tins" and not "€120".
+/// Whether a number by itself may be that of something: "4103", "order 12", "#5", but not "5 tins"
+/// and not "€120".
 fn numbered(text: &Text, catalogue: &Catalogue, at: usize) -> bool {
     let Some(token) = text.tokens.get(at) else { return false };
     let money = text.raw.get(..token.start).is_some_and(|before| before.ends_with(['$', '€', '£']));

@@ -1,7 +1,8 @@
-//! Everyday English of requests: which verbs and turns of phrase ask for what, which words stand for the same, and what is only
-//! politeness.
+//! Everyday English of requests: which verbs and turns of phrase ask for what, which words stand
+//! for the same, and what is only politeness.
 //!
-//! Invariant: general words only. What a particular application calls things is in its schemas, names and descriptions.
+//! Invariant: general words only. What a particular application calls things is in its schemas,
+//! names and descriptions.
 
 use crate::pattern::pattern;
 use crate::words::stem;

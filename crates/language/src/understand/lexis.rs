@@ -1,9 +1,11 @@
-//! The words of the tools: how much of what was said is said of each tool, too, in its name, its description or its fields.
+//! The words of the tools: how much of what was said is said of each tool, too, in its name, its
+//! description or its fields.
 //!
 //! Invariants
 //! - A word counts for what it tells apart: one that every tool of a domain uses counts nothing.
-//! - Forms of a word are the same word; words of one family, and of one group of everyday English, are nearly the same. How near the encoder
-//!   holds two words by themselves told nothing more, measured on eleven applications.
+//! - Forms of a word are the same word; words of one family, and of one group of everyday English,
+//!   are nearly the same. How near the encoder holds two words by themselves told nothing more,
+//!   measured on eleven applications.
 
 use super::catalogue::Prepared;
 use super::lexicon::root;
@@ -74,7 +76,8 @@ impl Lexis {
         Self { words: all, by_root, tools: own, tells }
     }
 
-    /// The word of the tools that a word is, with one slip in it. Short words are too near to each other to say.
+    /// The word of the tools that a word is, with one slip in it. Short words are too near to each
+    /// other to say.
     pub(super) fn meant(&self, lower: &str, stem: &str) -> Option<&str> {
         if lower.len() < 6 || self.by_root.contains_key(stem) {
             return None;
@@ -169,7 +172,8 @@ fn given(schema: &Value, depth: usize, tell: &mut dyn FnMut(&str)) {
     }
 }
 
-/// A word in a name is told apart from other names, one in a description from names and descriptions, one of the fields from all.
+/// A word in a name is told apart from other names, one in a description from names and
+/// descriptions, one of the fields from all.
 fn tells(
     tools: &[Prepared],
     own: &[BTreeMap<usize, Zone>],

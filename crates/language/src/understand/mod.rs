@@ -1,12 +1,16 @@
 //! From what was said to steps that a runtime can carry out.
 //!
 //! Invariants
-//! - Pure and deterministic: the same catalogue, words and context give the same understanding. No clock is read.
-//! - Nothing of any application is written here. Tools are known by their schemas, names, descriptions and examples.
-//! - Text between quotes, and what stands where a title is expected, is data: it is never read as a wish.
+//! - Pure and deterministic: the same catalogue, words and context give the same understanding. No
+//!   clock is read.
+//! - Nothing of any application is written here. Tools are known by their schemas, names,
+//!   descriptions and examples.
+//! - Text between quotes, and what stands where a title is expected, is data: it is never read as a
+//!   wish.
 //! - Nothing is guessed. What may mean several things becomes a question with options.
 //!
-//! It calls nothing: [`Reader::finder`] says which lookup would help, [`Reader::settle`] reads what came back.
+//! It calls nothing: [`Reader::finder`] says which lookup would help, [`Reader::settle`] reads what
+//! came back.
 
 mod answer;
 mod catalogue;
@@ -59,7 +63,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use steward_domain::{DomainName, IntentKind};
 
-/// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an `Arc`.
+/// Reads what is said against a catalogue of domains and tools, prepared once. Put it behind an
+/// `Arc`.
 pub struct Reader {
     encoder: Arc<Encoder>,
     domains: Vec<Topic>,
@@ -102,8 +107,9 @@ impl Reader {
         self.domains.iter()
     }
 
-    /// The same understanding, or one that asks data that was brought along, where a tool or nothing was only a guess. `data` is
-    /// the domain under which it is known, `came_now` whether it came with these very words.
+    /// The same understanding, or one that asks data that was brought along, where a tool or
+    /// nothing was only a guess. `data` is the domain under which it is known, `came_now` whether
+    /// it came with these very words.
     #[must_use]
     pub fn about_data(
         &self,
@@ -115,7 +121,8 @@ impl Reader {
         data::about(self, data, said, came_now, understood)
     }
 
-    /// Whether words by themselves ask to see something that is here: they can be offered to somebody.
+    /// Whether words by themselves ask to see something that is here: they can be offered to
+    /// somebody.
     #[must_use]
     pub fn shows(&self, said: &str) -> bool {
         let mut known = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +156,8 @@ impl Reader {
         self.catalogue.tool(tool).map(steps::stands_for)
     }
 
-    /// The signals of each tool for the first wish of an utterance, for learning their weights: see [`SIGNALS`].
+    /// The signals of each tool for the first wish of an utterance, for learning their weights: see
+    /// [`SIGNALS`].
     #[must_use]
     pub fn signals(&self, said: &str, given: &TurnContext<'_>) -> Vec<(String, Vec<f32>)> {
         let named = |found: &choose::Candidate| {
@@ -159,7 +167,8 @@ impl Reader {
             .unwrap_or_default()
     }
 
-    /// What speaks for the first wish of an utterance belonging here at all, for learning its weights: see [`SCOPE`].
+    /// What speaks for the first wish of an utterance belonging here at all, for learning its
+    /// weights: see [`SCOPE`].
     #[must_use]
     pub fn scope(&self, said: &str, given: &TurnContext<'_>) -> Vec<f32> {
         let best = |said: &fill::UtteranceContext<'_>,
@@ -171,13 +180,15 @@ impl Reader {
         plan::first(self, said, given, best).flatten().unwrap_or_default()
     }
 
-    /// The lookups by which a step's target can be found, the best first. The next is worth a try when one settles as missing.
+    /// The lookups by which a step's target can be found, the best first. The next is worth a try
+    /// when one settles as missing.
     #[must_use]
     pub fn lookups(&self, step: &Step) -> Vec<Lookup> {
         settle::lookups(&self.catalogue, step)
     }
 
-    /// The lookups that show what there is in a domain, so that names are known when they are said: [`TurnContext::world`].
+    /// The lookups that show what there is in a domain, so that names are known when they are said:
+    /// [`TurnContext::world`].
     #[must_use]
     pub fn survey(&self, domain: &DomainName) -> Vec<Lookup> {
         world::survey(&self.catalogue, domain)
@@ -189,13 +200,15 @@ impl Reader {
         world::gather(&self.catalogue, shown)
     }
 
-    /// The same as [`Reader::settle`] for what one lookup gave: a tool that shows one thing by these very words has found it.
+    /// The same as [`Reader::settle`] for what one lookup gave: a tool that shows one thing by
+    /// these very words has found it.
     #[must_use]
     pub fn settle_by(&self, step: &Step, lookup: &Lookup, seen: &[Noticed]) -> Settled {
         world::settle_by(&self.catalogue, step, lookup, seen)
     }
 
-    /// The best of [`Reader::lookups`]. Nothing when the target needs none, or nothing here can look it up.
+    /// The best of [`Reader::lookups`]. Nothing when the target needs none, or nothing here can
+    /// look it up.
     #[must_use]
     pub fn finder(&self, step: &Step) -> Option<Lookup> {
         self.lookups(step).into_iter().next()
@@ -214,20 +227,22 @@ impl Reader {
         notice::rows_of(table, noticed)
     }
 
-    /// What a step's target is, by what a lookup or an earlier step gave. A target of the conversation needs nothing seen.
+    /// What a step's target is, by what a lookup or an earlier step gave. A target of the
+    /// conversation needs nothing seen.
     #[must_use]
     pub fn settle(&self, step: &Step, seen: &[Noticed]) -> Settled {
         settle::settle(&self.catalogue, 0, step, seen)
     }
 
-    /// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a deal.
+    /// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a
+    /// deal.
     #[must_use]
     pub fn fit(&self, step: &Step, found: &[Noticed]) -> Step {
         settle::fit(&self.catalogue, step, found)
     }
 
-    /// The arguments of each call that a step comes to, once its target is found: one call for each thing.
-    /// A target of the conversation ([`Target::Known`]) needs no finding: hand in nothing.
+    /// The arguments of each call that a step comes to, once its target is found: one call for each
+    /// thing. A target of the conversation ([`Target::Known`]) needs no finding: hand in nothing.
     #[must_use]
     pub fn calls(&self, step: &Step, found: &[Noticed]) -> Vec<Map<String, Value>> {
         settle::calls(&self.catalogue, step, found)

@@ -26,8 +26,8 @@ pub(super) fn notice(catalogue: &Catalogue, tool: &str, result: &Value) -> Vec<N
     seen
 }
 
-/// The record in each row of a table. A row is the record whose values it shows; records that are only named inside of a row
-/// are not rows.
+/// The record in each row of a table. A row is the record whose values it shows; records that are
+/// only named inside of a row are not rows.
 pub(super) fn rows_of(table: &Table, noticed: &[Noticed]) -> Vec<Option<Noticed>> {
     let plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
     let is_row = |row: &[Value], record: &Noticed| {

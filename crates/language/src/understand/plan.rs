@@ -1,4 +1,5 @@
-//! From clauses to steps: the tool of each, what it acts on, what must be asked first, and what follows what.
+//! From clauses to steps: the tool of each, what it acts on, what must be asked first, and what
+//! follows what.
 
 use super::answer;
 use super::catalogue::{Catalogue, Prepared, Role, ToolField};
@@ -164,8 +165,8 @@ fn idle(text: &Text, clause: &Clause, question: Option<&Question>) -> bool {
         && is_remark(text, clause.start, clause.end)
 }
 
-/// "The flights are getting expensive, make that one urgent": what is told of something, with no word of what is to be done, is taken back when
-/// the next wish is about the same.
+/// "The flights are getting expensive, make that one urgent": what is told of something, with no
+/// word of what is to be done, is taken back when the next wish is about the same.
 fn drop_guess(out: &mut Understood, steps: &mut [Step], earlier: &mut Vec<(usize, bool)>) {
     let at = out.steps.len().saturating_sub(1);
     let (Some(last), [next]) = (out.steps.last(), &mut *steps) else { return };
@@ -184,7 +185,8 @@ fn drop_guess(out: &mut Understood, steps: &mut [Step], earlier: &mut Vec<(usize
     }
 }
 
-/// "Four tins are damaged, please write them off": what says the same of the same thing again is one wish. Gives back what is new.
+/// "Four tins are damaged, please write them off": what says the same of the same thing again is
+/// one wish. Gives back what is new.
 fn same_again(
     out: &mut Understood,
     steps: Vec<Step>,
@@ -344,7 +346,8 @@ fn clause_steps(
     act_on(&scene, best, step)
 }
 
-/// "Assign all open repairs to Keystone": what is to be done to all of them, however many words say which.
+/// "Assign all open repairs to Keystone": what is to be done to all of them, however many words say
+/// which.
 fn of_all<'a>(
     catalogue: &Catalogue,
     text: &Text,
@@ -423,7 +426,8 @@ fn unnamed(ground: &Ground<'_>, clause: &Clause) -> Clause {
     clause
 }
 
-/// "When does Ann Bell leave?": a question about something named, which nothing else answers, is answered by showing it.
+/// "When does Ann Bell leave?": a question about something named, which nothing else answers, is
+/// answered by showing it.
 fn about_one<'a>(
     said: &UtteranceContext<'_>,
     clause: &Clause,
@@ -440,7 +444,8 @@ fn about_one<'a>(
     if !clause.asks || strong(clause) || !named || scope::inside(said, best, clause, around) {
         return None;
     }
-    // What is asked of it is a word that a tool uses which acts on the same: "leave", where guests are checked out.
+    // What is asked of it is a word that a tool uses which acts on the same: "leave", where guests
+    // are checked out.
     let spoken_of = |read: &Prepared| {
         let same = |other: &Prepared| {
             let selects =

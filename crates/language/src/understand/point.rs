@@ -1,6 +1,8 @@
-//! What a step acts on: by id, by words, by pointing back to the conversation or to an earlier step of the same utterance.
+//! What a step acts on: by id, by words, by pointing back to the conversation or to an earlier step
+//! of the same utterance.
 //!
-//! Invariant: only things of the type that the tool acts on are taken. What fits as well as another is asked about.
+//! Invariant: only things of the type that the tool acts on are taken. What fits as well as another
+//! is asked about.
 
 use super::catalogue::{Catalogue, Prepared, Role};
 use super::fill::{Filled, Grounded};
@@ -128,7 +130,8 @@ pub(super) fn target(scene: &Scene<'_>, filled: &Filled, step: &Step) -> Referen
     let (from, to) = text.trimmed(clause.start, clause.end);
     let place = place(text.plain.get(from..to).unwrap_or_default());
     let back = pronoun(plain);
-    // Where it is known what there is, small words beside a pronoun, a place or the word for the type are no name of it.
+    // Where it is known what there is, small words beside a pronoun, a place or the word for the
+    // type are no name of it.
     let seen = given.world.iter().any(|seen| seen.thing.entity_type == entity);
     let before = |start: usize| {
         let token = text.tokens.iter().rev().find(|token| token.end <= start);
@@ -262,7 +265,8 @@ fn indefinite(plain: &str) -> bool {
 fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referents {
     let things = &found.things;
     let entity = tool.entity.as_deref().unwrap_or_default();
-    // What would change something that is known only by a value of it is asked about first, even when there is only one.
+    // What would change something that is known only by a value of it is asked about first, even
+    // when there is only one.
     let own = |thing: &RecordRef| {
         let world = given
             .world
@@ -278,7 +282,8 @@ fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referent
         .iter()
         .filter(|thing| given.recent.iter().any(|one| self::thing(one).is_same(thing)))
         .collect();
-    // Names that differ only in case are asked about, whichever was spoken of: the words do not tell them apart.
+    // Names that differ only in case are asked about, whichever was spoken of: the words do not
+    // tell them apart.
     let folded = |thing: &RecordRef| thing.name.as_deref().map(str::to_lowercase);
     let twins = |one: &RecordRef| {
         things
@@ -294,7 +299,8 @@ fn known(found: &Grounded, given: &TurnContext<'_>, tool: &Prepared) -> Referent
     Referents::Unclear(record::which(entity, &options), options)
 }
 
-/// "Number 2" after a list may be its second row or the record with that number. Where these differ, it is asked.
+/// "Number 2" after a list may be its second row or the record with that number. Where these
+/// differ, it is asked.
 fn row_or_id(
     catalogue: &Catalogue,
     plain: &str,
@@ -403,7 +409,8 @@ fn further(text: &Text, clause: &Clause, end: usize, tool: &Prepared) -> Vec<Val
     found
 }
 
-/// "the Acme pilot and the Kestrel licences": two things, when each has its own article, or a name of several words.
+/// "the Acme pilot and the Kestrel licences": two things, when each has its own article, or a name
+/// of several words.
 fn coordinated(words: &str) -> Vec<String> {
     // Two names of several words each: "Helen Brandt and Karin Lind".
     let full = |part: &str| {

@@ -72,7 +72,8 @@ pub(super) fn bracketed(description: &str, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Roots of what holds the things: "a task of the to-do list", "into the notebook", "from the sales pipeline".
+/// Roots of what holds the things: "a task of the to-do list", "into the notebook", "from the sales
+/// pipeline".
 pub(super) fn held(description: &str) -> Vec<String> {
     static HELD: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"\b(?:of|in|into|on|from|to|the) the (?:[\w-]+ )?([\w-]+)\b"));
@@ -192,7 +193,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
     let many = input.contains_key("query") || input.contains_key("q");
     let class = groups.iter().find_map(|group| class_of(group));
     let has_id = input.keys().any(|name| is_id(name, entity.as_deref()));
-    // What changes something is no reading, whatever its verb; only a plain verb of reading speaks where nothing is declared.
+    // What changes something is no reading, whatever its verb; only a plain verb of reading speaks
+    // where nothing is declared.
     let plainly =
         ["get", "read", "list", "search", "find", "show", "view", "fetch", "query", "describ", "count"]
             .iter()
@@ -202,7 +204,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
         !reads(*class) || tool.read_only || (!tool.destructive && plainly && phrase.is_none())
     });
     let class = match class {
-        // `view_diary` gives bookings and takes nothing that says which one: it shows what there is.
+        // `view_diary` gives bookings and takes nothing that says which one: it shows what there
+        // is.
         Some(Class::Read) if !has_id && required.is_empty() && gives_several(tool.output.as_ref()) => {
             if many { Class::Search } else { Class::List }
         }
@@ -218,7 +221,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
                 && class == Class::Update
                 && (groups.contains("reserve") || makes(&tool, entity.as_deref(), &input, &here))
             {
-                // To book what has no number yet makes a booking; to extend an offer to somebody makes an offer.
+                // To book what has no number yet makes a booking; to extend an offer to somebody
+                // makes an offer.
                 Class::Create
             } else {
                 class
@@ -265,7 +269,8 @@ pub(super) fn prepare(encoder: &Encoder, tool: Tool, types: &[Type], shapes: &[S
             only.role = Role::Selector;
         }
     }
-    // The schema's order is lost in a map; required fields come first, then by name, so that it is the same everywhere.
+    // The schema's order is lost in a map; required fields come first, then by name, so that it is
+    // the same everywhere.
     fields.sort_by(|a, b| b.required.cmp(&a.required).then(a.name.cmp(&b.name)));
     let vector = encoder.embed(&format!("{}. {}", own.join(" "), tool.description));
     let gives = gives(tool.output.as_ref(), types);

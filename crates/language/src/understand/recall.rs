@@ -1,4 +1,5 @@
-//! What was spoken of when words are read: in the conversation, in the steps before, and what belongs to it.
+//! What was spoken of when words are read: in the conversation, in the steps before, and what
+//! belongs to it.
 
 use super::lexicon::same_noun;
 use super::types::{SeenRecord, Step, Target, TurnContext};
@@ -31,7 +32,8 @@ pub(super) fn with_earlier(given: &TurnContext<'_>, earlier: &[Step]) -> Vec<Rec
     all
 }
 
-/// What was spoken of, and what is known to belong to it: who speaks of a tenant may mean the tenant's lease.
+/// What was spoken of, and what is known to belong to it: who speaks of a tenant may mean the
+/// tenant's lease.
 pub(super) fn bridged(given: &TurnContext<'_>) -> Vec<Recent> {
     let mut all: Vec<Recent> = given.recent.to_vec();
     let plain = |text: &str| text.trim().to_lowercase();

@@ -1,4 +1,5 @@
-//! The things of other types that a step names or points to: the author of a book, the company of a deal.
+//! The things of other types that a step names or points to: the author of a book, the company of a
+//! deal.
 
 use super::catalogue::{Catalogue, Role};
 use super::fill::Filled;

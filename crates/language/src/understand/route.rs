@@ -1,4 +1,5 @@
-//! Questions that go to a domain as they are: to one that has no tools, or to the one tool that takes a question in plain words.
+//! Questions that go to a domain as they are: to one that has no tools, or to the one tool that
+//! takes a question in plain words.
 
 use super::Reader;
 use super::catalogue::{Prepared, Role};

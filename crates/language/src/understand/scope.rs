@@ -1,7 +1,8 @@
 //! Whether what is wanted belongs here at all, or only chance speaks for the best tool.
 //!
-//! The weights were learned (`eval_utterances --fit`) from what people say to applications, against what people say to other applications. What
-//! is measured on an application was learned without it.
+//! The weights were learned (`eval_utterances --fit`) from what people say to applications, against
+//! what people say to other applications. What is measured on an application was learned without
+//! it.
 
 use super::catalogue::Role;
 use super::choose::{Candidate, ChoiceContext};
@@ -10,7 +11,8 @@ use super::plan::strong;
 use super::verbs::Class;
 use super::wish::Clause;
 
-/// Above this in all, it belongs here. To be told that something cannot be done here when it can is worse than a question too many.
+/// Above this in all, it belongs here. To be told that something cannot be done here when it can is
+/// worse than a question too many.
 const FROM: f32 = -0.6;
 
 /// The name of each signal and what it counts.
@@ -128,7 +130,8 @@ pub(super) fn inside(
     signals.iter().zip(&SCOPE).map(|(signal, (_, weight))| signal * weight).sum::<f32>() > FROM
 }
 
-/// "What's the weather like in Lisbon": only a word of some name is said, and of what is asked nothing here knows a word.
+/// "What's the weather like in Lisbon": only a word of some name is said, and of what is asked
+/// nothing here knows a word.
 fn stranger(said: &UtteranceContext<'_>, best: &Candidate, around: &ChoiceContext<'_>) -> bool {
     let found = best.filled.grounded.as_ref();
     let lately = |thing: &super::types::RecordRef| {
@@ -151,7 +154,8 @@ fn stranger(said: &UtteranceContext<'_>, best: &Candidate, around: &ChoiceContex
         && best.verb < 3.6
 }
 
-/// Where it is known what there is: small words that name nothing of it, in a wish of which nothing is said of the tool.
+/// Where it is known what there is: small words that name nothing of it, in a wish of which nothing
+/// is said of the tool.
 fn by_chance(said: &UtteranceContext<'_>, best: &Candidate, asks: bool) -> bool {
     let small =
         |piece: &super::fill::Piece| !piece.words.contains(|c: char| c.is_uppercase() || c.is_ascii_digit());
@@ -160,7 +164,8 @@ fn by_chance(said: &UtteranceContext<'_>, best: &Candidate, asks: bool) -> bool 
         .iter()
         .map(|name| best.signal(name))
         .sum::<f32>();
-    // "What is the weather in Paris": a name that is not there, asked of with a word that nothing here uses.
+    // "What is the weather in Paris": a name that is not there, asked of with a word that nothing
+    // here uses.
     let stray = |piece: &super::fill::Piece| small(piece) || (asks && best.signal("left") >= 1.0);
     !said.ground.world.is_empty()
         && best.filled.grounded.is_none()
@@ -208,7 +213,8 @@ fn plainly(
         return true;
     }
     if asked {
-        // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or quotes a name.
+        // Who asks about "I" and "we" asks about what is kept here; so does who looks for words, or
+        // quotes a name.
         let plain = text.plain.get(start..end).unwrap_or_default();
         let own =
             plain.split(|c: char| !c.is_alphanumeric()).any(|word| ["i", "we", "my", "our"].contains(&word));

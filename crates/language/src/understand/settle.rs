@@ -1,7 +1,9 @@
-//! From words to things: which lookup helps, which of what was seen is meant, and the calls that a step comes to.
+//! From words to things: which lookup helps, which of what was seen is meant, and the calls that a
+//! step comes to.
 //!
 //! Invariants
-//! - A thing is taken only when every telling word that was said of it is found in its name; otherwise there is no such thing.
+//! - A thing is taken only when every telling word that was said of it is found in its name;
+//!   otherwise there is no such thing.
 //! - When several are named as well as each other, they are offered.
 
 use super::catalogue::{Catalogue, Prepared, Role};
@@ -219,7 +221,8 @@ fn named(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) ->
         return Some(Settled::Found { things: vec![(**only).clone()] });
     }
     let wanted = telling(said, tool);
-    // Where the whole is found nowhere, the names in it are looked for: "when we last talked to Priya Shah".
+    // Where the whole is found nowhere, the names in it are looked for: "when we last talked to
+    // Priya Shah".
     let names: Vec<String> =
         words(said).into_iter().filter(|word| word.capital && !word.stop).map(|word| word.lower).collect();
     matching(&wanted, things, said, at).or_else(|| {
@@ -250,7 +253,8 @@ fn each(said: &str, tool: Option<&Prepared>, things: &[&Noticed], at: usize) -> 
     (!all.is_empty()).then_some(Settled::Found { things: all })
 }
 
-/// "The Le Guin": by what else is known of it. What would change something is asked about first, even when there is only one.
+/// "The Le Guin": by what else is known of it. What would change something is asked about first,
+/// even when there is only one.
 fn by_attribute(
     said: &str,
     tool: Option<&Prepared>,
@@ -265,7 +269,8 @@ fn by_attribute(
         wanted.iter().all(|word| known.iter().any(|known| alike(known, word)))
     };
     let found: Vec<&Noticed> = things.iter().filter(holds).copied().collect();
-    // A thing without a name of its own is known by whose it is: "Marta Novak's" is as good as a name.
+    // A thing without a name of its own is known by whose it is: "Marta Novak's" is as good as a
+    // name.
     let whole = |thing: &Noticed| {
         let plain = |text: &str| words(text).into_iter().map(|word| word.lower).collect::<Vec<_>>();
         let holds = |text: &str| {
@@ -327,7 +332,8 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a deal.
+/// The step with the tool that acts on what was found: "delete Reed" may delete a contact or a
+/// deal.
 pub(super) fn fit(catalogue: &Catalogue, step: &Step, found: &[Noticed]) -> Step {
     let mut step = step.clone();
     let entity = |name: &str| catalogue.tool(name).and_then(|tool| tool.entity.clone());

@@ -1,7 +1,8 @@
 //! What speaks for a tool, and how much each counts.
 //!
-//! The first weights were set by hand; these were learned from what people say to applications (`eval_utterances --fit`), held near those by
-//! hand, and measured on applications that were left out while learning.
+//! The first weights were set by hand; these were learned from what people say to applications
+//! (`eval_utterances --fit`), held near those by hand, and measured on applications that were left
+//! out while learning.
 
 /// One number for each signal, in the order of [`SIGNALS`].
 pub(super) type Signals = [f32; SIGNALS.len()];

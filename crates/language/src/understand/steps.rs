@@ -35,7 +35,8 @@ fn intent(class: Class) -> IntentKind {
     }
 }
 
-/// To report, record or answer something makes a report, a record or an answer, whatever it belongs to.
+/// To report, record or answer something makes a report, a record or an answer, whatever it belongs
+/// to.
 fn makes(tool: &Prepared) -> bool {
     let has = |groups: &[&str]| groups.iter().any(|group| tool.groups.contains(group));
     // To record a mileage sets it; to record a payment makes one.
@@ -233,7 +234,8 @@ pub(super) fn act_on(scene: &Scene<'_>, best: &Candidate, mut step: Step) -> Rea
     Read::Steps(steps, question)
 }
 
-/// "Create the company Orion, then add Kim at Orion": what an earlier step makes is there when its turn comes.
+/// "Create the company Orion, then add Kim at Orion": what an earlier step makes is there when its
+/// turn comes.
 fn made_before(catalogue: &Catalogue, earlier: &[Step], step: &mut Step) {
     let makes = |words: &str, kind: &str| {
         earlier.iter().position(|before| {
@@ -289,7 +291,8 @@ pub(super) fn ask_field(catalogue: &Catalogue, step: &Step, at: usize, clause: &
         .arguments
         .keys()
         .any(|name| tool.named(name).is_some_and(|field| !matches!(field.role, Role::Id | Role::Selector)));
-    // Only a tool that changes whatever is said must be told what; "close" and "check in" say it themselves.
+    // Only a tool that changes whatever is said must be told what; "close" and "check in" say it
+    // themselves.
     let changes = tool.groups.iter().any(|group| ["update", "rename", "move", "postpone"].contains(group))
         && !["advance", "push", "bring", "send", "go"].iter().any(|verb| root(verb) == tool.verb);
     if changes && tool.class == Class::Update && tool.target().is_some() && !set && !settable.is_empty() {

@@ -1,6 +1,8 @@
-//! What was said, made ready to be read: cut to a length, quotes taken for data, misspelt verbs and nouns mended.
+//! What was said, made ready to be read: cut to a length, quotes taken for data, misspelt verbs and
+//! nouns mended.
 //!
-//! Invariant: places in the text stay places in what was said, in bytes; whatever is hidden or mended keeps its length here.
+//! Invariant: places in the text stay places in what was said, in bytes; whatever is hidden or
+//! mended keeps its length here.
 
 use super::lexicon::{FILLERS, TRAILERS, root};
 use crate::pattern::pattern;
@@ -155,7 +157,8 @@ fn tokens(raw: &str, quotes: &[Quote]) -> Vec<Token> {
         .collect()
 }
 
-/// Whether two words differ by one slip: a letter missing, too many, wrong, or two swapped. They begin alike.
+/// Whether two words differ by one slip: a letter missing, too many, wrong, or two swapped. They
+/// begin alike.
 pub(super) fn slip(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a == b || a.first() != b.first() || a.len().abs_diff(b.len()) > 1 {

@@ -1,4 +1,5 @@
-//! What an understanding is made of. Plain data: shown in traces, kept with a question that was asked back, compared in tests.
+//! What an understanding is made of. Plain data: shown in traces, kept with a question that was
+//! asked back, compared in tests.
 
 use crate::skill::Recent;
 use chrono::NaiveDate;
@@ -24,7 +25,8 @@ pub struct Tool {
     pub read_only: bool,
     /// Whether it takes something away for good.
     pub destructive: bool,
-    /// Whether it says that a second call like the first changes nothing more: it sets something rather than making it.
+    /// Whether it says that a second call like the first changes nothing more: it sets something
+    /// rather than making it.
     pub idempotent: bool,
     /// Requests in people's words that mean it.
     pub examples: Vec<String>,
@@ -41,13 +43,17 @@ pub struct TurnContext<'a> {
     pub pending: Option<&'a Pending>,
     /// The steps of the turn before, for "what about Texas?" and "and the open ones?".
     pub before: &'a [Step],
-    /// What tools have shown to be there, so that names are known when they are said. Nothing when nobody looked.
+    /// What tools have shown to be there, so that names are known when they are said. Nothing when
+    /// nobody looked.
     pub world: &'a [SeenRecord],
-    /// The lists that were shown, the newest first. A place in a list ("the second one") is a row of one of these.
+    /// The lists that were shown, the newest first. A place in a list ("the second one") is a row
+    /// of one of these.
     pub shown: &'a [ShownList],
-    /// When the last record was removed, on the scale of [`Recent::last`]. "It" after that is nothing that is left.
+    /// When the last record was removed, on the scale of [`Recent::last`]. "It" after that is
+    /// nothing that is left.
     pub removed: Option<u64>,
-    /// The option of the pending question that was chosen by its place, from 0: a button, or a number in a list.
+    /// The option of the pending question that was chosen by its place, from 0: a button, or a
+    /// number in a list.
     pub choice: Option<usize>,
 }
 
@@ -70,11 +76,13 @@ impl TurnContext<'_> {
 
 /// A list as it was shown to the person.
 ///
-/// Invariant: `rows` has one element for each row that was shown, in the order of display. A row that is no record of an
-/// application is `None`, so that a place never moves on to the next record.
+/// Invariant: `rows` has one element for each row that was shown, in the order of display. A row
+/// that is no record of an application is `None`, so that a place never moves on to the next
+/// record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownList {
-    /// The answer that showed it: lists of one answer have the same number, later ones a higher one.
+    /// The answer that showed it: lists of one answer have the same number, later ones a higher
+    /// one.
     pub turn: u64,
     /// The rows.
     pub rows: Vec<Option<RecordRef>>,
@@ -96,7 +104,8 @@ pub struct SeenRecord {
 pub struct Pending {
     /// What was understood so far.
     pub understood: Understood,
-    /// What was asked. The runtime puts the question of [`Settled::Unclear`] here; otherwise it is the understanding's own.
+    /// What was asked. The runtime puts the question of [`Settled::Unclear`] here; otherwise it is
+    /// the understanding's own.
     pub question: Question,
 }
 
@@ -144,7 +153,8 @@ pub enum Answered {
     /// No question was pending.
     #[default]
     Nothing,
-    /// It was answered: this understanding is the old one, completed (it may ask for the next thing that is missing).
+    /// It was answered: this understanding is the old one, completed (it may ask for the next thing
+    /// that is missing).
     Completed,
     /// It was turned down: nothing is to be done.
     Declined,
@@ -183,7 +193,8 @@ pub struct Step {
     pub read_only: bool,
     /// Other tools that may be meant, the likeliest first.
     pub alternatives: Vec<(String, Confidence)>,
-    /// What is asked instead when this gives nothing: the same question to another domain. Only for what changes nothing.
+    /// What is asked instead when this gives nothing: the same question to another domain. Only for
+    /// what changes nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<Step>,
     /// Why, in words.
@@ -263,7 +274,8 @@ pub struct RecordRef {
     /// Whether it was removed since it was shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
-    /// The tool that has shown it when these words were read; nothing for what was spoken of before.
+    /// The tool that has shown it when these words were read; nothing for what was spoken of
+    /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -411,7 +423,8 @@ impl Understood {
 pub(super) const NOTHING: &str = "nothing here does what";
 
 impl Understood {
-    /// Whether words were turned away because nothing in them was recognised, and not because they are small talk.
+    /// Whether words were turned away because nothing in them was recognised, and not because they
+    /// are small talk.
     #[must_use]
     pub fn found_nothing(&self) -> bool {
         self.steps.is_empty() && self.reasons.iter().any(|reason| reason.starts_with(NOTHING))
@@ -476,7 +489,8 @@ impl Step {
         }
     }
 
-    /// The same step with another thing as its target, so that it can be looked up and settled in the same way.
+    /// The same step with another thing as its target, so that it can be looked up and settled in
+    /// the same way.
     #[must_use]
     pub fn about(&self, need: &Need) -> Self {
         Self { target: Some(need.target.clone()), target_field: Some(need.field.clone()), ..self.clone() }

@@ -1,4 +1,5 @@
-//! What is asked before anything is done: words with no wish in them, and wishes that may mean two things.
+//! What is asked before anything is done: words with no wish in them, and wishes that may mean two
+//! things.
 
 use super::catalogue::{Catalogue, Prepared};
 use super::choose::Candidate;

@@ -25,7 +25,8 @@ static SPANS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The times of day that are said between two places, each with where it stands, as hours and minutes.
+/// The times of day that are said between two places, each with where it stands, as hours and
+/// minutes.
 pub(super) fn clocks(plain: &str, from: usize, to: usize) -> Vec<(usize, usize, String)> {
     static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -88,7 +89,8 @@ pub(super) fn days(text: &Text, today: NaiveDate) -> Vec<DateSpan> {
                 None,
             ))
         } else {
-            // Weekdays with "next" and "last" are read by the skill; a bare one is the next that comes.
+            // Weekdays with "next" and "last" are read by the skill; a bare one is the next that
+            // comes.
             let before = text.plain.get(..whole.start()).unwrap_or_default().trim_end();
             let turned = ["next", "last", "this", "on", "by", "until", "coming"]
                 .iter()
@@ -127,7 +129,8 @@ fn weekday(name: &str, today: NaiveDate) -> Option<NaiveDate> {
     today.checked_add_days(Days::new(if ahead == 0 { 7 } else { ahead }))
 }
 
-/// Numbers with their places; also those in words. Ids and days are not among them when `taken` says so.
+/// Numbers with their places; also those in words. Ids and days are not among them when `taken`
+/// says so.
 pub(super) fn numbers(text: &Text, taken: &dyn Fn(usize) -> bool) -> Vec<(usize, usize, f64)> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"(?P<n>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<k>k\b|thousand\b|million\b|m\b)?")
@@ -175,7 +178,8 @@ pub(super) fn counted(word: &str) -> Option<f64> {
         .map(|at| f64::from(at + 2))
 }
 
-/// How a value of a list may be said: its own words, or others that mean the same. The flag says whether they are its own.
+/// How a value of a list may be said: its own words, or others that mean the same. The flag says
+/// whether they are its own.
 pub(super) fn choice_at(tokens: &[&Token], at: usize, choice: &str) -> Option<(usize, bool)> {
     let fits = |wanted: &[String], exact: bool| -> Option<usize> {
         let window = tokens.get(at..at + wanted.len())?;

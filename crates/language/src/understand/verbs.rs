@@ -1,4 +1,5 @@
-//! What people say when they want something done: verbs in groups, verbs of two words, phrases that stand for one.
+//! What people say when they want something done: verbs in groups, verbs of two words, phrases that
+//! stand for one.
 
 use super::lexicon::root;
 use crate::pattern::pattern;
@@ -171,8 +172,8 @@ pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, _, verbs)| verbs.split(' '))
 }
 
-/// Turns of phrase: the group they speak for, how much, and what they look like in a segment without capitals. What stands in
-/// groups `a`, `b` and `c` is used up; without any, all of it is.
+/// Turns of phrase: the group they speak for, how much, and what they look like in a segment
+/// without capitals. What stands in groups `a`, `b` and `c` is used up; without any, all of it is.
 const PHRASES: &[(&str, f32, &str)] = &[
     ("delete", 5.0, r"\bget rid of\b"),
     ("delete", 4.5, r"\bcall(?:ed|ing|s)? off\b"),

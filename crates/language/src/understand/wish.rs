@@ -1,7 +1,8 @@
-//! What is asked for: an utterance is cut into clauses, each with one wish, and each clause has cues that speak for what is to be
-//! done.
+//! What is asked for: an utterance is cut into clauses, each with one wish, and each clause has
+//! cues that speak for what is to be done.
 //!
-//! Invariant: a cue never stands between quotes, and what only names a thing does not open a clause.
+//! Invariant: a cue never stands between quotes, and what only names a thing does not open a
+//! clause.
 
 use super::catalogue::Catalogue;
 use super::cues::clause;
@@ -36,7 +37,8 @@ pub(super) struct Clause {
     pub(super) asks: bool,
     /// Whether it goes on about what the one before was about: "and can go home now".
     pub(super) elided: bool,
-    /// Whether it only says why the wish that follows is wanted: "Dana is ill, give Pilates to Ife".
+    /// Whether it only says why the wish that follows is wanted: "Dana is ill, give Pilates to
+    /// Ife".
     pub(super) why: bool,
 }
 
@@ -101,7 +103,8 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
             found.push((next, joint));
             continue;
         };
-        // "Throw out the lasagna note, I never cook it": why it is wanted is no part of what is wanted.
+        // "Throw out the lasagna note, I never cook it": why it is wanted is no part of what is
+        // wanted.
         if strength(last) >= 3.5 && strength(&next) < 3.5 && is_why(text, start, end) {
             continue;
         }
@@ -134,7 +137,8 @@ pub(super) fn clauses(text: &Text, catalogue: &Catalogue) -> Vec<Clause> {
         let bare = told && strength(&next) >= OPENS && empty(text, &next);
         let split = match joint {
             Joint::Comma | Joint::And | Joint::Hard if bare => false,
-            // "Register a new member, please. Viktor Dahl, off-peak": what is added has no wish of its own.
+            // "Register a new member, please. Viktor Dahl, off-peak": what is added has no wish of
+            // its own.
             Joint::Hard
                 if had
                     && !back
@@ -345,7 +349,8 @@ fn pieces(text: &Text) -> Vec<(usize, usize, Joint)> {
     found
 }
 
-/// Whether a piece asks for something by itself: by a verb at its head, as a question, or as a statement of what happened.
+/// Whether a piece asks for something by itself: by a verb at its head, as a question, or as a
+/// statement of what happened.
 fn opens(text: &Text, catalogue: &Catalogue, piece: &Clause) -> bool {
     let (start, end) = text.trimmed(piece.start, piece.end);
     let plain = text.plain.get(start..end).unwrap_or_default();

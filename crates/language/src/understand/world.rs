@@ -31,8 +31,8 @@ pub(super) fn survey(catalogue: &Catalogue, domain: &DomainName) -> Vec<Lookup> 
     catalogue.tools.iter().filter(shows).map(lookup).collect()
 }
 
-/// What lookups have shown, each thing once. What is only mentioned inside of something else, without a number of its own, is the thing of that
-/// name which has one.
+/// What lookups have shown, each thing once. What is only mentioned inside of something else,
+/// without a number of its own, is the thing of that name which has one.
 pub(super) fn gather(catalogue: &Catalogue, shown: &[(Lookup, Value)]) -> Vec<SeenRecord> {
     let mut all: Vec<SeenRecord> = Vec::new();
     let mut known: HashSet<(Option<DomainName>, String, String)> = HashSet::new();

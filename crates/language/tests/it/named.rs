@@ -1,4 +1,5 @@
-//! Names are read with what is there: what is meant by a name, what is asked about, and what stays data.
+//! Names are read with what is there: what is meant by a name, what is asked about, and what stays
+//! data.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};

@@ -1,5 +1,5 @@
-//! Questions that are answered, requests that go on from the one before, domains that are asked as they are, and input that nobody
-//! would call a request.
+//! Questions that are answered, requests that go on from the one before, domains that are asked as
+//! they are, and input that nobody would call a request.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,5 @@
-//! What people say to applications becomes the calls that they meant, as the rows beside this file have it.
+//! What people say to applications becomes the calls that they meant, as the rows beside this file
+//! have it.
 
 mod score;
 

@@ -1,4 +1,5 @@
-//! A conversation with two tools, as an agent has it: the same for a live model and for its cassette.
+//! A conversation with two tools, as an agent has it: the same for a live model and for its
+//! cassette.
 
 use serde_json::{Value, json};
 use steward_models::{Answer, Arguments, Chat, Event, Model, ModelError, OfferedTool, ToolCall, Turn};

@@ -1,4 +1,5 @@
-//! A server on a loopback socket that plays what a test gives it, piece by piece, and keeps what it was asked.
+//! A server on a loopback socket that plays what a test gives it, piece by piece, and keeps what it
+//! was asked.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,7 +34,8 @@ impl Act {
     }
 
     pub(crate) fn new(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
-        // Without a length the body ends with the connection, so that a torn body looks like a whole one.
+        // Without a length the body ends with the connection, so that a torn body looks like a
+        // whole one.
         let head = format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n");
         Self { head, body: body.into(), step: 7, then: Then::Close }
     }

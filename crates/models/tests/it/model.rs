@@ -1,4 +1,5 @@
-//! The client against a small server on a loopback socket that says what a test wants, faults included.
+//! The client against a small server on a loopback socket that says what a test wants, faults
+//! included.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Every protocol through the same questions: what is sent, what is read whole and in parts, and what happens when it breaks.
+//! Every protocol through the same questions: what is sent, what is read whole and in parts, and
+//! what happens when it breaks.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The SQL that an engine speaks: how it reads names and how names, values and types are written for it.
+//! The SQL that an engine speaks: how it reads names and how names, values and types are written
+//! for it.
 //!
 //! Invariant: whatever a name or a text holds, what is written for it is one token of the engine.
 
@@ -39,7 +40,8 @@ impl Dialect {
         match self {
             Self::DataFusion => Box::new(GenericDialect {}),
             Self::Sqlite => Box::new(SQLiteDialect {}),
-            // The grammar of DuckDB comes from PostgreSQL. What only DuckDB has would be refused anyway.
+            // The grammar of DuckDB comes from PostgreSQL. What only DuckDB has would be refused
+            // anyway.
             Self::Postgres | Self::DuckDb => Box::new(PostgreSqlDialect {}),
             Self::MySql => Box::new(MySqlDialect {}),
         }
@@ -72,8 +74,8 @@ impl Dialect {
         }
     }
 
-    /// A text as one literal. Where a backslash could mean something, the form is used in which its meaning does not
-    /// depend on settings of the server.
+    /// A text as one literal. Where a backslash could mean something, the form is used in which its
+    /// meaning does not depend on settings of the server.
     pub(super) fn text(self, text: &str) -> String {
         let text = text.replace('\0', "");
         let doubled = text.replace('\'', "''");
@@ -154,7 +156,8 @@ impl Dialect {
         Ok(data_type.to_string())
     }
 
-    /// Whether literals such as `DATE '2024-01-31'` are known; without them the text alone says the same.
+    /// Whether literals such as `DATE '2024-01-31'` are known; without them the text alone says the
+    /// same.
     pub(super) fn has_typed_literals(self) -> bool {
         self != Self::Sqlite
     }
@@ -185,7 +188,8 @@ pub(super) fn time_field(field: &DateTimeField) -> Result<String, Denied> {
     }
 }
 
-/// A name of ours that resembles `wanted`: short, plain, and therefore read the same by every engine.
+/// A name of ours that resembles `wanted`: short, plain, and therefore read the same by every
+/// engine.
 pub(super) fn plain_name(wanted: &str, otherwise: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() && u32::from(c) < 0x10000 || c == '_';
     if !wanted.is_empty() && wanted.len() <= OWN_NAME_BYTES && wanted.chars().all(plain) {

@@ -188,7 +188,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// Why a kind of expression that is not known is refused: for what it names, if that is not allowed either.
+    /// Why a kind of expression that is not known is refused: for what it names, if that is not
+    /// allowed either.
     fn unknown(&mut self, expr: &Expr, scope: &Scope<'_>, around: ClauseContext<'_, '_>) -> Denied {
         let inside = match expr {
             Expr::CompoundFieldAccess { root, .. } => Some(root),
@@ -254,7 +255,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// Operators between two operands. A chain such as `a AND b AND c` is written flat, as the engine reads it.
+    /// Operators between two operands. A chain such as `a AND b AND c` is written flat, as the
+    /// engine reads it.
     fn binary(
         &mut self,
         expr: &Expr,

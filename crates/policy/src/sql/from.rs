@@ -190,7 +190,8 @@ fn join_word(operator: &JoinOperator) -> Result<(&'static str, &JoinConstraint),
     })
 }
 
-/// The columns that both sides of a natural join have. It would compare what may not be seen as well, so all must be.
+/// The columns that both sides of a natural join have. It would compare what may not be seen as
+/// well, so all must be.
 fn common(left: &[Relation], right: &[Relation]) -> Result<Vec<Ident>, Denied> {
     for relation in left.iter().chain(right) {
         for column in relation.columns.iter() {

@@ -1,5 +1,6 @@
-//! The functions that a query may call, for each engine: those that are part of it, compute from their arguments and
-//! touch nothing else. A name that the engine does not bring itself could be somebody's own function, so it is refused.
+//! The functions that a query may call, for each engine: those that are part of it, compute from
+//! their arguments and touch nothing else. A name that the engine does not bring itself could be
+//! somebody's own function, so it is refused.
 
 use super::dialect::Dialect;
 
@@ -83,7 +84,8 @@ const DUCKDB: &[&str] = &[
 pub(super) const BARE: &[&str] =
     &["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
 
-/// Functions that make a text as long as an argument says: the length must be a number in the statement.
+/// Functions that make a text as long as an argument says: the length must be a number in the
+/// statement.
 pub(super) const PADDING: &[&str] = &["lpad", "rpad"];
 
 /// The longest text that padding may make.

@@ -1,12 +1,15 @@
-//! Tables of which only large groups may be seen: a SELECT over one says sums of it, and nothing of a single row.
+//! Tables of which only large groups may be seen: a SELECT over one says sums of it, and nothing of
+//! a single row.
 //!
 //! Invariants
 //! - Such a table stands alone in its FROM: a join would count its rows more than once.
-//! - What is selected is a key of GROUP BY, a count, a sum or an average of a plain column, or made of those. A value of one row
-//!   could hide in anything else: `max`, `sum(CASE …)`, a column beside its group, an order.
+//! - What is selected is a key of GROUP BY, a count, a sum or an average of a plain column, or made
+//!   of those. A value of one row could hide in anything else: `max`, `sum(CASE …)`, a column
+//!   beside its group, an order.
 //! - Groups that are too small are left out by HAVING, which this module writes.
 //!
-//! What it deliberately does not do: remember what was asked before. Two large groups that differ by one row give that row away.
+//! What it deliberately does not do: remember what was asked before. Two large groups that differ
+//! by one row give that row away.
 
 use super::names::Scope;
 use super::query::ClauseContext;
@@ -28,7 +31,8 @@ pub(super) fn smallest_of(scope: &Scope<'_>) -> Option<(String, u32)> {
 }
 
 impl Renderer<'_> {
-    /// Refuses a SELECT that would show a row of such a table; gives back the condition that its groups must meet.
+    /// Refuses a SELECT that would show a row of such a table; gives back the condition that its
+    /// groups must meet.
     pub(super) fn check_groups(
         &mut self,
         select: &Select,
@@ -121,7 +125,8 @@ impl Renderer<'_> {
     }
 }
 
-/// The name and arguments of a call that has nothing else to it: no filter, window, order or star but that of `count(*)`.
+/// The name and arguments of a call that has nothing else to it: no filter, window, order or star
+/// but that of `count(*)`.
 fn plain_arguments(function: &Function) -> Option<(String, Vec<&Expr>)> {
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else { return None };
     let FunctionArguments::List(list) = &function.args else { return None };

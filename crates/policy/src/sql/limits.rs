@@ -17,7 +17,8 @@ pub(super) fn tokens(sql: &str, dialect: Dialect) -> Result<Vec<Token>, Denied> 
     if found > MAX_LENGTH {
         return Err(Denied::TooLong { found, limit: MAX_LENGTH });
     }
-    // MySQL runs what stands in these comments, and the tokenizer may or may not take it for a comment.
+    // MySQL runs what stands in these comments, and the tokenizer may or may not take it for a
+    // comment.
     if dialect == Dialect::MySql && (sql.contains("/*!") || sql.contains("/*M!")) {
         return Err(Denied::Construct { what: "a comment that a server runs as code".to_owned() });
     }

@@ -1,7 +1,9 @@
-//! Admission of SQL by rendering: a statement is parsed in the SQL of the engine it is for, every name in it is resolved
-//! to a table or column that its caller may read, and a new statement is written from what was resolved. Only that one runs.
+//! Admission of SQL by rendering: a statement is parsed in the SQL of the engine it is for, every
+//! name in it is resolved to a table or column that its caller may read, and a new statement is
+//! written from what was resolved. Only that one runs.
 //!
-//! What the text that came in would have meant to the engine does not matter, then: the engine never sees it.
+//! What the text that came in would have meant to the engine does not matter, then: the engine
+//! never sees it.
 
 mod call;
 mod dialect;
@@ -28,7 +30,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep the parser may go; what it takes is bounded again when it is written.
 const PARSER_DEPTH: usize = 120;
-/// The stack that one statement is parsed on. What the parser recurses over is bounded by [`limits`], and this holds it.
+/// The stack that one statement is parsed on. What the parser recurses over is bounded by
+/// [`limits`], and this holds it.
 const PARSER_STACK: usize = 64 << 20;
 
 /// A value for a parameter of a statement.
@@ -56,7 +59,8 @@ pub struct Draft<'a> {
     pub parameters: &'a Parameters,
 }
 
-/// SQL that may run: one read-only query over tables and columns that its caller may see. Only [`admit`] makes one.
+/// SQL that may run: one read-only query over tables and columns that its caller may see. Only
+/// [`admit`] makes one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdmittedSql {
     text: String,

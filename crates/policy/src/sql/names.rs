@@ -3,7 +3,8 @@
 //! Invariants
 //! - A name is a list of identifiers with their quoting, never one text.
 //! - A qualifier that names a relation is looked up in that relation only; it never falls outward.
-//! - What is found is one column of one relation, written with the relation's own name in the new statement.
+//! - What is found is one column of one relation, written with the relation's own name in the new
+//!   statement.
 
 use super::dialect::Dialect;
 use crate::access::Verdict;
@@ -31,7 +32,8 @@ pub(super) struct Relation {
     /// How it is called in the new statement; no two relations of a statement share a name.
     pub(super) written: String,
     pub(super) columns: Rc<[Offered]>,
-    /// Columns that USING or NATURAL merged into one of another relation: a bare name means that one.
+    /// Columns that USING or NATURAL merged into one of another relation: a bare name means that
+    /// one.
     pub(super) merged: Vec<String>,
     /// The table whose groups may not be smaller than this.
     pub(super) smallest: Option<(String, u32)>,
@@ -74,8 +76,9 @@ pub(super) enum Meaning<'s> {
     Alias(&'s Alias),
 }
 
-/// How strictly names are compared: as the engine does, or without regard to case. The second is for people who write
-/// `State` for `state`; since what runs names the column that was found, it cannot mean another one to the engine.
+/// How strictly names are compared: as the engine does, or without regard to case. The second is
+/// for people who write `State` for `state`; since what runs names the column that was found, it
+/// cannot mean another one to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strictness {
     Engine,
@@ -87,7 +90,8 @@ impl<'a> Scope<'a> {
         Self { dialect, relations, aliases: Vec::new(), use_aliases: Aliases::None, outer }
     }
 
-    /// Looks a name up: `amount` in everything here, `s.amount` in what is called `s`, then further out.
+    /// Looks a name up: `amount` in everything here, `s.amount` in what is called `s`, then further
+    /// out.
     pub(super) fn find(&self, parts: &[Ident]) -> Result<Meaning<'_>, Denied> {
         let names: Vec<String> = parts.iter().map(|part| self.dialect.fold(part)).collect();
         let written = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
@@ -151,7 +155,8 @@ impl<'a> Scope<'a> {
         match (found, alias) {
             (Some((relation, column)), _) => Ok(Some(Meaning::Column(relation, column))),
             (None, Some(alias)) => Ok(Some(Meaning::Alias(alias))),
-            // What may not be seen here is not looked for further out, where the name would mean something else.
+            // What may not be seen here is not looked for further out, where the name would mean
+            // something else.
             (None, None) if hidden => Err(Denied::Column { column: written.to_owned() }),
             (None, None) => Ok(None),
         }
@@ -181,7 +186,8 @@ impl<'a> Scope<'a> {
 }
 
 impl Relation {
-    /// Whether it goes by this name: its alias, or a table's name with or without the parts before the last.
+    /// Whether it goes by this name: its alias, or a table's name with or without the parts before
+    /// the last.
     fn is_called(&self, names: &[String], scope: &Scope<'_>, strictness: Strictness) -> bool {
         names.len() <= self.path.len()
             && names

@@ -182,7 +182,8 @@ impl Renderer<'_> {
     ) -> Result<Body<'s>, Denied> {
         let mut rest = Vec::new();
         let mut first = body;
-        // INTERSECT binds closer than the others in some engines, so it is never written without parentheses.
+        // INTERSECT binds closer than the others in some engines, so it is never written without
+        // parentheses.
         while let SetExpr::SetOperation { op, set_quantifier, left, right } = first {
             let closer = |op: SetOperator| op == SetOperator::Intersect;
             if matches!(rest.last(), Some((before, _, _)) if closer(*before) != closer(*op)) {
@@ -238,7 +239,8 @@ impl Renderer<'_> {
         Ok(format!("SELECT {list} FROM ({sql}) AS {name}"))
     }
 
-    /// Rows that stand in the statement, written as selects: the one form that every engine names alike.
+    /// Rows that stand in the statement, written as selects: the one form that every engine names
+    /// alike.
     fn values<'s>(
         &mut self,
         values: &Values,
@@ -298,7 +300,8 @@ impl Renderer<'_> {
                 QueryLevel::Top => shown_name(&name, &numbered),
                 QueryLevel::Inside => plain_name(&name, &numbered),
             };
-            // DataFusion takes no two columns of one name; elsewhere only queries inside others need them apart.
+            // DataFusion takes no two columns of one name; elsewhere only queries inside others
+            // need them apart.
             if around.place == QueryLevel::Inside || self.dialect == Dialect::DataFusion {
                 let wanted = written.clone();
                 let mut count = 2;
@@ -418,7 +421,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// The columns that a star stands for. What is not granted does not exist; what is blocked is said.
+    /// The columns that a star stands for. What is not granted does not exist; what is blocked is
+    /// said.
     fn star(&mut self, of: &[&Relation], written: &str, items: &mut Vec<Listed>) -> Result<(), Denied> {
         let before = items.len();
         for relation in of {
@@ -486,7 +490,8 @@ impl Renderer<'_> {
         Ok(all.join(", "))
     }
 
-    /// A key of GROUP BY or ORDER BY. An item of the list is named by its place, which no engine reads in two ways.
+    /// A key of GROUP BY or ORDER BY. An item of the list is named by its place, which no engine
+    /// reads in two ways.
     fn key(
         &mut self,
         expr: &Expr,

@@ -1,4 +1,5 @@
-//! The new statement while it is written: what it has named and read so far, and how much it may still take.
+//! The new statement while it is written: what it has named and read so far, and how much it may
+//! still take.
 
 use super::dialect::{Dialect, plain_name};
 use super::names::{Offered, Relation, identifiers};
@@ -70,7 +71,8 @@ impl<'a> Renderer<'a> {
         access: &'a Access,
         parameters: &'a Parameters,
     ) -> Self {
-        // A relation named like a table is that table; what is named by a query gets a name of its own.
+        // A relation named like a table is that table; what is named by a query gets a name of its
+        // own.
         Self { dialect, schema, access, parameters, reads: BTreeMap::new(), taken: BTreeSet::new(), grown: 0 }
     }
 
@@ -149,7 +151,8 @@ impl<'a> Renderer<'a> {
             verdict: self.access.verdict(&table, column),
             origin: Some((table.name.clone(), column.name.clone())),
         };
-        // A column that is not granted is refused in the same words as one that does not exist, and means as little.
+        // A column that is not granted is refused in the same words as one that does not exist, and
+        // means as little.
         let granted = |column: &Offered| column.verdict != Verdict::Hidden;
         let columns = table.columns.iter().map(offer).filter(granted).collect();
         let full = table.full_path();
@@ -160,7 +163,8 @@ impl<'a> Renderer<'a> {
         let place = match self.dialect {
             // The engine in this process knows tables by one name.
             Dialect::DataFusion => self.dialect.quote(&table.name),
-            // DuckDB gets temporary views of what a statement may read, under the names of the catalogue.
+            // DuckDB gets temporary views of what a statement may read, under the names of the
+            // catalogue.
             Dialect::DuckDb => format!("\"temp\".\"main\".{}", self.dialect.quote(&table.name)),
             dialect => full.iter().map(|part| dialect.quote(part)).collect::<Vec<_>>().join("."),
         };
@@ -204,7 +208,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Whether a table goes by this name: all of its path, the end of it, or its one name in the catalogue.
+/// Whether a table goes by this name: all of its path, the end of it, or its one name in the
+/// catalogue.
 fn goes_by(table: &Table, names: &[String], same: impl Fn(&str, &str) -> bool) -> bool {
     let path = table.full_path();
     let ends =

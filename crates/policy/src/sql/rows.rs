@@ -1,7 +1,8 @@
-//! Tables of which a caller sees some rows or parts of some values: written as a query that holds nothing else.
+//! Tables of which a caller sees some rows or parts of some values: written as a query that holds
+//! nothing else.
 //!
-//! Invariant: what the rules take away is not in the relation that the rest of the statement reads from, so that no condition,
-//! join, order or error can reach it.
+//! Invariant: what the rules take away is not in the relation that the rest of the statement reads
+//! from, so that no condition, join, order or error can reach it.
 
 use super::names::{Offered, Relation, Scope};
 use super::query::{ClauseContext, QueryLevel};
@@ -14,7 +15,8 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 impl Renderer<'_> {
-    /// The query that stands for a table under rules, in parentheses. `place` is the table as it is written.
+    /// The query that stands for a table under rules, in parentheses. `place` is the table as it is
+    /// written.
     pub(super) fn restricted(
         &mut self,
         table: &Table,
@@ -52,8 +54,8 @@ impl Renderer<'_> {
             None => String::new(),
             Some(rule) => format!(" WHERE {}", self.row_rule(table, relation, rule)?),
         };
-        // A condition of the statement must not be tried on rows that the rule takes away: its failure would tell of them.
-        // Engines take a limit as a reason to keep the two apart.
+        // A condition of the statement must not be tried on rows that the rule takes away: its
+        // failure would tell of them. Engines take a limit as a reason to keep the two apart.
         let fence = match self.dialect {
             Dialect::Postgres => " OFFSET 0",
             Dialect::Sqlite => " LIMIT -1",

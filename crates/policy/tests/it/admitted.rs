@@ -30,7 +30,8 @@ fn ordinary_questions_pass() {
         "SELECT sales.amount FROM sales",
         "VALUES (1, 'a'), (2, 'b')",
         "SELECT s.state FROM sales s JOIN customers c USING (state)",
-        // Only one of two tables of this name may be seen, and an alias is not the hidden column of its name.
+        // Only one of two tables of this name may be seen, and an alias is not the hidden column of
+        // its name.
         "SELECT * FROM people",
         "SELECT id AS secret_score FROM customers ORDER BY secret_score",
         "SELECT corr(quantity, amount), stddev(amount), percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM sales",
@@ -50,7 +51,8 @@ fn what_runs_is_what_was_resolved() {
     assert_eq!(reads, [("sales", 1)]);
 }
 
-/// The whole text, for each engine: names quoted its way, tables where they stand, aliases by their place.
+/// The whole text, for each engine: names quoted its way, tables where they stand, aliases by their
+/// place.
 #[test]
 fn each_engine_gets_its_own_text() {
     let sql = "SELECT p.id, 'a''b\\c' AS x FROM hr.people p ORDER BY x";

@@ -1,6 +1,8 @@
-//! Statements that an engine reads otherwise than they look, each against the engine it was meant for.
+//! Statements that an engine reads otherwise than they look, each against the engine it was meant
+//! for.
 //!
-//! `customers` has `secret_score`, which is not granted, and `contact`, which is blocked; `sales` has `customer_email`.
+//! `customers` has `secret_score`, which is not granted, and `contact`, which is blocked; `sales`
+//! has `customer_email`.
 
 use crate::ask_in;
 use steward_domain::Coded;
@@ -63,7 +65,8 @@ fn a_name_means_what_the_engine_takes_it_for() {
     let inner = |column: &str| {
         format!("SELECT id, (SELECT contact FROM (SELECT 1 AS {column}) x) AS y FROM customers")
     };
-    // To PostgreSQL and DataFusion `"Contact"` is not `contact`, so the name means the column outside.
+    // To PostgreSQL and DataFusion `"Contact"` is not `contact`, so the name means the column
+    // outside.
     check(&[Dialect::Postgres, Dialect::DataFusion], &inner("\"Contact\""), &Denied("SQL006"));
     check(
         SQLITE,
@@ -167,7 +170,8 @@ fn functional_notation_calls_nothing() {
 #[test]
 fn a_backslash_is_what_the_engine_takes_it_for() {
     let sql = r"SELECT 'a\', ', contact, secret_score FROM customers -- '";
-    // To MySQL the first text goes on after the backslash; to the others it ends there, and two texts are all there is.
+    // To MySQL the first text goes on after the backslash; to the others it ends there, and two
+    // texts are all there is.
     check(MYSQL, sql, &Denied("SQL006"));
     for dialect in QUOTED {
         assert!(ask_in(sql, *dialect).unwrap().reads().is_empty());
@@ -266,7 +270,8 @@ fn hidden_columns_read_like_missing_ones() {
     ] {
         for dialect in Dialect::ALL {
             let hidden = said(&sql.replace("NAME", "hidden"), dialect);
-            // What is admitted names the hidden column of no table: an inner name that is not there is the outer one.
+            // What is admitted names the hidden column of no table: an inner name that is not there
+            // is the outer one.
             let leads =
                 |text: &String| text.contains("people\".\"hidden") || text.contains("people`.`hidden");
             assert!(!hidden.as_ref().is_ok_and(leads), "{hidden:?}");
@@ -280,7 +285,8 @@ fn hidden_columns_read_like_missing_ones() {
     }
 }
 
-/// In PostgreSQL `customers` and `"Customers"` are two tables. A grant is for the one that it names, and so is every column.
+/// In PostgreSQL `customers` and `"Customers"` are two tables. A grant is for the one that it
+/// names, and so is every column.
 #[test]
 fn names_that_differ_in_case_are_two_names() {
     let table = |name: &str, path: &[&str], columns: &[&str]| steward_policy::Table {
@@ -309,7 +315,8 @@ fn names_that_differ_in_case_are_two_names() {
         let text = said(sql, granted).unwrap_or_else(|denied| panic!("{sql}: {denied}"));
         assert!(text.contains(place), "{sql}: {text}");
     };
-    // What is not granted reads like what is not there: another spelling that is granted may be taken, this one never is.
+    // What is not granted reads like what is not there: another spelling that is granted may be
+    // taken, this one never is.
     let never_reads = |sql: &str, granted: &[(&str, &[&str])], name: &str| {
         let said = said(sql, granted);
         assert!(!said.as_ref().is_ok_and(|text| text.contains(name)), "{sql}: {said:?}");

@@ -1,10 +1,12 @@
-//! Hostile statements, all refused: a table anyone can add to, and every entry of it again in disguise.
+//! Hostile statements, all refused: a table anyone can add to, and every entry of it again in
+//! disguise.
 
 use crate::{ask, ask_in};
 use steward_domain::{Coded, ErrorClass};
 use steward_policy::Dialect;
 
-/// Code and statement. `SQL001` is a statement that the parser does not know, which is refusal enough.
+/// Code and statement. `SQL001` is a statement that the parser does not know, which is refusal
+/// enough.
 const STATEMENTS: &str = include_str!("hostile.txt");
 
 fn rows() -> Vec<(&'static str, &'static str)> {
@@ -16,8 +18,8 @@ fn rows() -> Vec<(&'static str, &'static str)> {
 fn every_hostile_statement_is_refused_with_its_code() {
     let mut wrong = Vec::new();
     for (code, sql) in rows() {
-        // The code may differ between engines, because what one parses the other does not; the refusal may not.
-        // A text in double quotes is a text to MySQL.
+        // The code may differ between engines, because what one parses the other does not; the
+        // refusal may not. A text in double quotes is a text to MySQL.
         for dialect in Dialect::ALL.into_iter().filter(|d| *d != Dialect::MySql || !sql.contains('"')) {
             if let Ok(admitted) = ask_in(sql, dialect) {
                 wrong.push(format!("{dialect:?}: {sql}\n  admitted as {}", admitted.text()));

@@ -18,7 +18,8 @@ use steward_policy::{
     Access, AdmittedSql, Column, Denied, Dialect, Draft, Limits, Parameters, Schema, Table, admit,
 };
 
-/// Sales with an address in it, customers with a hidden column, and a payroll that nobody here may see.
+/// Sales with an address in it, customers with a hidden column, and a payroll that nobody here may
+/// see.
 pub(crate) fn schema() -> Schema {
     let table = |name: &str, columns: &[&str]| Table {
         name: name.to_owned(),

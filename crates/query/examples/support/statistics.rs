@@ -1,4 +1,5 @@
-//! Aggregates that DataFusion has and SQLite lacks, so that queries with them count in a measurement.
+//! Aggregates that DataFusion has and SQLite lacks, so that queries with them count in a
+//! measurement.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};

@@ -1,8 +1,8 @@
 //! What a model's result says about the readings that were judged.
 //!
-//! A model and the reader come to a query on ways that have little in common, so that both come to the same rows is strong
-//! evidence, and that they do not is evidence against both. Only results are compared: what a model says of its own
-//! certainty counts for nothing.
+//! A model and the reader come to a query on ways that have little in common, so that both come to
+//! the same rows is strong evidence, and that they do not is evidence against both. Only results
+//! are compared: what a model says of its own certainty counts for nothing.
 
 /// How often the result of a model's query is right when it is admitted and runs.
 const MODEL_IS_RIGHT: f64 = 0.55;

@@ -1,10 +1,13 @@
-//! The judge: which of several proposed queries answers a question best, and how likely it is right.
+//! The judge: which of several proposed queries answers a question best, and how likely it is
+//! right.
 //!
-//! Words are held against the parts of the query, parts against the words, and results against the question and each other.
-//! Which proposal is taken and how sure it is are two questions with weights of their own, both learned by
-//! `bench/fit_judge.py` from questions over hundreds of schemas, with whole databases left out (`docs/evals.md`).
+//! Words are held against the parts of the query, parts against the words, and results against the
+//! question and each other. Which proposal is taken and how sure it is are two questions with
+//! weights of their own, both learned by `bench/fit_judge.py` from questions over hundreds of
+//! schemas, with whole databases left out (`docs/evals.md`).
 //!
-//! Invariant: a word that carries meaning and that nothing in the query explains keeps an answer from being sure.
+//! Invariant: a word that carries meaning and that nothing in the query explains keeps an answer
+//! from being sure.
 
 mod agreement;
 mod facts;
@@ -55,8 +58,8 @@ pub struct Proposal<'a> {
     pub multiplies: bool,
     /// The question goes on from one before.
     pub follows: bool,
-    /// Words that the proposer itself could not use, where it keeps an account of them. It may have used a word for
-    /// something that no single part of the query shows, such as a margin.
+    /// Words that the proposer itself could not use, where it keeps an account of them. It may have
+    /// used a word for something that no single part of the query shows, such as a margin.
     pub unused: Option<&'a [String]>,
     /// The part of the reader that it comes from.
     pub grammar: Option<Grammar>,
@@ -164,7 +167,8 @@ impl<'a> Judge<'a> {
         Self { schema, marks, words, focus }
     }
 
-    /// Judges all proposals of a question together. `results` are the shapes of what they give, as far as they were run.
+    /// Judges all proposals of a question together. `results` are the shapes of what they give, as
+    /// far as they were run.
     #[must_use]
     pub fn judge(&self, proposals: &[Proposal], results: &[Option<ResultShape>]) -> Vec<Judgement> {
         let all: Vec<Facts> = proposals.iter().map(|proposal| Facts::of(proposal.query)).collect();
@@ -185,7 +189,8 @@ impl<'a> Judge<'a> {
                 let account = self.account(proposal, facts, &company);
                 let text = |at: &usize| {
                     let mark = self.marks.get(*at)?;
-                    // What is asked for and links to nothing is not there, whatever the proposer made of it.
+                    // What is asked for and links to nothing is not there, whatever the proposer
+                    // made of it.
                     let asked = self.focus.mark == Some(*at) && mark.is_unknown();
                     let left = proposal.unused.is_none_or(|unused| unused.contains(&mark.text));
                     (asked || left).then(|| mark.text.clone())
@@ -222,8 +227,8 @@ impl<'a> Judge<'a> {
         judged
     }
 
-    /// Whether nothing in the query stands for the thing that is asked for. In a single table, "how many passengers
-    /// survived" counts its rows, whatever they are called.
+    /// Whether nothing in the query stands for the thing that is asked for. In a single table, "how
+    /// many passengers survived" counts its rows, whatever they are called.
     fn misses_focus(&self, facts: &Facts, unexplained: &[usize]) -> bool {
         let counts_rows = self.focus.wanted == focus::Wanted::Count
             && self.schema.catalogue.tables.len() == 1
@@ -242,7 +247,8 @@ impl<'a> Judge<'a> {
         found.map_or(Role::Text, |(_, role)| role)
     }
 
-    /// Ranges that a query asks for and that the data, where all of it was looked at, does not reach.
+    /// Ranges that a query asks for and that the data, where all of it was looked at, does not
+    /// reach.
     fn outside(&self, facts: &Facts) -> Vec<String> {
         let mut found = Vec::new();
         for ((table, column), from, to) in &facts.ranges {

@@ -1,4 +1,5 @@
-//! What the rows of a query look like, without the rows: enough to tell results apart and to hold them against the question.
+//! What the rows of a query look like, without the rows: enough to tell results apart and to hold
+//! them against the question.
 
 use crate::frame::Value;
 use sha2::{Digest as _, Sha256};

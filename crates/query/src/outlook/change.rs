@@ -1,5 +1,5 @@
-//! "Why did revenue drop in March?": the change between two periods, split over the columns that group the rows, so that the
-//! parts add up to the whole.
+//! "Why did revenue drop in March?": the change between two periods, split over the columns that
+//! group the rows, so that the parts add up to the whole.
 
 use super::{Span, forecast, without};
 use crate::catalogue::Catalogue;
@@ -236,7 +236,8 @@ pub(super) fn apply(
     Some(reading)
 }
 
-/// The measure in the earlier and in the later period; of an average the sums and the numbers of rows.
+/// The measure in the earlier and in the later period; of an average the sums and the numbers of
+/// rows.
 fn both(measure: &Measure, time: ColumnRef, before: Span, after: Span) -> Option<Vec<Measure>> {
     let within = |span: Span| Box::new(Filter::Within(time, span.from, span.to));
     let of = |aggregate: Aggregate, scalar: &Scalar| {
@@ -253,7 +254,8 @@ fn both(measure: &Measure, time: ColumnRef, before: Span, after: Span) -> Option
     }
 }
 
-/// Columns that group the rows of the measure: of its own table first, then of those that each row leads to one row of.
+/// Columns that group the rows of the measure: of its own table first, then of those that each row
+/// leads to one row of.
 fn dimensions(form: &Form, time: ColumnRef, schema: &Schema, catalogue: &Catalogue) -> Vec<ColumnRef> {
     let mut measured = Vec::new();
     form.measures.iter().for_each(|measure| lower::measure_places(measure, &mut measured));

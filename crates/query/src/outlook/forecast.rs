@@ -118,7 +118,8 @@ pub(super) fn wish(
     Some((rest, grain, Wish { horizon: ahead, last_day: anchor }))
 }
 
-/// The time ahead that is named: "next quarter", "the next 3 months", "2026", "the rest of the year".
+/// The time ahead that is named: "next quarter", "the next 3 months", "2026", "the rest of the
+/// year".
 fn ahead(tokens: &[Token], taken: &mut [bool], anchor: NaiveDate) -> Option<(Horizon, Grain)> {
     let word = |at: usize| tokens.get(at).map(|token| token.word.as_str()).unwrap_or_default();
     for at in 0..tokens.len() {

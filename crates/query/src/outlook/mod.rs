@@ -1,8 +1,8 @@
-//! Questions about what comes next ("forecast sales for the next quarter") and about why something changed ("why did revenue
-//! drop in March?").
+//! Questions about what comes next ("forecast sales for the next quarter") and about why something
+//! changed ("why did revenue drop in March?").
 //!
-//! Both are a plain question with something done to its rows afterwards: the plain question is read like any other, and
-//! [`Afterwards`] says what follows.
+//! Both are a plain question with something done to its rows afterwards: the plain question is read
+//! like any other, and [`Afterwards`] says what follows.
 
 mod change;
 mod forecast;
@@ -46,8 +46,8 @@ enum Wish {
     Change(change::Wish),
 }
 
-/// Takes a question apart that asks what comes next or why something changed. `anchor` is the day that relative times are
-/// counted from.
+/// Takes a question apart that asks what comes next or why something changed. `anchor` is the day
+/// that relative times are counted from.
 #[must_use]
 pub fn outlook(question: &str, catalogue: &Catalogue, today: NaiveDate, follows: bool) -> Option<Outlook> {
     let anchor = crate::planner::confidence::anchor(catalogue, today);
@@ -78,7 +78,8 @@ pub fn outlook(question: &str, catalogue: &Catalogue, today: NaiveDate, follows:
 }
 
 impl Outlook {
-    /// Adds what follows to the best reading that has the rows for it; otherwise says what it lacks.
+    /// Adds what follows to the best reading that has the rows for it; otherwise says what it
+    /// lacks.
     #[must_use]
     pub fn apply(&self, readings: Vec<Reading>, asked: &str, catalogue: &Catalogue) -> Outcome {
         let mut sorted = readings;

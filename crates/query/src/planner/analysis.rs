@@ -1,6 +1,8 @@
-//! Open requests: overview, trend, comparison of periods, distribution, correlation, outliers, missing values.
+//! Open requests: overview, trend, comparison of periods, distribution, correlation, outliers,
+//! missing values.
 //!
-//! The invariant: every query of an analysis keeps the conditions of the question; the first query is the answer.
+//! The invariant: every query of an analysis keeps the conditions of the question; the first query
+//! is the answer.
 
 use crate::frame::Kind;
 use crate::query::{Aggregate, Compare, Condition, Expr, Grain};
@@ -157,7 +159,8 @@ impl Reader<'_> {
         Some(Measure { expr, name: "profit".to_owned(), table, place: None })
     }
 
-    /// The earned amount less the cost, when the question says "margin" or "profit" and both columns exist in one table.
+    /// The earned amount less the cost, when the question says "margin" or "profit" and both
+    /// columns exist in one table.
     pub(super) fn profit(&mut self) -> Option<(Expr, usize)> {
         let at = (0..self.marks.len()).find(|at| {
             self.mark(*at).is_some_and(|mark| {

@@ -1,6 +1,7 @@
 //! Period to ask back, and which chart suits a plain answer.
 //!
-//! The invariant: a question is only asked when two columns fit a word equally well and the answer would differ.
+//! The invariant: a question is only asked when two columns fit a word equally well and the answer
+//! would differ.
 
 use crate::query::Expr;
 

@@ -1,6 +1,7 @@
 //! Reads one question from its marks to a sketch: the order in which the parts are looked for.
 //!
-//! The invariant: conditions are read before what is shown, since a column next to a value is a condition.
+//! The invariant: conditions are read before what is shown, since a column next to a value is a
+//! condition.
 
 use super::lexicon::Key;
 use super::reader::Reader;
@@ -63,7 +64,8 @@ impl Reader<'_> {
         self.complete();
     }
 
-    /// All parts but defaults. `kept` stands for columns of the answer that an earlier question asked for.
+    /// All parts but defaults. `kept` stands for columns of the answer that an earlier question
+    /// asked for.
     pub(super) fn parts(&mut self, kept: &[super::sketch::Target]) {
         self.sketch.head = self.table_name(self.head);
         self.against_average();

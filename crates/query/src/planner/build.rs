@@ -135,7 +135,8 @@ pub(super) fn column_expr(schema: &Schema, place: Place) -> Option<Expr> {
     Some(Expr::Column(table.name.clone(), table.columns.get(place.column)?.name.clone()))
 }
 
-/// "countries without …": when the answer shows a value that many things share, none of them may have a partner.
+/// "countries without …": when the answer shows a value that many things share, none of them may
+/// have a partner.
 fn missing_value(sketch: &Sketch, absent: &Absent, schema: &Schema) -> Option<Condition> {
     let [target] = sketch.targets.as_slice() else { return None };
     let Expr::Column(table, name) = &target.expr else { return None };

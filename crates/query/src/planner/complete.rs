@@ -1,4 +1,5 @@
-//! What the parts of a sketch need of each other: groups in the answer, tables that take part, rows listed once.
+//! What the parts of a sketch need of each other: groups in the answer, tables that take part, rows
+//! listed once.
 //!
 //! The invariant: it only completes what was read, it never drops a condition.
 
@@ -9,7 +10,8 @@ use super::lexicon::Key;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// What the parts need of each other: groups in the answer, tables that must take part, an order by name.
+    /// What the parts need of each other: groups in the answer, tables that must take part, an
+    /// order by name.
     pub(super) fn complete(&mut self) {
         self.drop_compared();
         self.nearer_columns();

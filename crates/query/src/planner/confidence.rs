@@ -101,7 +101,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The product of the doubts, of the shape of the query, and of every word that nothing explained.
+    /// The product of the doubts, of the shape of the query, and of every word that nothing
+    /// explained.
     pub(super) fn confidence(&self, query: Option<&Query>) -> f64 {
         let mut trust = 0.95 * self.trust * self.shape(query);
         let mut tables: Vec<String> = query

@@ -1,6 +1,7 @@
 //! Counts, shares and aggregates without a named column.
 //!
-//! The invariant: rows are counted for a table, values for a column, and a number that counts already is not counted again.
+//! The invariant: rows are counted for a table, values for a column, and a number that counts
+//! already is not counted again.
 
 use crate::frame::Kind;
 use crate::query::{Aggregate, Expr};
@@ -11,7 +12,8 @@ use super::reader::Reader;
 use super::schema::Place;
 
 impl Reader<'_> {
-    /// "how many X": rows of a table, different values of a column, or the number that a column holds.
+    /// "how many X": rows of a table, different values of a column, or the number that a column
+    /// holds.
     pub(super) fn count_at(&mut self, counter: usize, at: usize, distinct: bool) -> bool {
         if self.is_table(at) && !(distinct && self.is_column(at)) {
             let next = self.next(at, |_| false).filter(|next| {
@@ -141,7 +143,8 @@ impl Reader<'_> {
         self.add(Expr::ShareOfTotal(Box::new(measure)), "share".to_owned());
     }
 
-    /// "what percentage of carts were abandoned": rows that fulfil the last condition among all others.
+    /// "what percentage of carts were abandoned": rows that fulfil the last condition among all
+    /// others.
     pub(super) fn part_of_all(&mut self) -> bool {
         let plain = self
             .sketch

@@ -1,4 +1,5 @@
-//! What the answer shows when the question names no column: by question word, by meaning, or the name of the thing.
+//! What the answer shows when the question names no column: by question word, by meaning, or the
+//! name of the thing.
 //!
 //! The invariant: an answer always has a column, and every guess makes the reading less sure.
 

@@ -1,6 +1,7 @@
 //! Conditions: comparisons with numbers and times, values of columns, parts of text, empty cells.
 //!
-//! The invariant: each condition remembers the mark of its value, so that negation and "or" can be placed later.
+//! The invariant: each condition remembers the mark of its value, so that negation and "or" can be
+//! placed later.
 
 use crate::frame::{Kind, Value};
 use crate::query::{Compare, Condition, Expr, Literal};

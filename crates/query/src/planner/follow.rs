@@ -1,4 +1,5 @@
-//! Follow-up questions: "and Texas?", "only those over 30", "how many are there?", "sort them by age".
+//! Follow-up questions: "and Texas?", "only those over 30", "how many are there?", "sort them by
+//! age".
 //!
 //! The invariant: what a follow-up does not mention stays as it was in the question before.
 

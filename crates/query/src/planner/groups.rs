@@ -92,7 +92,8 @@ impl Reader<'_> {
             && self.mark(at).is_some_and(|mark| !mark.used)
     }
 
-    /// "by" groups when a measure stands before it and a dimension or a part of the calendar behind it.
+    /// "by" groups when a measure stands before it and a dimension or a part of the calendar behind
+    /// it.
     pub(super) fn by_groups(&self, next: usize, aggregate: bool) -> bool {
         // "owned by students": a verb before "by" tells who did it.
         let by = (0..next).rev().find(|place| self.key(*place) == Some(Key::By));

@@ -123,7 +123,8 @@ impl Reader<'_> {
         }
     }
 
-    /// "above average age", "weight smaller than the average": a comparison with an aggregate of the column itself.
+    /// "above average age", "weight smaller than the average": a comparison with an aggregate of
+    /// the column itself.
     pub(super) fn against_average(&mut self) {
         for at in 0..self.marks.len() {
             let aggregate = match self.key(at) {

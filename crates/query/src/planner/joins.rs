@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use crate::catalogue::{Catalogue, Evidence, Join};
 use crate::query::{Expr, Joined};
 
-/// Joins that reach all of `tables` from `head`, in an order in which each one ties to what stands before it. `None` when there is no way.
+/// Joins that reach all of `tables` from `head`, in an order in which each one ties to what stands
+/// before it. `None` when there is no way.
 pub(crate) fn tree(catalogue: &Catalogue, head: &str, tables: &[String]) -> Option<Vec<Joined>> {
     let mut inside: Vec<String> = vec![head.to_owned()];
     let mut joins = Vec::new();

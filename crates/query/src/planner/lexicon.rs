@@ -1,4 +1,5 @@
-//! The English of questions: question words, comparatives, superlatives, connectives, and general synonyms.
+//! The English of questions: question words, comparatives, superlatives, connectives, and general
+//! synonyms.
 //!
 //! The invariant: nothing here comes from a data set. A word is listed because English uses it so.
 

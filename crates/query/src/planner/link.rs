@@ -1,6 +1,7 @@
 //! Ties spans of the question to columns, tables, values, numbers, times and words of English.
 //!
-//! The invariant: the marks that come out do not overlap, stand in order, and each keeps all readings of its span.
+//! The invariant: the marks that come out do not overlap, stand in order, and each keeps all
+//! readings of its span.
 
 use std::collections::HashMap;
 
@@ -288,7 +289,8 @@ fn link_tables(tokens: &[Token], schema: &Schema, found: &mut Found) {
         let bridge = schema.bridge.get(table).copied().unwrap_or(false);
         for start in 0..tokens.len() {
             for (span, quality) in match_words(tokens, start, words) {
-                // The head noun alone names the table well enough: "makers" of a table of car makers.
+                // The head noun alone names the table well enough: "makers" of a table of car
+                // makers.
                 let quality = if (0.45..0.95).contains(&quality) { 0.45 + 0.55 * quality } else { quality };
                 let quality = if bridge { quality * 0.6 } else { quality };
                 if quality >= 0.55 {
@@ -345,7 +347,8 @@ fn value_quality(tokens: &[Token], span: (usize, usize), value: &str) -> f32 {
     }
 }
 
-/// Second look: words that nothing explains, as a part of a value or as a value spelled a little differently.
+/// Second look: words that nothing explains, as a part of a value or as a value spelled a little
+/// differently.
 pub(super) fn link_leftovers(marks: &mut Vec<Mark>, tokens: &[Token], schema: &Schema) {
     if !marks.iter().any(Mark::unknown) {
         return;

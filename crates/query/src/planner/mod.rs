@@ -1,6 +1,8 @@
-//! The built-in planner: reads a question about tables and gives typed queries, without a language model.
+//! The built-in planner: reads a question about tables and gives typed queries, without a language
+//! model.
 //!
-//! The invariant: the same question over the same catalogue gives the same outcome, and a reading says how sure it is.
+//! The invariant: the same question over the same catalogue gives the same outcome, and a reading
+//! says how sure it is.
 
 mod analysis;
 mod ask;

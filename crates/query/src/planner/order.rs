@@ -1,6 +1,7 @@
 //! Superlatives, "top n", and the order of rows.
 //!
-//! The invariant: a superlative becomes either an aggregate of the answer or an order with a limit, never both.
+//! The invariant: a superlative becomes either an aggregate of the answer or an order with a limit,
+//! never both.
 
 use crate::query::{Aggregate, Expr};
 
@@ -353,7 +354,8 @@ impl Reader<'_> {
                     return self.measured(next);
                 }
                 None => {
-                    // "most highly rated episodes": the word after is a verb or adverb that names a column.
+                    // "most highly rated episodes": the word after is a verb or adverb that names a
+                    // column.
                     if let Some(place) = self.verb_column(next) {
                         self.take(next);
                         return Some(By::Column(place));

@@ -1,4 +1,5 @@
-//! The particulars of a question: the values and the time that it names, apart from what it asks about them.
+//! The particulars of a question: the values and the time that it names, apart from what it asks
+//! about them.
 
 use super::{Parameter, Reading};
 use crate::catalogue::Catalogue;
@@ -13,8 +14,8 @@ pub(crate) const TIME: &str = "time_range";
 /// Stands for the data in templates that have no other particulars: a template has at least one.
 const DATA: &str = "{data}";
 
-/// The question with its particulars taken out, such as `total sales in {state} in {time_range}`. Nothing when one of
-/// them cannot be found in its words.
+/// The question with its particulars taken out, such as `total sales in {state} in {time_range}`.
+/// Nothing when one of them cannot be found in its words.
 #[must_use]
 pub fn template(
     question: &str,
@@ -23,7 +24,8 @@ pub fn template(
     today: NaiveDate,
 ) -> Option<String> {
     let found = find(question, parameters, catalogue, today)?;
-    // The words must mean what the reading says they mean, or the template would bend later questions.
+    // The words must mean what the reading says they mean, or the template would bend later
+    // questions.
     let same = parameters.iter().zip(&found.values).all(|(parameter, value)| {
         parameter.name == TIME
             || value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(&parameter.value))
@@ -31,7 +33,8 @@ pub fn template(
     same.then_some(found.template)
 }
 
-/// The particulars of a plan that a model wrote: texts of its SQL that are values of the data and stand in the question.
+/// The particulars of a plan that a model wrote: texts of its SQL that are values of the data and
+/// stand in the question.
 #[must_use]
 pub fn literals(question: &str, texts: Vec<String>, catalogue: &Catalogue) -> Vec<Parameter> {
     let (tokens, _) = tokenize(question);
@@ -61,7 +64,8 @@ pub fn literals(question: &str, texts: Vec<String>, catalogue: &Catalogue) -> Ve
     parameters
 }
 
-/// A model's plan with the particulars of this question put in; only if it is the same question but for those.
+/// A model's plan with the particulars of this question put in; only if it is the same question but
+/// for those.
 #[must_use]
 pub fn adapt_plan<P: Serialize + DeserializeOwned>(
     question: &str,
@@ -83,8 +87,8 @@ pub fn adapt_plan<P: Serialize + DeserializeOwned>(
     serde_json::from_value(json).ok()
 }
 
-/// The reading of a template's first question, with the particulars of this one put in; only if it is the same question
-/// but for those.
+/// The reading of a template's first question, with the particulars of this one put in; only if it
+/// is the same question but for those.
 #[must_use]
 pub fn adapt(
     question: &str,
@@ -222,8 +226,8 @@ pub(crate) fn span(value: &str, today: NaiveDate) -> Option<Period> {
     Some(when)
 }
 
-/// Moves every date of the reading: the span itself, the one before it, and the same one a year earlier. A date that is
-/// none of these would be left behind, so the recipe does not fit then.
+/// Moves every date of the reading: the span itself, the one before it, and the same one a year
+/// earlier. A date that is none of these would be left behind, so the recipe does not fit then.
 fn replace_dates(json: &mut Json, old: &Period, new: &Period) -> Option<()> {
     let moved: Vec<(NaiveDate, NaiveDate)> = ends(old).into_iter().zip(ends(new)).collect();
     fn walk(json: &mut Json, moved: &[(NaiveDate, NaiveDate)]) -> Option<()> {
@@ -240,7 +244,8 @@ fn replace_dates(json: &mut Json, old: &Period, new: &Period) -> Option<()> {
                             let date: NaiveDate = date.parse().ok()?;
                             *text = format!("{}T{rest}", moved.iter().find(|(old, _)| *old == date)?.1);
                         }
-                        // Elsewhere a date stands bare; there only what belongs to the span is moved.
+                        // Elsewhere a date stands bare; there only what belongs to the span is
+                        // moved.
                         Json::String(text) => {
                             if let Some((_, new)) = moved.iter().find(|(old, _)| *text == old.to_string()) {
                                 *text = new.to_string();
@@ -271,8 +276,8 @@ fn ends(when: &Period) -> Vec<NaiveDate> {
     spans.into_iter().flatten().flat_map(|span| [span.from, span.to]).collect()
 }
 
-/// Puts the new words in place of the old ones, in literals, titles and explanations alike. What was put in is not
-/// looked at again: `Q1` may become `Q2` while `Q2` becomes `Q3`.
+/// Puts the new words in place of the old ones, in literals, titles and explanations alike. What
+/// was put in is not looked at again: `Q1` may become `Q2` while `Q2` becomes `Q3`.
 fn replace_words(json: &mut Json, words: &[(String, String)]) {
     match json {
         Json::Object(map) => map.values_mut().for_each(|value| replace_words(value, words)),

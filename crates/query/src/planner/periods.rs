@@ -25,7 +25,8 @@ impl Reader<'_> {
         })
     }
 
-    /// "worst month", "best quarter": where the superlative stands, and whether the largest is meant.
+    /// "worst month", "best quarter": where the superlative stands, and whether the largest is
+    /// meant.
     pub(super) fn extreme_period(&self) -> Option<(usize, bool)> {
         let grain = self.marks.iter().any(|mark| grain_word(&mark.text).is_some() && mark.columns.is_empty());
         (0..self.marks.len()).filter(|_| grain).find_map(|at| match self.key(at) {

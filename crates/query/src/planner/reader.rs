@@ -1,6 +1,8 @@
-//! The state while a question is read: its marks, what is already used, and the sketch that grows from them.
+//! The state while a question is read: its marks, what is already used, and the sketch that grows
+//! from them.
 //!
-//! The invariant: a mark that became part of the sketch is `used`, so that nothing is counted twice.
+//! The invariant: a mark that became part of the sketch is `used`, so that nothing is counted
+//! twice.
 
 use chrono::NaiveDate;
 

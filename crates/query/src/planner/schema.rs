@@ -1,4 +1,5 @@
-//! The names of a catalogue, split into stems with weights, so that questions can be matched against them.
+//! The names of a catalogue, split into stems with weights, so that questions can be matched
+//! against them.
 //!
 //! The invariant: places are positions in the catalogue that the schema was made from.
 

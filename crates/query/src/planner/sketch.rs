@@ -1,12 +1,15 @@
-//! What a question asks, before joins: targets, conditions, groups, order. Follow-up questions change it.
+//! What a question asks, before joins: targets, conditions, groups, order. Follow-up questions
+//! change it.
 //!
-//! The invariant: columns are written with the name of their table, never an alias; `build` turns a sketch into a query.
+//! The invariant: columns are written with the name of their table, never an alias; `build` turns a
+//! sketch into a query.
 
 use serde::{Deserialize, Serialize};
 
 use crate::query::{Condition, Expr};
 
-/// Rows that must not exist: things of `entity` without a partner among `tables` that fulfils `conditions`.
+/// Rows that must not exist: things of `entity` without a partner among `tables` that fulfils
+/// `conditions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Absent {
     /// Table of the things asked for.
@@ -56,7 +59,8 @@ pub struct Sketch {
     pub also: Vec<String>,
     /// What must not exist.
     pub absent: Vec<Absent>,
-    /// The rows with the largest (`true`) or smallest value of a column within each group of another one.
+    /// The rows with the largest (`true`) or smallest value of a column within each group of
+    /// another one.
     pub per_group: Option<(Expr, bool, Expr)>,
     /// The answer is how many rows the rest gives.
     pub count_rows: bool,

@@ -181,7 +181,8 @@ impl Reader<'_> {
         self.is_table(at) && asked && listed && self.sketch.targets.is_empty()
     }
 
-    /// After the first column of the answer, further ones stand in a list; other nouns only describe the thing.
+    /// After the first column of the answer, further ones stand in a list; other nouns only
+    /// describe the thing.
     pub(super) fn describes(&self, at: usize) -> bool {
         if self.sketch.targets.is_empty() || !self.is_column(at) {
             return false;
@@ -248,7 +249,8 @@ impl Reader<'_> {
         true
     }
 
-    /// A noun that only says which column or table is meant: "maker full name", "for the models with".
+    /// A noun that only says which column or table is meant: "maker full name", "for the models
+    /// with".
     pub(super) fn is_modifier(&self, at: usize) -> bool {
         let next = at + 1;
         if self.is_column(next)

@@ -1,4 +1,5 @@
-//! A follow-up as an edit of the form before: another measure, group, condition, period, order or limit.
+//! A follow-up as an edit of the form before: another measure, group, condition, period, order or
+//! limit.
 //!
 //! The invariant: what a follow-up does not mention stays as it was.
 
@@ -9,7 +10,8 @@ use super::link::{ColumnRef, Mark, Schema};
 use crate::query::Aggregate;
 use crate::roles::Role;
 
-/// How many marks say what is wanted: "revenue instead of orders" says after "instead of" what is not.
+/// How many marks say what is wanted: "revenue instead of orders" says after "instead of" what is
+/// not.
 pub(super) fn wanted(marks: &[Mark]) -> usize {
     let replaced = marks
         .iter()
@@ -119,8 +121,8 @@ fn listed(before: &Form, read: &Interpretation, marks: &[Mark]) -> Option<Vec<Co
     (is_list && shows && !measures && !read.form.measures.is_empty() && !places.is_empty()).then_some(places)
 }
 
-/// A condition on the column of the same name in the table that was asked about, where the form before does not know the
-/// other table.
+/// A condition on the column of the same name in the table that was asked about, where the form
+/// before does not know the other table.
 fn near(filter: &Filter, before: &Form, schema: &Schema) -> Filter {
     let Filter::Values { place, values, negated } = filter else { return filter.clone() };
     let known = before.filters.iter().flat_map(Filter::places).chain(before.groups.iter().map(Group::place));

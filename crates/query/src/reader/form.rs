@@ -1,4 +1,5 @@
-//! What a question asks, before joins and SQL: measures, groups, conditions, order. A follow-up is an edit of it.
+//! What a question asks, before joins and SQL: measures, groups, conditions, order. A follow-up is
+//! an edit of it.
 
 use super::lexicon::DatePart;
 use super::link::ColumnRef;

@@ -1,4 +1,5 @@
-//! The English of questions as data: operators, adjectives, synonyms. The files are in `src/english/`.
+//! The English of questions as data: operators, adjectives, synonyms. The files are in
+//! `src/english/`.
 
 use crate::chart::ChartKind;
 use crate::query::{Aggregate, Compare, Grain};
@@ -231,7 +232,8 @@ static ADJECTIVES: LazyLock<Vec<(&'static str, Adjective)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The adjective of a superlative such as "oldest", "heaviest", "biggest", or of a plain form such as "expensive".
+/// The adjective of a superlative such as "oldest", "heaviest", "biggest", or of a plain form such
+/// as "expensive".
 pub(super) fn adjective(word: &str, superlative: bool) -> Option<&'static Adjective> {
     ADJECTIVES
         .iter()

@@ -1,7 +1,7 @@
 //! Links spans of a question to operators, columns, tables, values, numbers and periods.
 //!
-//! Marks do not overlap, stand in order, and keep every meaning of their span with its evidence. A common word alone never
-//! links to a long value.
+//! Marks do not overlap, stand in order, and keep every meaning of their span with its evidence. A
+//! common word alone never links to a long value.
 
 use super::lexicon::{Operator, are_same_value, are_synonyms, phrases_at};
 use crate::catalogue::{Catalogue, Column, Table};
@@ -168,7 +168,8 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Words that say in what a number is counted. In a name of several words they say little: "spend" is all of `spend_usd`.
+/// Words that say in what a number is counted. In a name of several words they say little: "spend"
+/// is all of `spend_usd`.
 const UNITS: &str = "usd eur gbp chf dollar dollars euro euros pound pounds cents mm cm m km mi mile miles kg g gram grams \
     lb lbs oz l ml litre litres liter liters h hr hrs hour hours min mins minute minutes sec secs second seconds ms day days \
     c f kwh mwh gwh kw mw w pct percent sqm sqft m2 km2 ha hectare hectares mph kmh kph hpa mb gb t tonnes tons";
@@ -280,7 +281,8 @@ fn same_start(token: &Token, name: &str) -> bool {
     token.stem.chars().next() == name.chars().next()
 }
 
-/// A short form that keeps the first letter and leaves out vowels only: "cst", "amt", "dept" for "department".
+/// A short form that keeps the first letter and leaves out vowels only: "cst", "amt", "dept" for
+/// "department".
 fn is_skeleton(short: &str, long: &str) -> bool {
     let bones = |text: &str| -> Vec<char> {
         let letters = text.chars().enumerate();
@@ -654,7 +656,8 @@ fn link_rest(marks: &mut [Mark], tokens: &[Token], schema: &Schema, meaning: &dy
     }
 }
 
-/// Links a word to the columns and tables nearest in meaning, weakly: it may be something that the data does not have.
+/// Links a word to the columns and tables nearest in meaning, weakly: it may be something that the
+/// data does not have.
 fn link_by_meaning(mark: &mut Mark, word: &str, schema: &Schema, meaning: &dyn Meaning) {
     // Words that say how things are related, and names, are no columns by meaning.
     const RELATED: &str =

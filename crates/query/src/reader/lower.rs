@@ -1,6 +1,7 @@
 //! A form as a query: joins, expressions, names of result columns, an order that fits.
 //!
-//! A measure is never summed over rows that a join has multiplied: `lower` says when that would happen.
+//! A measure is never summed over rows that a join has multiplied: `lower` says when that would
+//! happen.
 
 use super::form::{Filter, Form, Group, Measure, OrderKey, Scalar, TimeUnit};
 use super::link::{ColumnRef, Schema};

@@ -1,5 +1,5 @@
-//! Reads a question into candidates: forms over one query algebra, each with the words that support it and the words that
-//! nothing explains. Which candidate is right is for the judge to say.
+//! Reads a question into candidates: forms over one query algebra, each with the words that support
+//! it and the words that nothing explains. Which candidate is right is for the judge to say.
 
 mod cells;
 mod compose;
@@ -187,7 +187,8 @@ pub fn propose(
     found
 }
 
-/// Adds the best compositions that are no candidates yet, and says of every candidate how it stands among them.
+/// Adds the best compositions that are no candidates yet, and says of every candidate how it stands
+/// among them.
 fn add_compositions(schema: &Schema, marks: &[Mark], bases: &[Form], found: &mut Vec<Candidate>) {
     let others: Vec<Form> = (found.iter())
         .filter(|candidate| candidate.grammar != Grammar::Measures)
@@ -265,7 +266,8 @@ fn sums_rate(form: &Form, schema: &Schema) -> bool {
     })
 }
 
-/// Sorts candidates by their evidence. The best one of every grammar comes before the second of any.
+/// Sorts candidates by their evidence. The best one of every grammar comes before the second of
+/// any.
 fn sort(found: &mut Vec<Candidate>) {
     let score = |candidate: &Candidate| {
         candidate.cost

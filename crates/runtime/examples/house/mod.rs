@@ -1,4 +1,5 @@
-//! A house in a folder, for programs that measure it or let it die: the real store, the real toolbox, no model.
+//! A house in a folder, for programs that measure it or let it die: the real store, the real
+//! toolbox, no model.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -382,7 +382,8 @@ pub(super) fn compose(bench: &Workbench, work: &Work, done: Done, record: &Recor
         answer.answer =
             format!("Nothing in the data was found for “{words}”. Without that: {}", answer.answer);
     }
-    // Nothing found may mean that a word was taken for the wrong thing: such an answer is never sure.
+    // Nothing found may mean that a word was taken for the wrong thing: such an answer is never
+    // sure.
     let nothing = answer.tables.first().is_some_and(|table| {
         table.frame.rows.iter().all(|row| row.iter().all(steward_analysis::frame::Value::is_null))
     });

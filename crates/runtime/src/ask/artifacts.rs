@@ -1,4 +1,5 @@
-//! The files of an answer: tables, charts, reports. Each is written to disk, hashed, and named in the journal.
+//! The files of an answer: tables, charts, reports. Each is written to disk, hashed, and named in
+//! the journal.
 
 use super::record::Record;
 use super::{Answer, AppContext, Ask};
@@ -139,8 +140,8 @@ fn origins(answer: &Answer) -> Vec<NumberOrigin> {
     answer.evidence.iter().map(origin).collect()
 }
 
-/// Where a file lies that was written under `content_ref`. A home that was moved or restored elsewhere has it in the same place of its
-/// own artifacts.
+/// Where a file lies that was written under `content_ref`. A home that was moved or restored
+/// elsewhere has it in the same place of its own artifacts.
 #[must_use]
 pub fn placed(artifacts: &Path, content_ref: &str) -> PathBuf {
     let path = Path::new(content_ref);

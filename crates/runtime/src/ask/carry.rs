@@ -1,5 +1,6 @@
 //! From a plan to an answer: admission first, then the plan as a program of the engine, and in the
-//! end the answer from whatever arrived. The steps are scheduled by the one executor ([`crate::run`]).
+//! end the answer from whatever arrived. The steps are scheduled by the one executor
+//! ([`crate::run`]).
 
 use super::answer::{Answer, Done, compose};
 use super::effects::QuestionEffects;

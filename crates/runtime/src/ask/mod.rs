@@ -134,8 +134,8 @@ impl Ask {
 pub(crate) type Watch<'a> = &'a (dyn Fn(ProgressEvent) + Sync);
 
 impl AppContext {
-    /// Answers a question. Whatever fails on the way is an answer with the status `failed`; an error means that the
-    /// question could not be taken or the answer not be kept.
+    /// Answers a question. Whatever fails on the way is an answer with the status `failed`; an
+    /// error means that the question could not be taken or the answer not be kept.
     pub async fn ask(&self, ask: &Ask, watch: &(dyn Fn(ProgressEvent) + Sync)) -> Result<Answer> {
         let talk = talk::Talk::open(self, ask).await?;
         let data = if ask.data.is_empty() { talk.data.clone() } else { ask.data.clone() };

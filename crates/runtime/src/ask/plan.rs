@@ -1,4 +1,5 @@
-//! From a question to steps: by a recipe that worked before, by the built-in planner, or by a model, whoever is sure first.
+//! From a question to steps: by a recipe that worked before, by the built-in planner, or by a
+//! model, whoever is sure first.
 
 use super::propose_model::{self, Alternative};
 use super::{AppContext, Ask, Planner, recipe, talk::Talk, verified};
@@ -26,8 +27,8 @@ const INSTRUCTED: f64 = 0.75;
 /// From here on a reading of some rows is taken before statistics of all of them.
 const LIKELY: f64 = 0.3;
 
-/// Words from which on a text is written instructions. A shorter one may be a plain question that statistics leave words of
-/// unused: such an answer is given, and is not sure.
+/// Words from which on a text is written instructions. A shorter one may be a plain question that
+/// statistics leave words of unused: such an answer is given, and is not sure.
 const INSTRUCTIONS: usize = 20;
 
 /// The result of what is done with the rows, and the same for a chart.
@@ -92,8 +93,8 @@ pub(super) async fn choose(
         }
         return Planned::Work(work);
     }
-    // A blocked column that is asked for is refused by policy with its rule; reading on without the word would answer
-    // another question.
+    // A blocked column that is asked for is refused by policy with its rule; reading on without the
+    // word would answer another question.
     if let Some((table, column)) = blocked::asked_for(&ask.question, &bench.session, &bench.access) {
         return Planned::Work(refused_column(&table, &column, bench));
     }
@@ -134,7 +135,8 @@ pub(super) async fn choose(
     warming.spawn_blocking(move || encoder.warm());
     let (local, alternatives) = local(house, ask, talk, bench, &visible, everything).await;
     let sure = matches!(&local, Planned::Work(work) if work.confidence >= SURE);
-    // A model is asked about this question alone. What a follow-up means without the one before is another question.
+    // A model is asked about this question alone. What a follow-up means without the one before is
+    // another question.
     let follows_up = talk.earlier.is_some() && matches!(local, Planned::Work(_));
     let wants_model = ask.planner == Some(Planner::Model) || (auto && !sure && !follows_up);
     if wants_model && let Some(model) = &house.model {
@@ -153,7 +155,8 @@ pub(super) async fn choose(
                 };
             }
             Err(error) => {
-                // The model's failure is no reason to give nothing; it is said, and the built-in reading stands.
+                // The model's failure is no reason to give nothing; it is said, and the built-in
+                // reading stands.
                 return match local {
                     Planned::Work(mut work) => {
                         work.assumptions.push(format!(
@@ -226,12 +229,14 @@ fn judged(
             if matches!(local, Planned::Ask { .. }) && !(agreed && probability >= SETTLED) {
                 return local;
             }
-            // That nothing fits, or that the data does not reach there, is not outvoted by a weak reading.
+            // That nothing fits, or that the data does not reach there, is not outvoted by a weak
+            // reading.
             if matches!(local, Planned::Unanswerable { .. }) && !agreed {
                 return local;
             }
             let mut reading = alternative.reading;
-            // A word that carries meaning and was not used keeps an answer from being sure, whoever agrees.
+            // A word that carries meaning and was not used keeps an answer from being sure, whoever
+            // agrees.
             let most = if reading.unexplained.is_empty() { 1.0 } else { SURE - 0.01 };
             reading.confidence = probability.min(most);
             let note = if agreed {
@@ -346,7 +351,8 @@ async fn local(
         (considered.decide(&shapes), alternatives)
     };
     let outcome = match &outcome {
-        // What the question is about may be there but not to be read: then policy says so, instead of "there is no such thing".
+        // What the question is about may be there but not to be read: then policy says so, instead
+        // of "there is no such thing".
         Outcome::Read(reading) if reading.confidence >= SURE => outcome,
         // What may not be read is not run: both sides are compared without results.
         _ if visible != everything => match (consider(everything).decide(&[]), consider(visible).decide(&[]))
@@ -427,8 +433,8 @@ fn step(name: &str, title: &str, tool: &'static str, arguments: Json, shown: boo
     }
 }
 
-/// The names of the columns that have one, as the source spells them, made unique. A column without a name cannot be
-/// meant by any word.
+/// The names of the columns that have one, as the source spells them, made unique. A column without
+/// a name cannot be meant by any word.
 fn labels(table: &Table) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for column in table.columns.iter().filter(|column| !column.label.trim().is_empty()) {
@@ -537,7 +543,8 @@ pub(super) fn from_reading(
     }
 }
 
-/// What is done with the rows of a reading: a step whose result is the answer, and one whose result is drawn.
+/// What is done with the rows of a reading: a step whose result is the answer, and one whose result
+/// is drawn.
 fn afterwards(reading: &Reading) -> Vec<Step> {
     let names: Vec<String> = reading.queries.iter().map(|named| named.name.clone()).collect();
     let title = reading.queries.first().map(|named| named.title.as_str()).unwrap_or_default();

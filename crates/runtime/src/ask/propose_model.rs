@@ -1,10 +1,12 @@
-//! A model proposes queries: what it writes is admitted, run and given back with its error until it works. The judge then
-//! compares its result with those of the readings.
+//! A model proposes queries: what it writes is admitted, run and given back with its error until it
+//! works. The judge then compares its result with those of the readings.
 //!
 //! Invariants
-//! - A model is shown granted, unblocked names only. An error that names anything else is not passed on in its words.
+//! - A model is shown granted, unblocked names only. An error that names anything else is not
+//!   passed on in its words.
 //! - It has at most three attempts. One that does not work leaves the reader's answer as it was.
-//! - What a model says of its own certainty counts for nothing. That it found the same result as a reading does.
+//! - What a model says of its own certainty counts for nothing. That it found the same result as a
+//!   reading does.
 
 use super::{AppContext, Ask};
 use serde_json::json;
@@ -82,8 +84,8 @@ pub(super) struct ModelProposal {
     pub(super) verdict: Option<ModelVerdict>,
 }
 
-/// Asks the model, and again with what was wrong. The readings are not shown to it: that it comes to the same result as
-/// one of them would say little otherwise.
+/// Asks the model, and again with what was wrong. The readings are not shown to it: that it comes
+/// to the same result as one of them would say little otherwise.
 pub(super) async fn propose(
     house: &AppContext,
     model: &dyn Model,
@@ -123,7 +125,8 @@ pub(super) async fn propose(
     }
 }
 
-/// Whether each reading gives the model's result. What was too large to be tried for every reading is run for the likeliest.
+/// Whether each reading gives the model's result. What was too large to be tried for every reading
+/// is run for the likeliest.
 async fn compare(
     bench: &Workbench,
     visible: &Catalogue,

@@ -1,7 +1,9 @@
-//! Recipes: what worked is kept with its particulars taken out, found again by meaning, and run with new ones.
+//! Recipes: what worked is kept with its particulars taken out, found again by meaning, and run
+//! with new ones.
 //!
-//! Invariant: a recipe is used only when the new question says the same thing in the same words but for its particulars,
-//! and every particular was found in the data. Near in meaning is not enough: "total" and "average" are near.
+//! Invariant: a recipe is used only when the new question says the same thing in the same words but
+//! for its particulars, and every particular was found in the data. Near in meaning is not enough:
+//! "total" and "average" are near.
 
 use super::carry::{needs, node_names};
 use super::plan::Work;
@@ -24,7 +26,8 @@ const RECENT: u32 = 50;
 /// Recipes that are near in meaning and looked at.
 const NEAREST: u32 = 3;
 
-/// What a recipe keeps: how the built-in planner read its question, or the plan that a model wrote for it.
+/// What a recipe keeps: how the built-in planner read its question, or the plan that a model wrote
+/// for it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Kept {

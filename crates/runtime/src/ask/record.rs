@@ -3,8 +3,8 @@
 //! Invariants
 //! - The task is written, and held by this process, before any data is read for it. So a task that
 //!   was cut off is found and taken up, or ended with the reason.
-//! - Entries are gathered by the task's [`JournalWriter`] and written in few commits: before anything
-//!   can be seen from outside, and at the end.
+//! - Entries are gathered by the task's [`JournalWriter`] and written in few commits: before
+//!   anything can be seen from outside, and at the end.
 
 use crate::error::Result;
 use crate::journal_writer::{JournalWriter, LeaseHolder};
@@ -76,7 +76,8 @@ impl Record {
         heartbeat.spawn(async move {
             loop {
                 tokio::time::sleep(holder.lease / 3).await;
-                // A lease that was lost shows at the next write; a store that is away may come back.
+                // A lease that was lost shows at the next write; a store that is away may come
+                // back.
                 let _seen_at_the_next_write = writer.renew(holder.until(clock.now())).await;
             }
         });

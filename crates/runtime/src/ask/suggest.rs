@@ -1,4 +1,5 @@
-//! What may be asked next: the same thing over time, by another dimension, or narrowed to its largest part.
+//! What may be asked next: the same thing over time, by another dimension, or narrowed to its
+//! largest part.
 
 use steward_analysis::catalogue::{Catalogue, Column, Table};
 use steward_analysis::planner::Reading;

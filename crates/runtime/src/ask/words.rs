@@ -1,4 +1,5 @@
-//! The words of an answer, computed from the rows: each number with the call and the cells it came from.
+//! The words of an answer, computed from the rows: each number with the call and the cells it came
+//! from.
 
 use super::answer::{Answer, Evidence, Shown};
 use std::time::Duration;

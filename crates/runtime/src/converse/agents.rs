@@ -1,5 +1,5 @@
-//! S4's four agents on the record: what each was given, what it decided, and why. They decide in `language`, `find` and `carry`;
-//! here every decision becomes an [`AgentExecution`].
+//! S4's four agents on the record: what each was given, what it decided, and why. They decide in
+//! `language`, `find` and `carry`; here every decision becomes an [`AgentExecution`].
 
 use super::carry::{Done, Ended, StepOutcome, what};
 use super::compose::{brief, millis};
@@ -109,7 +109,8 @@ impl<'a> Agents<'a> {
         Ok(())
     }
 
-    /// What validation found, what error recovery made of failures, and how the orchestrator's steps went.
+    /// What validation found, what error recovery made of failures, and how the orchestrator's
+    /// steps went.
     pub(super) fn carried(&mut self, done: &Done) -> Result<()> {
         for ended in &done.ended {
             for check in &ended.checks {

@@ -1,6 +1,8 @@
-//! One call of a conversation: what is put into it, where each value comes from, and how it goes through the desk.
+//! One call of a conversation: what is put into it, where each value comes from, and how it goes
+//! through the desk.
 //!
-//! Invariant: what one server said and another is told is labelled untrusted. Policy decides what that means.
+//! Invariant: what one server said and another is told is labelled untrusted. Policy decides what
+//! that means.
 
 use super::ChatService;
 use super::carry::{Ended, Found, Work};
@@ -25,7 +27,8 @@ pub(super) struct Call {
 }
 
 impl Work {
-    /// Words that stand for what an earlier step found are said in full, and a talk that the tool keeps goes on.
+    /// Words that stand for what an earlier step found are said in full, and a talk that the tool
+    /// keeps goes on.
     pub(super) fn carry_over(
         &self,
         tool: &str,
@@ -46,11 +49,13 @@ impl Work {
         }
         let Some(registered) = self.registered(tool) else { return };
         let fields = registered.definition.parameter_schema.get("properties");
-        // Only a space that is asked and polled keeps a talk; elsewhere the field may mean anything.
+        // Only a space that is asked and polled keeps a talk; elsewhere the field may mean
+        // anything.
         let takes =
             registered.settings.poll.is_some() && fields.is_some_and(|fields| fields.get(THREAD).is_some());
         if let (Some(thread), true) = (self.memory.threads.get(tool), takes) {
-            // Whoever keeps the talk knows best what "their" means: it hears the person's own words.
+            // Whoever keeps the talk knows best what "their" means: it hears the person's own
+            // words.
             if let (Some(words), [_]) = (free_text(arguments), self.steps.as_slice()) {
                 *words = self.turn.said.clone().into();
             }
@@ -141,8 +146,9 @@ pub(super) fn threads(ended: &[Ended]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Where each argument comes from. What a person named and its own server looked up goes back to where it came from: that is the
-/// person's word. What one server said and another is told is that server's, and nobody's wish.
+/// Where each argument comes from. What a person named and its own server looked up goes back to
+/// where it came from: that is the person's word. What one server said and another is told is that
+/// server's, and nobody's wish.
 fn provenance(
     work: &Work,
     tool: &str,

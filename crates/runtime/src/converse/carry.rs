@@ -1,5 +1,5 @@
-//! The steps of a turn: what each of them does, from its target to its result, and what all of them came to. Which is next is
-//! the engine's to say: [`super::effects`] makes a plan of them.
+//! The steps of a turn: what each of them does, from its target to its result, and what all of them
+//! came to. Which is next is the engine's to say: [`super::effects`] makes a plan of them.
 
 use super::call::{Call, GRACE, threads, value_of};
 use super::confirm::{Confirming, Exact};
@@ -184,7 +184,8 @@ impl Work {
         }
     }
 
-    /// The first question that came up, with what is still to be done once it is answered: its step, and what builds on that alone.
+    /// The first question that came up, with what is still to be done once it is answered: its
+    /// step, and what builds on that alone.
     fn first_question(&self, ended: &[Ended]) -> Option<Pending> {
         let (place, question) = ended.iter().enumerate().find_map(|(place, ended)| match &ended.came {
             StepOutcome::Ask(question) => Some((place, question)),
@@ -262,7 +263,8 @@ impl Work {
         let step = &self.reader.fit(step, &ended.targets);
         ended.step.clone_from(step);
         let tool = step.tool().unwrap_or(tool);
-        // What is known from the conversation is in the step already; what was shown just now keeps the id that it was shown with.
+        // What is known from the conversation is in the step already; what was shown just now keeps
+        // the id that it was shown with.
         let spoken_of = matches!(&step.target, Some(Target::Known { things }) if things.iter().any(|thing| self.shown(thing).is_none()));
         let found: &[Noticed] = if spoken_of { &[] } else { &ended.targets };
         let mut calls = self.reader.calls(step, found);
@@ -294,8 +296,9 @@ impl Work {
         ended
     }
 
-    /// Whether a tool that changes something was only guessed: no domain claims it, the person did not name its server, nothing
-    /// they speak of came from there, and other servers could have been meant.
+    /// Whether a tool that changes something was only guessed: no domain claims it, the person did
+    /// not name its server, nothing they speak of came from there, and other servers could have
+    /// been meant.
     fn is_guessed(&self, step: &Step, tool: &str) -> bool {
         let Some(registered) = self.registered(tool).filter(|_| !step.read_only) else { return false };
         let definition = &registered.definition;
@@ -340,8 +343,8 @@ impl Work {
         came
     }
 
-    /// The list that a result shows. What was asked for as a list is one, also when it is empty, holds one row, or is told in
-    /// words only: nothing older is counted in then.
+    /// The list that a result shows. What was asked for as a list is one, also when it is empty,
+    /// holds one row, or is told in words only: nothing older is counted in then.
     fn listed(&self, step: &Step, told: &ResultText, noticed: &[Noticed]) -> Option<Vec<Option<Noticed>>> {
         let lists = matches!(step.intent, Some(IntentKind::List | IntentKind::Search));
         match &told.table {
@@ -389,7 +392,8 @@ impl Work {
         ended
     }
 
-    /// The data of a domain with the tables of it that are granted; what somebody brought along is all theirs.
+    /// The data of a domain with the tables of it that are granted; what somebody brought along is
+    /// all theirs.
     fn sources(&self, domain: Option<&DomainName>) -> (Vec<String>, TableGrants) {
         let snapshot = self.talker.toolbox.registry().snapshot();
         let caller = &self.turn.caller;
@@ -435,7 +439,8 @@ pub(super) fn failed(error: &Error, step: &Step) -> StepOutcome {
     }
 }
 
-/// What analysis could not answer. Its own words say what and why; that the data does not say is no failure of anything.
+/// What analysis could not answer. Its own words say what and why; that the data does not say is no
+/// failure of anything.
 fn unanswered(answer: &Answer) -> StepOutcome {
     match answer.error_code {
         None | Some("ASK001") => StepOutcome::NotFound(answer.answer.clone()),

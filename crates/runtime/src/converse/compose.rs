@@ -1,4 +1,5 @@
-//! The answer in one voice: what was found, from where, what is missing and why, and what to ask next.
+//! The answer in one voice: what was found, from where, what is missing and why, and what to ask
+//! next.
 
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, what};
@@ -407,7 +408,8 @@ fn sources(work: &Work, done: &Done) -> Vec<Label> {
     found
 }
 
-/// The calls that the answer rests on. Those that failed are in `missing`, and all of them in the journal.
+/// The calls that the answer rests on. Those that failed are in `missing`, and all of them in the
+/// journal.
 fn calls(ended: &Ended) -> impl Iterator<Item = ToolCall> + '_ {
     ended.calls.iter().filter_map(|call| made(call, ended.step.domain.as_ref()))
 }

@@ -1,9 +1,11 @@
-//! Decisions that are asked for in a conversation: what would be called, exactly, and what a yes or a no does.
+//! Decisions that are asked for in a conversation: what would be called, exactly, and what a yes or
+//! a no does.
 //!
 //! Invariants
-//! - A yes counts for the digests that were shown: the tool in its version with exactly these arguments. When the tool has changed
-//!   since, it is asked anew.
-//! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new wish.
+//! - A yes counts for the digests that were shown: the tool in its version with exactly these
+//!   arguments. When the tool has changed since, it is asked anew.
+//! - A yes is a message of nothing but agreement. "Yes, and delete the other one too" is a new
+//!   wish.
 
 use super::call::Call;
 use super::carry::{Done, Ended, StepOutcome, Work, bare};
@@ -136,7 +138,8 @@ impl Work {
         calls: Vec<Map<String, Json>>,
         targets: &[Noticed],
     ) -> Vec<Exact> {
-        // What was only guessed is the person's own to confirm; what policy asks about is for those who may approve.
+        // What was only guessed is the person's own to confirm; what policy asks about is for those
+        // who may approve.
         let approval = self.registered(tool).is_some_and(|tool| match tool.definition.approval {
             ApprovalMode::Never => false,
             ApprovalMode::WhenUntrusted => step.destructive,
@@ -163,7 +166,8 @@ impl Work {
         Some(Proposal::new(CallId(uuid::Uuid::nil()), definition, arguments.clone()).digest())
     }
 
-    /// Makes the calls that were agreed to, one after the other, and then what was to follow them; the first that fails ends it.
+    /// Makes the calls that were agreed to, one after the other, and then what was to follow them;
+    /// the first that fails ends it.
     pub(super) async fn confirmed(
         self: &Arc<Self>,
         confirming: &Confirming,
@@ -207,7 +211,8 @@ impl Work {
         ended
     }
 
-    /// Writes down that what was shown will not be done: it was rejected, or something else was said instead.
+    /// Writes down that what was shown will not be done: it was rejected, or something else was
+    /// said instead.
     pub(super) fn not_agreed(&self, record: &mut Record, decision: &str) -> Result<()> {
         let Some(confirming) = &self.memory.confirming else { return Ok(()) };
         let by = Label::new(self.turn.caller.user.as_str())?;
@@ -232,7 +237,8 @@ impl Work {
         record.note_personal(event, "runtime", data, personal)
     }
 
-    /// Gathers what needs a decision. Who may decide is asked; for others it waits for somebody who may.
+    /// Gathers what needs a decision. Who may decide is asked; for others it waits for somebody who
+    /// may.
     pub(super) async fn ask_for_decisions(&self, done: &mut Done, record: &mut Record) -> Result<()> {
         let mut calls: Vec<Exact> = Vec::new();
         for ended in &done.ended {
@@ -265,7 +271,8 @@ impl Work {
     }
 }
 
-/// Steps that wait for nothing but the decision. What acts on its result is left out: there is none to act on yet.
+/// Steps that wait for nothing but the decision. What acts on its result is left out: there is none
+/// to act on yet.
 fn rest(ended: &[Ended]) -> Vec<Step> {
     let decided =
         |place: &usize| ended.get(*place).is_some_and(|ended| matches!(ended.came, StepOutcome::Confirm(_)));

@@ -1,9 +1,11 @@
-//! What a model is told of a long conversation: the newest messages as they are, the others in a line each.
+//! What a model is told of a long conversation: the newest messages as they are, the others in a
+//! line each.
 //!
 //! Invariants
-//! - The digest is bounded, whatever the length of the conversation. Where not even a line for each message fits, the
-//!   oldest lines go, and the digest says how many.
-//! - The digest is the word of an agent, because lines of it are: nothing in it proves that a value is the person's.
+//! - The digest is bounded, whatever the length of the conversation. Where not even a line for each
+//!   message fits, the oldest lines go, and the digest says how many.
+//! - The digest is the word of an agent, because lines of it are: nothing in it proves that a value
+//!   is the person's.
 
 use std::fmt::Write as _;
 use steward_domain::Role;

@@ -1,4 +1,5 @@
-//! A chat turn as a program of the engine: its steps form a plan, and this carries each of them out.
+//! A chat turn as a program of the engine: its steps form a plan, and this carries each of them
+//! out.
 //!
 //! Invariants
 //! - A step ends before the time of the turn is up, with what came of it or as late.
@@ -110,7 +111,8 @@ impl TurnEffects {
             reasoning: String::new(),
             status: PlanStatus::Executing,
         };
-        // A call is made again by the gateway, where that is safe, and never because the step failed.
+        // A call is made again by the gateway, where that is safe, and never because the step
+        // failed.
         let settings = Settings {
             retries: 0,
             on_failure: OnFailure::Continue,

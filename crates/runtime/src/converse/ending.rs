@@ -1,7 +1,8 @@
 //! Conversations that are put away, or deleted with everything that was said in them.
 //!
-//! Invariant: what is deleted is told in the journal, and what the journal holds of its words is erased; that it was there stays
-//! provable. Tasks keep their rows until the retention policy takes them.
+//! Invariant: what is deleted is told in the journal, and what the journal holds of its words is
+//! erased; that it was there stays provable. Tasks keep their rows until the retention policy takes
+//! them.
 
 use crate::ask::placed;
 use crate::error::Result;

@@ -1,10 +1,12 @@
 //! A look around before words are taken at their word: what there is, by the tools that show it.
 //!
-//! Who says "Bella has just come in" names something that only the application knows. So where something may be named, the tools of the domain
-//! that list what there is are called, at the same time and for a short while, and the words are read again with what they gave.
+//! Who says "Bella has just come in" names something that only the application knows. So where
+//! something may be named, the tools of the domain that list what there is are called, at the same
+//! time and for a short while, and the words are read again with what they gave.
 //!
 //! Invariants
-//! - Only tools that change nothing are called, through the desk like every call: with the caller's grants, limits and journal.
+//! - Only tools that change nothing are called, through the desk like every call: with the caller's
+//!   grants, limits and journal.
 //! - What they give is data. It says which words are names; it never becomes a wish.
 //! - It is read anew for each message. What does not come in time is done without.
 
@@ -37,7 +39,8 @@ pub(super) fn worth(opened: &Opened, understood: &Understood) -> bool {
     match understood.kind {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => false,
         Kind::Help => false,
-        // A statement in which nothing was recognised may still be about something that is there: "Bella is here".
+        // A statement in which nothing was recognised may still be about something that is there:
+        // "Bella is here".
         Kind::Chat | Kind::OutOfScope => long && understood.found_nothing(),
         Kind::Act if understood.question.as_ref().is_some_and(asks) => true,
         Kind::Act => understood.steps.iter().any(|step| {
@@ -54,7 +57,8 @@ fn names(said: &str) -> bool {
     said.contains(['"', '“', '‘', '«']) || said.split_whitespace().skip(1).any(name)
 }
 
-/// Whether something is named that was not seen: before it is said not to be there, it is looked for everywhere.
+/// Whether something is named that was not seen: before it is said not to be there, it is looked
+/// for everywhere.
 pub(super) fn unseen(opened: &Opened, understood: &Understood) -> bool {
     let named = |step: &Step| matches!(step.target, Some(Target::Named { .. }));
     match understood.kind {
@@ -64,7 +68,8 @@ pub(super) fn unseen(opened: &Opened, understood: &Understood) -> bool {
     }
 }
 
-/// Whether something that is named is to be changed. Another application may hold a record of the same name.
+/// Whether something that is named is to be changed. Another application may hold a record of the
+/// same name.
 pub(super) fn changes_by_name(understood: &Understood) -> bool {
     let named = |target: &Target| match target {
         Target::Named { .. } => true,
@@ -75,7 +80,8 @@ pub(super) fn changes_by_name(understood: &Understood) -> bool {
 }
 
 impl ChatService {
-    /// Looks around in some domains, and adds what is seen to what was seen before. Says whether anything was seen now.
+    /// Looks around in some domains, and adds what is seen to what was seen before. Says whether
+    /// anything was seen now.
     pub(super) async fn look_around(
         &self,
         opened: &mut Opened,

@@ -1,4 +1,5 @@
-//! What a conversation remembers: the window, the entities that outlive it, the question that waits, and how the last one was read.
+//! What a conversation remembers: the window, the entities that outlive it, the question that
+//! waits, and how the last one was read.
 
 use super::call::server_of;
 use super::carry::{Done, Ended, StepOutcome};
@@ -25,8 +26,8 @@ use steward_store::{Change, EntitySearch, Mention, Scope};
 const WINDOW: u32 = 10;
 /// Entities that are remembered beyond it.
 const ENTITIES: u32 = 200;
-/// How many things of one answer are remembered: more than may be changed at once, so that "all of them" over a long list is refused
-/// and never cut short.
+/// How many things of one answer are remembered: more than may be changed at once, so that "all of
+/// them" over a long list is refused and never cut short.
 const MENTIONED: usize = 2 * super::carry::MOST;
 /// Lists that are remembered, so that "the second task" is found behind a list of notes.
 const LISTS: usize = 4;
@@ -42,7 +43,8 @@ pub(super) struct Memory {
     pub(super) lists: Vec<ShownList>,
     /// When a record was last removed.
     pub(super) removed: Option<u64>,
-    /// The servers that spoke of a record of this type and id, each with the key under which it is remembered.
+    /// The servers that spoke of a record of this type and id, each with the key under which it is
+    /// remembered.
     servers: BTreeMap<(String, String), BTreeMap<String, String>>,
     /// The options that were offered last, with the turn that offered them.
     offered: Option<(TaskId, Vec<Offered>)>,
@@ -206,7 +208,8 @@ impl Memory {
         servers.is_some_and(|servers| servers.contains_key(server))
     }
 
-    /// The option of the open question that was chosen by its place. A question that is no longer open is an error.
+    /// The option of the open question that was chosen by its place. A question that is no longer
+    /// open is an error.
     pub(super) fn option(&self, choice: OptionChoice) -> Result<&Offered> {
         let (task, options) = self.offered.as_ref().ok_or(Error::QuestionClosed)?;
         if choice.question.is_some_and(|question| question != *task) {
@@ -250,11 +253,13 @@ impl Memory {
         if removed(done).is_empty() { self.removed } else { u64::try_from(now.micros()).ok() }
     }
 
-    /// What an application calls its records need not fit our fields; what does not is not remembered.
+    /// What an application calls its records need not fit our fields; what does not is not
+    /// remembered.
     fn mention(&self, record: &Record, spoken: &Spoken<'_>, at: Timestamp) -> Result<Option<Mention>> {
         let Spoken { noticed, removed, domain, server } = spoken;
         let id = noticed.id_text();
-        // Records of two applications may have the same type and id. Each is remembered under a key of its own.
+        // Records of two applications may have the same type and id. Each is remembered under a key
+        // of its own.
         let known = self.servers.get(&(noticed.entity_type.clone(), id.clone()));
         let key = match (known, server) {
             (Some(known), Some(server)) => match known.get(*server) {

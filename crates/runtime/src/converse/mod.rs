@@ -1,13 +1,18 @@
-//! Conversations: what somebody says is understood, carried out through tools and data, and answered in one voice.
+//! Conversations: what somebody says is understood, carried out through tools and data, and
+//! answered in one voice.
 //!
 //! Invariants
-//! - The turns of one conversation are taken one after the other, in the order in which they came. None is lost.
-//! - What takes something away, and what the operator wants a person to see first, is asked about before it is done. The answer
-//!   counts for exactly the calls that were shown, and for nothing else.
-//! - What a tool gave back is data: it is shown, searched and counted. Only what the person said becomes a step.
+//! - The turns of one conversation are taken one after the other, in the order in which they came.
+//!   None is lost.
+//! - What takes something away, and what the operator wants a person to see first, is asked about
+//!   before it is done. The answer counts for exactly the calls that were shown, and for nothing
+//!   else.
+//! - What a tool gave back is data: it is shown, searched and counted. Only what the person said
+//!   becomes a step.
 //! - When the time is up the answer is given from what arrived, and says what is missing and why.
 //!
-//! It does not read language itself (`language::understand` does) and does not call tools past the desk.
+//! It does not read language itself (`language::understand` does) and does not call tools past the
+//! desk.
 
 mod agents;
 mod call;
@@ -80,14 +85,16 @@ pub struct Turn {
     pub caller: Caller,
     /// Data that was brought along: files, folders, database addresses.
     pub data: Vec<String>,
-    /// The option of the open question that was chosen by its place; what was said is then its own words.
+    /// The option of the open question that was chosen by its place; what was said is then its own
+    /// words.
     pub choice: Option<OptionChoice>,
 }
 
 /// An option that was chosen by its place: a button that was pressed, or a number in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionChoice {
-    /// The task of the turn that asked. A question that was asked before the last answer is no longer open.
+    /// The task of the turn that asked. A question that was asked before the last answer is no
+    /// longer open.
     #[serde(rename = "task_id", default, skip_serializing_if = "Option::is_none")]
     pub question: Option<TaskId>,
     /// Its place among the options, from 0.
@@ -155,14 +162,16 @@ impl ChatService {
         self.toolbox.house()
     }
 
-    /// What is known about what can be asked, for this caller. Servers that were never looked at are looked at now.
+    /// What is known about what can be asked, for this caller. Servers that were never looked at
+    /// are looked at now.
     pub async fn reader(&self, caller: &Caller, data: &[String]) -> Result<Arc<Reader>> {
         let _those_that_are_down_are_told_when_asked = self.toolbox.look_at_new().await;
         self.readers.get(&self.toolbox, caller, data).await
     }
 
-    /// Looks at servers that were never looked at. Where that takes a while, whoever watches is told; those that do not come
-    /// are given back in words: with the reason for whoever may look after them. Only those are named that the caller may know of.
+    /// Looks at servers that were never looked at. Where that takes a while, whoever watches is
+    /// told; those that do not come are given back in words: with the reason for whoever may look
+    /// after them. Only those are named that the caller may know of.
     async fn wait_for_servers(&self, caller: &Caller, watch: Watch<'_>) -> Vec<String> {
         let named = |servers: Vec<ServerName>| -> Vec<String> {
             let known = servers.iter().filter(|server| self.toolbox.may_know(caller, server));
@@ -193,13 +202,15 @@ impl ChatService {
         .collect()
     }
 
-    /// What a message means, by itself or within its conversation. Nothing is done, and nothing is written down.
+    /// What a message means, by itself or within its conversation. Nothing is done, and nothing is
+    /// written down.
     pub async fn understand(&self, turn: &Turn) -> Result<Understood> {
         let opened = self.open(turn, &|_| {}).await?;
         understand(&opened, self.house()).await
     }
 
-    /// Whether what a message acts on exists: each target is looked up by tools that change nothing, and nothing else is called.
+    /// Whether what a message acts on exists: each target is looked up by tools that change
+    /// nothing, and nothing else is called.
     pub async fn validate(&self, turn: &Turn) -> Result<serde_json::Value> {
         let mut opened = self.open(turn, &|_| {}).await?;
         let mut understood = understand(&opened, self.house()).await?;
@@ -227,7 +238,8 @@ impl ChatService {
         Ok(json!({ "valid": valid, "question": understood.question, "checks": checks }))
     }
 
-    /// Answers what was said. What goes wrong on the way is part of the reply; an error means that the message could not be taken.
+    /// Answers what was said. What goes wrong on the way is part of the reply; an error means that
+    /// the message could not be taken.
     pub async fn say(&self, turn: &Turn, watch: Watch<'_>) -> Result<Reply> {
         self.say_until(turn, watch, &CancellationToken::new()).await
     }
@@ -415,7 +427,8 @@ impl ChatService {
     }
 }
 
-/// Without control characters and escape sequences; an empty message and one that is too long are refused with what to do.
+/// Without control characters and escape sequences; an empty message and one that is too long are
+/// refused with what to do.
 fn clean(said: &str) -> Result<String> {
     if said.len() > LONGEST {
         return Err(Error::TooLong { bytes: said.len(), most: LONGEST });

@@ -269,8 +269,9 @@ pub(super) fn paused_reply(
     reply
 }
 
-/// Whether this person may decide over a call: an administrator over any; others over a change that is
-/// asked about only because of where its values come from. What they want themselves, they may say.
+/// Whether this person may decide over a call: an administrator over any; others over a change that
+/// is asked about only because of where its values come from. What they want themselves, they may
+/// say.
 fn may_decide(service: &ChatService, opened: &Opened, tool: &str, arguments: &JsonObject) -> bool {
     if opened.turn.caller.administrator {
         return true;

@@ -1,10 +1,10 @@
-//! A turn with a model: what the reader is not sure of goes to an agent on the engine, which has the
-//! tools that this person may use.
+//! A turn with a model: what the reader is not sure of goes to an agent on the engine, which has
+//! the tools that this person may use.
 //!
 //! Invariants
 //! - The reader goes first. What it is sure of costs no model.
-//! - The model calls nothing itself: its calls are effects of a run, made through the gateway with the
-//!   grants of the person who asks. A call that needs a decision pauses the run.
+//! - The model calls nothing itself: its calls are effects of a run, made through the gateway with
+//!   the grants of the person who asks. A call that needs a decision pauses the run.
 //! - A model that cannot be used costs a note: the reader's own answer is given, unless the run has
 //!   already changed something.
 //! - Every figure of what a model wrote is checked before it is given as the answer.
@@ -244,7 +244,8 @@ impl ChatService {
         .await
     }
 
-    /// Runs something of the model's, tells what happens, and ends it at once when it is called off.
+    /// Runs something of the model's, tells what happens, and ends it at once when it is called
+    /// off.
     #[allow(clippy::too_many_arguments, reason = "a turn, and who hears of it")]
     pub(super) async fn watched<F, Fut>(
         &self,
@@ -368,7 +369,8 @@ impl ChatService {
         Ok(digest::shorten(&said))
     }
 
-    /// The agent of this turn: its prompt, and the tools that fit best of those that the person may use.
+    /// The agent of this turn: its prompt, and the tools that fit best of those that the person may
+    /// use.
     async fn agent_program(&self, model: &ChatModel, opened: &Opened) -> Result<Program> {
         let caller = &opened.turn.caller;
         let said = &opened.turn.said;
@@ -453,8 +455,8 @@ const PROMPT: &str = "You are Steward. You answer questions and do tasks for one
 - A refused call is final: say that it was not allowed, and do not try another way around it.
 - Answer briefly, in the person's language. The first sentence says the result. Copy figures as the results give them.";
 
-/// Whether the reader needs no model: it knows what to do, or what is missing is for the person to say. A plain yes or no,
-/// and a word or two of small talk, mean what they say.
+/// Whether the reader needs no model: it knows what to do, or what is missing is for the person to
+/// say. A plain yes or no, and a word or two of small talk, mean what they say.
 fn is_sure(understood: &Understood, said: &str) -> bool {
     let words = said.split_whitespace().count();
     match (&understood.question, understood.kind) {

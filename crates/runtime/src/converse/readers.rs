@@ -58,8 +58,8 @@ impl Readers {
     }
 }
 
-/// The domains of the configuration with their tools. A server's tools that no domain names belong to the application that the
-/// server says it is; a new application needs nothing else.
+/// The domains of the configuration with their tools. A server's tools that no domain names belong
+/// to the application that the server says it is; a new application needs nothing else.
 fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
     let filter = Filter { caller: Some(caller), ..Filter::default() };
     let usable: Vec<&Entry> = snapshot
@@ -117,8 +117,9 @@ fn catalogue(snapshot: &Snapshot, caller: &Caller) -> (Vec<Topic>, Vec<Tool>) {
     (topics.into_values().collect(), tools)
 }
 
-/// The application that a tool belongs to when no domain names it: what its server says it is, else the server itself. Servers
-/// that are merely listed are applications of their own and not one called `generic`.
+/// The application that a tool belongs to when no domain names it: what its server says it is, else
+/// the server itself. Servers that are merely listed are applications of their own and not one
+/// called `generic`.
 fn application(definition: &ToolDefinition) -> DomainName {
     let said = &definition.application_domain;
     let Some(server) = definition.server.as_ref().filter(|_| said.as_str() == "generic") else {

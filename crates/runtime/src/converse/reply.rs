@@ -64,7 +64,8 @@ pub struct Reply {
     pub routing: Option<DomainRoutingDecision>,
     /// How it was read.
     pub reasons: Vec<String>,
-    /// What others decided meanwhile over calls of this conversation; each is a message of its own, too.
+    /// What others decided meanwhile over calls of this conversation; each is a message of its own,
+    /// too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
     /// Calls that wait for somebody else's approval.
@@ -115,8 +116,8 @@ pub struct ModelUsed {
 }
 
 impl Reply {
-    /// As one JSON document, with the tables and charts of every analysis. Files are named, not placed: where they lie on this machine
-    /// is nobody's business.
+    /// As one JSON document, with the tables and charts of every analysis. Files are named, not
+    /// placed: where they lie on this machine is nobody's business.
     #[must_use]
     pub fn json(&self) -> Json {
         let mut document = json!(self);

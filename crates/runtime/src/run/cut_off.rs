@@ -97,8 +97,8 @@ impl Runner {
 }
 
 impl Runner {
-    /// A question forks at its beginning: the rows of its steps are not kept, so it is asked anew, in
-    /// its conversation. Only the person repeats a turn.
+    /// A question forks at its beginning: the rows of its steps are not kept, so it is asked anew,
+    /// in its conversation. Only the person repeats a turn.
     pub(super) async fn ask_anew(&self, task: TaskId, subject: Subject) -> Result<Ran> {
         let Subject::Question(stored) = subject else { return Err(Error::NotARun(task.to_string())) };
         self.toolbox.callers().now(&stored.ask.user)?;

@@ -1,5 +1,5 @@
-//! Agents and workflows as people write them: `agents/*.yaml`, `workflows/*.yaml` (or JSON) of a home, read strictly, fresh for
-//! every run.
+//! Agents and workflows as people write them: `agents/*.yaml`, `workflows/*.yaml` (or JSON) of a
+//! home, read strictly, fresh for every run.
 
 use super::internal;
 use crate::error::{Error, Result};

@@ -1,14 +1,16 @@
-//! The one executor: the engine says what happens next, the effect handler does it, the log keeps it.
-//! Questions, chat turns, workflows and agents are all carried out here.
+//! The one executor: the engine says what happens next, the effect handler does it, the log keeps
+//! it. Questions, chat turns, workflows and agents are all carried out here.
 //!
 //! Invariants
 //! - Nothing else in this crate decides which step of a task is next. [tidy: `one_executor`]
-//! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it ends.
+//! - Every piece of work has an owner: the run that asked for it. When the run ends, all of it
+//!   ends.
 //! - What is ready at once is taken at once, without a task of its own; the rest runs side by side.
-//! - A run whose owner is not let in any more stops: at its next effect, and at its next sign of life while it waits.
-//! - Whenever the run waits for anything, everything that happened so far is written. It is on disk,
-//!   too, unless all that waits is a question's or a turn's own: the calls of a turn see to the disk
-//!   themselves before they change anything.
+//! - A run whose owner is not let in any more stops: at its next effect, and at its next sign of
+//!   life while it waits.
+//! - Whenever the run waits for anything, everything that happened so far is written. It is on
+//!   disk, too, unless all that waits is a question's or a turn's own: the calls of a turn see to
+//!   the disk themselves before they change anything.
 
 use super::log::Log;
 use super::{ProgressEvent, Ran, RunStatus, traced};
@@ -63,7 +65,8 @@ pub trait EffectHandler: Send + Sync {
 pub(super) enum TaskEnding {
     /// The executor, with what the program came to.
     Here,
-    /// The caller that opened the task: it ends with an answer that is made from what the steps gave.
+    /// The caller that opened the task: it ends with an answer that is made from what the steps
+    /// gave.
     Elsewhere,
 }
 
@@ -105,7 +108,8 @@ pub(super) struct Executor<'a> {
     began: HashMap<EffectId, (usize, Duration)>,
     /// Who holds it, and how often they say so.
     held: Option<(LeaseHolder, Interval)>,
-    /// When this is called, nothing new is begun: what runs comes to its end, and others take the task.
+    /// When this is called, nothing new is begun: what runs comes to its end, and others take the
+    /// task.
     pub(super) stop: CancellationToken,
     /// The task above, which may sleep until this one has ended.
     pub(super) wake: Option<TaskId>,
@@ -203,7 +207,8 @@ impl<'a> Executor<'a> {
         ran
     }
 
-    /// Takes an event: applies it, notes it, and begins what follows from it. One that comes late changes nothing.
+    /// Takes an event: applies it, notes it, and begins what follows from it. One that comes late
+    /// changes nothing.
     async fn happened(&mut self, event: Event) -> Result<()> {
         let Ok(effects) = self.state.apply(&self.program, &event) else { return Ok(()) };
         if let Some(log) = &mut self.log {
@@ -305,8 +310,8 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Others wait for it: a person or a sub-agent's task. The run need not stay in memory meanwhile; the next timer of its own
-    /// brings it back.
+    /// Others wait for it: a person or a sub-agent's task. The run need not stay in memory
+    /// meanwhile; the next timer of its own brings it back.
     fn lay_aside(&mut self) -> Result<()> {
         self.work.abort_all();
         let until = self.state.timers().map(|(_, at)| at).min();
@@ -318,7 +323,8 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Waits for the next piece of work to come back, and keeps the lease meanwhile. The beat goes on from one wait to the next.
+    /// Waits for the next piece of work to come back, and keeps the lease meanwhile. The beat goes
+    /// on from one wait to the next.
     async fn wait(&mut self) -> Result<()> {
         loop {
             let beat = async {
@@ -392,7 +398,8 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// A question whose time has come is answered by its timer; until then the run need not stay in memory.
+    /// A question whose time has come is answered by its timer; until then the run need not stay in
+    /// memory.
     fn waits_for_people(&self) -> bool {
         if self.state.status() != Status::Paused {
             return false;

@@ -1,8 +1,8 @@
 //! Tools of the runtime itself, for agents: finding other tools, asking about data, reading skills.
 //!
 //! Invariants
-//! - They change nothing, and show only what the caller may use at that moment. A domain that is not
-//!   granted is named like one that does not exist.
+//! - They change nothing, and show only what the caller may use at that moment. A domain that is
+//!   not granted is named like one that does not exist.
 //! - What is found is only offered. Each call of it goes through the gateway like any other.
 
 use super::Runner;
@@ -105,8 +105,8 @@ pub(crate) fn sources(snapshot: &Snapshot, caller: &Caller) -> BTreeMap<String, 
     usable.map(|(name, field)| (name.to_string(), field.domain.description.to_string())).collect()
 }
 
-/// Whether a tool of the registry may be offered to a model. Tools of analysis name their data themselves and
-/// do not know what tables are granted: `steward.ask_data` takes their place.
+/// Whether a tool of the registry may be offered to a model. Tools of analysis name their data
+/// themselves and do not know what tables are granted: `steward.ask_data` takes their place.
 pub(crate) fn is_offered(name: &str) -> bool {
     let is_analysis = steward_analysis::tools::TOOLS.iter().any(|(tool, _)| *tool == name);
     !is_analysis && name != "agent.analyst"

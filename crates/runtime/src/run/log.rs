@@ -1,8 +1,8 @@
-//! What a run leaves behind: each event once, in the same transaction as its journal entry and the task's state. A run's state
-//! is never stored: it is folded from its events.
+//! What a run leaves behind: each event once, in the same transaction as its journal entry and the
+//! task's state. A run's state is never stored: it is folded from its events.
 //!
-//! Events are kept as they are, because a call must be repeated with the very arguments. The journal has a salted hash of each:
-//! what was said can be erased, and cannot be changed unseen.
+//! Events are kept as they are, because a call must be repeated with the very arguments. The
+//! journal has a salted hash of each: what was said can be erased, and cannot be changed unseen.
 
 use super::Child;
 use crate::ask::AppContext;
@@ -46,8 +46,8 @@ pub(super) struct Stored {
 }
 
 impl Log {
-    /// Makes the task, in the version of the program that it keeps. It is held from the moment it exists, or else it waits for
-    /// whoever is free.
+    /// Makes the task, in the version of the program that it keeps. It is held from the moment it
+    /// exists, or else it waits for whoever is free.
     pub(super) fn begin(
         &mut self,
         program: &Program,
@@ -68,8 +68,8 @@ impl Log {
         self.note(EventType::RequestSubmitted, data, personal, changes)
     }
 
-    /// Opens the task of a question or a turn, before there is a program. What the next process needs
-    /// to take it up is kept with it.
+    /// Opens the task of a question or a turn, before there is a program. What the next process
+    /// needs to take it up is kept with it.
     pub(crate) fn open(
         &mut self,
         subject: Json,
@@ -99,7 +99,8 @@ impl Log {
         draft(event, data, Map::new())
     }
 
-    /// Keeps the program that was made for an open task. One that is taken up again begins a new one.
+    /// Keeps the program that was made for an open task. One that is taken up again begins a new
+    /// one.
     pub(crate) fn define(&mut self, program: &Program, input: &Json) -> Result<()> {
         let row = self.definition(program, input, &Child::default(), "plan")?;
         self.pen.note([], [Change::PutCheckpoint(row)]);
@@ -169,7 +170,8 @@ impl Log {
         Ok((draft(EventType::StepRecorded, data, Map::new())?, Change::PutCheckpoint(row)))
     }
 
-    /// Lays the task aside until a person decides, or until their time is over: then whoever is free takes it up.
+    /// Lays the task aside until a person decides, or until their time is over: then whoever is
+    /// free takes it up.
     pub(super) fn pause(&mut self, ask: &Effect, until: Option<Timestamp>) -> Result<()> {
         let Effect::AskHuman { id, digest, question, expires_at } = ask else { return Ok(()) };
         let shown = json!({
@@ -281,8 +283,9 @@ fn draft(event: EventType, data: Json, personal: Map<String, Json>) -> Result<Dr
     Ok(draft)
 }
 
-/// What the journal says of an event: a hash over it, salted with the id of its row, which is by chance and goes when the row
-/// goes. So the row cannot be changed unseen, and once it is erased nobody can try out what it was.
+/// What the journal says of an event: a hash over it, salted with the id of its row, which is by
+/// chance and goes when the row goes. So the row cannot be changed unseen, and once it is erased
+/// nobody can try out what it was.
 pub(super) fn digest(row: &Checkpoint) -> Option<String> {
     let event = row.state.metadata.get("event")?;
     let mut hasher = Sha256::new_with_prefix(b"steward.run.event.v1\0");

@@ -1,12 +1,13 @@
-//! Runs workflows and agents: the engine says what happens next, this carries it out and writes it down.
+//! Runs workflows and agents: the engine says what happens next, this carries it out and writes it
+//! down.
 //!
 //! Invariants
-//! - Nothing leaves the process before what led to it is on disk. After a crash the state is folded from the events, and a call
-//!   without a receipt is made again only if that is safe.
-//! - A task is carried out by one holder at a time. Whoever takes a task over first takes its lease and then reads it: what the
-//!   one before still tries to write is refused.
-//! - A run keeps the definitions that it was started with. It keeps no grants: each call is made with what its owner holds
-//!   then.
+//! - Nothing leaves the process before what led to it is on disk. After a crash the state is folded
+//!   from the events, and a call without a receipt is made again only if that is safe.
+//! - A task is carried out by one holder at a time. Whoever takes a task over first takes its lease
+//!   and then reads it: what the one before still tries to write is refused.
+//! - A run keeps the definitions that it was started with. It keeps no grants: each call is made
+//!   with what its owner holds then.
 
 mod cut_off;
 mod definitions;
@@ -161,7 +162,8 @@ impl Runner {
         self.house().clock.now()
     }
 
-    /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible address.
+    /// The model of an agent: one of the settings, the built-in one, or an OpenAI-compatible
+    /// address.
     fn model(&self, llm: &LlmConfig) -> std::result::Result<Arc<dyn Model>, steward_models::ModelError> {
         if let Some(model) = self.models.get(llm.model.as_str()) {
             return Ok(model);

@@ -1,7 +1,8 @@
 //! Looking back: the state at any step, and a run done again against what was recorded.
 //!
-//! Nothing is called and nothing is written here. A replay feeds the recorded events to the engine once more, beside the
-//! program they happened to: the first step at which another program would have done something else is told.
+//! Nothing is called and nothing is written here. A replay feeds the recorded events to the engine
+//! once more, beside the program they happened to: the first step at which another program would
+//! have done something else is told.
 
 use super::{RunStatus, Runner, log};
 use crate::error::{Error, Result};
@@ -25,8 +26,8 @@ pub struct RunSnapshot {
     pub state: State,
 }
 
-/// Reads recorded events back: calls `each` with every event and the effects that followed from it, and gives the
-/// state at the end.
+/// Reads recorded events back: calls `each` with every event and the effects that followed from it,
+/// and gives the state at the end.
 pub(crate) fn read_back(
     program: &Program,
     events: &[Event],
@@ -112,7 +113,8 @@ impl Runner {
         }
     }
 
-    /// Feeds the recorded events to the program they happened to, or to this one, and tells where it would go another way.
+    /// Feeds the recorded events to the program they happened to, or to this one, and tells where
+    /// it would go another way.
     pub async fn replay(&self, scope: &Scope, task: TaskId, other: Option<Program>) -> Result<Replayed> {
         let stored = log::load(&*self.house().store, scope, task).await?;
         let begun = self.begun(scope, task).await?;

@@ -1,9 +1,13 @@
-//! A worker: takes tasks from the queue that all workers share, in turn and fairly, and carries them out.
+//! A worker: takes tasks from the queue that all workers share, in turn and fairly, and carries
+//! them out.
 //!
 //! Invariants
-//! - A task is carried out under its lease. A worker that lost it writes nothing more and lets the run go.
-//! - At most so many tasks run at once, in all and for one user. The rest wait in the store, not in memory.
-//! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and hands the rest over.
+//! - A task is carried out under its lease. A worker that lost it writes nothing more and lets the
+//!   run go.
+//! - At most so many tasks run at once, in all and for one user. The rest wait in the store, not in
+//!   memory.
+//! - When it is told to stop it takes nothing new, lets what runs come to its end for a while, and
+//!   hands the rest over.
 
 use super::{Ran, RunStatus, Runner, cut_off};
 use crate::crash::{self, CrashPoint};
@@ -100,7 +104,8 @@ impl Service {
         Ok(())
     }
 
-    /// Whether no task is ready or held. One that waits for its time or for a person is not waited for.
+    /// Whether no task is ready or held. One that waits for its time or for a person is not waited
+    /// for.
     async fn is_empty(&self) -> bool {
         let depth = self.store().queue_depth(self.runner.now()).await;
         depth.is_ok_and(|depth| depth.ready == 0 && depth.claimed == 0)
@@ -121,7 +126,8 @@ impl Service {
 }
 
 impl Runner {
-    /// Carries one claimed task out. One that can never run is ended with the reason; one that cannot run now rests a while.
+    /// Carries one claimed task out. One that can never run is ended with the reason; one that
+    /// cannot run now rests a while.
     async fn one(&self, lease: Lease, tell: &super::service::TaskObserver) {
         let task = lease.task;
         crash::here(CrashPoint::AfterClaim);

@@ -1,10 +1,13 @@
-//! Stored runs are taken up again: after a crash, after a decision, to be called off, or as the beginning of another.
+//! Stored runs are taken up again: after a crash, after a decision, to be called off, or as the
+//! beginning of another.
 //!
 //! Invariants
-//! - First the lease, then the reading. Whatever the one before wrote is seen, and whatever they still try to write is refused.
-//!   Somebody who is at the task keeps it, unless it is called off or they are gone.
-//! - A person's decision is written in the transaction that takes the lease, with the use of its gate. Of many decisions one
-//!   counts; the others do not take the run from the process that goes on with it.
+//! - First the lease, then the reading. Whatever the one before wrote is seen, and whatever they
+//!   still try to write is refused. Somebody who is at the task keeps it, unless it is called off
+//!   or they are gone.
+//! - A person's decision is written in the transaction that takes the lease, with the use of its
+//!   gate. Of many decisions one counts; the others do not take the run from the process that goes
+//!   on with it.
 
 use super::cut_off;
 use super::executor::EffectHandler as _;
@@ -53,7 +56,8 @@ pub(super) struct Written {
 }
 
 impl Runner {
-    /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody else is at stays theirs.
+    /// Goes on with a run after a crash. One that waits for a person still waits. One that somebody
+    /// else is at stays theirs.
     pub async fn resume(&self, scope: &Scope, task: TaskId, watch: Option<Watch>) -> Result<Ran> {
         self.take_over(scope, task, ResumeRequest::free(), watch).await
     }
@@ -77,8 +81,8 @@ impl Runner {
         self.take_over(scope, task, takes, None).await
     }
 
-    /// What a decision writes: the event, its entry, and the use of the gate. One that does not fit what waits is refused here,
-    /// before anything is taken.
+    /// What a decision writes: the event, its entry, and the use of the gate. One that does not fit
+    /// what waits is refused here, before anything is taken.
     async fn decision(
         &self,
         scope: &Scope,
@@ -136,7 +140,8 @@ impl Runner {
         Ok(Written { entry, changes: vec![Change::Decide(decision), row] })
     }
 
-    /// Begins another run with the first events of one. Calls that had begun there are not made again unless that is safe.
+    /// Begins another run with the first events of one. Calls that had begun there are not made
+    /// again unless that is safe.
     pub async fn fork(&self, scope: &Scope, task: TaskId, steps: usize, watch: Option<Watch>) -> Result<Ran> {
         let rows = self.house().store.checkpoints(scope, task).await?;
         if let Some(subject) = cut_off::subject(&rows) {
@@ -167,7 +172,8 @@ impl Runner {
         run.carry_on([Event::Recovered { in_flight: begun, at: self.now() }]).await
     }
 
-    /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this one ended goes on too.
+    /// Takes the task's lease, reads it, and goes on with it. A task above that slept until this
+    /// one ended goes on too.
     async fn take_over(
         &self,
         scope: &Scope,
@@ -280,7 +286,8 @@ impl Runner {
         run.carry_on(std::iter::once(first).chain(cancelled).chain(refused)).await
     }
 
-    /// The state after so many events, and the calls of that moment that had begun and have no receipt.
+    /// The state after so many events, and the calls of that moment that had begun and have no
+    /// receipt.
     async fn folded(
         &self,
         scope: &Scope,

@@ -1,5 +1,5 @@
-//! One span for each stretch of a run, in the words of the GenAI semantic conventions: who, which task, how it came out. What was
-//! asked and answered is in none of its fields.
+//! One span for each stretch of a run, in the words of the GenAI semantic conventions: who, which
+//! task, how it came out. What was asked and answered is in none of its fields.
 
 use super::{Ran, RunStatus};
 use crate::error::Result;

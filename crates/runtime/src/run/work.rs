@@ -1,4 +1,5 @@
-//! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of work ends in one event.
+//! Carries out what the engine asks for: a tool through the desk, a model, a timer. Each piece of
+//! work ends in one event.
 
 use super::executor::{EffectHandler, EffectOutcome, Work};
 use super::internal::{self, RunContext};
@@ -36,7 +37,8 @@ else: {"calls": [{"tool": "mail.send", "arguments": {"to": "ann@x.example", "sub
 - List nothing that the person did not ask for. Where they hand over what is to be done to a text that you do not see, list only
   the calls that read that text."#;
 
-/// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of their own.
+/// The hands of the house: tools through the desk, models by their settings, sub-agents as tasks of
+/// their own.
 pub(super) struct TaskEffectHandler {
     pub(super) runner: Runner,
     pub(super) task: TaskId,
@@ -109,7 +111,8 @@ impl TaskEffectHandler {
 }
 
 impl Runner {
-    /// Calls a tool. The effect's key is the call's id, so that the record of the call is found again after a crash.
+    /// Calls a tool. The effect's key is the call's id, so that the record of the call is found
+    /// again after a crash.
     async fn call_tool(
         &self,
         task: TaskId,
@@ -235,7 +238,8 @@ impl Runner {
         Some(Asked { chat, names, llm: prompt.agent.llm_config.clone() })
     }
 
-    /// The person's words, and the names and types of the tools that they may use now. No text of a server is in it.
+    /// The person's words, and the names and types of the tools that they may use now. No text of a
+    /// server is in it.
     fn mandate_text(&self, prompt: &Prompt<'_>, words: &str, caller: &Caller) -> String {
         let mut text = String::from("Tools:\n");
         for (name, _) in prompt.offered().filter(|(_, agent)| !agent) {
@@ -368,7 +372,8 @@ fn succeeded(receipt: Receipt) -> ToolOutcome {
     ToolOutcome::Success { output: carried(receipt.output), artifact }
 }
 
-/// What goes on to the next step: the structured value where there is one that is not too large, else the words.
+/// What goes on to the next step: the structured value where there is one that is not too large,
+/// else the words.
 fn carried(output: Output) -> Json {
     let words = output.words();
     match output.structured {

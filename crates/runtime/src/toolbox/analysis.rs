@@ -1,8 +1,10 @@
-//! The tools of analysis as tools of the registry, and the analyst as a sub-agent: whoever calls them names the data.
+//! The tools of analysis as tools of the registry, and the analyst as a sub-agent: whoever calls
+//! them names the data.
 //!
-//! Invariant: a tool reads only what the operator granted: files inside the granted folders, databases named by a domain. What
-//! counts is where a file really is: a symlink in a granted folder grants nothing, and Steward's own home is never data. The
-//! person at the command line may read more with `steward ask --data`; an agent that was talked into it may not.
+//! Invariant: a tool reads only what the operator granted: files inside the granted folders,
+//! databases named by a domain. What counts is where a file really is: a symlink in a granted
+//! folder grants nothing, and Steward's own home is never data. The person at the command line may
+//! read more with `steward ask --data`; an agent that was talked into it may not.
 
 use crate::ask::{AppContext, Ask};
 use crate::progress::ProgressEvent;
@@ -55,8 +57,8 @@ impl Grounds {
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = sources;
     }
 
-    /// Checks that a caller may read a source: one of a domain that they may ask about, or files inside the granted
-    /// folders. What counts is what will be opened, not how it is written.
+    /// Checks that a caller may read a source: one of a domain that they may ask about, or files
+    /// inside the granted folders. What counts is what will be opened, not how it is written.
     fn admit(&self, caller: &Caller, source: &str) -> Result<()> {
         let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (asked, withheld): (Vec<_>, Vec<_>) =
@@ -65,7 +67,8 @@ impl Grounds {
             return Ok(());
         }
         let refuse = |rule: String| Error::Path { path: source.to_owned(), rule };
-        // Grants of single tables say what may be read of the domains' data. Other files would have no such limit.
+        // Grants of single tables say what may be read of the domains' data. Other files would have
+        // no such limit.
         if !caller.tables.is_empty() || !caller.rows.tables.is_empty() {
             return Err(refuse("your grants name tables: only data of your domains can be read".into()));
         }
@@ -96,7 +99,8 @@ impl Grounds {
         }
     }
 
-    /// Whether a source that was not found lies where this caller may look, by every way to read its text.
+    /// Whether a source that was not found lies where this caller may look, by every way to read
+    /// its text.
     fn names_granted(&self, source: &str) -> bool {
         let is_pattern = source.contains(['*', '?', '[']);
         let after = |mark: &str| source.split_once(mark).map(|(_, path)| path);
@@ -246,7 +250,8 @@ fn table(frame: &Frame) -> JsonObject {
         .collect()
 }
 
-/// The analyst: a question in plain language, answered in a session of its own; what comes back is a summary.
+/// The analyst: a question in plain language, answered in a session of its own; what comes back is
+/// a summary.
 pub(super) struct Analyst {
     pub(super) house: AppContext,
     pub(super) grounds: Arc<Grounds>,

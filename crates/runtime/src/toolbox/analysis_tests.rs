@@ -10,7 +10,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// `data/` is granted, with a subfolder; `outside/` and the home are not; two domains name files of `outside/`.
+    /// `data/` is granted, with a subfolder; `outside/` and the home are not; two domains name
+    /// files of `outside/`.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -1,12 +1,13 @@
-//! Calls that wait for a person. A waiting call is a paused task with a checkpoint that holds exactly what was shown; it
-//! survives a restart.
+//! Calls that wait for a person. A waiting call is a paused task with a checkpoint that holds
+//! exactly what was shown; it survives a restart.
 //!
 //! Invariants
 //! - What waits is the tool as policy resolved it. Who may decide is checked on that name.
 //! - A decision names the digest that was shown. Another digest is another call.
-//! - The call is made with what its owner holds now; for an owner who is not let in any more nothing is called.
-//! - The approval, the end of the waiting and the intent of the call are one transaction. Of many decisions one counts, and
-//!   approving makes the call that was shown once, and no other.
+//! - The call is made with what its owner holds now; for an owner who is not let in any more
+//!   nothing is called.
+//! - The approval, the end of the waiting and the intent of the call are one transaction. Of many
+//!   decisions one counts, and approving makes the call that was shown once, and no other.
 
 use super::ledger::{ReleaseLedger, StoreLedger};
 use crate::caller::Callers;
@@ -56,7 +57,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Every tool that a decision over it releases. Who decides must be allowed to decide on all of them.
+    /// Every tool that a decision over it releases. Who decides must be allowed to decide on all of
+    /// them.
     pub fn released_tools(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.tool).chain(&self.tools).map(String::as_str)
     }
@@ -175,8 +177,8 @@ impl Approvals {
         Ok(found)
     }
 
-    /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused. A call that could not be
-    /// made for a passing reason still waits.
+    /// Makes the call that was shown. Another call, or one that is no longer waiting, is refused. A
+    /// call that could not be made for a passing reason still waits.
     pub async fn approve(
         &self,
         desk: &ToolGateway,
@@ -192,7 +194,8 @@ impl Approvals {
         request.provenance = provenance(&waiting.provenance);
         let (digest, gate) = (shown.digest.clone(), Some(waiting.gate()));
         request.approval = Some(Approval { digest, by: by.clone(), gate });
-        // The intent's own change uses the gate up; with it go the end of the waiting and the entry that says who decided.
+        // The intent's own change uses the gate up; with it go the end of the waiting and the entry
+        // that says who decided.
         let (entry, ended) = self.decided(&waiting, checkpoint.clone(), by, Verdict::Approved, "")?;
         let release = ReleaseLedger {
             ledger: &self.ledger,
@@ -240,7 +243,8 @@ impl Approvals {
             None => None,
         };
         let (waiting, checkpoint) = found.ok_or_else(|| Error::NotWaiting(id.to_string()))?;
-        // A run's gate has its own number and its own way on: decided here, it could be decided twice.
+        // A run's gate has its own number and its own way on: decided here, it could be decided
+        // twice.
         if checkpoint.state.metadata.contains_key("effect") {
             return Err(Error::Decision(format!("{id} is a run and is decided as one")));
         }

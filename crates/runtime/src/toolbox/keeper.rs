@@ -1,5 +1,5 @@
-//! Keeps what is too large to hand over as an artifact: a file under the home, its hash in the journal, an address to read
-//! it by.
+//! Keeps what is too large to hand over as an artifact: a file under the home, its hash in the
+//! journal, an address to read it by.
 
 use crate::journal_writer::JournalWriter;
 use async_trait::async_trait;

@@ -1,10 +1,11 @@
 //! Writes calls of tools into the journal, and the record of each for analytics.
 //!
 //! Invariants
-//! - An effect that can be seen from outside happens only after its intent is on disk. A read has none: what it was to be is
-//!   written with what came of it, or beside it when it takes its time, and goes to the disk with its receipt.
-//! - An approval is used up in the transaction that writes the intent of its call. When it was used before, neither is
-//!   written, and the call is not made.
+//! - An effect that can be seen from outside happens only after its intent is on disk. A read has
+//!   none: what it was to be is written with what came of it, or beside it when it takes its time,
+//!   and goes to the disk with its receipt.
+//! - An approval is used up in the transaction that writes the intent of its call. When it was used
+//!   before, neither is written, and the call is not made.
 
 use crate::crash::{self, CrashPoint};
 use crate::journal_writer::{JournalWriter, JournalWriters};
@@ -35,7 +36,8 @@ impl StoreLedger {
         Self { store, pens, known: Mutex::default() }
     }
 
-    /// A call's record names its tool, so the tool must be known to the store: once for each process is enough.
+    /// A call's record names its tool, so the tool must be known to the store: once for each
+    /// process is enough.
     async fn introduce(&self, definition: &Valid<ToolDefinition>) -> Result<()> {
         if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&definition.id) {
             return Ok(());
@@ -51,7 +53,8 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes with the pen of the run that the call belongs to, after what led to it; else by itself.
+    /// Writes with the pen of the run that the call belongs to, after what led to it; else by
+    /// itself.
     async fn write(
         &self,
         intent: &Intent,
@@ -79,7 +82,8 @@ impl StoreLedger {
         Ok(())
     }
 
-    /// Writes the intent after these entries, with these changes and the use of its approval, in one transaction.
+    /// Writes the intent after these entries, with these changes and the use of its approval, in
+    /// one transaction.
     async fn release(
         &self,
         intent: &Intent,
@@ -98,8 +102,8 @@ impl StoreLedger {
     }
 }
 
-/// Writes a person's decision in the transaction of the call that it releases. A call that is not made leaves the decision
-/// unwritten: what waited still waits.
+/// Writes a person's decision in the transaction of the call that it releases. A call that is not
+/// made leaves the decision unwritten: what waited still waits.
 pub(super) struct ReleaseLedger<'a> {
     pub(super) ledger: &'a StoreLedger,
     /// The decision, until it is written.
@@ -213,7 +217,8 @@ fn called(intent: &Intent) -> Result<Draft> {
     };
     let mut data = json!(call);
     if let Json::Object(data) = &mut data {
-        // The arguments stand beside the entry, under a salted hash: they may be personal and can be erased.
+        // The arguments stand beside the entry, under a salted hash: they may be personal and can
+        // be erased.
         data.remove("arguments");
         data.insert("tool_version".into(), json!(intent.definition.tool_version));
         data.insert("digest".into(), json!(intent.digest));

@@ -1,8 +1,9 @@
-//! The toolbox: registry, desk, servers, selection, approvals and skills, put together over the store.
+//! The toolbox: registry, desk, servers, selection, approvals and skills, put together over the
+//! store.
 //!
 //! Invariants
-//! - Opening it starts no server and sends nothing: what a server offered before is remembered, and a server starts when one
-//!   of its tools is called or when it is looked at.
+//! - Opening it starts no server and sends nothing: what a server offered before is remembered, and
+//!   a server starts when one of its tools is called or when it is looked at.
 //! - A changed file counts from the next call on; a wrong one changes nothing.
 
 mod analysis;
@@ -297,7 +298,8 @@ impl Toolbox {
         let server = self.watched(named.unwrap_or_default());
         if let Some(server) = server {
             let looked = server.look().await;
-            // Why its tools are not known says more than that they are not. Others are not told what there is.
+            // Why its tools are not known says more than that they are not. Others are not told
+            // what there is.
             if request.caller.administrator {
                 looked?;
             }
@@ -312,7 +314,8 @@ impl Toolbox {
         watched.iter().find(|(known, _)| known.as_str() == name).map(|(_, server)| server.clone())
     }
 
-    /// Looks at every server at the same time, each within its own time. What went wrong is told by server.
+    /// Looks at every server at the same time, each within its own time. What went wrong is told by
+    /// server.
     pub async fn look_at_all(
         &self,
     ) -> Vec<(ServerName, std::result::Result<Arc<Review>, steward_tools::Error>)> {
@@ -334,7 +337,8 @@ impl Toolbox {
         results
     }
 
-    /// Looks at the servers of which nothing is known yet, so that their tools can be named. Those that cannot be looked at are told.
+    /// Looks at the servers of which nothing is known yet, so that their tools can be named. Those
+    /// that cannot be looked at are told.
     pub async fn look_at_new(&self) -> Vec<(ServerName, steward_tools::Error)> {
         if self.new_servers().is_empty() {
             return Vec::new();
@@ -343,7 +347,8 @@ impl Toolbox {
         looked.into_iter().filter_map(|(name, looked)| Some((name, looked.err()?))).collect()
     }
 
-    /// Whether a caller may know that a server is set up: they hold what it needs, and may call tools of it.
+    /// Whether a caller may know that a server is set up: they hold what it needs, and may call
+    /// tools of it.
     #[must_use]
     pub fn may_know(&self, caller: &Caller, server: &ServerName) -> bool {
         let Some(watched) = self.watched(server.as_str()) else { return false };

@@ -1,4 +1,5 @@
-//! Which tool a request means: the index over the registry, kept in step with it, with how calls went so far.
+//! Which tool a request means: the index over the registry, kept in step with it, with how calls
+//! went so far.
 
 use super::Toolbox;
 use crate::error::Result;

@@ -1,7 +1,8 @@
-//! MCP servers in the registry: what they offer is looked over before it is used, at every start and at every change.
+//! MCP servers in the registry: what they offer is looked over before it is used, at every start
+//! and at every change.
 //!
-//! Invariant: a tool of a server is called only while the server, as it runs now, offers exactly what was accepted. A server
-//! that starts anew is asked for its list first.
+//! Invariant: a tool of a server is called only while the server, as it runs now, offers exactly
+//! what was accepted. A server that starts anew is asked for its list first.
 
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +38,8 @@ impl Watched {
         self.handle.name()
     }
 
-    /// What was accepted before, without starting the server: so that its tools can be listed and found.
+    /// What was accepted before, without starting the server: so that its tools can be listed and
+    /// found.
     pub(super) fn remember(self: &Arc<Self>, now: Timestamp) -> Result<()> {
         let known = self.pins.remembered(self.handle.config(), now)?;
         if !known.is_empty() {
@@ -46,7 +48,8 @@ impl Watched {
         Ok(())
     }
 
-    /// Asks the server for its tools, compares them with what was accepted, and puts them into the registry.
+    /// Asks the server for its tools, compares them with what was accepted, and puts them into the
+    /// registry.
     pub(super) async fn look(self: &Arc<Self>) -> Result<Arc<Review>> {
         let _turn = self.looking.lock().await;
         if let Some(review) = self.current() {

@@ -43,7 +43,8 @@ async fn waiting(shop: &Shop, wanted: &Request) -> steward_runtime::toolbox::Wai
     shop.toolbox.approvals().wait(wanted, &needed).await.unwrap()
 }
 
-/// Each round: one call waits, sixteen decide at once, three quarters of them approve. One decision counts.
+/// Each round: one call waits, sixteen decide at once, three quarters of them approve. One decision
+/// counts.
 async fn one_decision_counts(shop: Shop) {
     shop.toolbox.look_at("shop").await.unwrap();
     let shop = Arc::new(shop);
@@ -93,7 +94,8 @@ async fn sixteen_decisions_make_one_call_on_postgres() {
     one_decision_counts(Shop::over(fixture, ALWAYS).await).await;
 }
 
-/// The same for a run that waits: the others neither call nor take the run from the process that goes on.
+/// The same for a run that waits: the others neither call nor take the run from the process that
+/// goes on.
 async fn one_decision_goes_on(shop: Shop) {
     let nodes = json!({ "drop": { "type": "tool", "tool": "shop.delete", "arguments": { "name": "pen" } } });
     let drop = json!({ "name": "drop", "patterns": ["react"], "entry_point": "drop", "nodes": nodes,
@@ -134,7 +136,8 @@ async fn sixteen_decisions_carry_a_run_on_once_on_postgres() {
     one_decision_goes_on(Shop::over(fixture, ALWAYS).await).await;
 }
 
-/// Two calls of an agent wait as one: sixteen decide at once, and each call is made once, in its order.
+/// Two calls of an agent wait as one: sixteen decide at once, and each call is made once, in its
+/// order.
 async fn one_decision_makes_both_calls(shop: Shop) {
     let agent = json!({ "name": "clerk", "role": "clerk", "system_prompt": "clerk", "tools": ["shop.delete"],
         "max_iterations": 6, "llm_config": { "model": "scripted" }, "approvals": "by_request" });
@@ -208,7 +211,8 @@ async fn an_old_decision_does_not_decide_the_next_gate() {
     assert!(shop.toolbox.approvals().reject(&scope(), &shown, &by, "").await.is_err());
 }
 
-/// What waits is the tool that will run: a name that was corrected is not what the approver's scope is checked on.
+/// What waits is the tool that will run: a name that was corrected is not what the approver's scope
+/// is checked on.
 #[tokio::test]
 async fn what_waits_is_the_tool_that_will_run() {
     let shop = Shop::open(ALWAYS).await;
@@ -227,7 +231,8 @@ async fn what_waits_is_the_tool_that_will_run() {
     shop.toolbox.close().await;
 }
 
-/// A tool that was accepted anew with another description is another tool: the approval of the old one does not count.
+/// A tool that was accepted anew with another description is another tool: the approval of the old
+/// one does not count.
 #[tokio::test]
 async fn an_approval_is_for_the_version_that_was_accepted() {
     let shop = Shop::open("tools: { shop.find: { approval: always } }").await;
@@ -248,13 +253,14 @@ async fn an_approval_is_for_the_version_that_was_accepted() {
     again.close().await;
 }
 
-/// What a call does decides, not who wrote its arguments: an agent that was given SQL to run does not delete unasked.
+/// What a call does decides, not who wrote its arguments: an agent that was given SQL to run does
+/// not delete unasked.
 #[tokio::test]
 async fn an_agent_does_not_delete_rows_unasked() {
     let shop = Shop::open("").await;
     define_agent(&shop, "clerk", &["shop.write_query"], &[]);
-    // What destroys asks although the person typed it; what adds asks unless they did, since a server's description is no word
-    // of theirs.
+    // What destroys asks although the person typed it; what adds asks unless they did, since a
+    // server's description is no word of theirs.
     let insert = "INSERT INTO customers VALUES ('Umbrella')";
     for (query, task, asks) in [
         ("DELETE FROM customers", "Run DELETE FROM customers", true),
@@ -272,7 +278,8 @@ async fn an_agent_does_not_delete_rows_unasked() {
     }
 }
 
-/// A read does not ask, untrusted arguments or not; what the operator wants asked about is asked about.
+/// A read does not ask, untrusted arguments or not; what the operator wants asked about is asked
+/// about.
 #[tokio::test]
 async fn a_read_does_not_ask() {
     let shop = Shop::open("").await;

@@ -1,4 +1,5 @@
-//! Where conversations end or turn: called off, dropped, too many at once, about data that was brought, deleted.
+//! Where conversations end or turn: called off, dropped, too many at once, about data that was
+//! brought, deleted.
 
 use crate::talks::Office;
 use crate::user;

@@ -1,5 +1,5 @@
-//! A model server on a loopback socket that speaks OpenAI's chat completions, whole and streamed. What it answers is
-//! a function of what it is asked; every prompt is kept.
+//! A model server on a loopback socket that speaks OpenAI's chat completions, whole and streamed.
+//! What it answers is a function of what it is asked; every prompt is kept.
 
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! A real language model, played back: an agent and a conversation that look a price up over MCP and calculate with it.
+//! A real language model, played back: an agent and a conversation that look a price up over MCP
+//! and calculate with it.
 //!
 //! `cargo xtask test live-model` has the same task done by the model itself, and records it.
 
@@ -53,8 +54,8 @@ async fn a_real_model_does_a_task_with_two_tools() {
     toolbox.close().await;
 }
 
-/// A conversation with the real model, played back. `STEWARD_LIVE_MODEL=URL` asks the model itself and records what it says:
-/// `cargo xtask test live-model` does that.
+/// A conversation with the real model, played back. `STEWARD_LIVE_MODEL=URL` asks the model itself
+/// and records what it says: `cargo xtask test live-model` does that.
 struct LiveChat {
     fixture: Fixture,
     service: ChatService,

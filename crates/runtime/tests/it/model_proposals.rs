@@ -1,4 +1,5 @@
-//! A model as a proposer of queries: repaired by its errors, compared with the reader, and never a way to what is blocked.
+//! A model as a proposer of queries: repaired by its errors, compared with the reader, and never a
+//! way to what is blocked.
 
 use crate::fake_model::{FakeModel, Says};
 use crate::{Fixture, ask, retail};
@@ -100,7 +101,8 @@ async fn agreement_raises_the_probability() {
     assert!(!told(&model.prompts()).contains("simple parser"));
 }
 
-/// What an answer used is in the store. A person who used up their day is answered without the model, and told why.
+/// What an answer used is in the store. A person who used up their day is answered without the
+/// model, and told why.
 #[tokio::test]
 async fn a_budget_that_is_used_up_costs_a_note() {
     let question = "amount per state please, more or less, as you see fit";

@@ -1,4 +1,5 @@
-//! Turns with a model: a scripted one behind a real socket, with the example applications behind MCP.
+//! Turns with a model: a scripted one behind a real socket, with the example applications behind
+//! MCP.
 
 use crate::fake_model::{FakeModel, Says, last, results};
 use crate::talks::Office;
@@ -257,7 +258,8 @@ async fn a_question_of_the_model_is_answered_in_the_next_turn() {
     assert_eq!(reply.response.answer, "You said the one in Bern.");
 }
 
-/// Questions about data go through analysis. What is blocked, not granted or another person's is in no prompt.
+/// Questions about data go through analysis. What is blocked, not granted or another person's is in
+/// no prompt.
 #[tokio::test]
 async fn no_prompt_holds_what_is_blocked_or_not_granted() {
     let model = FakeModel::start(|messages| match results(messages) {

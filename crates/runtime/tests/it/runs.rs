@@ -1,4 +1,5 @@
-//! Workflows and agents over a real store and a real MCP server: in order, side by side, across a restart, after a crash.
+//! Workflows and agents over a real store and a real MCP server: in order, side by side, across a
+//! restart, after a crash.
 
 use crate::toolbox::{NEVER, Shop};
 use crate::user;
@@ -67,7 +68,8 @@ pub(crate) fn workflow(name: &str, entry: &str, nodes: Json, edges: Json) -> Jso
 
 #[tokio::test]
 async fn steps_run_in_order_and_hand_on_what_they_found() {
-    // What a tool found is untrusted; without the operator's word the second search would wait for a person.
+    // What a tool found is untrusted; without the operator's word the second search would wait for
+    // a person.
     let shop = Shop::open("tools: { shop.find: { approval: never } }").await;
     let nodes = json!({
         "find": tool("shop.find", json!({ "name": "${input.name}" })),
@@ -121,8 +123,8 @@ async fn a_pause_survives_a_restart_and_a_decision_goes_on_from_there() {
     assert_eq!(shop.ledger(), ["find", "delete"]);
 }
 
-/// Starts a workflow whose one call hangs, and lets its process die in the middle of the call: the future is dropped once the
-/// server has begun.
+/// Starts a workflow whose one call hangs, and lets its process die in the middle of the call: the
+/// future is dropped once the server has begun.
 async fn dies_while_calling(shop: &Shop, name: &str, tool: &str) -> TaskId {
     let nodes = json!({ "call": self::tool(tool, json!({ "name": "pen" })) });
     shop.define(

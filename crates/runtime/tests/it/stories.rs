@@ -1,4 +1,5 @@
-//! The stories of S2 from end to end: several agents, tools that fail, people who are late, results that are too large.
+//! The stories of S2 from end to end: several agents, tools that fail, people who are late, results
+//! that are too large.
 
 use crate::runs::{tool, workflow};
 use crate::toolbox::Shop;

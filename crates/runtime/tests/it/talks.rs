@@ -1,4 +1,5 @@
-//! Conversations over real applications: MCP servers in processes of their own, a real store, the real journal.
+//! Conversations over real applications: MCP servers in processes of their own, a real store, the
+//! real journal.
 
 use crate::toolbox::Shop;
 use crate::{Fixture, user};
@@ -27,7 +28,8 @@ fn examples() -> PathBuf {
 }
 
 impl Office {
-    /// The applications by name with more options for each, in the configuration that the repository ships.
+    /// The applications by name with more options for each, in the configuration that the
+    /// repository ships.
     pub(crate) async fn open(folder: &str, servers: &[(&str, &[&str])], limits: Limits) -> Self {
         let fixture = Fixture::new();
         let home = fixture.folder.path();
@@ -422,7 +424,8 @@ async fn four_slow_domains_take_as_long_as_one() {
     .await;
     // The servers are there, and the encoder is.
     let first = office.say(None, "show my tasks").await;
-    // Other tests use the machine as well; one after the other they would take four seconds each time.
+    // Other tests use the machine as well; one after the other they would take four seconds each
+    // time.
     let mut quickest = Duration::MAX;
     for _ in 0..3 {
         let began = office.now();
@@ -570,7 +573,8 @@ async fn a_permission_that_is_not_held_hides_the_domain() {
     assert!(!reply.response.answer.to_lowercase().contains("to-do"), "{}", reply.response.answer);
 }
 
-/// A help desk that fails in its own ways, added by an entry in `mcp_servers.yaml` and nothing else.
+/// A help desk that fails in its own ways, added by an entry in `mcp_servers.yaml` and nothing
+/// else.
 async fn help_desk() -> Office {
     let fixture = Fixture::new();
     let home = fixture.folder.path();

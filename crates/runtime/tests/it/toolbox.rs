@@ -282,7 +282,8 @@ async fn a_symlink_leads_no_tool_to_the_store() {
     let run =
         async |data: String| shop.call("sql.run", json!({ "data": [data], "sql": "SELECT 1 AS one" })).await;
     assert!(run(data.display().to_string()).await.is_ok(), "a plain folder is read");
-    // The store itself, the folder with it, and links to it and to a file elsewhere, each by folder, pattern and name.
+    // The store itself, the folder with it, and links to it and to a file elsewhere, each by
+    // folder, pattern and name.
     for (name, target) in [("mine.db", home.join("state.db")), ("far.csv", outside.path().join("other.csv"))]
     {
         let link = data.join(name);

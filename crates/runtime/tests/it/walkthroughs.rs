@@ -178,8 +178,8 @@ async fn a_database_and_a_file_are_joined() {
     assert_eq!(answer.sources.len(), 2);
 }
 
-/// SQLite has no median, percentile, correlation or deviation: the engine computes those over its rows, and policy is asked
-/// about the engine's SQL.
+/// SQLite has no median, percentile, correlation or deviation: the engine computes those over its
+/// rows, and policy is asked about the engine's SQL.
 #[tokio::test]
 async fn statistics_that_a_database_lacks_are_computed_in_the_engine() {
     let fixture = Fixture::new();

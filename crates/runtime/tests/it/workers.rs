@@ -1,5 +1,6 @@
-//! Workers over a real store and a real MCP server: turns, two of them, a task that is taken away, a sub-agent that asks, a worker that is
-//! stopped; looking back at runs; models that do not behave.
+//! Workers over a real store and a real MCP server: turns, two of them, a task that is taken away,
+//! a sub-agent that asks, a worker that is stopped; looking back at runs; models that do not
+//! behave.
 
 use crate::runs::hears_of_tasks;
 use crate::toolbox::{NEVER, Shop};
@@ -19,7 +20,8 @@ use steward_store::Scope;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// A model whose replies are written down: for each agent, by its system prompt, one after the other; the last one for ever.
+/// A model whose replies are written down: for each agent, by its system prompt, one after the
+/// other; the last one for ever.
 pub(crate) struct Scripted(pub(crate) Vec<(&'static str, Vec<Answer>)>);
 
 #[async_trait]

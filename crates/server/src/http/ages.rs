@@ -1,10 +1,11 @@
-//! Things that are kept for a while: which of them go first, when there are too many or they are too old.
+//! Things that are kept for a while: which of them go first, when there are too many or they are
+//! too old.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Keys in the order in which they came, with when that was and how much room they take. Whoever holds the things forgets those that
-/// [`Ages::next_out`] gives.
+/// Keys in the order in which they came, with when that was and how much room they take. Whoever
+/// holds the things forgets those that [`Ages::next_out`] gives.
 pub(super) struct Ages<K> {
     oldest_first: VecDeque<(K, Duration, usize)>,
     bytes: usize,

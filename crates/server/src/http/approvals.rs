@@ -1,8 +1,10 @@
 //! Calls and runs that wait for a person, and the decision over them.
 //!
 //! Invariants
-//! - A person decides on what their role lets them decide on, by the name of the tool that will run.
-//! - A decision names the digest of what was shown. The call that is made is that one, with what its owner holds.
+//! - A person decides on what their role lets them decide on, by the name of the tool that will
+//!   run.
+//! - A decision names the digest of what was shown. The call that is made is that one, with what
+//!   its owner holds.
 
 use super::extract::{Authenticated, Input, PathParam};
 use super::openapi::Api;

@@ -1,4 +1,5 @@
-//! Conversations: the list, one with everything that was said, its state, and all of it as a document.
+//! Conversations: the list, one with everything that was said, its state, and all of it as a
+//! document.
 
 use super::extract::{Authenticated, Input, PathParam, Queried};
 use super::openapi::Api;

@@ -1,9 +1,11 @@
-//! In front of every request: which request it is, for which host, from where, by whom, and how many of them.
+//! In front of every request: which request it is, for which host, from where, by whom, and how
+//! many of them.
 //!
 //! Invariants
-//! - A page of another site reaches nothing that changes something: its origin is not ours, it has no token of ours, and the cookie
-//!   does not travel with it.
-//! - Over loopback without a login only that is taken which truly comes over loopback: what a proxy hands on is not.
+//! - A page of another site reaches nothing that changes something: its origin is not ours, it has
+//!   no token of ours, and the cookie does not travel with it.
+//! - Over loopback without a login only that is taken which truly comes over loopback: what a proxy
+//!   hands on is not.
 
 use super::Shared;
 use super::problem::{Problem, REQUEST};
@@ -83,7 +85,8 @@ pub(super) async fn admit(State(site): State<Shared>, request: Request, next: Ne
     response
 }
 
-/// What a browser must read before a page of another origin, which the operator named, may use this server. Cookies do not travel.
+/// What a browser must read before a page of another origin, which the operator named, may use this
+/// server. Cookies do not travel.
 fn shared_with(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert("access-control-allow-origin", origin);
     for (name, value) in [
@@ -108,7 +111,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// Who it is, if it is somebody, when it may pass.
 async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Problem> {
     let headers = &request.headers;
-    // Two hosts, or another one in the address: what stands before this server may have looked at the other.
+    // Two hosts, or another one in the address: what stands before this server may have looked at
+    // the other.
     let named = request.uri.authority().map(|authority| authority.as_str());
     let mut hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default());
     let host = hosts.next().unwrap_or_default();
@@ -158,7 +162,8 @@ async fn passes(site: &Shared, request: &Parts) -> Result<Option<Identity>, Prob
     let identity = identity?;
     if let Some(identity) = &identity {
         let safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        // A key or a token is sent on purpose; a cookie and a loopback address travel by themselves.
+        // A key or a token is sent on purpose; a cookie and a loopback address travel by
+        // themselves.
         let by_itself = match identity.by {
             AuthMethod::Session => true,
             // A page of ours that speaks MCP shows by its origin that it is ours; it has no token.
@@ -191,7 +196,8 @@ async fn identify(site: &Shared, request: &Parts) -> Result<Option<Identity>, Pr
             (Some(scheme), Some(bearer), None) if scheme.eq_ignore_ascii_case("bearer") => bearer,
             _ => return Err(crate::identity::Error::Key.into()),
         };
-        // Clients that must send some key send anything; on one's own machine it does not matter which.
+        // Clients that must send some key send anything; on one's own machine it does not matter
+        // which.
         match site.directory.by_bearer(bearer).await {
             Ok(identity) => return Ok(Some(identity)),
             Err(error) => {

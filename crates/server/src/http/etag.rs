@@ -1,5 +1,6 @@
-//! Documents that did not change are not sent again: an `ETag` over what is read, and 304 for a client that kept it. Browsers keep
-//! nothing (`no-store`): what one person read must not stay on a shared machine.
+//! Documents that did not change are not sent again: an `ETag` over what is read, and 304 for a
+//! client that kept it. Browsers keep nothing (`no-store`): what one person read must not stay on a
+//! shared machine.
 
 use super::problem::Problem;
 use axum::body::{Body, HttpBody as _, to_bytes};

@@ -1,4 +1,5 @@
-//! What requests carry, read strictly: bodies, queries, ids. Whatever cannot be read is a problem that says where.
+//! What requests carry, read strictly: bodies, queries, ids. Whatever cannot be read is a problem
+//! that says where.
 
 use super::problem::Problem;
 use crate::identity::Identity;

@@ -1,6 +1,7 @@
 //! Connections: taken, served in bounded time, and closed in an orderly way.
 //!
-//! Invariant: a client that sends its headers slowly, or not at all, holds one of many places for seconds and nothing else.
+//! Invariant: a client that sends its headers slowly, or not at all, holds one of many places for
+//! seconds and nothing else.
 
 use super::door::Peer;
 use axum::Router;

@@ -1,10 +1,12 @@
 //! Steward over HTTP: the API, the page, and the protocols of others, behind one door.
 //!
 //! Invariants
-//! - Everything is somebody's: handlers read and write with the scope of whoever asks, and what is not theirs is not there.
-//! - Work outlives its connection: a question that was taken is answered and kept, whether or not somebody still listens, and what
-//!   was missed can be heard again from the last event on.
-//! - A server that stops takes nothing new, lets what runs come to its end, and loses nothing that it took.
+//! - Everything is somebody's: handlers read and write with the scope of whoever asks, and what is
+//!   not theirs is not there.
+//! - Work outlives its connection: a question that was taken is answered and kept, whether or not
+//!   somebody still listens, and what was missed can be heard again from the last event on.
+//! - A server that stops takes nothing new, lets what runs come to its end, and loses nothing that
+//!   it took.
 //!
 //! It knows HTTP shapes and nothing of how things are done: that is `runtime`.
 
@@ -221,7 +223,8 @@ impl AppState {
         self.stopping.is_cancelled()
     }
 
-    /// Reads everything that is set up once, beside what is asked, so that the first question does not wait for it.
+    /// Reads everything that is set up once, beside what is asked, so that the first question does
+    /// not wait for it.
     pub fn warm(self: &Arc<Self>) {
         let site = self.clone();
         self.work.spawn(async move {
@@ -231,7 +234,8 @@ impl AppState {
         });
     }
 
-    /// Takes nothing new and waits for what runs; what is not done in time is called off and ends with that reason.
+    /// Takes nothing new and waits for what runs; what is not done in time is called off and ends
+    /// with that reason.
     pub async fn drain(&self) {
         self.stopping.cancel();
         self.work.close();
@@ -377,7 +381,8 @@ fn mcp_router(site: &Arc<AppState>, gateway: Arc<dyn mcp::Gateway>) -> Router {
                     message: format!("{} does not hold `tools` here", identity.user),
                 });
             }
-            // At the machine itself the client's person is its owner; elsewhere roles say what somebody's yes is worth.
+            // At the machine itself the client's person is its owner; elsewhere roles say what
+            // somebody's yes is worth.
             let held = (identity.by != AuthMethod::Loopback).then(|| {
                 let caller = known.caller(identity);
                 // A key that was cut down runs no workflows here either.

@@ -1,11 +1,13 @@
 //! A client's own key against doing things twice: `Idempotency-Key` on whatever changes something.
 //!
 //! Invariants
-//! - What came with a key is carried to its end, whether or not the client waits, and the same request with the same key is told
-//!   the same answer for a day, or until newer answers need its room.
+//! - What came with a key is carried to its end, whether or not the client waits, and the same
+//!   request with the same key is told the same answer for a day, or until newer answers need its
+//!   room.
 //! - A key stands for one request of one person. With another body it is refused.
 //!
-//! Answers are kept in this process: behind several of them a client must come back to the same one.
+//! Answers are kept in this process: behind several of them a client must come back to the same
+//! one.
 
 use super::Shared;
 use super::ages::{Ages, RetentionLimits};

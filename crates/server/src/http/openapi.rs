@@ -1,7 +1,8 @@
-//! Routes and their description, written down together: what the router answers is what `/openapi.json` says.
+//! Routes and their description, written down together: what the router answers is what
+//! `/openapi.json` says.
 //!
-//! Invariant: a route cannot be added without saying what it needs, what it takes and what it answers. Who may use it is checked
-//! here, from the same words.
+//! Invariant: a route cannot be added without saying what it needs, what it takes and what it
+//! answers. Who may use it is checked here, from the same words.
 
 use super::Shared;
 use super::problem::{Problem, ProblemBody};

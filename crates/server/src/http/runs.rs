@@ -61,7 +61,8 @@ pub(super) fn routes(api: &mut Api) {
         .to(post(run));
 }
 
-/// Whether it is theirs to run, and a name of the home, never a file: what a client sends must not reach the disk.
+/// Whether it is theirs to run, and a name of the home, never a file: what a client sends must not
+/// reach the disk.
 pub(super) fn runs(identity: &Identity, name: &str) -> bool {
     let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     plain && identity.runs(name)

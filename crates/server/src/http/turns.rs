@@ -1,7 +1,8 @@
-//! Something that was said, worked on: taken at once, worked on beside the connection, heard as it goes.
+//! Something that was said, worked on: taken at once, worked on beside the connection, heard as it
+//! goes.
 //!
-//! Invariant: a turn belongs to whoever said it. It is worked on to its end whether or not somebody listens; its events are kept for a
-//! while, so that a broken stream goes on where it was.
+//! Invariant: a turn belongs to whoever said it. It is worked on to its end whether or not somebody
+//! listens; its events are kept for a while, so that a broken stream goes on where it was.
 
 use super::ages::{Ages, RetentionLimits};
 use super::extract::{Authenticated, Input, PathParam};
@@ -31,7 +32,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How long turns that ended can be heard again, and the memory for them; then they are in the store only.
+/// How long turns that ended can be heard again, and the memory for them; then they are in the
+/// store only.
 const ROOM: RetentionLimits = RetentionLimits { kept: Duration::from_secs(900), bytes: 8 * 1024 * 1024 };
 /// What a turn takes beside the letters of its events, each of them in turn.
 const EACH: usize = 2048;
@@ -51,7 +53,8 @@ pub(super) struct TurnRequest {
     /// The conversation; a new one when there is none.
     #[serde(default)]
     pub(super) conversation_id: Option<ConversationId>,
-    /// Data to ask about: `upload:ID` of something that was uploaded. The owner of the machine may name files.
+    /// Data to ask about: `upload:ID` of something that was uploaded. The owner of the machine may
+    /// name files.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub(super) data: Vec<String>,
@@ -64,7 +67,8 @@ pub(super) struct TurnRequest {
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Choice {
-    /// The task of the reply that asked. A question that is no longer the last word is refused with RUN030.
+    /// The task of the reply that asked. A question that is no longer the last word is refused with
+    /// RUN030.
     #[serde(default)]
     task_id: Option<TaskId>,
     /// The place of the option in the reply, from 0.
@@ -487,7 +491,8 @@ impl Source for Listener {
     }
 }
 
-/// A reply's own words, for protocols that know words only. What can be chosen is numbered: a number that is said chooses it.
+/// A reply's own words, for protocols that know words only. What can be chosen is numbered: a
+/// number that is said chooses it.
 pub(super) fn words(reply: &Value) -> String {
     let decisions = reply.get("decisions").and_then(Value::as_array).into_iter().flatten();
     let lines = decisions.filter_map(Value::as_str).chain(reply.get("answer").and_then(Value::as_str));

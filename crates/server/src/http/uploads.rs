@@ -1,8 +1,10 @@
 //! Files that somebody brings along to ask about.
 //!
 //! Invariants
-//! - A file is its owner's: it lies in a folder of theirs, under an id of ours, and only they can name it.
-//! - What is taken is bounded in size and in number, and is looked over before it counts: what cannot be read as data is not kept.
+//! - A file is its owner's: it lies in a folder of theirs, under an id of ours, and only they can
+//!   name it.
+//! - What is taken is bounded in size and in number, and is looked over before it counts: what
+//!   cannot be read as data is not kept.
 
 use super::extract::{Authenticated, PathParam, Queried, whole};
 use super::openapi::Api;
@@ -75,7 +77,8 @@ impl AppState {
         self.options.home.join("uploads").join(plain)
     }
 
-    /// What a request may read: what was brought along, or anything for the owner at their own machine.
+    /// What a request may read: what was brought along, or anything for the owner at their own
+    /// machine.
     pub(super) fn source(&self, identity: &Identity, named: &str) -> Result<String, Problem> {
         if let Some(id) = named.strip_prefix("upload:") {
             let missing = || Problem::missing("upload", id);
@@ -100,7 +103,8 @@ impl AppState {
 /// What is known of a file, beside it.
 const ABOUT: &str = "about.upload";
 
-/// Takes away what a process that was killed in the middle left behind: files that were never looked over.
+/// Takes away what a process that was killed in the middle left behind: files that were never
+/// looked over.
 pub(super) fn clean(home: &Path) {
     let people = std::fs::read_dir(home.join("uploads")).into_iter().flatten().flatten();
     for upload in people.flat_map(|person| std::fs::read_dir(person.path()).into_iter().flatten().flatten()) {

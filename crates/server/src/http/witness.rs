@@ -1,6 +1,8 @@
-//! A witness for the logs of others: it keeps the last head of each that it was shown, and signs a new one if that continues it.
+//! A witness for the logs of others: it keeps the last head of each that it was shown, and signs a
+//! new one if that continues it.
 //!
-//! The protocol is C2SP's `add-checkpoint`. Whoever asks is known by the signature of the log, so nobody signs in here.
+//! The protocol is C2SP's `add-checkpoint`. Whoever asks is known by the signature of the log, so
+//! nobody signs in here.
 //!
 //! Invariant: a head is on disk before its cosignature leaves.
 

@@ -10,7 +10,8 @@ const TIME: Duration = Duration::from_secs(10);
 /// How large it may be.
 const LARGEST: usize = 1024 * 1024;
 
-/// Gets documents of the provider that the operator named. Redirects are not followed: keys come from where the operator said.
+/// Gets documents of the provider that the operator named. Redirects are not followed: keys come
+/// from where the operator said.
 #[derive(Debug, Default)]
 pub struct HttpsFetch;
 

@@ -61,7 +61,8 @@ pub struct Role {
     /// The only tables of the domains' data, each with its only columns; none means all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, BTreeSet<String>>,
-    /// Which rows of those tables there are for them, what of a value is shown, and how small a group may be.
+    /// Which rows of those tables there are for them, what of a value is shown, and how small a
+    /// group may be.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rules: BTreeMap<String, TableRules>,
     /// Permissions that tools ask for.

@@ -1,8 +1,9 @@
-//! What people hold when a task of theirs is carried out: read from the home's file whenever that has changed.
+//! What people hold when a task of theirs is carried out: read from the home's file whenever that
+//! has changed.
 //!
 //! Invariants
-//! - A person who is disabled, or who is not in the file, holds nothing. The owner of the machine need not be in it; one who
-//!   is in it holds what it says.
+//! - A person who is disabled, or who is not in the file, holds nothing. The owner of the machine
+//!   need not be in it; one who is in it holds what it says.
 //! - A file that cannot be read changes nothing: what was in force stays.
 
 use super::file::{self, AccessFile};
@@ -24,7 +25,8 @@ pub struct FileGrants {
 }
 
 impl FileGrants {
-    /// Opens the file of a home. A wrong file is an error now, and changes nothing when it becomes wrong later.
+    /// Opens the file of a home. A wrong file is an error now, and changes nothing when it becomes
+    /// wrong later.
     pub fn open(home: &Path, owner: UserId) -> Result<Self> {
         let loaded = RwLock::new((changed(home), AccessFile::load(home)?));
         Ok(Self { home: home.to_owned(), owner, loaded })

@@ -1,7 +1,8 @@
 //! Administration, sign-ins and refusals, as entries of the house's own chain.
 //!
 //! Invariants
-//! - A change of users, roles, grants or keys is in the journal before it counts; one that cannot be written is not made.
+//! - A change of users, roles, grants or keys is in the journal before it counts; one that cannot
+//!   be written is not made.
 //! - Refused sign-ins are summed up: trying keys all day does not fill the journal.
 //!
 //! No key and no token is ever written, only the id of a key.
@@ -71,7 +72,8 @@ impl AccessJournal {
         self.write(EventType::SignedIn, data).await
     }
 
-    /// A key, a token or a cookie opened nothing. The first is written at once, those that follow within a minute together.
+    /// A key, a token or a cookie opened nothing. The first is written at once, those that follow
+    /// within a minute together.
     pub async fn refused(&self, why: &'static str) -> Result<()> {
         let now = self.clock.monotonic();
         let counted = {

@@ -139,7 +139,8 @@ impl Keys {
         Ok(())
     }
 
-    /// The key that this opens, while it is good. How long it takes does not depend on what is wrong with it.
+    /// The key that this opens, while it is good. How long it takes does not depend on what is
+    /// wrong with it.
     pub(super) fn open(&self, key: &str, now: Timestamp) -> Option<&KeyRecord> {
         let given = hash(key);
         let id = key.strip_prefix(PREFIX)?.split('_').next()?;

@@ -1,12 +1,15 @@
-//! Who asks, and what they hold: users and roles from `config/access.yaml`, API keys, signed tokens, sessions of the page.
+//! Who asks, and what they hold: users and roles from `config/access.yaml`, API keys, signed
+//! tokens, sessions of the page.
 //!
 //! Invariants
-//! - Whoever cannot be named is nobody: there is no guest. One person on their own machine, reached over loopback, is its owner
-//!   as long as no users are set up.
-//! - Of a key only its hash is kept. One that is revoked or run out opens nothing, from the next request on.
+//! - Whoever cannot be named is nobody: there is no guest. One person on their own machine, reached
+//!   over loopback, is its owner as long as no users are set up.
+//! - Of a key only its hash is kept. One that is revoked or run out opens nothing, from the next
+//!   request on.
 //! - What is not granted is not there: roles add up, and an empty role holds nothing.
 //!
-//! It decides who somebody is. What may be done with it is policy's business ([`steward_policy::Caller`]).
+//! It decides who somebody is. What may be done with it is policy's business
+//! ([`steward_policy::Caller`]).
 
 mod fetch;
 mod file;
@@ -230,7 +233,8 @@ impl Identity {
         self.may(Right::Approve) && self.grants.as_ref().is_none_or(|role| fits_any(&role.approve, tool))
     }
 
-    /// In policy's words. `tools_of` names the tools of a domain: whoever holds the domain holds them.
+    /// In policy's words. `tools_of` names the tools of a domain: whoever holds the domain holds
+    /// them.
     #[must_use]
     pub fn caller(&self, tools_of: impl Fn(&str) -> Vec<String>) -> Caller {
         let key = self.key.as_deref().and_then(|key| Label::new(key).ok());
@@ -284,7 +288,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens the files of a home. A wrong file is an error now, and changes nothing when it becomes wrong later.
+    /// Opens the files of a home. A wrong file is an error now, and changes nothing when it becomes
+    /// wrong later.
     pub fn open(
         home: &Path,
         owner: UserId,
@@ -428,7 +433,8 @@ impl Directory {
         Some(self.secret.cookie(identity.key.as_deref()?, session, self.now()))
     }
 
-    /// Ends the session of a cookie: it opens nothing from now on. One that opens nothing anyway is left alone.
+    /// Ends the session of a cookie: it opens nothing from now on. One that opens nothing anyway is
+    /// left alone.
     pub fn end_session(&self, cookie: &str) -> Result<()> {
         let now = self.now();
         let Some(session) = self.secret.open_cookie(cookie, now) else { return Ok(()) };

@@ -1,9 +1,9 @@
 //! The page's cookie and its token against forged requests: both signed.
 //!
-//! A cookie names a key, a session and the time until it counts. It opens what the key opens, and nothing once the key is
-//! revoked or the session was ended. Signed and not stored, it outlives a restart and is good at every replica that has the
-//! same secret. Sessions that were ended are kept in `keys/sessions_ended.json` until their time is over; replicas that share
-//! the home share them.
+//! A cookie names a key, a session and the time until it counts. It opens what the key opens, and
+//! nothing once the key is revoked or the session was ended. Signed and not stored, it outlives a
+//! restart and is good at every replica that has the same secret. Sessions that were ended are kept
+//! in `keys/sessions_ended.json` until their time is over; replicas that share the home share them.
 
 use super::{Error, Result};
 use base64::Engine as _;
@@ -36,7 +36,8 @@ impl EndedSessions {
         home.join("keys/sessions_ended.json")
     }
 
-    /// The sessions of a home. A file that cannot be read is an error: what it ended must not count again.
+    /// The sessions of a home. A file that cannot be read is an error: what it ended must not count
+    /// again.
     pub(super) fn load(home: &Path) -> Result<Self> {
         let path = Self::path(home);
         let problem = |problem: String| Error::File { path: path.display().to_string(), line: 1, problem };

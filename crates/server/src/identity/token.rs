@@ -1,10 +1,13 @@
-//! Tokens of an identity provider (OpenID Connect): signature, issuer, audience, time. `jsonwebtoken` reads and checks them.
+//! Tokens of an identity provider (OpenID Connect): signature, issuer, audience, time.
+//! `jsonwebtoken` reads and checks them.
 //!
 //! Invariants
-//! - Which algorithm counts is decided by the provider's key and never by the token: `none` and HMAC are never taken.
+//! - Which algorithm counts is decided by the provider's key and never by the token: `none` and
+//!   HMAC are never taken.
 //! - A key counts only for what the provider says it is for (`use`, `key_ops`, `alg`).
 //! - What a token says must be understood (`crit`) is understood, or the token is refused.
-//! - A key that is not known is looked for once in a while, so that rotation just works and a flood of wrong tokens asks nobody.
+//! - A key that is not known is looked for once in a while, so that rotation just works and a flood
+//!   of wrong tokens asks nobody.
 
 mod signature;
 
@@ -170,7 +173,8 @@ impl Tokens {
     }
 }
 
-/// The algorithms that a key may be used with; nothing when it is not for signatures, or of a kind that is not taken.
+/// The algorithms that a key may be used with; nothing when it is not for signatures, or of a kind
+/// that is not taken.
 fn algorithms(key: &Jwk) -> Option<Vec<Algorithm>> {
     if !matches!(key.common.public_key_use, None | Some(PublicKeyUse::Signature)) {
         return None;

@@ -1,5 +1,5 @@
-//! Tells a client that lists or resources changed: on its own for revisions up to 2025-11-25, on a stream that the client
-//! opened for later ones.
+//! Tells a client that lists or resources changed: on its own for revisions up to 2025-11-25, on a
+//! stream that the client opened for later ones.
 
 use super::gateway::Changes;
 use rmcp::model::ResourceUpdatedNotificationParam;
@@ -79,7 +79,8 @@ async fn resources(peer: &Peer<RoleServer>, uris: Vec<String>) -> Result<(), rmc
     Ok(())
 }
 
-/// Tells on one stream, until the client closes it. The stream lets through only what the client asked for.
+/// Tells on one stream, until the client closes it. The stream lets through only what the client
+/// asked for.
 pub(super) async fn listen(mut changes: Changes, stream: &SubscriptionContext) {
     let sink = stream.sink();
     loop {

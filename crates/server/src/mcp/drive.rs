@@ -1,7 +1,8 @@
 //! Carries one call to its end while its notes go out and its questions come back.
 //!
-//! Invariant: the call is polled by the task that handles the request, so that the library knows which request a question
-//! belongs to; and notes that were made before the result are sent before it.
+//! Invariant: the call is polled by the task that handles the request, so that the library knows
+//! which request a question belongs to; and notes that were made before the result are sent before
+//! it.
 
 use super::convert;
 use super::gateway::{Failure, Message, ResourceBody};
@@ -124,7 +125,8 @@ async fn keep(keep: Option<&super::http::Keep>) {
     }
 }
 
-/// A note that cannot be sent is lost: the connection is gone, and the call hears of that through its cancellation.
+/// A note that cannot be sent is lost: the connection is gone, and the call hears of that through
+/// its cancellation.
 #[allow(
     deprecated,
     reason = "the log is part of every revision up to 2025-11-25, and of later ones on request"

@@ -1,6 +1,8 @@
-//! What stands behind the server: the one trait that the rest of Steward implements, and the words it is written in.
+//! What stands behind the server: the one trait that the rest of Steward implements, and the words
+//! it is written in.
 //!
-//! The types are ours and not the library's, so that what is behind does not change when the protocol does.
+//! The types are ours and not the library's, so that what is behind does not change when the
+//! protocol does.
 
 use super::session::Session;
 use async_trait::async_trait;
@@ -21,13 +23,14 @@ pub trait Gateway: Send + Sync + 'static {
     /// What this caller may call, always in the same order. The server cuts it into pages.
     async fn tools(&self, caller: &Caller) -> Vec<Offered>;
 
-    /// The schema of one tool's arguments, when it is at hand. It is used to compare a request's `Mcp-Param-*` headers with
-    /// its body; without it they are not compared.
+    /// The schema of one tool's arguments, when it is at hand. It is used to compare a request's
+    /// `Mcp-Param-*` headers with its body; without it they are not compared.
     fn input_schema(&self, _name: &str) -> Option<Arc<JsonObject>> {
         None
     }
 
-    /// Carries out one call. It is given time to end when `session.cancelled()` is set, and dropped after that.
+    /// Carries out one call. It is given time to end when `session.cancelled()` is set, and dropped
+    /// after that.
     async fn call(&self, name: &str, arguments: JsonObject, session: &Session) -> Result<Output, Failure>;
 
     /// What can be read, from `cursor` on.
@@ -49,7 +52,8 @@ pub trait Gateway: Send + Sync + 'static {
         Err(Failure::unknown(format!("there is no resource {uri}")))
     }
 
-    /// Somebody wants to hear of changes of `uri`. What changed is told through [`Changes::updated`].
+    /// Somebody wants to hear of changes of `uri`. What changed is told through
+    /// [`Changes::updated`].
     async fn watch(&self, _uri: &str, _caller: &Caller) -> Result<(), Failure> {
         Ok(())
     }
@@ -102,7 +106,8 @@ impl Default for Identity {
     }
 }
 
-/// Who asks. Over pipes that is whoever started the process; over HTTP it is what [`super::Check`] found out.
+/// Who asks. Over pipes that is whoever started the process; over HTTP it is what [`super::Check`]
+/// found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The user's name.
@@ -111,7 +116,8 @@ pub struct Caller {
     pub grants: Option<BTreeSet<String>>,
     /// The same in policy's words, where the door knows it.
     pub held: Option<Arc<steward_policy::Caller>>,
-    /// The tools whose waiting calls they may decide on, as names or `prefix*`. Counts where `held` does.
+    /// The tools whose waiting calls they may decide on, as names or `prefix*`. Counts where `held`
+    /// does.
     pub approve: BTreeSet<String>,
 }
 
@@ -358,7 +364,8 @@ pub struct Failure {
 /// How a failure is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// The tool ran, or was refused: the model reads why and can do better. This includes arguments that do not fit.
+    /// The tool ran, or was refused: the model reads why and can do better. This includes arguments
+    /// that do not fit.
     Tool,
     /// There is no such tool, prompt, resource or cursor: an error of the protocol.
     Unknown,

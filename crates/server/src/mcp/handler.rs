@@ -1,4 +1,5 @@
-//! The protocol's requests, each handed to the gateway. One handler serves one connection; what they share is in `Shared`.
+//! The protocol's requests, each handed to the gateway. One handler serves one connection; what
+//! they share is in `Shared`.
 
 use super::changes;
 use super::convert;

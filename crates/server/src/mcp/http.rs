@@ -1,8 +1,11 @@
-//! MCP over Streamable HTTP: sessions up to 2025-11-25, requests that stand alone from 2026-07-28 on.
+//! MCP over Streamable HTTP: sessions up to 2025-11-25, requests that stand alone from 2026-07-28
+//! on.
 //!
 //! Invariants
-//! - No request reaches the gateway whose Host or Origin is not allowed; by default only loopback is.
-//! - A session belongs to who opened it, ends when it is idle, and is not idle while a call runs in it.
+//! - No request reaches the gateway whose Host or Origin is not allowed; by default only loopback
+//!   is.
+//! - A session belongs to who opened it, ends when it is idle, and is not idle while a call runs in
+//!   it.
 //! - A server that stops takes no new calls, waits for those that run, then closes the streams.
 
 use super::gateway::{Caller, Gateway};
@@ -107,8 +110,8 @@ impl Keep {
         Some(Self { sessions: hold.sessions.clone(), id, pause: hold.idle / 3 })
     }
 
-    /// Waits for a third of the time, then makes the session hear something. Closing a stream that does not exist is heard
-    /// and changes nothing.
+    /// Waits for a third of the time, then makes the session hear something. Closing a stream that
+    /// does not exist is heard and changes nothing.
     pub(super) async fn touch_later(&self) {
         tokio::time::sleep(self.pause).await;
         let handle = self.sessions.sessions.read().await.get(&self.id).cloned();
@@ -127,8 +130,9 @@ struct Service {
     grace: Duration,
 }
 
-/// The handler of MCP for a larger server. Its streams end when `shutdown` is set, its sessions when they are idle. Whoever
-/// listens should switch Nagle's algorithm off, as [`serve_http`] does: events are small.
+/// The handler of MCP for a larger server. Its streams end when `shutdown` is set, its sessions
+/// when they are idle. Whoever listens should switch Nagle's algorithm off, as [`serve_http`] does:
+/// events are small.
 pub fn router(gateway: Arc<dyn Gateway>, options: &Options, shutdown: CancellationToken) -> Router {
     service(gateway, options, shutdown).router
 }
@@ -137,7 +141,8 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     let mut sessions = LocalSessionManager::default();
     let mut config = SessionConfig::default();
     config.keep_alive = Some(options.idle);
-    // A stream that breaks is taken up again from its last event; the first event of each stream carries its number.
+    // A stream that breaks is taken up again from its last event; the first event of each stream
+    // carries its number.
     config.sse_retry = Some(Duration::from_secs(1));
     config.channel_capacity = 64;
     sessions.session_config = config;
@@ -161,7 +166,8 @@ fn service(gateway: Arc<dyn Gateway>, options: &Options, streams: CancellationTo
     Service { router, shared, sessions, streams, grace: options.grace }
 }
 
-/// Serves until `shutdown` is set; then waits for the calls that run, closes what is open, and ends.
+/// Serves until `shutdown` is set; then waits for the calls that run, closes what is open, and
+/// ends.
 ///
 /// # Errors
 /// When the listener fails.
@@ -190,7 +196,8 @@ pub async fn serve_http(
     shared.calls.close();
     let finished = async {
         shared.calls.wait().await;
-        // What is left are streams on which nothing more will come. Those with an answer end by themselves.
+        // What is left are streams on which nothing more will come. Those with an answer end by
+        // themselves.
         close_listening(&sessions).await;
     };
     let in_time = async { tokio::join!(finished, &mut serving).1 };

@@ -1,11 +1,12 @@
 //! Steward as an MCP server.
 //!
-//! [`Gateway`] is what stands behind it. [`serve_stdio`] and [`serve`] speak over pipes, [`router`] and [`serve_http`] over
-//! Streamable HTTP. [`Session`] is what a call sees of the client: progress, log, questions to the person, cancellation.
+//! [`Gateway`] is what stands behind it. [`serve_stdio`] and [`serve`] speak over pipes, [`router`]
+//! and [`serve_http`] over Streamable HTTP. [`Session`] is what a call sees of the client:
+//! progress, log, questions to the person, cancellation.
 //!
-//! Every revision of the protocol that `rmcp` knows is spoken. Up to 2025-11-25 the server asks the client with requests of
-//! its own; from 2026-07-28 on it may not, so a call that asks is set aside and goes on, where it was,
-//! when the client comes back with the answer.
+//! Every revision of the protocol that `rmcp` knows is spoken. Up to 2025-11-25 the server asks the
+//! client with requests of its own; from 2026-07-28 on it may not, so a call that asks is set aside
+//! and goes on, where it was, when the client comes back with the answer.
 
 mod changes;
 mod convert;

@@ -1,4 +1,5 @@
-//! Cuts a list into pages. A cursor names the last item that was sent, so that a list that grows in between loses nothing.
+//! Cuts a list into pages. A cursor names the last item that was sent, so that a list that grows in
+//! between loses nothing.
 
 use super::gateway::{Failure, Page};
 use base64::Engine as _;

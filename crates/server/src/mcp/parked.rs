@@ -1,8 +1,9 @@
-//! Calls that wait for the client to come back with an answer (the multi-round requests of 2026-07-28).
+//! Calls that wait for the client to come back with an answer (the multi-round requests of
+//! 2026-07-28).
 //!
-//! A call that asks is not started again when the answer comes: it stands still where it asked, and goes on. So nothing is
-//! done twice. The client holds only a name for it that cannot be guessed, and that counts once, for the same request of
-//! the same caller.
+//! A call that asks is not started again when the answer comes: it stands still where it asked, and
+//! goes on. So nothing is done twice. The client holds only a name for it that cannot be guessed,
+//! and that counts once, for the same request of the same caller.
 
 use super::convert;
 use super::drive::Running;

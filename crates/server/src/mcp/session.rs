@@ -1,7 +1,9 @@
-//! What a call sees of the client that made it: who it is, what it can do, and how to reach it while the call runs.
+//! What a call sees of the client that made it: who it is, what it can do, and how to reach it
+//! while the call runs.
 //!
-//! Invariant: a session never talks to the wire. It hands notes and questions to the driver of its call (`drive`), which
-//! knows the connection of the moment; so a call may go on over another connection than the one it began on.
+//! Invariant: a session never talks to the wire. It hands notes and questions to the driver of its
+//! call (`drive`), which knows the connection of the moment; so a call may go on over another
+//! connection than the one it began on.
 
 use super::gateway::{Caller, Client, Failure, Message};
 use async_trait::async_trait;
@@ -42,7 +44,8 @@ pub(super) struct ClientFeatures {
     pub(super) roots: bool,
 }
 
-/// The least severity that is sent. It is shared by all calls of a session, so that `logging/setLevel` holds at once.
+/// The least severity that is sent. It is shared by all calls of a session, so that
+/// `logging/setLevel` holds at once.
 #[derive(Debug, Clone)]
 pub(super) struct Threshold(Arc<AtomicU8>);
 
@@ -211,8 +214,8 @@ impl Session {
         }
     }
 
-    /// Asks the client for several things at once and waits, until the call is cancelled. The answers are in the protocol's
-    /// own shape and have been checked against it.
+    /// Asks the client for several things at once and waits, until the call is cancelled. The
+    /// answers are in the protocol's own shape and have been checked against it.
     ///
     /// # Errors
     /// When the client did not say that it can do this, or does not answer.
@@ -298,7 +301,8 @@ pub(super) fn answered(answer: &Json) -> Answered {
 
 #[async_trait]
 impl Human for Session {
-    /// The person sees who asks, because the question comes from a tool and may pretend to be somebody else.
+    /// The person sees who asks, because the question comes from a tool and may pretend to be
+    /// somebody else.
     async fn ask(&self, question: Elicitation) -> Answered {
         let Elicitation { server, message, schema, url } = question;
         let message = if server.is_empty() { message } else { format!("{server} asks: {message}") };

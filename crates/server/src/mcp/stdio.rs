@@ -15,8 +15,8 @@ const LINE: usize = 16 * 1024 * 1024;
 /// How many items a page of a list holds.
 const PAGE: usize = 100;
 
-/// Serves whoever started this process, until they close our input or `shutdown` is set. Nothing else may write to standard
-/// output meanwhile.
+/// Serves whoever started this process, until they close our input or `shutdown` is set. Nothing
+/// else may write to standard output meanwhile.
 ///
 /// # Errors
 /// When the client does not speak MCP.

@@ -1,4 +1,5 @@
-//! A person's yes over MCP: asked for by elicitation where the client can ask, kept as a task that waits where it cannot.
+//! A person's yes over MCP: asked for by elicitation where the client can ask, kept as a task that
+//! waits where it cannot.
 
 use super::{ToolboxGateway, failed};
 use crate::mcp::{Failure, Session};
@@ -112,7 +113,8 @@ impl ToolboxGateway {
         if waiting.digest != shown.digest.as_str() {
             return Err(failed(steward_runtime::Error::OtherCall(wanted.task.to_string())));
         }
-        // A model must not agree to what a model asked for: the client's person is asked, or nobody is.
+        // A model must not agree to what a model asked for: the client's person is asked, or nobody
+        // is.
         let question = format!(
             "{}. May {} be called with {}?",
             waiting.reason,

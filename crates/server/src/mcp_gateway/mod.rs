@@ -1,9 +1,11 @@
 //! What stands behind Steward's MCP server: the toolbox, with policy in front of every call.
 //!
 //! Invariants
-//! - Whatever an MCP client sends is untrusted: a model wrote it, and nobody here saw where its values came from. Tools that
-//!   ask about untrusted arguments ask, and the person who answers is the client's, by elicitation, never its model.
-//! - A hundred registered tools are not put into every prompt: they are searched, and called by name.
+//! - Whatever an MCP client sends is untrusted: a model wrote it, and nobody here saw where its
+//!   values came from. Tools that ask about untrusted arguments ask, and the person who answers is
+//!   the client's, by elicitation, never its model.
+//! - A hundred registered tools are not put into every prompt: they are searched, and called by
+//!   name.
 
 mod approve;
 mod files;
@@ -314,7 +316,8 @@ impl Gateway for ToolboxGateway {
     }
 
     async fn resources(&self, cursor: Option<&str>, caller: &Client) -> Result<Page<Resource>, Failure> {
-        // Files lie side by side, whoever they were made for: only the owner of the machine sees all of them.
+        // Files lie side by side, whoever they were made for: only the owner of the machine sees
+        // all of them.
         let mut files = if caller.is_owner() {
             let root = self.artifacts();
             tokio::task::spawn_blocking(move || artifacts_of(&root)).await.unwrap_or_default()

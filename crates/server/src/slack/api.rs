@@ -1,9 +1,10 @@
 //! The client for Slack's Web API: one method, one form, one answer, all bounded.
 //!
 //! Invariants
-//! - The bot's token goes to the configured address and nowhere else: no redirect, no proxy, never into a message or an error.
-//! - When Slack asks to wait, it waits as long as it was asked to, a few times and not for minutes. A post whose outcome is not
-//!   known is not sent again: nobody wants two answers.
+//! - The bot's token goes to the configured address and nowhere else: no redirect, no proxy, never
+//!   into a message or an error.
+//! - When Slack asks to wait, it waits as long as it was asked to, a few times and not for minutes.
+//!   A post whose outcome is not known is not sent again: nobody wants two answers.
 
 use super::error::{Error, advice};
 use super::options::{Options, Secret};
@@ -272,7 +273,8 @@ impl Api {
     }
 }
 
-/// Links are not opened by Slack: what a tool said must not make anybody's machine fetch an address.
+/// Links are not opened by Slack: what a tool said must not make anybody's machine fetch an
+/// address.
 fn written<'a>(to: MessageTarget<'_>, post: &Post) -> Vec<(&'a str, String)> {
     let mut form = vec![
         ("channel", to.channel.to_owned()),

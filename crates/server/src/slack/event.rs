@@ -1,4 +1,5 @@
-//! What Slack sends, in our shape. It is untrusted: every field may be missing, and none is believed to be short.
+//! What Slack sends, in our shape. It is untrusted: every field may be missing, and none is
+//! believed to be short.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

@@ -1,6 +1,7 @@
 //! Events and buttons over HTTP.
 //!
-//! Invariant: nothing is read before the signature over the raw bytes was found right, and Slack is answered before the work is done.
+//! Invariant: nothing is read before the signature over the raw bytes was found right, and Slack is
+//! answered before the work is done.
 
 use super::signature::check;
 use super::{Error, Slack, event};
@@ -64,7 +65,8 @@ async fn events(State(slack): State<Arc<Slack>>, headers: HeaderMap, body: Bytes
     if envelope.get("type").and_then(Json::as_str) == Some("url_verification") {
         return Body(json!({ "challenge": envelope.get("challenge") })).into_response();
     }
-    // A retry is answered like any other: what came before is known by its id, and only what is new is done.
+    // A retry is answered like any other: what came before is known by its id, and only what is new
+    // is done.
     answer(slack.take(&envelope).await)
 }
 

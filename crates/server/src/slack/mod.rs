@@ -1,9 +1,12 @@
 //! The door to Slack: people mention Steward or write to it, and are answered in the thread.
 //!
 //! Invariants
-//! - Whoever is not known to [`People`] gets nothing run. Who may approve is asked of [`People`] at the moment a button is pressed.
-//! - A thread is one conversation for each person in it. Its turns are taken in the order in which Slack sent them.
-//! - Slack is answered at once and the work is done afterwards, by tasks that [`Slack::close`] waits for.
+//! - Whoever is not known to [`People`] gets nothing run. Who may approve is asked of [`People`] at
+//!   the moment a button is pressed.
+//! - A thread is one conversation for each person in it. Its turns are taken in the order in which
+//!   Slack sent them.
+//! - Slack is answered at once and the work is done afterwards, by tasks that [`Slack::close`]
+//!   waits for.
 //! - What stands in channels is data. Only what a person says to Steward becomes a turn.
 //!
 //! It does not know who is who, and it holds no conversation itself: that is [`ChatService`]'s.
@@ -49,7 +52,8 @@ use uuid::Uuid;
 /// The most work that waits; more is given back to Slack, which sends it again.
 const BACKLOG: usize = 1000;
 
-/// Who is who. People are told apart by workspace and person: the same id in another workspace is somebody else.
+/// Who is who. People are told apart by workspace and person: the same id in another workspace is
+/// somebody else.
 pub trait People: Send + Sync {
     /// Who this is here; nothing for somebody who is not known.
     fn caller(&self, team: &str, slack_user: &str) -> Option<Caller>;
@@ -160,8 +164,8 @@ impl Slack {
         if self.tasks.len() >= BACKLOG || self.closed.is_cancelled() { Err(Error::Full) } else { Ok(()) }
     }
 
-    /// Does something after Slack was answered, once it is its turn and there is room for it. What goes wrong is said in the log, by
-    /// its code.
+    /// Does something after Slack was answered, once it is its turn and there is room for it. What
+    /// goes wrong is said in the log, by its code.
     fn spawn(
         self: &Arc<Self>,
         turn: Option<Queued>,
@@ -187,7 +191,8 @@ impl Slack {
         });
     }
 
-    /// A place in the queue of a conversation or a call. The order is that of the calls to this function.
+    /// A place in the queue of a conversation or a call. The order is that of the calls to this
+    /// function.
     async fn queue(&self, key: Uuid) -> Queued {
         let lock = {
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! Words in the way Slack writes them.
 //!
-//! Invariant: `&`, `<` and `>` are escaped before anything else is done, so nothing that a tool said can mention people, call a
-//! whole channel, or hide an address behind other words.
+//! Invariant: `&`, `<` and `>` are escaped before anything else is done, so nothing that a tool
+//! said can mention people, call a whole channel, or hide an address behind other words.
 
 /// Escapes what Slack reads as its own.
 pub(super) fn escape(text: &str) -> String {
@@ -115,7 +115,8 @@ pub(super) fn pieces(text: &str, most: usize) -> Vec<String> {
         .collect()
 }
 
-/// Words without the marks that Slack puts around people, channels and addresses. `name` knows people.
+/// Words without the marks that Slack puts around people, channels and addresses. `name` knows
+/// people.
 pub(super) fn plain(text: &str, name: impl Fn(&str) -> Option<String>) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('<') {

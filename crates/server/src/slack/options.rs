@@ -66,8 +66,9 @@ impl Options {
         }
     }
 
-    /// From `STEWARD_SLACK_BOT_TOKEN`, `STEWARD_SLACK_SIGNING_SECRET`, `STEWARD_SLACK_APP_TOKEN`, `STEWARD_SLACK_CONTACT` and
-    /// `STEWARD_SLACK_BASE_URL`. Nothing when no bot token is set; an error when neither way in is.
+    /// From `STEWARD_SLACK_BOT_TOKEN`, `STEWARD_SLACK_SIGNING_SECRET`, `STEWARD_SLACK_APP_TOKEN`,
+    /// `STEWARD_SLACK_CONTACT` and `STEWARD_SLACK_BASE_URL`. Nothing when no bot token is set; an
+    /// error when neither way in is.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Error> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let Some(token) = set("STEWARD_SLACK_BOT_TOKEN") else { return Ok(None) };

@@ -1,10 +1,11 @@
 //! From a thread in Slack to a conversation of Steward.
 //!
 //! Invariants
-//! - The id follows from workspace, channel, thread and person, so nothing has to be remembered: after a restart the same thread
-//!   leads to the same conversation. It is one for each person, because nobody reads another's conversation.
-//! - The marks of the last messages are kept with the conversation: what was taken once is not taken again, not even by the
-//!   process that comes after this one.
+//! - The id follows from workspace, channel, thread and person, so nothing has to be remembered:
+//!   after a restart the same thread leads to the same conversation. It is one for each person,
+//!   because nobody reads another's conversation.
+//! - The marks of the last messages are kept with the conversation: what was taken once is not
+//!   taken again, not even by the process that comes after this one.
 
 use super::error::Error;
 use super::event::ChannelThread;
@@ -21,7 +22,8 @@ const MARKS: usize = 50;
 /// How often a thread may begin anew after its conversation was archived or deleted.
 const GENERATIONS: u32 = 100;
 
-/// The conversation of a person in a place; each generation follows one that was archived or deleted.
+/// The conversation of a person in a place; each generation follows one that was archived or
+/// deleted.
 pub(super) fn id(place: &ChannelThread, user: &UserId, generation: u32) -> ConversationId {
     let ChannelThread { team, channel, thread } = place;
     let parts = json!(["steward slack conversation", team, channel, thread, user, generation]);
@@ -60,8 +62,8 @@ async fn find(
     Ok((GENERATIONS, None))
 }
 
-/// The conversation to go on with, begun when there is none; nothing when this message was taken before. Whoever calls this holds
-/// the place's turn.
+/// The conversation to go on with, begun when there is none; nothing when this message was taken
+/// before. Whoever calls this holds the place's turn.
 pub(super) async fn take(
     house: &AppContext,
     place: &ChannelThread,

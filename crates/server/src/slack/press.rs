@@ -1,10 +1,10 @@
 //! Buttons: an answer to a question, a decision over a call that waits.
 //!
 //! Invariants
-//! - A question is answered by the person who was asked, and only while it is the last thing that was said to them: an old "Yes"
-//!   never agrees to a newer question.
-//! - A call is decided by people who may approve, and only the call that was shown: its task and its digest must be those of the
-//!   button. Everybody else is told so, where only they see it.
+//! - A question is answered by the person who was asked, and only while it is the last thing that
+//!   was said to them: an old "Yes" never agrees to a newer question.
+//! - A call is decided by people who may approve, and only the call that was shown: its task and
+//!   its digest must be those of the button. Everybody else is told so, where only they see it.
 
 use super::api::{MessageTarget, Post};
 use super::error::Error;

@@ -1,7 +1,7 @@
 //! A reply as Slack shows it: words, tables, buttons, and beneath them what it rests on.
 //!
-//! Invariant: a button carries what it is bound to, the exact task, and nothing that it would make true: what is said or called is
-//! read from the store when it is pressed.
+//! Invariant: a button carries what it is bound to, the exact task, and nothing that it would make
+//! true: what is said or called is read from the store when it is pressed.
 
 use super::api::Post;
 use super::event::{ChannelThread, Person};
@@ -161,7 +161,8 @@ fn beneath(reply: &Reply) -> Vec<Json> {
     blocks
 }
 
-/// A call that waits, with exactly what it would be made with. Nothing is left out: what does not fit is not decided here.
+/// A call that waits, with exactly what it would be made with. Nothing is left out: what does not
+/// fit is not decided here.
 pub(super) fn waiting(call: &Waiting) -> Post {
     let tool = escape(&call.tool);
     let text =

@@ -1,9 +1,10 @@
 //! Whether a request comes from Slack.
 //!
 //! Invariants
-//! - The signature is checked over the bytes as they came, before anything reads them, and in a time that does not depend on
-//!   where it differs.
-//! - What is older or newer than five minutes is refused, so that a request that somebody recorded cannot be sent again.
+//! - The signature is checked over the bytes as they came, before anything reads them, and in a
+//!   time that does not depend on where it differs.
+//! - What is older or newer than five minutes is refused, so that a request that somebody recorded
+//!   cannot be sent again.
 
 use super::options::Secret;
 use ring::hmac;

@@ -1,9 +1,10 @@
 //! Socket Mode: events and buttons over a connection that we open, for where Slack cannot reach us.
 //!
 //! Invariants
-//! - An envelope is acknowledged once it was taken, and before it is worked on. One that there is no room for is not: Slack sends
-//!   it again.
-//! - A connection that ends, in whichever way, is opened anew, with longer and longer pauses while it fails.
+//! - An envelope is acknowledged once it was taken, and before it is worked on. One that there is
+//!   no room for is not: Slack sends it again.
+//! - A connection that ends, in whichever way, is opened anew, with longer and longer pauses while
+//!   it fails.
 
 use super::error::Error;
 use super::options::Secret;

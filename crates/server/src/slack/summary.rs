@@ -1,7 +1,8 @@
 //! "Summarise this thread": what people said here, chosen and never made up.
 //!
-//! Invariant: only the channel or thread that was asked in is read, so nobody is told of a place that they are not in. The messages
-//! are data: they go to `text.summarize` as untrusted arguments, and through no reader of wishes.
+//! Invariant: only the channel or thread that was asked in is read, so nobody is told of a place
+//! that they are not in. The messages are data: they go to `text.summarize` as untrusted arguments,
+//! and through no reader of wishes.
 
 use super::Slack;
 use super::api::{MOST_MESSAGES, MessageTarget};

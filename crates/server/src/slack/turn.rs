@@ -1,8 +1,9 @@
-//! A message becomes a turn: who says it, in which conversation, what is shown meanwhile, and how the answer comes back.
+//! A message becomes a turn: who says it, in which conversation, what is shown meanwhile, and how
+//! the answer comes back.
 //!
 //! Invariants
-//! - Nothing is run for somebody who is not known here, and nothing is run that nobody could be told about: when the first message
-//!   cannot be posted, the turn is not taken.
+//! - Nothing is run for somebody who is not known here, and nothing is run that nobody could be
+//!   told about: when the first message cannot be posted, the turn is not taken.
 //! - What changes on the way is shown at most once a second, and never after the answer.
 
 use super::api::{Api, File, MessageTarget, Post};
@@ -120,7 +121,8 @@ impl Slack {
         Ok(())
     }
 
-    /// Puts something in the place of a message; when Slack does not take it, the words alone are said anew.
+    /// Puts something in the place of a message; when Slack does not take it, the words alone are
+    /// said anew.
     pub(super) async fn replace(&self, to: MessageTarget<'_>, ts: &str, post: &Post) -> Result<(), Error> {
         match self.api.update(to.channel, ts, post).await {
             Err(Error::Refused { .. }) => {
@@ -131,7 +133,8 @@ impl Slack {
         }
     }
 
-    /// Whether we have a part in the thread that a message stands in: we wrote there, or this person spoke with us there.
+    /// Whether we have a part in the thread that a message stands in: we wrote there, or this
+    /// person spoke with us there.
     async fn takes_part(&self, message: &Message, caller: &Caller) -> Result<bool, Error> {
         let key = message.place.key();
         if self.threads.knows(&key) {
@@ -199,7 +202,8 @@ pub(super) fn sorry(error: &Error) -> String {
     format!("I could not do this. {error} (`{}`)", error.code())
 }
 
-/// Takes a turn while its progress is shown. An update that is under way is waited for, so that it never lands on the answer.
+/// Takes a turn while its progress is shown. An update that is under way is waited for, so that it
+/// never lands on the answer.
 async fn say(
     talker: &ChatService,
     turn: &Turn,

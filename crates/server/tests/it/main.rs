@@ -1,5 +1,5 @@
-//! The doors from outside: MCP over pipes with the library's own client and over HTTP with bytes on a real socket, Slack over a
-//! server that speaks its Web API.
+//! The doors from outside: MCP over pipes with the library's own client and over HTTP with bytes on
+//! a real socket, Slack over a server that speaks its Web API.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! Over pipes, in both lives of the protocol: with a handshake (up to 2025-11-25) and without (from 2026-07-28 on).
+//! Over pipes, in both lives of the protocol: with a handshake (up to 2025-11-25) and without (from
+//! 2026-07-28 on).
 #![allow(deprecated, reason = "the log and subscriptions by request serve the earlier revisions")]
 
 use crate::gateway::{Everything, MANY};

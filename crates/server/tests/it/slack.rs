@@ -1,4 +1,5 @@
-//! The door to Slack from outside: signed requests to its router, a socket, and a server that speaks the Web API and records.
+//! The door to Slack from outside: signed requests to its router, a socket, and a server that
+//! speaks the Web API and records.
 
 mod emulated;
 mod events;

@@ -1,4 +1,5 @@
-//! `steward users`, `steward keys`, `steward grants`: who may use this Steward over the network, and what they hold.
+//! `steward users`, `steward keys`, `steward grants`: who may use this Steward over the network,
+//! and what they hold.
 
 use super::Context;
 use crate::error::Failure;
@@ -38,7 +39,8 @@ pub(crate) struct AddUser {
     /// Their name for people.
     #[arg(long, default_value = "")]
     name: String,
-    /// What they hold: a role of `steward grants`, or `owner` for everything; repeat it for several.
+    /// What they hold: a role of `steward grants`, or `owner` for everything; repeat it for
+    /// several.
     #[arg(long)]
     role: Vec<String>,
     /// Their name at the identity provider: the `sub` or the confirmed `email` of a token.

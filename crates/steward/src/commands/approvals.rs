@@ -1,7 +1,7 @@
 //! `steward approvals`: calls that wait for a person.
 //!
-//! Invariant: a decision is over what was shown: at a terminal it is shown here and agreed to, elsewhere `--digest` names it. The
-//! same command given twice never decides the next gate.
+//! Invariant: a decision is over what was shown: at a terminal it is shown here and agreed to,
+//! elsewhere `--digest` names it. The same command given twice never decides the next gate.
 
 use super::Context;
 use crate::error::Failure;
@@ -20,7 +20,8 @@ use steward_runtime::toolbox::{Toolbox, Waiting};
   steward approvals approve 018f… --digest 3fa9c1d208b4  what `list` showed
   steward approvals reject 018f… --why \"wrong customer\"")]
 pub(crate) enum Approvals {
-    /// Shows every call that waits: which tool, with exactly which arguments, where each came from, and why it is asked about.
+    /// Shows every call that waits: which tool, with exactly which arguments, where each came from,
+    /// and why it is asked about.
     List,
     /// Makes the call that was shown, and no other.
     Approve {
@@ -34,7 +35,8 @@ pub(crate) enum Approvals {
         /// Words for the agent.
         #[arg(long, default_value = "")]
         message: String,
-        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes a call with others.
+        /// Changes of the state, as one JSON object; `{"arguments": {…}}` proposes a call with
+        /// others.
         #[arg(long, default_value = "{}", value_name = "JSON")]
         set: String,
     },
@@ -53,8 +55,8 @@ pub(crate) enum Approvals {
 pub(crate) struct ShownArgs {
     /// The id of the waiting task.
     id: TaskId,
-    /// The digest that `list` shows, or its first 12 characters or more. Without it the call is shown and asked about at the
-    /// terminal.
+    /// The digest that `list` shows, or its first 12 characters or more. Without it the call is
+    /// shown and asked about at the terminal.
     #[arg(long)]
     digest: Option<String>,
 }
@@ -62,7 +64,8 @@ pub(crate) struct ShownArgs {
 /// So many characters of a digest tell one call from another.
 const PREFIX: usize = 12;
 
-/// What waits, when it is what was shown: its digest was named, or it is shown here and the person says yes.
+/// What waits, when it is what was shown: its digest was named, or it is shown here and the person
+/// says yes.
 async fn shown(
     context: &Context,
     toolbox: &Toolbox,

@@ -32,7 +32,8 @@ use steward_store::{ConversationFilter, Page};
 pub(crate) struct AskCommand {
     /// The question, in plain language. Leave it out for a prompt.
     question: Option<String>,
-    /// A file, a folder, a pattern or a database address; repeat it for several. `name=FILE` names the table.
+    /// A file, a folder, a pattern or a database address; repeat it for several. `name=FILE` names
+    /// the table.
     #[arg(long, short, value_name = "SOURCE")]
     data: Vec<String>,
     /// Go on with this conversation; `last` is the one before.
@@ -47,7 +48,8 @@ pub(crate) struct AskCommand {
     /// Who plans.
     #[arg(long, value_enum)]
     planner: Option<PlannerChoice>,
-    /// A model of the settings, or one behind an OpenAI-compatible address: `NAME@http://127.0.0.1:8080/v1`.
+    /// A model of the settings, or one behind an OpenAI-compatible address:
+    /// `NAME@http://127.0.0.1:8080/v1`.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Show how the question was read, and the SQL.
@@ -128,8 +130,8 @@ pub(super) fn plain(context: &Context) -> Ask {
     }
 }
 
-/// Whom a question without data goes to: the tools and domains that are set up, unless it belongs to a conversation about data
-/// that was named.
+/// Whom a question without data goes to: the tools and domains that are set up, unless it belongs
+/// to a conversation about data that was named.
 async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<ChatService>, Failure> {
     if let Some(id) = ask.conversation {
         let window = opened.store.window(&context.scope, id, 10).await?;
@@ -147,7 +149,8 @@ async fn talked(context: &Context, opened: &Opened, ask: &Ask) -> Result<Option<
     Ok(None)
 }
 
-/// Ends the questions and turns that an earlier process left behind. That it cannot be done is no reason not to answer.
+/// Ends the questions and turns that an earlier process left behind. That it cannot be done is no
+/// reason not to answer.
 pub(super) async fn end_cut_off(house: &AppContext, scope: &steward_store::Scope) {
     if let Ok(ended) = steward_runtime::run::end_cut_off(house, scope).await {
         for task in ended {

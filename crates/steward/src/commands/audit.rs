@@ -41,7 +41,8 @@ pub(crate) enum Audit {
         /// Compare rows, payloads and files with the journal too. It needs the home's own key.
         #[arg(long, conflicts_with = "file")]
         deep: bool,
-        /// Verify a copy in a temporary folder: nothing of the home is written. For media that cannot be written.
+        /// Verify a copy in a temporary folder: nothing of the home is written. For media that
+        /// cannot be written.
         #[arg(long, conflicts_with = "file")]
         copy: bool,
         /// The key that must have signed; this home's when absent.
@@ -76,7 +77,8 @@ pub(crate) enum Audit {
         /// Print the key of this home as a witness for other logs.
         #[arg(long, conflicts_with = "key")]
         witness_key: bool,
-        /// Take the store as it is for the right one, though a longer history was kept. The store is verified first.
+        /// Take the store as it is for the right one, though a longer history was kept. The store
+        /// is verified first.
         #[arg(long, conflicts_with_all = ["key", "witness_key"])]
         accept: bool,
     },

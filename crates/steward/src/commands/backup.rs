@@ -2,8 +2,9 @@
 //!
 //! Invariants
 //! - The store is written as one moment saw it, while others go on working.
-//! - A restore is all or nothing: every file is compared with its digest before anything takes its place, nothing that is there is
-//!   written over, and the journal must verify from the head that was signed at the time of the backup.
+//! - A restore is all or nothing: every file is compared with its digest before anything takes its
+//!   place, nothing that is there is written over, and the journal must verify from the head that
+//!   was signed at the time of the backup.
 
 use super::Context;
 use crate::config::Settings;
@@ -78,7 +79,8 @@ fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
     Failure::user("CLI007", format!("{}: {why}. Nothing was restored", path.display()))
 }
 
-/// A folder that is gone when it is not needed any more. One that a killed process left is taken away by the next.
+/// A folder that is gone when it is not needed any more. One that a killed process left is taken
+/// away by the next.
 struct Staging(PathBuf);
 
 impl Staging {
@@ -280,8 +282,8 @@ pub(super) async fn restore(
     Ok(())
 }
 
-/// Writes the store that was restored into as the store of the restored settings. Without that the next command would work on
-/// the store that was backed up, which may be in use.
+/// Writes the store that was restored into as the store of the restored settings. Without that the
+/// next command would work on the store that was backed up, which may be in use.
 fn point_at(home: &Home, address: &str) -> Result<(), Failure> {
     let path = home.path.join("config/steward.yaml");
     let failed = |error: io::Error| Failure::file(&path, &error);
@@ -338,7 +340,8 @@ async fn move_store(
     std::fs::remove_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))
 }
 
-/// Unpacks an archive into a folder; every file must be what the manifest says, and nothing else may be there.
+/// Unpacks an archive into a folder; every file must be what the manifest says, and nothing else
+/// may be there.
 fn unpack(path: &Path, into: &Path) -> Result<Manifest, Failure> {
     let wrong = |why: &dyn std::fmt::Display| unreadable(path, why);
     let file = File::open(path).map_err(|error| Failure::file(path, &error))?;

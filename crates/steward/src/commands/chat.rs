@@ -73,7 +73,8 @@ pub(super) async fn talker(context: &Context) -> Result<ChatService, Failure> {
             answer: Duration::from_secs(u64::from(limits.answer_seconds)),
         },
     );
-    // A conversation cannot go on without results, so a model that may not be sent any does not serve it.
+    // A conversation cannot go on without results, so a model that may not be sent any does not
+    // serve it.
     let chosen = context.models()?.for_purpose(ModelPurpose::Chat).filter(|chosen| chosen.send_results);
     let Some(chosen) = chosen else { return Ok(service) };
     let budget = &context.settings.models.budget;
@@ -118,7 +119,8 @@ struct Said {
     streamed: bool,
 }
 
-/// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the program.
+/// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the
+/// program.
 async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let streams = std::io::stdout().is_terminal() && !json;

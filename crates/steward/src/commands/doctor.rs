@@ -1,4 +1,5 @@
-//! `steward doctor`: checks everything, in the order in which things rest on each other, and says how to fix it.
+//! `steward doctor`: checks everything, in the order in which things rest on each other, and says
+//! how to fix it.
 
 use super::Context;
 use crate::config::{self, Settings};
@@ -178,7 +179,8 @@ fn models(home: &Home, settings: &Settings, findings: &mut Findings) {
     }
 }
 
-/// Starts every configured MCP server and asks for its tools. One that does not work is no failure of the house.
+/// Starts every configured MCP server and asks for its tools. One that does not work is no failure
+/// of the house.
 async fn servers(home: &Home, settings: Settings, findings: &mut Findings) {
     let configured = |file: &str| home.path.join("config").join(file).exists();
     if !configured("mcp_servers.yaml") && !configured("domains.yaml") {

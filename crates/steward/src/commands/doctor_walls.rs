@@ -1,4 +1,5 @@
-//! What `steward doctor` says of the second walls: those that stand when admission is wrong or a server is hostile.
+//! What `steward doctor` says of the second walls: those that stand when admission is wrong or a
+//! server is hostile.
 
 use super::Context;
 use super::doctor::Findings;
@@ -28,8 +29,8 @@ fn databases(toolbox: &Toolbox) -> BTreeSet<String> {
     sources.map(ToString::to_string).filter(|source| source.contains("://")).collect()
 }
 
-/// What keeps a statement from the columns that the rules block when admission is wrong: the account's own privileges, the
-/// server's reading of the statement, or nothing.
+/// What keeps a statement from the columns that the rules block when admission is wrong: the
+/// account's own privileges, the server's reading of the statement, or nothing.
 async fn columns(context: &Context, source: &str, findings: &mut Findings) {
     let shown = without_password(source);
     let session = match Session::open(&[source.to_owned()], Options::default()).await {

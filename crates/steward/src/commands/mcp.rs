@@ -19,8 +19,8 @@ pub(crate) struct Mcp {
     /// Listen on this loopback port instead of standard input and output; 0 takes a free one.
     #[arg(long)]
     port: Option<u16>,
-    /// Tools to offer under their own names, as names or `prefix.*`. Others are found with tools_search and called with
-    /// tools_call.
+    /// Tools to offer under their own names, as names or `prefix.*`. Others are found with
+    /// tools_search and called with tools_call.
     #[arg(long, value_name = "PATTERN")]
     expose: Vec<String>,
 }

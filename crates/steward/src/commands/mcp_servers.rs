@@ -73,7 +73,8 @@ pub(crate) struct Add {
     /// Log in with OAuth; afterwards run `steward mcp-servers login NAME`.
     #[arg(long, conflicts_with = "bearer")]
     oauth: bool,
-    /// A variable for the program, as NAME=VALUE; `${OTHER}` takes a value from the environment at the start.
+    /// A variable for the program, as NAME=VALUE; `${OTHER}` takes a value from the environment at
+    /// the start.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
     /// The folder in which the program starts.
@@ -272,7 +273,8 @@ async fn accept(
     name: &ServerName,
     tool: Option<&str>,
 ) -> Result<(), Failure> {
-    // What is accepted is what the server offers now, not what it offered when somebody last looked.
+    // What is accepted is what the server offers now, not what it offered when somebody last
+    // looked.
     toolbox.look_at(name.as_str()).await?;
     for (tool, change) in toolbox.pins().waiting(name)? {
         eprintln!("{tool}: {change}");

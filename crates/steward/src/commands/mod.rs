@@ -132,7 +132,8 @@ pub(crate) enum Command {
     /// Decide on calls that wait for a person.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
-    /// Use one of the language skills by itself: intent, entities, references, routing, errors in plain words.
+    /// Use one of the language skills by itself: intent, entities, references, routing, errors in
+    /// plain words.
     Skill(skill::Skill),
     /// Look at skills: folders with a SKILL.md.
     #[command(subcommand)]

@@ -252,7 +252,8 @@ struct Attempt {
     model: String,
 }
 
-/// One question with a tool beside it: whether the model answers, and whether it calls what it is asked to call.
+/// One question with a tool beside it: whether the model answers, and whether it calls what it is
+/// asked to call.
 async fn attempt(model: &dyn Model) -> Result<Attempt, steward_models::ModelError> {
     let clock = SystemClock::default();
     let began = clock.monotonic();
@@ -337,7 +338,8 @@ fn plain(value: &Json) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The text of the settings with one more model, and with it as the default where nothing is used yet.
+/// The text of the settings with one more model, and with it as the default where nothing is used
+/// yet.
 fn with_model(text: &str, name: &str, line: &str, is_first: bool) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let entry = format!("  {name}: {line}");

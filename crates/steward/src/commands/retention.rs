@@ -67,8 +67,8 @@ pub(super) async fn apply(home: &Home, store: &dyn Store, dry_run: bool) -> Resu
     Ok(Applied { report, removed, left })
 }
 
-/// Removes an artifact of its task. Where it lies was said by whoever made it, so only a file in the artifacts folder,
-/// under the name of that very task, is ours to remove, links followed.
+/// Removes an artifact of its task. Where it lies was said by whoever made it, so only a file in
+/// the artifacts folder, under the name of that very task, is ours to remove, links followed.
 fn remove(home: &Home, file: &PurgedFile) -> Result<(), String> {
     let path = placed(&home.path.join("artifacts"), &file.content_ref);
     let path = home.path.join(path);

@@ -29,8 +29,8 @@ pub(crate) enum Semantics {
         /// The other definitions: a file, or a folder of files.
         new: std::path::PathBuf,
     },
-    /// Print definitions of MetricFlow, Cube or Open Semantic Interchange as a file of ours. What cannot be
-    /// taken over is said on the error output.
+    /// Print definitions of MetricFlow, Cube or Open Semantic Interchange as a file of ours. What
+    /// cannot be taken over is said on the error output.
     Import {
         /// The file, as JSON or YAML: `semantic_manifest.json`, a model of Cube, …
         file: std::path::PathBuf,
@@ -134,7 +134,8 @@ async fn diff(context: &Context, new: &std::path::Path) -> Result<(), Failure> {
     }
 }
 
-/// A first file: a metric for each column that can be added up, one for the rows, and the keys and times of the tables.
+/// A first file: a metric for each column that can be added up, one for the rows, and the keys and
+/// times of the tables.
 fn draft(catalogue: &steward_analysis::catalogue::Catalogue) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let (mut tables, mut metrics) = (String::from("tables:\n"), String::from("metrics:\n"));

@@ -1,4 +1,5 @@
-//! `steward serve`: everything in one process, over HTTP: the API, the page, MCP, the protocols of others, and a worker beside them.
+//! `steward serve`: everything in one process, over HTTP: the API, the page, MCP, the protocols of
+//! others, and a worker beside them.
 
 use super::Context;
 use crate::config::ServeSettings;
@@ -54,8 +55,8 @@ pub(crate) struct Serve {
     /// Seconds that what runs may take to come to its end when it is stopped; 30 unless said.
     #[arg(long, value_name = "SECONDS", env = "STEWARD_DRAIN")]
     drain: Option<u64>,
-    /// Tools to offer over MCP under their own names, as names or `prefix.*`. Others are found with tools_search and called with
-    /// tools_call.
+    /// Tools to offer over MCP under their own names, as names or `prefix.*`. Others are found with
+    /// tools_search and called with tools_call.
     #[arg(long, value_name = "PATTERN", env = "STEWARD_EXPOSE", value_delimiter = ',')]
     expose: Vec<String>,
     /// Cookies for TLS only: it is reached through a proxy that speaks TLS.
@@ -171,7 +172,8 @@ pub(super) async fn run(context: &Context, command: Serve) -> Result<(), Failure
             eprintln!("{}", paint(Tone::Quiet, "ending: what runs comes to its end"));
             stop.cancel();
             let drained = async {
-                // Whoever waits for an answer still gets it, and whoever asks whether it is ready is told no.
+                // Whoever waits for an answer still gets it, and whoever asks whether it is ready
+                // is told no.
                 let slack = async {
                     if let Some(slack) = &slack {
                         slack.close(Duration::from_secs(set.drain_seconds)).await;

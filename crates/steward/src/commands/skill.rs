@@ -28,7 +28,8 @@ pub(crate) struct Skill {
     name: Name,
     /// The words. Leave them out, or write `-`, to read them from a pipe.
     text: Option<String>,
-    /// An entity of the conversation, as TYPE:ID:NAME, in the order in which they were shown; repeat it for several.
+    /// An entity of the conversation, as TYPE:ID:NAME, in the order in which they were shown;
+    /// repeat it for several.
     #[arg(long, value_name = "TYPE:ID:NAME")]
     recent: Vec<String>,
     /// Which kinds of wishes `intent` chooses from.

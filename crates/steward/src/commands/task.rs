@@ -37,7 +37,8 @@ pub(crate) enum Task {
         #[arg(long)]
         follow: bool,
     },
-    /// Do a run again against what was recorded: nothing is called. Tells the first step that goes another way.
+    /// Do a run again against what was recorded: nothing is called. Tells the first step that goes
+    /// another way.
     Replay {
         /// Which.
         id: TaskId,

@@ -14,7 +14,8 @@ use steward_runtime::run::{ProgressEvent, history};
 /// How often the store is looked at.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// Shows each step of a task as it is written, wherever the task runs, until it ends or waits for a person.
+/// Shows each step of a task as it is written, wherever the task runs, until it ends or waits for a
+/// person.
 pub(super) async fn watch(context: &Context, id: TaskId, follow: bool) -> Result<(), Failure> {
     let opened = context.open().await?;
     let (mut seen, mut entries, mut state) = (0, 0, None);

@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
   steward run report --detach && steward worker --until-empty
   steward --store postgres://steward@db/steward worker --name worker-1 --at-once 64")]
 pub(crate) struct Worker {
-    /// Its name. One that begins anew under its old name goes on at once with what it held; give every worker its own.
+    /// Its name. One that begins anew under its old name goes on at once with what it held; give
+    /// every worker its own.
     #[arg(long)]
     name: Option<String>,
     /// Tasks at once.
@@ -113,7 +114,8 @@ pub(super) async fn run(context: &Context, command: Worker) -> Result<(), Failur
     Ok(result?)
 }
 
-/// What a worker does beside the tasks: the retention policy once a day, and its metrics for whoever asks.
+/// What a worker does beside the tasks: the retention policy once a day, and its metrics for
+/// whoever asks.
 async fn beside(
     context: &Context,
     toolbox: &steward_runtime::toolbox::Toolbox,

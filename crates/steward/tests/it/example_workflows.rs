@@ -1,4 +1,5 @@
-//! Every workflow of `examples/workflows` runs as it is, with the agents and the tools that come along.
+//! Every workflow of `examples/workflows` runs as it is, with the agents and the tools that come
+//! along.
 
 use crate::{Bench, json_of};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The worked examples of the guides run as they stand: every block of `docs/*.md` that is marked with
-//! `<!-- runs as a test -->`.
+//! The worked examples of the guides run as they stand: every block of `docs/*.md` that is marked
+//! with `<!-- runs as a test -->`.
 
 use crate::Bench;
 use std::path::Path;

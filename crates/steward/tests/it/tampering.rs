@@ -1,5 +1,5 @@
-//! Forty ways to change a home behind Steward's back, each found by `audit verify --deep`: with what is kept outside of the store,
-//! and without it where that can be.
+//! Forty ways to change a home behind Steward's back, each found by `audit verify --deep`: with
+//! what is kept outside of the store, and without it where that can be.
 
 use crate::{Bench, run};
 use serde_json::json;
@@ -103,7 +103,8 @@ fn gone(bench: &Bench) {
     }
 }
 
-/// Puts the older copy back; with `grow` another history is written onto it until it is as long as it was.
+/// Puts the older copy back; with `grow` another history is written onto it until it is as long as
+/// it was.
 fn put_back(bench: &Bench, grow: bool) {
     gone(bench);
     fs::copy(bench.home().join("older.db"), bench.home().join("state.db")).unwrap();

@@ -202,7 +202,8 @@ fn the_doctor_names_programs_that_run_without_a_sandbox() {
     assert!(found["detail"].as_str().unwrap().starts_with("free: runs with all your rights"), "{found}");
 }
 
-/// What is started without a word about a sandbox reads and writes only what it was given: the person's own files are not there.
+/// What is started without a word about a sandbox reads and writes only what it was given: the
+/// person's own files are not there.
 #[test]
 fn a_server_is_shut_in_unless_its_configuration_says_otherwise() {
     let bench = Bench::new();

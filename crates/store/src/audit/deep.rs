@@ -1,10 +1,12 @@
 //! The deep audit: rows, payloads and files against what the journal says of them.
 //!
-//! Every commit writes the seals of its rows into the journal ([`crate::sealed`]). Here the rows of the store are read and
-//! compared with the last seal of each. What is there without a seal was added by other means; what has a seal and is gone must
-//! be accounted for by a deletion or by retention; an erased payload must have been erased by an entry.
+//! Every commit writes the seals of its rows into the journal ([`crate::sealed`]). Here the rows of
+//! the store are read and compared with the last seal of each. What is there without a seal was
+//! added by other means; what has a seal and is gone must be accounted for by a deletion or by
+//! retention; an erased payload must have been erased by an entry.
 //!
-//! Not found here: a whole store that was put back to an older copy. Only a head that was kept elsewhere shows that.
+//! Not found here: a whole store that was put back to an older copy. Only a head that was kept
+//! elsewhere shows that.
 
 use super::{Error, PAGE, Result};
 use crate::interface::Store;
@@ -42,7 +44,8 @@ pub struct Deep {
 /// Where the file of an artifact is, and whether it is ours to keep.
 pub type Locate<'a> = dyn Fn(&Artifact) -> (PathBuf, bool) + Sync + 'a;
 
-/// Compares rows, payloads and files with the journal. The journal itself must have been verified before.
+/// Compares rows, payloads and files with the journal. The journal itself must have been verified
+/// before.
 pub async fn verify_deep(store: &dyn Store, signer: &NoteSigner, locate: &Locate<'_>) -> Result<Deep> {
     let mut deep = Deep::default();
     for _ in 0..AGAIN {
@@ -363,7 +366,8 @@ impl Audit {
                 row.artifact_id,
                 path.display()
             )),
-            // Answers of a conversation that was deleted go with it, and a file elsewhere is whoever asked for it there.
+            // Answers of a conversation that was deleted go with it, and a file elsewhere is
+            // whoever asked for it there.
             Err(_) if !ours || self.erasing.contains(&chain) => {}
             Err(error) => {
                 self.finding(format!(
@@ -402,7 +406,8 @@ impl Audit {
         self.deep.findings.extend(findings);
     }
 
-    /// Payloads that are erased must have been erased by an entry, with their conversation, or by retention.
+    /// Payloads that are erased must have been erased by an entry, with their conversation, or by
+    /// retention.
     async fn payloads(
         &mut self,
         store: &dyn Store,

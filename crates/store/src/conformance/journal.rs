@@ -203,7 +203,8 @@ pub(super) async fn many_tasks_at_once(store: Arc<dyn Store>) {
     assert!(store.chains(&Scope::System, None, 5).await.unwrap().is_sorted_by_key(|tip| tip.chain));
 }
 
-/// What is only written is there for everybody, in its place, before and after something takes it to the disk.
+/// What is only written is there for everybody, in its place, before and after something takes it
+/// to the disk.
 pub(super) async fn unsynced_commits_are_seen_at_once_and_in_order(store: Arc<dyn Store>) {
     let (user, chain) = (user(), ChainId(uuid()));
     let entry = |n: u64| {

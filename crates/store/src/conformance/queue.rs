@@ -1,4 +1,5 @@
-//! The work queue. It is one for the whole store, so these behaviours take turns, and each begins with an empty one.
+//! The work queue. It is one for the whole store, so these behaviours take turns, and each begins
+//! with an empty one.
 
 use super::samples::*;
 use crate::{Change, Commit, Depth, Error, Lease, Page, Scope, Store, TaskFilter};
@@ -273,7 +274,8 @@ pub(super) async fn a_refused_commit_is_taken_back_alone(store: Arc<dyn Store>) 
     }
 }
 
-/// A person cancels while the worker writes: whoever is first wins, and neither fails for the other.
+/// A person cancels while the worker writes: whoever is first wins, and neither fails for the
+/// other.
 pub(super) async fn cancelling_and_writing_do_not_block_each_other(store: Arc<dyn Store>) {
     let _turn = alone(&*store).await;
     let user = user();

@@ -1,4 +1,5 @@
-//! Retention. It works on the whole store, so these use times long past, where no other behaviour is.
+//! Retention. It works on the whole store, so these use times long past, where no other behaviour
+//! is.
 
 use super::samples::*;
 use crate::{Change, Commit, ExecutionFilter, Page, Scope, Store};
@@ -60,7 +61,8 @@ pub(super) async fn a_dry_run_changes_nothing(store: Arc<dyn Store>) {
         "{report:?}"
     );
     let mine = scope(&old.user);
-    // Another behaviour may purge at the same moment, but only what is older than a year before `past`.
+    // Another behaviour may purge at the same moment, but only what is older than a year before
+    // `past`.
     let kept = old_things(&*store, 1).await;
     store.retain(&policy(), past(), true).await.unwrap();
     assert!(store.task(&scope(&kept.user), kept.task).await.unwrap().is_some());

@@ -1,4 +1,5 @@
-//! Decisions over gates. The compare-and-swap is the statement itself: it changes one row or the commit is refused.
+//! Decisions over gates. The compare-and-swap is the statement itself: it changes one row or the
+//! commit is refused.
 
 use super::connection::Tx;
 use crate::change::GateDecision;

@@ -23,7 +23,8 @@ pub(super) async fn apply(
         Durability::WithNext => db.begin_unsynced(scope).await?,
     };
     if durability == Durability::Synced && prepared.is_empty() && changes.is_empty() {
-        // A transaction that writes nothing does not wait for the log, so this one writes a message that nobody reads.
+        // A transaction that writes nothing does not wait for the log, so this one writes a message
+        // that nobody reads.
         let message = sqlx::query("SELECT pg_logical_emit_message(true, 'steward', '')");
         message.execute(&mut *tx).await?;
     }
@@ -31,7 +32,8 @@ pub(super) async fn apply(
         entries: journal::append(&mut tx, options, &owner, chain, prepared).await?,
         ..Committed::default()
     };
-    // After the chain, as all who write to both lock the chain first: so two of them cannot wait for each other.
+    // After the chain, as all who write to both lock the chain first: so two of them cannot wait
+    // for each other.
     if let Some(fence) = fence {
         queue::check_fence(&mut tx, fence).await?;
     }

@@ -77,7 +77,8 @@ impl Database {
     pub(super) async fn connect(address: &str, up_to: i64) -> Result<Self> {
         let options =
             PgConnectOptions::from_str(address).map_err(|_| Error::BadAddress("postgres://…".to_owned()))?;
-        // A pool tries again until its timeout; a first connection of our own says at once what is wrong.
+        // A pool tries again until its timeout; a first connection of our own says at once what is
+        // wrong.
         let first = tokio::time::timeout(FIRST_ANSWER, options.clone().connect()).await;
         let slow = || Error::Unreachable { detail: format!("no answer within {} s", FIRST_ANSWER.as_secs()) };
         first.map_err(|_| slow())??.close().await?;
@@ -91,8 +92,9 @@ impl Database {
         Ok(database)
     }
 
-    /// A transaction in a role: the user's, which sees the rows of that user, or the house's, which sees all. Both
-    /// settings are local to the transaction, so nothing is left on the connection for the next.
+    /// A transaction in a role: the user's, which sees the rows of that user, or the house's, which
+    /// sees all. Both settings are local to the transaction, so nothing is left on the connection
+    /// for the next.
     pub(super) async fn begin(&self, scope: &Scope) -> Result<Tx> {
         self.begin_with(scope, "SELECT set_config('role', $1, true), set_config('steward.user_id', $2, true)")
             .await
@@ -114,8 +116,9 @@ impl Database {
         Ok(self.pool.begin().await?)
     }
 
-    /// A transaction whose commit does not wait for the disk. The server writes its log in order, so the next commit that
-    /// waits takes this one along; else its own writer does, within three times `wal_writer_delay` (0.6 s as installed).
+    /// A transaction whose commit does not wait for the disk. The server writes its log in order,
+    /// so the next commit that waits takes this one along; else its own writer does, within three
+    /// times `wal_writer_delay` (0.6 s as installed).
     pub(super) async fn begin_unsynced(&self, scope: &Scope) -> Result<Tx> {
         self.begin_with(
             scope,
@@ -134,7 +137,8 @@ impl Database {
         Ok(transaction)
     }
 
-    /// A connection beside the pool's that hears what is said on a channel, and that is made anew when it is lost.
+    /// A connection beside the pool's that hears what is said on a channel, and that is made anew
+    /// when it is lost.
     pub(super) async fn listen(&self, channel: &str) -> Result<PgListener> {
         let beside = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let options = self.pool.connect_options().as_ref().clone();
@@ -168,8 +172,9 @@ impl Database {
         Ok(tx.commit().await?)
     }
 
-    /// Makes sure that vectors of this width have their index; the first search of a width pays for it. Widths that no
-    /// tool has need none, and pgvector indexes at most 2,000 numbers: wider ones are compared one by one.
+    /// Makes sure that vectors of this width have their index; the first search of a width pays for
+    /// it. Widths that no tool has need none, and pgvector indexes at most 2,000 numbers: wider
+    /// ones are compared one by one.
     pub(super) async fn index_vectors(&self, width: usize) -> Result<()> {
         if width > 2000 || self.indexed.lock().is_ok_and(|indexed| indexed.contains(&width)) {
             return Ok(());

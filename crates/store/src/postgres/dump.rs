@@ -1,10 +1,13 @@
 //! The whole database as one file, and back into an empty one.
 //!
 //! Invariants
-//! - What is written is what one moment saw, whoever works beside it: one transaction reads everything.
-//! - What is read back is all or nothing, at the version of the schema that it was written with; opening it brings it up to date.
+//! - What is written is what one moment saw, whoever works beside it: one transaction reads
+//!   everything.
+//! - What is read back is all or nothing, at the version of the schema that it was written with;
+//!   opening it brings it up to date.
 //!
-//! The file is a row of frames: a letter, a length, and so many bytes. Tables are in PostgreSQL's own text form.
+//! The file is a row of frames: a letter, a length, and so many bytes. Tables are in PostgreSQL's
+//! own text form.
 
 use super::connection::Database;
 use crate::error::{Error, Result};
@@ -107,7 +110,8 @@ pub(super) async fn write(db: &Database, path: &Path) -> Result<()> {
             frame(&mut file, b'D', &bytes).await.map_err(wrong)?;
         }
     }
-    // Numbers that were given belong to the owner, and may be ahead of this moment: then some are left out.
+    // Numbers that were given belong to the owner, and may be ahead of this moment: then some are
+    // left out.
     sqlx::raw_sql("SET LOCAL ROLE NONE").execute(&mut *tx).await?;
     let sequences = sqlx::query(
         "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL",
@@ -170,7 +174,8 @@ pub(super) async fn read(address: &str, path: &Path) -> Result<()> {
     empty(&db, about.schema).await?;
     let mut tx = db.begin_as_owner().await?;
     let known = tables(&mut tx).await?;
-    // Policies do not let rows be copied in, not even by the owner; they hold again before anybody can look.
+    // Policies do not let rows be copied in, not even by the owner; they hold again before anybody
+    // can look.
     let forced: Vec<String> = sqlx::query_scalar(
         "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relforcerowsecurity",
     )

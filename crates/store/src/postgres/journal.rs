@@ -1,5 +1,6 @@
-//! The journal's tables. Entries are appended to their chain at once and taken into the Merkle log soon after, by
-//! whichever replica holds the log's lock: so that appends of different tasks never wait for each other.
+//! The journal's tables. Entries are appended to their chain at once and taken into the Merkle log
+//! soon after, by whichever replica holds the log's lock: so that appends of different tasks never
+//! wait for each other.
 
 use super::connection::{Database, Tx};
 use crate::audit::RawPayload;
@@ -34,7 +35,8 @@ pub(super) async fn check_key(db: &Database, signer: &NoteSigner) -> Result<()> 
     stored_edge(&mut db.begin(&Scope::System).await?, signer).await.map(drop)
 }
 
-/// Seals drafts onto a chain and writes them. The chain's row is locked, so that one chain has one writer at a time.
+/// Seals drafts onto a chain and writes them. The chain's row is locked, so that one chain has one
+/// writer at a time.
 pub(super) async fn append(
     tx: &mut Tx,
     options: &StoreOptions,
@@ -124,11 +126,13 @@ async fn insert_entries(tx: &mut Tx, owner: &UserId, entries: &[Sealed]) -> Resu
     Ok(())
 }
 
-/// Takes entries into the log whenever some were committed, and now and then for those of replicas that died.
+/// Takes entries into the log whenever some were committed, and now and then for those of replicas
+/// that died.
 pub(super) async fn integrate_forever(db: Database, options: StoreOptions, committed: Arc<Notify>) {
     loop {
         let _woken_or_due = tokio::time::timeout(Duration::from_secs(5), committed.notified()).await;
-        // A failure here loses nothing: the entries stay where they are until the next round or the next `head`.
+        // A failure here loses nothing: the entries stay where they are until the next round or the
+        // next `head`.
         let _tried = integrate(&db, &options).await;
     }
 }

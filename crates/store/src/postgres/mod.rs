@@ -1,4 +1,5 @@
-//! PostgreSQL: for more than one process or machine. Same behaviour as SQLite, kept by the same conformance suite.
+//! PostgreSQL: for more than one process or machine. Same behaviour as SQLite, kept by the same
+//! conformance suite.
 
 mod analytics;
 mod approvals;
@@ -51,13 +52,14 @@ pub struct PostgresStore {
     committed: Arc<Notify>,
     wake: Arc<Wake>,
     listening: Once,
-    /// What takes committed entries into the log, and what listens for work. Dropping the set ends them.
+    /// What takes committed entries into the log, and what listens for work. Dropping the set ends
+    /// them.
     background: Mutex<JoinSet<()>>,
 }
 
 impl PostgresStore {
-    /// Connects and brings the schema up to date. The role in the address owns the tables; the work itself runs under
-    /// the two roles that the first migration makes.
+    /// Connects and brings the schema up to date. The role in the address owns the tables; the work
+    /// itself runs under the two roles that the first migration makes.
     pub async fn open(address: &str, options: StoreOptions) -> Result<Self> {
         let db = Database::connect(address, i64::MAX).await?;
         journal::check_key(&db, &options.signer).await?;

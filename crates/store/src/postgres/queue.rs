@@ -1,8 +1,9 @@
 //! The work queue, shared by any number of processes.
 //!
-//! Claimers of the same user's tasks take turns, by an advisory lock for each user: so nobody holds more of one user's
-//! than is allowed, and claimers of different users never wait for each other. Rows are taken with SKIP LOCKED: a task
-//! whose holder is writing this very moment is left for the next claim.
+//! Claimers of the same user's tasks take turns, by an advisory lock for each user: so nobody holds
+//! more of one user's than is allowed, and claimers of different users never wait for each other.
+//! Rows are taken with SKIP LOCKED: a task whose holder is writing this very moment is left for the
+//! next claim.
 
 use super::connection::{Database, Tx};
 use crate::error::{Error, Result};
@@ -26,9 +27,10 @@ const TRIES: u32 = 3;
 /// How long to wait before listening again after the server refused.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The users whose tasks come next at $1, each with whether we may claim of them now. Users and their first tasks are
-/// found by walking the index, so the work grows with the users, not with the tasks that wait. $2 tasks come of at most
-/// as many users, those with the fewest in hand first; who has $3 in hand has enough.
+/// The users whose tasks come next at $1, each with whether we may claim of them now. Users and
+/// their first tasks are found by walking the index, so the work grows with the users, not with the
+/// tasks that wait. $2 tasks come of at most as many users, those with the fewest in hand first;
+/// who has $3 in hand has enough.
 macro_rules! turns {
     () => {
         "WITH RECURSIVE person AS (
@@ -47,8 +49,9 @@ macro_rules! turns {
     };
 }
 
-/// Takes the next $2 tasks of the users in $4. `turn` is how many of the user's tasks are held when this one is too. It
-/// runs after the locks were taken and so sees what was claimed under them before.
+/// Takes the next $2 tasks of the users in $4. `turn` is how many of the user's tasks are held when
+/// this one is too. It runs after the locks were taken and so sees what was claimed under them
+/// before.
 const TAKE: &str = "WITH ranked AS MATERIALIZED (
          SELECT soon.task_id, soon.place, held.n + soon.nth AS turn
          FROM unnest($4::text[]) AS person (user_id) CROSS JOIN LATERAL (
@@ -118,7 +121,8 @@ impl Claim<'_> {
             }
         }
         if ours.is_empty() {
-            // Others are claiming of all of them. We hold no lock here, so nobody waits for us while we wait.
+            // Others are claiming of all of them. We hold no lock here, so nobody waits for us
+            // while we wait.
             ours.push(first.try_get(0)?);
             let locked = sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))")
                 .bind(CLAIM_LOCK)
@@ -135,8 +139,8 @@ impl Claim<'_> {
         Ok(if leases.is_empty() { None } else { Some(leases) })
     }
 
-    /// A claimer that is paused between two statements holds up the others until the server ends its session; one that
-    /// waits for another does not wait for long.
+    /// A claimer that is paused between two statements holds up the others until the server ends
+    /// its session; one that waits for another does not wait for long.
     async fn begin(&self, db: &Database) -> Result<Tx> {
         let mut tx = db.begin(&Scope::System).await?;
         sqlx::query("SELECT set_config('idle_in_transaction_session_timeout', '5s', true), set_config('lock_timeout', '2s', true)")
@@ -272,8 +276,8 @@ pub(super) async fn lease(tx: &mut Tx, task: TaskId) -> Result<Option<Lease>> {
     }))
 }
 
-/// Refuses what is written under a lease that is another's by now. The row stays locked until the commit, so that the
-/// lease cannot pass on in between.
+/// Refuses what is written under a lease that is another's by now. The row stays locked until the
+/// commit, so that the lease cannot pass on in between.
 pub(super) async fn check_fence(tx: &mut Tx, fence: Fence) -> Result<()> {
     let stands = sqlx::query("SELECT FROM task_queue WHERE task_id = $1 AND token = $2 FOR UPDATE")
         .bind(fence.task.0)
@@ -337,8 +341,8 @@ pub(super) async fn depth(tx: &mut Tx, now: Timestamp) -> Result<Depth> {
     })
 }
 
-/// Hears of work on a connection of its own, and finds it again when it is lost. What was said while nobody listened
-/// is not known, so each beginning wakes the workers to look for themselves.
+/// Hears of work on a connection of its own, and finds it again when it is lost. What was said
+/// while nobody listened is not known, so each beginning wakes the workers to look for themselves.
 pub(super) async fn listen_forever(db: Database, wake: Arc<Wake>) {
     loop {
         if let Ok(mut listener) = db.listen(CHANNEL).await {

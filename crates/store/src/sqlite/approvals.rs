@@ -1,4 +1,5 @@
-//! Decisions over gates. The compare-and-swap is the statement itself: it changes one row or the commit is refused.
+//! Decisions over gates. The compare-and-swap is the statement itself: it changes one row or the
+//! commit is refused.
 
 use crate::change::GateDecision;
 use crate::error::{Error, Result};

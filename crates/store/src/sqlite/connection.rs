@@ -11,7 +11,8 @@ use tokio::sync::Semaphore;
 /// Readers at once. More than the cores only helps while one waits for the disk.
 const READERS: usize = 8;
 
-/// Pages of the log after which the writer itself takes what is left of it to where it belongs, and begins it anew.
+/// Pages of the log after which the writer itself takes what is left of it to where it belongs, and
+/// begins it anew.
 pub(super) const CHECKPOINT: u32 = 8000;
 
 /// What a refusal of SQLite means to a person.
@@ -72,7 +73,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         // What is erased is overwritten, not only unlinked.
         connection.pragma_update(None, "secure_delete", true)?;
-        // Checkpoints sync twice. They run beside the writer; this one is for what they leave behind.
+        // Checkpoints sync twice. They run beside the writer; this one is for what they leave
+        // behind.
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(())
@@ -95,7 +97,8 @@ pub(super) fn schema_version(connection: &Connection) -> Result<i64> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// Applies what is missing, each step in a transaction with its version number, so that a crash leaves a whole version.
+/// Applies what is missing, each step in a transaction with its version number, so that a crash
+/// leaves a whole version.
 fn migrate(connection: &mut Connection, up_to: i64) -> Result<()> {
     let (found, known) = (schema_version(connection)?, newest(SQLITE));
     if found > known {
@@ -184,7 +187,8 @@ impl Readers {
         }
         let connection = open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.pragma_update(None, "query_only", true)?;
-        // Pages of the file are mapped; only those that are still in the log are kept here, by each reader for itself.
+        // Pages of the file are mapped; only those that are still in the log are kept here, by each
+        // reader for itself.
         connection.pragma_update(None, "cache_size", -4096)?;
         Ok(connection)
     }

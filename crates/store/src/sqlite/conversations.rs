@@ -94,7 +94,8 @@ pub(super) fn list(
     filter: &ConversationFilter,
     page: Page,
 ) -> Result<Vec<Valid<Conversation>>> {
-    // Two statements rather than one with a choice inside: the user's must be able to use the user's index.
+    // Two statements rather than one with a choice inside: the user's must be able to use the
+    // user's index.
     let whose = if scope.user().is_some() { "user_id = ?1" } else { "?1 IS NULL" };
     db.prepare_cached(&format!(
         "SELECT {CONVERSATION} FROM conversation WHERE {whose} AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR application_domain = ?3)

@@ -49,7 +49,8 @@ impl Log {
         Ok(Self { signed: edge.size(), edge, tips: HashMap::new(), data_version: data_version(connection)? })
     }
 
-    /// Reads again what another process may have changed. Called inside the transaction, so it cannot change after.
+    /// Reads again what another process may have changed. Called inside the transaction, so it
+    /// cannot change after.
     pub(super) fn refresh(&mut self, connection: &Connection, signer: &NoteSigner) -> Result<()> {
         if data_version(connection)? != self.data_version {
             *self = Self::load(connection, signer)?;
@@ -215,7 +216,8 @@ fn insert_payload(connection: &Connection, owner: &UserId, payload: &Payload) ->
     Ok(())
 }
 
-/// Signs the log as this transaction leaves it: entries and the head that covers them reach the disk together.
+/// Signs the log as this transaction leaves it: entries and the head that covers them reach the
+/// disk together.
 pub(super) fn write_head(
     connection: &Connection,
     options: &StoreOptions,

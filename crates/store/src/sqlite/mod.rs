@@ -97,7 +97,8 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn commit(&self, scope: &Scope, mut commit: Commit) -> Result<Committed> {
         may_write(scope, &commit)?;
-        // Here, not in the writer: redaction and canonical text take longer than the insert, and callers are many.
+        // Here, not in the writer: redaction and canonical text take longer than the insert, and
+        // callers are many.
         let prepared = commit.prepare(&self.options)?;
         let wakes = commit.changes.iter().any(|change| matches!(change, Change::Enqueue { .. }));
         let committed = self.writer.commit(scope.clone(), commit, prepared).await?;

@@ -1,4 +1,5 @@
-//! The work queue. One writer carries out every claim, so a claim needs no lock beyond its transaction.
+//! The work queue. One writer carries out every claim, so a claim needs no lock beyond its
+//! transaction.
 
 use crate::error::{Error, Result};
 use crate::queue::{Depth, Fence, Lease};
@@ -135,7 +136,8 @@ fn known(is: bool, task: TaskId) -> Result<()> {
     if is { Ok(()) } else { Err(Error::NotFound { what: "task", id: task.to_string() }) }
 }
 
-/// The next task of one user that could be claimed. The order of the fields is the order of claiming.
+/// The next task of one user that could be claimed. The order of the fields is the order of
+/// claiming.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     /// How many of the user's tasks are held when this one is too.
@@ -145,8 +147,8 @@ struct Head {
     user: String,
 }
 
-/// Merges the users' queues: the head of each is looked up by the index, so the work grows with the users and the
-/// tasks taken, not with the tasks that wait.
+/// Merges the users' queues: the head of each is looked up by the index, so the work grows with the
+/// users and the tasks taken, not with the tasks that wait.
 fn claim(
     db: &Connection,
     worker: &Label,

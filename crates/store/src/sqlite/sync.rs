@@ -1,11 +1,12 @@
 //! Which transactions wait for the disk, and who sees to the others.
 //!
-//! SQLite syncs its log at each commit under `synchronous=FULL` and leaves it in the system's hands under `NORMAL`, where it
-//! survives the process but not a power cut. A sync is of the whole file, so the next one takes along whatever was left
-//! before it; a checkpoint syncs the log before it writes pages to where they belong, so beginning the log anew loses nothing.
+//! SQLite syncs its log at each commit under `synchronous=FULL` and leaves it in the system's hands
+//! under `NORMAL`, where it survives the process but not a power cut. A sync is of the whole file,
+//! so the next one takes along whatever was left before it; a checkpoint syncs the log before it
+//! writes pages to where they belong, so beginning the log anew loses nothing.
 //!
-//! Invariant: when a transaction that asked for a sync is answered, everything before it is on disk, also when it changed
-//! nothing itself.
+//! Invariant: when a transaction that asked for a sync is answered, everything before it is on
+//! disk, also when it changed nothing itself.
 
 use crate::change::Durability;
 use rusqlite::Connection;
@@ -25,14 +26,15 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// For a connection that syncs every commit. What a process that died left in the log is taken for not synced.
+    /// For a connection that syncs every commit. What a process that died left in the log is taken
+    /// for not synced.
     pub(super) fn new(log: &Path, now: Duration) -> Self {
         let inherited = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
         Self { log: log.to_owned(), set: Durability::Synced, since: inherited.then_some(now) }
     }
 
-    /// How long the writer may wait for work before it must [`settle`](Self::settle), or sync whatever it writes; for ever
-    /// when all is on disk.
+    /// How long the writer may wait for work before it must [`settle`](Self::settle), or sync
+    /// whatever it writes; for ever when all is on disk.
     pub(super) fn patience(&self, now: Duration) -> Option<Duration> {
         self.since.map(|since| PATIENCE.saturating_sub(now.saturating_sub(since)))
     }
@@ -50,7 +52,8 @@ impl Disk {
         Ok(())
     }
 
-    /// After a transaction. One that wrote nothing was not synced either, so then what came before it is synced here.
+    /// After a transaction. One that wrote nothing was not synced either, so then what came before
+    /// it is synced here.
     pub(super) fn committed(&mut self, wrote: bool, now: Duration) -> std::io::Result<()> {
         match (self.set, wrote) {
             (Durability::Synced, true) => self.since = None,
@@ -78,7 +81,8 @@ impl Disk {
     }
 }
 
-/// Syncs the log, whoever wrote to it. A log that is not there has nothing that is not in the file itself.
+/// Syncs the log, whoever wrote to it. A log that is not there has nothing that is not in the file
+/// itself.
 pub(super) fn sync_log(log: &Path) -> std::io::Result<()> {
     match std::fs::File::open(log) {
         Ok(file) => file.sync_data(),

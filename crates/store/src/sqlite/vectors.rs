@@ -1,4 +1,5 @@
-//! Exact search by meaning, in memory: at ten thousand tools a full scan is quicker than any index would be worth.
+//! Exact search by meaning, in memory: at ten thousand tools a full scan is quicker than any index
+//! would be worth.
 
 use crate::error::Result;
 use crate::words::vector_from_bytes;
@@ -27,7 +28,8 @@ impl ToolVectors {
     }
 }
 
-/// Newest change and number of rows: a definition is never deleted, and each change moves `updated_at` or the count.
+/// Newest change and number of rows: a definition is never deleted, and each change moves
+/// `updated_at` or the count.
 fn stamp(db: &Connection) -> Result<i64> {
     Ok(db.prepare_cached("SELECT changes FROM tool_stamp")?.query_row([], |row| row.get(0))?)
 }
@@ -46,7 +48,8 @@ fn load(db: &Connection) -> Result<Vectors> {
     Ok(vectors)
 }
 
-/// Unit vectors side by side, grouped by width: the width is the embedding model's, and two models may be in use.
+/// Unit vectors side by side, grouped by width: the width is the embedding model's, and two models
+/// may be in use.
 #[derive(Default)]
 pub(super) struct Vectors {
     ids: Vec<Uuid>,

@@ -1,8 +1,9 @@
 //! The one writer: a thread that gathers what waits into one transaction and one sync.
 //!
-//! While a transaction is being synced, more work arrives; it shares the next sync. So a single caller pays one sync a
-//! commit, and a hundred callers pay it together. A commit that fails is taken back alone and harms nobody. A batch in which
-//! nobody asks for a sync goes without; see [`super::sync`] for when it reaches the disk.
+//! While a transaction is being synced, more work arrives; it shares the next sync. So a single
+//! caller pays one sync a commit, and a hundred callers pay it together. A commit that fails is
+//! taken back alone and harms nobody. A batch in which nobody asks for a sync goes without; see
+//! [`super::sync`] for when it reaches the disk.
 
 use super::changes;
 use super::journal::{self, Log};
@@ -158,8 +159,9 @@ enum BatchWait {
     Closed,
 }
 
-/// Waits for work and takes what there is. Those who shared the last sync come back with their next step one after the
-/// other; waiting a moment for most of them makes one large sync of what would be a small one and a large one.
+/// Waits for work and takes what there is. Those who shared the last sync come back with their next
+/// step one after the other; waiting a moment for most of them makes one large sync of what would
+/// be a small one and a large one.
 fn gather(queue: &mpsc::Receiver<Job>, before: usize, patience: Option<Duration>) -> BatchWait {
     const MOMENT: Duration = Duration::from_micros(60);
     let first = match patience {
@@ -216,8 +218,9 @@ struct State {
 impl State {
     /// One transaction, one sync or none, many answers.
     ///
-    /// A savepoint around each job would copy every page that it touches, so the first try goes without: failures are
-    /// rare. If one happens all of it is taken back and done again, each job in a savepoint of its own.
+    /// A savepoint around each job would copy every page that it touches, so the first try goes
+    /// without: failures are rare. If one happens all of it is taken back and done again, each job
+    /// in a savepoint of its own.
     fn run(&mut self, batch: Vec<Job>) {
         let done = match self.attempt(&batch, false) {
             Ok(Some(done)) => Ok(done),
@@ -228,8 +231,8 @@ impl State {
             self.give_up();
         }
         if done.is_ok() && batch.iter().any(Job::erases) {
-            // What was erased must not live on in the write-ahead log. A reader may hold it a while longer; then the next
-            // checkpoint does it.
+            // What was erased must not live on in the write-ahead log. A reader may hold it a while
+            // longer; then the next checkpoint does it.
             let _later = self.connection.pragma_query(None, "wal_checkpoint(TRUNCATE)", |_| Ok(()));
         }
         match done {
@@ -239,7 +242,8 @@ impl State {
         self.wal.after_batch(&self.connection);
     }
 
-    /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that nothing can be.
+    /// Tries the whole batch. `None` means that a job failed and nothing was kept; an error, that
+    /// nothing can be.
     fn attempt(&mut self, batch: &[Job], savepoints: bool) -> Result<Option<Vec<Done>>> {
         let late = self.disk.patience(self.options.clock.monotonic()).is_some_and(|left| left.is_zero());
         let synced = late || batch.iter().any(|job| job.durability() == Durability::Synced);
@@ -255,7 +259,8 @@ impl State {
             }
             let done = self.carry_out(job);
             match (done.error(), before) {
-                // A full or failing disk makes SQLite take the whole transaction back, not only this job.
+                // A full or failing disk makes SQLite take the whole transaction back, not only
+                // this job.
                 (Some(error), _) if self.connection.is_autocommit() => return Err(shared(error)),
                 (Some(_), None) => {
                     self.give_up();
@@ -282,7 +287,8 @@ impl State {
         Ok(Some(all))
     }
 
-    /// Takes to the disk what is only written. What fails here fails again when somebody asks for it.
+    /// Takes to the disk what is only written. What fails here fails again when somebody asks for
+    /// it.
     fn settle(&mut self) {
         if self.disk.settle().is_err() {
             self.disk.postpone(self.options.clock.monotonic());
@@ -321,7 +327,8 @@ fn answer(job: Job, done: Done) {
         (Job::Queue { reply, .. }, Done::Queue(result)) => drop(reply.send(result)),
         #[cfg(feature = "conformance")]
         (Job::LimitPages { reply, .. }, Done::LimitPages(result)) => drop(reply.send(result)),
-        // A job and its outcome are made side by side; dropping the reply tells the caller that the store closed.
+        // A job and its outcome are made side by side; dropping the reply tells the caller that the
+        // store closed.
         _ => {}
     }
 }

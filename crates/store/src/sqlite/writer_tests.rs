@@ -1,4 +1,5 @@
-//! Which batches wait for the disk, seen from inside: what SQLite is set to, and what is still to be synced.
+//! Which batches wait for the disk, seen from inside: what SQLite is set to, and what is still to
+//! be synced.
 
 use super::*;
 use crate::sqlite::connection::open_writer;
@@ -90,7 +91,8 @@ fn a_batch_is_synced_when_one_of_it_asks() {
     }
 }
 
-/// SQLite syncs nothing for a transaction that changed nothing, or whose changes were all taken back.
+/// SQLite syncs nothing for a transaction that changed nothing, or whose changes were all taken
+/// back.
 #[test]
 fn a_synced_commit_of_nothing_takes_along_what_came_before() {
     let mut bench = Bench::new();
@@ -137,7 +139,8 @@ fn nothing_stays_unsynced_for_long() {
     }
 }
 
-/// What a process that was killed left behind is synced by the next one, even if that one only reads.
+/// What a process that was killed left behind is synced by the next one, even if that one only
+/// reads.
 #[test]
 fn what_was_left_behind_is_seen_to() {
     let mut bench = Bench::new();

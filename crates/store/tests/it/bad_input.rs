@@ -213,8 +213,8 @@ async fn a_chains_head_does_not_pass_for_the_logs() {
     assert_eq!(code(&found), "JRN010", "{found}");
 }
 
-/// Entries that somebody without the key appends, with every hash right, have no head over them; and what does not verify
-/// is not signed anew by an export.
+/// Entries that somebody without the key appends, with every hash right, have no head over them;
+/// and what does not verify is not signed anew by an export.
 #[tokio::test]
 async fn a_forged_tail_is_found_and_not_exported() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,7 +226,8 @@ async fn a_forged_tail_is_found_and_not_exported() {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })
         .unwrap();
-    // The forger lets the program itself append, then puts the old head back: a tail with no signature.
+    // The forger lets the program itself append, then puts the old head back: a tail with no
+    // signature.
     let store = SqliteStore::open(&path, options()).unwrap();
     let (user, forged) = (user(), TaskId(uuid()));
     store
@@ -276,7 +277,8 @@ async fn verifying_while_others_write_is_quiet() {
     assert!(rounds > 0);
 }
 
-/// Two homes with keys of their own open one empty store: whoever signs first owns the log, the other is told so.
+/// Two homes with keys of their own open one empty store: whoever signs first owns the log, the
+/// other is told so.
 #[tokio::test]
 async fn a_second_key_cannot_take_over_a_log() {
     let folder = tempfile::tempdir().unwrap();

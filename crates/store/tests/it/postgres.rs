@@ -50,7 +50,8 @@ async fn opens_the_previous_version() {
     assert!(store.conversation(&Scope::User("alice".parse().unwrap()), id).await.unwrap().is_some());
 }
 
-/// Ten thousand interleaved transactions of two users over a shared pool: the identity never sticks to a connection.
+/// Ten thousand interleaved transactions of two users over a shared pool: the identity never sticks
+/// to a connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_leak_over_pooled_connections() {
     let Some(address) = database().await else { return };
@@ -82,14 +83,16 @@ async fn no_leak_over_pooled_connections() {
     crowd.join_all().await;
 }
 
-/// Even the owner of the tables sees nothing without an identity, and nobody can rewrite the journal.
+/// Even the owner of the tables sees nothing without an identity, and nobody can rewrite the
+/// journal.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_is_bound_too_and_the_journal_is_append_only() {
     let Some(address) = database().await else { return };
     let store = PostgresStore::open(&address, options()).await.unwrap();
     let person = settle(&store).await;
     let mut connection = <sqlx::PgConnection as sqlx::Connection>::connect(&address).await.unwrap();
-    // The test's login is a superuser, which row-level security never binds; an ordinary owner is bound by FORCE.
+    // The test's login is a superuser, which row-level security never binds; an ordinary owner is
+    // bound by FORCE.
     for sql in [
         "CREATE ROLE plain_owner",
         "ALTER TABLE journal_entry OWNER TO plain_owner",
@@ -113,8 +116,8 @@ async fn the_owner_is_bound_too_and_the_journal_is_append_only() {
     }
 }
 
-/// Each kind of commit under the setting that it asks for, which does not stick to the connection; and a commit of nothing
-/// makes the server write its log out.
+/// Each kind of commit under the setting that it asks for, which does not stick to the connection;
+/// and a commit of nothing makes the server write its log out.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsynced_commit_does_not_wait_for_the_servers_disk() {
     let Some(address) = database().await else { return };

@@ -56,7 +56,8 @@ async fn work_from_another_process_wakes_at_once() {
     assert_eq!(claim(&*here, 9).await[0].task, id);
 }
 
-/// The server ends the listening connection; work that comes while nobody hears is found all the same.
+/// The server ends the listening connection; work that comes while nobody hears is found all the
+/// same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_is_made_anew() {
     let Some(address) = database().await else { return };
@@ -80,7 +81,8 @@ async fn a_lost_connection_is_made_anew() {
     assert!(waited < LONG / 3, "{waited:?}");
 }
 
-/// The lease passes on while a commit under the old one is on its way: the commit waits for the row, then is refused.
+/// The lease passes on while a commit under the old one is on its way: the commit waits for the
+/// row, then is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_waits_for_the_claim_that_outruns_it() {
     let Some(address) = database().await else { return };
@@ -113,8 +115,8 @@ async fn a_commit_waits_for_the_claim_that_outruns_it() {
     assert_eq!(after, before, "nothing of the refused commit is written");
 }
 
-/// A process that was paused in the middle of a claim holds up the tasks of that user, not those of others, and nobody
-/// for long.
+/// A process that was paused in the middle of a claim holds up the tasks of that user, not those of
+/// others, and nobody for long.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_claimer_holds_up_nobody_for_long() {
     let Some(address) = database().await else { return };
@@ -136,7 +138,8 @@ async fn a_paused_claimer_holds_up_nobody_for_long() {
     assert_eq!(claim(&*store, 2).await[0].task, first);
 }
 
-/// Ten thousand tasks of fifty users wait; no step of finding the next ones touches more than two rows of a user.
+/// Ten thousand tasks of fifty users wait; no step of finding the next ones touches more than two
+/// rows of a user.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_serves_the_claim() {
     fn most_rows(plan: &serde_json::Value) -> f64 {
@@ -160,8 +163,8 @@ async fn an_index_serves_the_claim() {
     }
 }
 
-/// A second process on the same file claims what the first queued, and is fenced off by it; it hears of nothing and
-/// looks when its time is over.
+/// A second process on the same file claims what the first queued, and is fenced off by it; it
+/// hears of nothing and looks when its time is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_share_one_file() {
     let folder = tempfile::tempdir().unwrap();

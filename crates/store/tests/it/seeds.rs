@@ -68,9 +68,9 @@ fn every_row_of_the_page_is_true() {
 #[test]
 fn the_two_stores_have_the_same_columns() {
     let (mut sqlite, mut postgres) = (columns("sqlite"), columns("postgres"));
-    // SQLite links entries instead of indexing them, watches its tools and counts the queue's tokens in a table; PostgreSQL has
-    // row-level security on every table, a sequence for the tokens, and orders entries by an id of its own until the log
-    // gives them their place.
+    // SQLite links entries instead of indexing them, watches its tools and counts the queue's
+    // tokens in a table; PostgreSQL has row-level security on every table, a sequence for the
+    // tokens, and orders entries by an id of its own until the log gives them their place.
     let own = |tables: &mut BTreeMap<String, BTreeSet<String>>, table: &str, names: &[&str]| {
         for name in names {
             assert!(tables.get_mut(table).unwrap().remove(*name), "{table}.{name} is gone: update this list");

@@ -33,8 +33,8 @@ async fn opens_the_previous_version() {
     assert!(store.analytics(&user, at(0), at(1)).await.unwrap().tools.is_empty());
 }
 
-/// Two stores on one file, as when the command line is used beside a running server: no entry is lost, the chain and
-/// the log hold.
+/// Two stores on one file, as when the command line is used beside a running server: no entry is
+/// lost, the chain and the log hold.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_writers_share_one_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -55,8 +55,9 @@ async fn two_writers_share_one_file() {
     assert_eq!((verified.entries, verified.signed, verified.chains), (40, 40, 1));
 }
 
-/// The files as they lie there while the store is open are what a process leaves behind that is killed: an entry that was
-/// written and not synced is in them, and the next process goes on after it.
+/// The files as they lie there while the store is open are what a process leaves behind that is
+/// killed: an entry that was written and not synced is in them, and the next process goes on after
+/// it.
 #[tokio::test]
 async fn an_unsynced_commit_outlives_its_process() {
     let folder = tempfile::tempdir().unwrap();

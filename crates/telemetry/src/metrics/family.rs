@@ -102,7 +102,8 @@ impl Series for Counter {
 /// How long things took.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
-    /// Of each bound those that are above the one before; what is above the last is only in `count`.
+    /// Of each bound those that are above the one before; what is above the last is only in
+    /// `count`.
     buckets: [u64; BOUNDS.len()],
     count: u64,
     sum: Duration,

@@ -1,4 +1,5 @@
-//! What is rendered is read back by a small reader of the format, so that escaping and buckets are checked and not compared.
+//! What is rendered is read back by a small reader of the format, so that escaping and buckets are
+//! checked and not compared.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};

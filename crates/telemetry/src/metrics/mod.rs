@@ -1,7 +1,9 @@
-//! Metrics, counted from the spans that close: code is instrumented once. Rendered as Prometheus text.
+//! Metrics, counted from the spans that close: code is instrumented once. Rendered as Prometheus
+//! text.
 //!
-//! What is kept has a bound: of each metric at most so many label sets, and whatever comes after them is counted under `other`.
-//! The closed words (outcomes, directions) stay what they are even then, so that a rate of errors stays right.
+//! What is kept has a bound: of each metric at most so many label sets, and whatever comes after
+//! them is counted under `other`. The closed words (outcomes, directions) stay what they are even
+//! then, so that a rate of errors stays right.
 
 mod family;
 

@@ -1,6 +1,7 @@
 //! The door to the receiver: one POST of a batch, and what its answer means.
 //!
-//! Redirects and proxies are not followed, so that the headers go where they were meant to and nowhere else.
+//! Redirects and proxies are not followed, so that the headers go where they were meant to and
+//! nowhere else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +40,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing is sent yet. Without TLS no certificates of the system are needed, which a bare container may lack.
+    /// Nothing is sent yet. Without TLS no certificates of the system are needed, which a bare
+    /// container may lack.
     pub(super) fn new(endpoint: &Endpoint, headers: &Headers) -> Result<Self, String> {
         let builder = Client::builder()
             .no_proxy()
@@ -85,7 +87,8 @@ impl Receiver {
     }
 }
 
-/// How many spans the receiver did not take. An answer that cannot be read says nothing against them.
+/// How many spans the receiver did not take. An answer that cannot be read says nothing against
+/// them.
 async fn rejected(mut response: Response) -> u64 {
     let mut answer = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {

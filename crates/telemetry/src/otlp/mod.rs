@@ -1,8 +1,9 @@
 //! Spans on their way to an OTLP receiver, by HTTP and protobuf.
 //!
-//! Whoever closes a span puts it into a queue and goes on; a thread of its own takes batches out and posts them. When the queue
-//! is full the span is dropped and counted. The thread has its own small runtime, so that it needs none of the program's and the
-//! last spans can leave while the program ends, within the time they are given and not a moment longer.
+//! Whoever closes a span puts it into a queue and goes on; a thread of its own takes batches out
+//! and posts them. When the queue is full the span is dropped and counted. The thread has its own
+//! small runtime, so that it needs none of the program's and the last spans can leave while the
+//! program ends, within the time they are given and not a moment longer.
 
 mod http;
 mod wire;

@@ -1,5 +1,6 @@
-//! The few messages of OTLP that spans need, in protobuf. Names and numbers are those of the published protocol; what we never
-//! send (events, links, states) is left out, which protobuf allows.
+//! The few messages of OTLP that spans need, in protobuf. Names and numbers are those of the
+//! published protocol; what we never send (events, links, states) is left out, which protobuf
+//! allows.
 
 use prost::{Message, Oneof};
 

@@ -1,4 +1,5 @@
-//! A receiver that is dead, hangs, refuses or stammers: the work does not notice, and the end of the program has its deadline.
+//! A receiver that is dead, hangs, refuses or stammers: the work does not notice, and the end of
+//! the program has its deadline.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Spans arrive under the names of the GenAI semantic conventions, in their trace, with their outcome.
+//! Spans arrive under the names of the GenAI semantic conventions, in their trace, with their
+//! outcome.
 
 use serde_json::json;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! An OTLP receiver on a loopback socket. It reads protobuf by its numbers alone, and so knows nothing of how we write it.
+//! An OTLP receiver on a loopback socket. It reads protobuf by its numbers alone, and so knows
+//! nothing of how we write it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, mpsc};

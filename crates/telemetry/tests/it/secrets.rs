@@ -1,4 +1,5 @@
-//! What was said stays here: prompts, arguments, results, error texts and keys are in nothing that is exported.
+//! What was said stays here: prompts, arguments, results, error texts and keys are in nothing that
+//! is exported.
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
 //! The tools that are part of Steward: files, time, arithmetic, summaries, memory and Slack.
 //!
 //! Invariants
-//! - Each tool says everything about itself in its own file: name, description, schemas, what repeating it does, examples.
-//! - A tool that lacks what it needs (no folder granted, no Slack configured) is listed and switched off with the reason,
-//!   so that whoever asks for it learns what is missing.
+//! - Each tool says everything about itself in its own file: name, description, schemas, what
+//!   repeating it does, examples.
+//! - A tool that lacks what it needs (no folder granted, no Slack configured) is listed and
+//!   switched off with the reason, so that whoever asks for it learns what is missing.
 //! - No tool here reads the machine's clock: time arrives in [`Options`].
 
 pub mod file;
@@ -102,7 +103,8 @@ pub fn all(options: &Options) -> Vec<Builtin> {
 }
 
 impl Builtin {
-    /// The definition for the registry. Its id depends on name and version only, so that it is the same in every process.
+    /// The definition for the registry. Its id depends on name and version only, so that it is the
+    /// same in every process.
     pub fn definition(&self, now: Timestamp) -> Result<Valid<ToolDefinition>> {
         let bug =
             |detail: String| Error::Bug { detail: format!("the built-in tool {}: {detail}", self.name) };
@@ -177,8 +179,8 @@ pub(crate) fn misfit(call: &AdmittedCall, problem: impl Into<String>) -> Error {
     Error::Arguments { tool: call.tool().to_string(), problems: vec![problem.into()] }
 }
 
-/// Runs what blocks (files) beside the event loop, within the call's time. What runs on after that is bounded by its own
-/// limits of size, and its result is dropped.
+/// Runs what blocks (files) beside the event loop, within the call's time. What runs on after that
+/// is bounded by its own limits of size, and its result is dropped.
 pub(crate) async fn blocking<T: Send + 'static>(
     call: &AdmittedCall,
     context: &Context,

@@ -1,4 +1,5 @@
-//! When a call is made again. Only when that is safe: the tool changes nothing, knows the key, or was certainly not reached.
+//! When a call is made again. Only when that is safe: the tool changes nothing, knows the key, or
+//! was certainly not reached.
 
 use crate::error::Error;
 use crate::tool::Registered;
@@ -13,7 +14,8 @@ pub(crate) struct Retry {
     safe: bool,
 }
 
-/// The first pause; each further one is twice as long, up to `LONGEST`, less up to half of it by chance.
+/// The first pause; each further one is twice as long, up to `LONGEST`, less up to half of it by
+/// chance.
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -45,7 +47,8 @@ impl Retry {
     }
 }
 
-/// What a server says when it could not do now what it may do in a moment. Only phrases that are hard to mean otherwise.
+/// What a server says when it could not do now what it may do in a moment. Only phrases that are
+/// hard to mean otherwise.
 const PASSING: [&str; 16] = [
     "temporarily unavailable",
     "service unavailable",
@@ -65,8 +68,9 @@ const PASSING: [&str; 16] = [
     "overloaded",
 ];
 
-/// The failure that a tool of a server reports, as one that may pass if its words say so. The protocol has no field for it. Only
-/// for tools that may be called again: of another, nobody knows what it did before it gave up.
+/// The failure that a tool of a server reports, as one that may pass if its words say so. The
+/// protocol has no field for it. Only for tools that may be called again: of another, nobody knows
+/// what it did before it gave up.
 pub(crate) fn judged(error: Error, registered: &Registered) -> Error {
     let definition = &registered.definition;
     if definition.origin != ToolOrigin::Mcp || definition.idempotency == Idempotency::None {

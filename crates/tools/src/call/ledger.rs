@@ -17,7 +17,8 @@ use steward_policy::Approval;
 pub struct Intent {
     /// The call, which is its idempotency key.
     pub call: CallId,
-    /// The id of this attempt's record: each has its own, also when the caller keeps one key for all of them.
+    /// The id of this attempt's record: each has its own, also when the caller keeps one key for
+    /// all of them.
     pub record: InvocationId,
     /// The chain it is written to.
     pub chain: ChainId,
@@ -46,8 +47,9 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Whether the call changes nothing and uses up no approval. Its answer is handed over only after its receipt is on disk, and that takes the
-    /// intent along, so the intent need not wait for the disk by itself.
+    /// Whether the call changes nothing and uses up no approval. Its answer is handed over only
+    /// after its receipt is on disk, and that takes the intent along, so the intent need not wait
+    /// for the disk by itself.
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.definition.idempotency == Idempotency::ReadOnly && self.approval.is_none()
@@ -89,12 +91,14 @@ pub struct Refused {
 /// Writes calls down.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Before the call is made, or beside it when [it is a read](Intent::is_read) that is not quick. When it cannot be written,
-    /// the call is not made, or its answer not handed over. It returns when the intent is on disk; for a read, when it is
-    /// written. An [approval](Intent::approval) with a gate is used up in the same write, or the call is not made.
+    /// Before the call is made, or beside it when [it is a read](Intent::is_read) that is not
+    /// quick. When it cannot be written, the call is not made, or its answer not handed over. It
+    /// returns when the intent is on disk; for a read, when it is written. An
+    /// [approval](Intent::approval) with a gate is used up in the same write, or the call is not
+    /// made.
     async fn intend(&self, intent: &Arc<Intent>) -> Result<()>;
-    /// After it came back. It returns when the receipt is on disk, and with it the intent, which is written here if it was not
-    /// yet.
+    /// After it came back. It returns when the receipt is on disk, and with it the intent, which is
+    /// written here if it was not yet.
     async fn end(&self, ending: Ending) -> Result<()>;
     /// Instead of it.
     async fn refuse(&self, refused: Refused) -> Result<()>;

@@ -1,7 +1,7 @@
 //! How often a tool may be called: at most N in any window, exactly, however many ask at once.
 //!
-//! A window is a ring of the last N times. Unlike a bucket that refills, no second window can hold twice the number, and the
-//! wait that a refused caller is told is the true one.
+//! A window is a ring of the last N times. Unlike a bucket that refills, no second window can hold
+//! twice the number, and the wait that a refused caller is told is the true one.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,8 @@ struct Ring {
 }
 
 impl Limits {
-    /// Takes a place for one call now, in every window or in none. Refused, it says how long until there is one.
+    /// Takes a place for one call now, in every window or in none. Refused, it says how long until
+    /// there is one.
     pub(crate) fn take(
         &self,
         tool: &ToolName,

@@ -1,12 +1,13 @@
-//! The one door through which every call goes: resolve, check the arguments, ask policy, take a place under the limit, write
-//! down, call with a deadline, check the result, put aside what is too large, write down again.
+//! The one door through which every call goes: resolve, check the arguments, ask policy, take a
+//! place under the limit, write down, call with a deadline, check the result, put aside what is too
+//! large, write down again.
 //!
 //! Invariants
-//! - Nothing that changes anything is called before it is written down; what cannot be written down is not called. A read is
-//!   made at once. One that is quick is written down with its receipt, one that takes its time beside it; its answer is handed
-//!   over when both are on disk.
-//! - A call is made again only where that is safe: the tool changes nothing, knows the key, or certainly was not reached.
-//!   Otherwise the outcome is unknown, and says so.
+//! - Nothing that changes anything is called before it is written down; what cannot be written down
+//!   is not called. A read is made at once. One that is quick is written down with its receipt, one
+//!   that takes its time beside it; its answer is handed over when both are on disk.
+//! - A call is made again only where that is safe: the tool changes nothing, knows the key, or
+//!   certainly was not reached. Otherwise the outcome is unknown, and says so.
 //! - Every wait here ends with the caller's time or the caller's patience.
 
 mod attempt;
@@ -69,8 +70,8 @@ pub struct Request {
     pub default_provenance: Provenance,
     /// What a person agreed to.
     pub approval: Option<Approval>,
-    /// The call's id and idempotency key, for whoever keeps it across attempts and restarts. Then this door makes one
-    /// attempt and tries no other tool: both are the caller's.
+    /// The call's id and idempotency key, for whoever keeps it across attempts and restarts. Then
+    /// this door makes one attempt and tries no other tool: both are the caller's.
     pub key: Option<CallId>,
     /// Time, cancellation, progress, and whom a tool may ask.
     pub context: Context,
@@ -118,8 +119,8 @@ pub struct Receipt {
 /// The same call with the same answer is made this often, then no more.
 const REPEATS: usize = 3;
 
-/// A read that takes longer than this is written down while it is being made. It is what a process that dies may forget of a
-/// read whose answer nobody got.
+/// A read that takes longer than this is written down while it is being made. It is what a process
+/// that dies may forget of a read whose answer nobody got.
 const QUICK: Duration = Duration::from_millis(10);
 
 impl ToolGateway {
@@ -146,7 +147,8 @@ impl ToolGateway {
         self.call_with(request, &*self.ledger).await
     }
 
-    /// Calls a tool and writes it down in another ledger, for a caller that has more to write in the same transaction.
+    /// Calls a tool and writes it down in another ledger, for a caller that has more to write in
+    /// the same transaction.
     pub async fn call_with(&self, request: &Request, ledger: &dyn Ledger) -> Result<Receipt> {
         let span = traced::span(request);
         let result = self.through(request, ledger, &span).instrument(span.clone()).await;
@@ -188,8 +190,8 @@ impl ToolGateway {
         Err(failed)
     }
 
-    /// Corrections and hints name only what the caller may use. A tool that they name in full and may not use goes on to
-    /// policy, so that the attempt is written down.
+    /// Corrections and hints name only what the caller may use. A tool that they name in full and
+    /// may not use goes on to policy, so that the attempt is written down.
     fn resolve(&self, request: &Request) -> Result<Resolved> {
         let found = self.registry.resolve_for(&request.caller, request.server.as_ref(), &request.tool);
         found.or_else(|error| {
@@ -207,7 +209,8 @@ impl ToolGateway {
     }
 }
 
-/// Whether another tool may try after this failure. An unknown outcome is not followed by another effect.
+/// Whether another tool may try after this failure. An unknown outcome is not followed by another
+/// effect.
 fn stands_aside(error: &Error) -> bool {
     error.class() == ErrorClass::Transient
         && !matches!(error, Error::UnknownOutcome { .. } | Error::Ledger { .. })
@@ -324,8 +327,9 @@ impl Job<'_> {
         Ok(Done { call: intent.call, output: result? })
     }
 
-    /// A call that changes nothing, and whether its intent was written. It need not wait for that: its answer waits for the
-    /// receipt. Most reads are over before the intent would be written, and then one write has both.
+    /// A call that changes nothing, and whether its intent was written. It need not wait for that:
+    /// its answer waits for the receipt. Most reads are over before the intent would be written,
+    /// and then one write has both.
     async fn read(
         &self,
         registered: &Registered,
@@ -390,7 +394,8 @@ impl Job<'_> {
             }
             Decision::Deny(refusal) => {
                 self.ledger.refuse(refused("deny", refusal.rule, &refusal.detail)).await?;
-                // "You may not" and "there is none" read the same to whoever may not know the difference.
+                // "You may not" and "there is none" read the same to whoever may not know the
+                // difference.
                 if !self.request.caller.administrator && refusal.rule != "approval" {
                     return Err(Error::UnknownTool { name: self.request.tool.clone(), near: Vec::new() });
                 }
@@ -447,7 +452,8 @@ fn cancelled(registered: &Registered) -> Error {
     Error::Cancelled { tool: registered.definition.tool_name.to_string() }
 }
 
-/// The call was made: that it cannot be written down is not the same as that it did not happen. A read can be made again.
+/// The call was made: that it cannot be written down is not the same as that it did not happen. A
+/// read can be made again.
 fn unwritten(intent: &Intent, error: Error) -> Error {
     let detail = match error {
         error if intent.is_read() => return error,

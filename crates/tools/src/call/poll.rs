@@ -1,5 +1,5 @@
-//! A tool that answers "not yet, ask me again" is one call to whoever called it: it is asked again here, within the call's
-//! own time.
+//! A tool that answers "not yet, ask me again" is one call to whoever called it: it is asked again
+//! here, within the call's own time.
 
 use super::{Job, rules};
 use crate::error::{Error, Result};
@@ -41,7 +41,8 @@ pub(super) async fn to_the_end(
         let definition = &registered.definition;
         job.desk.schemas.arguments(definition, &carried)?;
         let proposal = Proposal {
-            // What is handed back to the server came from the server: it says which answer, nothing else.
+            // What is handed back to the server came from the server: it says which answer, nothing
+            // else.
             default_provenance: steward_policy::Provenance::Operator,
             ..Proposal::new(first.call(), definition, carried.clone())
         };

@@ -1,4 +1,5 @@
-//! Notices an agent that goes in circles: the same call with the same arguments, and each time the same answer.
+//! Notices an agent that goes in circles: the same call with the same arguments, and each time the
+//! same answer.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,8 @@
-//! Arguments before, results after: both against the tool's JSON Schemas, compiled once for each definition.
+//! Arguments before, results after: both against the tool's JSON Schemas, compiled once for each
+//! definition.
 //!
-//! Patterns run on an engine without backtracking, and references lead nowhere outside the schema: a foreign schema can
-//! neither stall us nor make us fetch something.
+//! Patterns run on an engine without backtracking, and references lead nowhere outside the schema:
+//! a foreign schema can neither stall us nor make us fetch something.
 
 use crate::error::{Error, Result};
 use jsonschema::{PatternOptions, Validator};

@@ -1,4 +1,5 @@
-//! What is too large to hand over is kept whole and handed over in part, with the address of the rest.
+//! What is too large to hand over is kept whole and handed over in part, with the address of the
+//! rest.
 
 use super::{ArtifactSink, Intent};
 use crate::error::Result;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 /// What a result may weigh when nothing is said.
 pub(crate) const RESULT_BYTES: usize = 256 * 1024;
 
-/// Cuts a result to its limit. Each part that does not fit is kept, and its beginning stands in its place.
+/// Cuts a result to its limit. Each part that does not fit is kept, and its beginning stands in its
+/// place.
 pub(super) async fn cut(
     output: Output,
     registered: &Registered,

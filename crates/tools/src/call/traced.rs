@@ -1,6 +1,7 @@
-//! One span for each request that comes through the door, in the words of the GenAI semantic conventions: which tool, which
-//! call, how often, how it ended. What it was called with and what it gave are in none of its fields, and neither is a name that
-//! no tool has: it is whatever a caller wrote.
+//! One span for each request that comes through the door, in the words of the GenAI semantic
+//! conventions: which tool, which call, how often, how it ended. What it was called with and what
+//! it gave are in none of its fields, and neither is a name that no tool has: it is whatever a
+//! caller wrote.
 
 use super::{Receipt, Request};
 use crate::error::{Error, Result};

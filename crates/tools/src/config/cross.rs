@@ -1,4 +1,5 @@
-//! Rules between the files: what one names must be somewhere in another, and fallbacks must lead somewhere.
+//! Rules between the files: what one names must be somewhere in another, and fallbacks must lead
+//! somewhere.
 
 use super::files::Files;
 use super::node::Step;
@@ -60,7 +61,8 @@ fn domains(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Pa
             }
         }
         for (place, tool) in domain.item.mcp_tools.iter().enumerate() {
-            // Seeds name tools of a server without the server; which one has it is known when it runs.
+            // Seeds name tools of a server without the server; which one has it is known when it
+            // runs.
             let bare = !tool.contains('.') && !files.servers.names.is_empty();
             if let Some(problem) = (!bare).then(|| unknown(files, known, tool)).flatten() {
                 add(&files.domains.path, line("mcp_tools", place), format!("domain `{name}`: {problem}"));
@@ -88,7 +90,8 @@ fn tools(files: &Files, known: Option<&BuiltinNames>, add: &mut impl FnMut(&Path
     }
 }
 
-/// Why nothing can have this name, if so: it is not built in, and no server of this configuration can offer it.
+/// Why nothing can have this name, if so: it is not built in, and no server of this configuration
+/// can offer it.
 fn unknown(files: &Files, known: Option<&BuiltinNames>, tool: &str) -> Option<String> {
     let known = known?;
     let of_server =

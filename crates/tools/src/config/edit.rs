@@ -1,7 +1,8 @@
-//! Changes `mcp_servers.yaml` for a person who asks for it at the command line: everything else in the file, comments too,
-//! stays as it was.
+//! Changes `mcp_servers.yaml` for a person who asks for it at the command line: everything else in
+//! the file, comments too, stays as it was.
 //!
-//! Invariant: the file is replaced only by one that reads back as what was meant; otherwise nothing is changed.
+//! Invariant: the file is replaced only by one that reads back as what was meant; otherwise nothing
+//! is changed.
 
 use super::Configuration;
 use crate::error::{Error, Result};

@@ -11,8 +11,8 @@ use steward_domain::{
     CategoryName, Check, Domain, Environment, McpServer, ToolCategory, ToolConfiguration, Valid,
 };
 
-/// Something of a file, with its place. Where something was wrong with it, this is the rest of it: it is good for finding
-/// more that is wrong, and no configuration is made of it.
+/// Something of a file, with its place. Where something was wrong with it, this is the rest of it:
+/// it is good for finding more that is wrong, and no configuration is made of it.
 #[derive(Debug)]
 pub(super) struct Located<T> {
     pub(super) item: T,
@@ -80,7 +80,8 @@ fn valid<T: Check>(file: File<T>) -> impl Iterator<Item = Valid<T>> {
     file.items.into_iter().filter_map(|placed| placed.item.validate().ok())
 }
 
-/// Opens `folder/name.yaml`, `.yml` or `.json`. The tree is empty when there is no file, and missing when it cannot be read.
+/// Opens `folder/name.yaml`, `.yml` or `.json`. The tree is empty when there is no file, and
+/// missing when it cannot be read.
 fn open(folder: &Path, name: &str) -> (ProblemList, Option<Node>) {
     let mut found = ["yaml", "yml", "json"].map(|ending| folder.join(format!("{name}.{ending}"))).into_iter();
     let there = found.by_ref().find(|path| path.exists());
@@ -130,7 +131,8 @@ fn sections(gathered: &mut ProblemList, node: Option<&Node>, known: &[&str]) -> 
     sections
 }
 
-/// What is listed, or stands under its names. Each comes with its name, if it has one, and a name of its own in it.
+/// What is listed, or stands under its names. Each comes with its name, if it has one, and a name
+/// of its own in it.
 fn listed(
     gathered: &mut ProblemList,
     section: &Entry,

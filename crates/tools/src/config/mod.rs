@@ -1,10 +1,12 @@
-//! The configuration of tools: `config/tools.yaml`, `config/domains.yaml` and `config/mcp_servers.yaml` of a home, in YAML or
-//! JSON.
+//! The configuration of tools: `config/tools.yaml`, `config/domains.yaml` and
+//! `config/mcp_servers.yaml` of a home, in YAML or JSON.
 //!
 //! Invariants
-//! - A [`Configuration`] is whole and right: every rule of every file and between the files held when it was read.
+//! - A [`Configuration`] is whole and right: every rule of every file and between the files held
+//!   when it was read.
 //! - What is wrong is told all at once, each with file, line and what to do.
-//! - The same files give the same configuration: nothing here reads the environment of the process or a clock.
+//! - The same files give the same configuration: nothing here reads the environment of the process
+//!   or a clock.
 
 mod cross;
 mod edit;
@@ -88,7 +90,8 @@ pub struct Source {
     pub folder: PathBuf,
     /// Whose overrides apply unless `tools.yaml` says otherwise.
     pub environment: Environment,
-    /// What there is without any configuration. When nothing is given, no name of a tool is held to be wrong.
+    /// What there is without any configuration. When nothing is given, no name of a tool is held to
+    /// be wrong.
     pub known: Option<BuiltinNames>,
 }
 

@@ -1,7 +1,8 @@
-//! A file as a tree in which every value knows its line. JSON is YAML too, so there is one reader for both.
+//! A file as a tree in which every value knows its line. JSON is YAML too, so there is one reader
+//! for both.
 //!
-//! The tree is read first and given types afterwards, part by part: that is how every mistake of a file is found in one go,
-//! and how a rule that spans fields, files or both can still name a line.
+//! The tree is read first and given types afterwards, part by part: that is how every mistake of a
+//! file is found in one go, and how a rule that spans fields, files or both can still name a line.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
@@ -40,8 +41,8 @@ pub(super) enum Step {
 }
 
 impl Node {
-    /// The tree of a text, and what is wrong with it as (line, problem). A key that stands twice is told and its first value
-    /// kept; any other mistake of the syntax ends the reading.
+    /// The tree of a text, and what is wrong with it as (line, problem). A key that stands twice is
+    /// told and its first value kept; any other mistake of the syntax ends the reading.
     pub(super) fn parse(text: &str) -> (Option<Self>, Vec<(u64, String)>) {
         let empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
         if text.lines().all(empty) {
@@ -100,8 +101,8 @@ impl Node {
         }
     }
 
-    /// The values on the way, each with its line, as far as they are there. A key's own line counts, not that of what
-    /// follows it.
+    /// The values on the way, each with its line, as far as they are there. A key's own line
+    /// counts, not that of what follows it.
     fn along<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = (&'a Self, u64, Step)> {
         let mut node = self;
         steps.iter().map_while(move |step| {
@@ -177,7 +178,8 @@ fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Node, (u64, St
     let options = serde_saphyr::options! { duplicate_keys: duplicate_keys, with_snippet: false };
     serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options).map(Raw::node).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line());
-        // The first line of the message is the reason, after or before a place that we give ourselves.
+        // The first line of the message is the reason, after or before a place that we give
+        // ourselves.
         let message = error.to_string();
         let reason = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let reason = match reason.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {

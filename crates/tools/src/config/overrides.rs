@@ -1,4 +1,5 @@
-//! What changes in an environment: settings replace settings, parameters and rate limits are changed one by one.
+//! What changes in an environment: settings replace settings, parameters and rate limits are
+//! changed one by one.
 
 use super::node::{Kind, Node};
 use super::problem::meant;
@@ -24,7 +25,8 @@ const SETTINGS: [&str; 14] = [
     "poll",
 ];
 
-/// The settings of a tool with what its environment changes. The overrides were checked when they were read.
+/// The settings of a tool with what its environment changes. The overrides were checked when they
+/// were read.
 #[must_use]
 pub fn in_environment(settings: &ToolConfiguration, environment: Environment) -> ToolConfiguration {
     let Some(changes) =
@@ -54,7 +56,8 @@ fn extend(whole: &mut JsonObject, key: &str, changes: impl IntoIterator<Item = (
     }
 }
 
-/// Checks the overrides of a tool: each is a setting that fits, or a parameter that the tool or its category has.
+/// Checks the overrides of a tool: each is a setting that fits, or a parameter that the tool or its
+/// category has.
 pub(super) fn check(gathered: &mut ProblemList, tool: &str, node: &Node, shared: Option<&Node>) {
     let Some(environments) = node.get("environment_overrides").and_then(|entry| entry.value.entries()) else {
         return;

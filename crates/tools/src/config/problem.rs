@@ -1,4 +1,5 @@
-//! What is wrong with the configuration: file, line, and what to do. Always all of it, in the order of files and lines.
+//! What is wrong with the configuration: file, line, and what to do. Always all of it, in the order
+//! of files and lines.
 
 use crate::error::Error;
 use std::fmt;

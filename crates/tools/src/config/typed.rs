@@ -1,4 +1,5 @@
-//! From a tree to a typed value, with every mistake on the way: what does not fit is told, taken out, and the reading goes on.
+//! From a tree to a typed value, with every mistake on the way: what does not fit is told, taken
+//! out, and the reading goes on.
 
 use super::node::{Node, Step};
 use super::problem::{Problem, meant};
@@ -19,8 +20,9 @@ impl ProblemList {
         self.problems.push(Problem { file: self.file.clone(), line, problem: problem.into() });
     }
 
-    /// The value, and the tree that it was made from. What does not fit has been told and is not in either of them;
-    /// nothing is left when the rest makes no value. `whose` names it in messages: ``tool `crm.find` ``.
+    /// The value, and the tree that it was made from. What does not fit has been told and is not in
+    /// either of them; nothing is left when the rest makes no value. `whose` names it in messages:
+    /// ``tool `crm.find` ``.
     pub(super) fn typed<T: DeserializeOwned>(&mut self, node: &Node, whose: &str) -> Option<(T, Node)> {
         let mut rest = node.clone();
         let mut removed: Vec<Vec<Step>> = Vec::new();
@@ -50,7 +52,8 @@ impl ProblemList {
         }
     }
 
-    /// The same with the rules that span fields. A rule is not held against a field that was taken out before.
+    /// The same with the rules that span fields. A rule is not held against a field that was taken
+    /// out before.
     pub(super) fn checked<T: Check + DeserializeOwned>(
         &mut self,
         node: &Node,
@@ -95,7 +98,8 @@ fn field_steps(field: &str) -> Vec<Step> {
     parts.map(|part| part.parse().map_or_else(|_| Step::Key(part.to_owned()), Step::Index)).collect()
 }
 
-/// The field in front of what is said of it. A field that is unknown is named by the message itself.
+/// The field in front of what is said of it. A field that is unknown is named by the message
+/// itself.
 fn place(path: &[Step], message: &str) -> String {
     let path = if message.starts_with("unknown field") {
         path.split_last().map_or(path, |(_, rest)| rest)

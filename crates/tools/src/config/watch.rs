@@ -1,8 +1,10 @@
-//! Hot reload: the folder is watched, a change that is right comes into force, one that is not is told and changes nothing.
+//! Hot reload: the folder is watched, a change that is right comes into force, one that is not is
+//! told and changes nothing.
 //!
 //! Invariants
 //! - There is always a configuration in force: the last one that was right.
-//! - Listeners hear of changes one after the other, in the order of their generations, before [`Watcher::reload`] returns.
+//! - Listeners hear of changes one after the other, in the order of their generations, before
+//!   [`Watcher::reload`] returns.
 //! - Nothing is left running when the [`Watcher`] is dropped.
 
 use super::problem::{Problem, Problems};
@@ -42,7 +44,8 @@ pub enum Change {
 /// Keeps a configuration in step with its files until it is dropped.
 pub struct Watcher {
     live: Arc<Live>,
-    // Both end with the handle: dropping the set aborts the task, dropping the eye closes the kernel's queue.
+    // Both end with the handle: dropping the set aborts the task, dropping the eye closes the
+    // kernel's queue.
     _tasks: JoinSet<()>,
 }
 
@@ -59,7 +62,8 @@ struct Live {
 }
 
 impl Watcher {
-    /// Reads the configuration, tells the listener, and watches from then on. Must be called inside a Tokio runtime.
+    /// Reads the configuration, tells the listener, and watches from then on. Must be called inside
+    /// a Tokio runtime.
     pub fn start(
         source: Source,
         listener: impl Fn(&Change) + Send + Sync + 'static,
@@ -90,7 +94,8 @@ impl Watcher {
         self.live.current().0
     }
 
-    /// Reads the files now. The listener has been told when this returns; the generation in force is given back.
+    /// Reads the files now. The listener has been told when this returns; the generation in force
+    /// is given back.
     pub fn reload(&self) -> Result<u64, Problems> {
         self.live.reload()
     }
@@ -111,7 +116,8 @@ impl Live {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (generation, before) = self.current();
         match self.source.load() {
-            // Refused before and right again as it was: whoever showed the problems must hear that they are gone.
+            // Refused before and right again as it was: whoever showed the problems must hear that
+            // they are gone.
             Ok(after) if after == *before => {
                 let refused = matches!(&*self.told.borrow(), Some(Change::Refused { .. }));
                 if refused {
@@ -147,7 +153,8 @@ async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::R
                 break;
             }
         }
-        // The folder may have come, gone or been exchanged: an eye on the old one sees nothing any more.
+        // The folder may have come, gone or been exchanged: an eye on the old one sees nothing any
+        // more.
         let _ = eye.unwatch(&live.source.config_folder());
         let _ = look(&mut eye, &live.source);
         let live = live.clone();
@@ -157,8 +164,8 @@ async fn follow(live: Arc<Live>, mut eye: RecommendedWatcher, mut heard: mpsc::R
     }
 }
 
-/// Looks at the folder `config`, or at the home while there is none. Never at both: the home is where the database
-/// lies, and each page that is written to it would be an event.
+/// Looks at the folder `config`, or at the home while there is none. Never at both: the home is
+/// where the database lies, and each page that is written to it would be an event.
 fn look(eye: &mut RecommendedWatcher, source: &Source) -> notify::Result<()> {
     eye.watch(&source.folder, RecursiveMode::NonRecursive)?;
     let folder = source.config_folder();
@@ -174,7 +181,8 @@ fn watching(source: &Source, events: mpsc::Sender<()>) -> Result<RecommendedWatc
     let inside = folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let watched = folder;
     let on_event = move |event: notify::Result<notify::Event>| {
-        // Reading the files is an event as well; only writing counts. An error means that something may have been missed.
+        // Reading the files is an event as well; only writing counts. An error means that something
+        // may have been missed.
         let matters = event.is_err()
             || event.is_ok_and(|event| {
                 let ours = |path: &PathBuf| path.starts_with(&watched) || path.starts_with(&inside);

@@ -1,9 +1,11 @@
-//! Which addresses are the public Internet, which belong to a private network, and which nobody may be sent to.
+//! Which addresses are the public Internet, which belong to a private network, and which nobody may
+//! be sent to.
 //!
-//! Invariant: an address is public only when no entry of the registries for special purposes covers it. IPv6 is read the
-//! other way round: only `2000::/3` is handed out as global unicast, so everything else is refused before the exceptions
-//! inside it are looked at. Forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) are refused as
-//! a whole: whoever means an IPv4 address can write it.
+//! Invariant: an address is public only when no entry of the registries for special purposes covers
+//! it. IPv6 is read the other way round: only `2000::/3` is handed out as global unicast, so
+//! everything else is refused before the exceptions inside it are looked at. Forms that carry an
+//! IPv4 address (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) are refused as a whole: whoever
+//! means an IPv4 address can write it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,7 +14,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub enum Reach {
     /// The public Internet.
     Public,
-    /// This machine or its own networks: only where the operator named the host and said that it is private.
+    /// This machine or its own networks: only where the operator named the host and said that it is
+    /// private.
     Private(&'static str),
     /// Nobody: metadata services, link-local, multicast, documentation, addresses in disguise.
     Never(&'static str),
@@ -35,7 +38,8 @@ const fn v6(head: [u16; 4], tail: [u16; 4], length: u8, reach: Reach) -> Range6 
 
 use Reach::{Never, Private};
 
-/// Single addresses stand before the ranges that hold them, because the first entry that fits decides.
+/// Single addresses stand before the ranges that hold them, because the first entry that fits
+/// decides.
 const SPECIAL4: [Range4; 24] = [
     v4(169, 254, 0, 0, 16, Never("link-local and cloud metadata, 169.254.0.0/16")),
     v4(100, 100, 100, 200, 32, Never("cloud metadata, 100.100.100.200")),
@@ -100,7 +104,8 @@ pub fn reach(address: IpAddr) -> Reach {
     }
 }
 
-/// Whether a request may go to this address; `private` says that the operator named the host as a private one.
+/// Whether a request may go to this address; `private` says that the operator named the host as a
+/// private one.
 pub fn address_allowed(address: IpAddr, private: bool) -> Result<(), &'static str> {
     match reach(address) {
         Reach::Public => Ok(()),

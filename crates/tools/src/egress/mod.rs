@@ -2,14 +2,15 @@
 //!
 //! Invariants
 //! - Nothing is sent to a host that the operator has not listed; an empty list reaches nothing.
-//! - A name is looked up once for each hop. Every address it has is checked, and the connection goes to one of those very
-//!   addresses, so that a second answer of the name server changes nothing.
-//! - A redirect is a new destination: it passes every check again, loses what the caller meant for the first one, and never
-//!   leads from https to http.
+//! - A name is looked up once for each hop. Every address it has is checked, and the connection
+//!   goes to one of those very addresses, so that a second answer of the name server changes
+//!   nothing.
+//! - A redirect is a new destination: it passes every check again, loses what the caller meant for
+//!   the first one, and never leads from https to http.
 //! - The body, the head, the number of hops and the time are bounded.
 //!
-//! What it deliberately does not do: proxies of the environment, cookies, compression, kept connections. Each would be a way
-//! around one of the lines above.
+//! What it deliberately does not do: proxies of the environment, cookies, compression, kept
+//! connections. Each would be a way around one of the lines above.
 
 mod address;
 mod rules;
@@ -127,7 +128,8 @@ impl EgressClient {
         let sent = AtomicBool::new(false);
         match tokio::time::timeout(after, Box::pin(self.follow(request, &sent))).await {
             Ok(outcome) => outcome,
-            // What was sent may have been carried out, so it must not look like something to try again.
+            // What was sent may have been carried out, so it must not look like something to try
+            // again.
             Err(_) if writes && sent.load(Ordering::Relaxed) => {
                 let detail = format!("no answer within {:.1} s", after.as_secs_f64());
                 Err(Error::UnknownOutcome { tool: shown, detail })
@@ -287,7 +289,8 @@ fn refusal(url: &str, rule: &str) -> Error {
     Error::Egress { url: shown(url), rule: rule.to_owned() }
 }
 
-/// An address as it may stand in a message and in the journal: no password, no query, no control characters, not endless.
+/// An address as it may stand in a message and in the journal: no password, no query, no control
+/// characters, not endless.
 fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));

@@ -1,7 +1,7 @@
 //! What the operator lays down for outbound requests.
 //!
-//! Invariant: nothing said means nothing reached. A private destination takes two words of the operator: the host itself,
-//! written out, and `allow_private`.
+//! Invariant: nothing said means nothing reached. A private destination takes two words of the
+//! operator: the host itself, written out, and `allow_private`.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,8 +14,8 @@ use url::Host;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Hosts: `api.example.com`, `*.example.com`, `api.example.com:8443`, `[2606:4700::1111]`. Nothing listed means nothing
-    /// may be reached. Without a port the scheme's own is meant.
+    /// Hosts: `api.example.com`, `*.example.com`, `api.example.com:8443`, `[2606:4700::1111]`.
+    /// Nothing listed means nothing may be reached. Without a port the scheme's own is meant.
     pub allow: Vec<HostRule>,
     /// Whether hosts that are listed by their full name may be on this machine or in its networks.
     pub allow_private: bool,

@@ -1,9 +1,10 @@
 //! From a string to a destination, with no room for two readings.
 //!
-//! Invariant: a [`Target`] is what two parsers agree on. The strict one here takes the authority apart by hand and refuses
-//! whatever readers of addresses have been known to read differently: user names, backslashes, blanks, escapes and foreign
-//! letters in the host, numbers that are no plain dotted quad, zone ids, trailing dots. The `url` crate then reads the same
-//! string, and its host and port must be the very same text.
+//! Invariant: a [`Target`] is what two parsers agree on. The strict one here takes the authority
+//! apart by hand and refuses whatever readers of addresses have been known to read differently:
+//! user names, backslashes, blanks, escapes and foreign letters in the host, numbers that are no
+//! plain dotted quad, zone ids, trailing dots. The `url` crate then reads the same string, and its
+//! host and port must be the very same text.
 
 use super::rules::Scheme;
 use std::net::{IpAddr, Ipv6Addr};
@@ -57,7 +58,8 @@ impl Target {
         if location.starts_with("//") {
             return Self::parse(&format!("{}:{location}", self.scheme.name()));
         }
-        // A colon before the first slash is a scheme, however odd what follows: it gets no second reading as a path.
+        // A colon before the first slash is a scheme, however odd what follows: it gets no second
+        // reading as a path.
         let before_slash = location.split(['/', '?', '#']).next().unwrap_or_default();
         if before_slash.contains(':') {
             return Self::parse(location);
@@ -164,7 +166,8 @@ fn name_of(name: &str) -> Result<Host<String>, &'static str> {
         return Err("its host is not a name");
     }
     let last = name.rsplit('.').next().unwrap_or_default();
-    // A host whose last label is a number, in whatever base, is an IPv4 address or nothing. Only the plain form is taken.
+    // A host whose last label is a number, in whatever base, is an IPv4 address or nothing. Only
+    // the plain form is taken.
     let numeric = last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x");
     if numeric {
         let address = name.parse().map_err(|_| "its host is a number that is not a plain IPv4 address")?;

@@ -141,7 +141,8 @@ fn told(response: Response) -> Json {
     })
 }
 
-/// Text as it is, everything else in base64. A cut may have gone through a character: what is left of it is dropped.
+/// Text as it is, everything else in base64. A cut may have gone through a character: what is left
+/// of it is dropped.
 fn words(mut body: Vec<u8>, truncated: bool) -> (String, &'static str) {
     if let Err(error) = std::str::from_utf8(&body)
         && truncated

@@ -1,7 +1,8 @@
-//! The parts behind the door: who looks up names, who opens connections, and one HTTP/1.1 exchange over one of them.
+//! The parts behind the door: who looks up names, who opens connections, and one HTTP/1.1 exchange
+//! over one of them.
 //!
-//! Invariant: nothing here decides where to go. A connection is opened to the address it is given, and the name is used for
-//! the Host header and for TLS only.
+//! Invariant: nothing here decides where to go. A connection is opened to the address it is given,
+//! and the name is used for the Host header and for TLS only.
 
 use super::rules::Scheme;
 use super::target::Target;
@@ -67,7 +68,8 @@ pub(super) fn system_tls() -> Result<Arc<rustls::ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
-/// Wraps a connection in TLS when the target wants it. The certificate must be the name's, not the address's.
+/// Wraps a connection in TLS when the target wants it. The certificate must be the name's, not the
+/// address's.
 pub(super) async fn secured(
     stream: Box<dyn Stream>,
     target: &Target,
@@ -144,7 +146,8 @@ pub(super) async fn exchange(
         Ok(Answer { status: head.status, headers: head.headers, body: kept, truncated })
     };
     tokio::pin!(conversation, connection);
-    // The connection is driven here, not in a task of its own, so that it ends when this future is dropped.
+    // The connection is driven here, not in a task of its own, so that it ends when this future is
+    // dropped.
     tokio::select! {
         biased;
         answer = &mut conversation => answer,
@@ -214,8 +217,8 @@ pub(super) fn headers_of(pairs: &[(String, String)]) -> Result<HeaderMap, String
     Ok(headers)
 }
 
-/// Leaves what may go to another origin than the one that the caller meant. A list of what is harmless, because keys travel
-/// in headers of any name.
+/// Leaves what may go to another origin than the one that the caller meant. A list of what is
+/// harmless, because keys travel in headers of any name.
 pub(super) fn keep_harmless(headers: &mut HeaderMap) {
     const HARMLESS: [HeaderName; 4] =
         [http::header::ACCEPT, http::header::ACCEPT_LANGUAGE, http::header::USER_AGENT, http::header::RANGE];

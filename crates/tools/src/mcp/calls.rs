@@ -1,8 +1,8 @@
 //! The calls under way on one connection, and how the connection ended.
 //!
-//! Every message passes through [`Tapped`], which sits between `rmcp` and the transport. So a call is known under its progress
-//! token before the server can answer it, a call knows whether it left this process, and the first sign that the server is gone
-//! reaches every waiting call at once.
+//! Every message passes through [`Tapped`], which sits between `rmcp` and the transport. So a call
+//! is known under its progress token before the server can answer it, a call knows whether it left
+//! this process, and the first sign that the server is gone reaches every waiting call at once.
 
 use crate::tool::{Context, Human, Progress};
 use rmcp::model::{GetExtensions, GetMeta, JsonRpcMessage, ProgressToken, RequestId};
@@ -105,9 +105,9 @@ impl Tap {
         self.lock().get(token).map(|(_, call)| Arc::clone(call))
     }
 
-    /// Who is to be asked when the server asks. Over HTTP the question comes on the stream of its call. Over one pipe nobody
-    /// can tell, so a person is asked only when every call under way is of the same person: to ask somebody else would show
-    /// them what is not theirs.
+    /// Who is to be asked when the server asks. Over HTTP the question comes on the stream of its
+    /// call. Over one pipe nobody can tell, so a person is asked only when every call under way is
+    /// of the same person: to ask somebody else would show them what is not theirs.
     pub(crate) fn whom_to_ask(&self, origin: Option<&RequestId>) -> Option<Arc<dyn Human>> {
         let calls = self.lock();
         if let Some(origin) = origin {

@@ -1,8 +1,10 @@
 //! One live connection to a server: requests run beside each other over it, each with its own end.
 //!
 //! Invariants
-//! - A request that is dropped before its answer is told to the server as cancelled, and its place is free at once.
-//! - When the connection is lost, every request on it fails at once and says whether it had been sent.
+//! - A request that is dropped before its answer is told to the server as cancelled, and its place
+//!   is free at once.
+//! - When the connection is lost, every request on it fails at once and says whether it had been
+//!   sent.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::{ActiveCall, DisconnectReason, Tap};
@@ -174,7 +176,8 @@ impl Connection {
         Ok(Some(answers))
     }
 
-    /// Whether it answers at all. The newest revision has no ping, so its tools are asked for instead.
+    /// Whether it answers at all. The newest revision has no ping, so its tools are asked for
+    /// instead.
     pub(crate) async fn ping(&self, within: Duration) -> Result<()> {
         let request = if self.info.protocol_version.has_initialize() {
             ClientRequest::PingRequest(PingRequest::default())

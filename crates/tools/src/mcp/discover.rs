@@ -1,7 +1,8 @@
 //! What a server offers: its tools as definitions, its resources and its prompts.
 //!
 //! Invariants
-//! - Lists are bounded in pages, entries and bytes: a server cannot fill the memory with what it says it can do.
+//! - Lists are bounded in pages, entries and bytes: a server cannot fill the memory with what it
+//!   says it can do.
 //! - What a server writes is stripped of control characters and cut before anybody reads it.
 
 use crate::error::{Error, Result};
@@ -92,7 +93,8 @@ pub struct PromptMessage {
 }
 
 impl Handle {
-    /// All tools that the server offers. Those whose name or schema cannot be used are left out and noted in the log.
+    /// All tools that the server offers. Those whose name or schema cannot be used are left out and
+    /// noted in the log.
     ///
     /// # Errors
     /// When the server cannot be asked, or offers more than can be taken in.
@@ -332,7 +334,8 @@ fn definition(
         (_, Some(true)) => Idempotency::Keyed,
         _ => Idempotency::None,
     };
-    // What it says of its effect is kept as it says it; policy derives the effect (`steward_policy::effect_of`).
+    // What it says of its effect is kept as it says it; policy derives the effect
+    // (`steward_policy::effect_of`).
     let mut metadata = JsonObject::new();
     if let (Some(destructive), false) = (hints.destructive_hint, idempotency == Idempotency::ReadOnly) {
         metadata.insert("destructive".into(), destructive.into());

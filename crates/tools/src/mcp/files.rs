@@ -18,7 +18,8 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Reads a file; nothing when there is none. A file that cannot be understood is an error, never taken for an empty one.
+/// Reads a file; nothing when there is none. A file that cannot be understood is an error, never
+/// taken for an empty one.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| told(path, &error)),
@@ -27,7 +28,8 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// Writes a file that only its owner can read, through another one that takes its place when it is complete.
+/// Writes a file that only its owner can read, through another one that takes its place when it is
+/// complete.
 pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let text = serde_json::to_vec_pretty(value).map_err(|error| told(path, &error))?;
     let draft = beside(path, ".new");

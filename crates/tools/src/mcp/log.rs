@@ -1,6 +1,8 @@
-//! What a server said beside its answers: the last lines of its standard error, its log messages, its noise.
+//! What a server said beside its answers: the last lines of its standard error, its log messages,
+//! its noise.
 //!
-//! Invariant: it never holds more than so many lines of so many characters, however much the server writes.
+//! Invariant: it never holds more than so many lines of so many characters, however much the server
+//! writes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,12 @@
-//! The MCP client: each configured server is supervised on its own and offers its tools through one cheap [`Handle`].
+//! The MCP client: each configured server is supervised on its own and offers its tools through one
+//! cheap [`Handle`].
 //!
 //! Invariants
 //! - A server starts when it is first needed, and its whole process group is gone when it stops.
-//! - A call never waits longer than its own time. When a server goes away, every call that waits for it learns so at once.
-//! - What a server says of itself is untrusted: its tools are pinned by [`Pins`], its words are bounded and stripped.
+//! - A call never waits longer than its own time. When a server goes away, every call that waits
+//!   for it learns so at once.
+//! - What a server says of itself is untrusted: its tools are pinned by [`Pins`], its words are
+//!   bounded and stripped.
 //! - Nothing is shared between two servers: no lock, no queue, no task.
 //!
 //! The tasks extension and sampling are not spoken; a server that asks for sampling is refused.

@@ -1,8 +1,11 @@
-//! How a remote server is shown who asks: a token from the environment, a person's login, or a program's own credentials.
+//! How a remote server is shown who asks: a token from the environment, a person's login, or a
+//! program's own credentials.
 //!
 //! Invariants
-//! - Tokens are kept in files that only their owner can read, one for each server, and never appear in messages.
-//! - A login comes back to a listener on loopback that lives for one login and takes only the answer to its own question.
+//! - Tokens are kept in files that only their owner can read, one for each server, and never appear
+//!   in messages.
+//! - A login comes back to a listener on loopback that lives for one login and takes only the
+//!   answer to its own question.
 
 use crate::error::{Error, Result};
 use crate::mcp::connection::deepest;
@@ -82,7 +85,8 @@ pub struct Login {
     pub within: Duration,
     /// What the server said when it turned a request away: the detail of [`Error::LoginNeeded`].
     pub challenge: Option<String>,
-    /// The address of a document that says who this client is, where the server takes one instead of a registration.
+    /// The address of a document that says who this client is, where the server takes one instead
+    /// of a registration.
     pub client_document: Option<String>,
 }
 
@@ -92,7 +96,8 @@ impl Default for Login {
     }
 }
 
-/// Logs a person in: `open` is handed the address that they visit, and the answer comes back to a listener on loopback.
+/// Logs a person in: `open` is handed the address that they visit, and the answer comes back to a
+/// listener on loopback.
 ///
 /// # Errors
 /// [`Error::LoginNeeded`] with what went wrong.

@@ -1,10 +1,11 @@
 //! Pins: what a server said of a tool when it was first seen, or last accepted by a person.
 //!
 //! Invariants
-//! - A tool whose name, words, schemas or hints differ from its pin is held back until a person accepts exactly that change.
-//!   Otherwise a server could win trust with a harmless description and replace it later by orders to the model.
-//! - A person accepts what was shown, not what the server says by then: the offer is kept with the pin, and another one is
-//!   held back again.
+//! - A tool whose name, words, schemas or hints differ from its pin is held back until a person
+//!   accepts exactly that change. Otherwise a server could win trust with a harmless description
+//!   and replace it later by orders to the model.
+//! - A person accepts what was shown, not what the server says by then: the offer is kept with the
+//!   pin, and another one is held back again.
 //! - A file that cannot be read holds everything back.
 
 use crate::error::{Error, Result};
@@ -35,7 +36,8 @@ pub struct Offer {
     /// JSON Schema of the result.
     #[serde(default)]
     pub output_schema: Json,
-    /// Whether it only reads, whether it can be repeated. They decide about retries, so they are pinned, too.
+    /// Whether it only reads, whether it can be repeated. They decide about retries, so they are
+    /// pinned, too.
     #[serde(default)]
     pub hints: Json,
 }
@@ -122,7 +124,8 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// In this file, which need not be there yet. Tools that a known server adds are held back, too.
+    /// In this file, which need not be there yet. Tools that a known server adds are held back,
+    /// too.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), hold_new: true }
     }
@@ -134,7 +137,8 @@ impl Pins {
         self
     }
 
-    /// Compares what a server offers with its pins. A server that is seen for the first time is pinned as it is.
+    /// Compares what a server offers with its pins. A server that is seen for the first time is
+    /// pinned as it is.
     ///
     /// # Errors
     /// When the file cannot be read or written; then nothing may be used.
@@ -176,7 +180,8 @@ impl Pins {
         Ok(review)
     }
 
-    /// Accepts what was shown of one tool, or of all tools of a server. Gives back the names whose pins changed.
+    /// Accepts what was shown of one tool, or of all tools of a server. Gives back the names whose
+    /// pins changed.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -230,7 +235,8 @@ impl Pins {
         Ok(waiting.collect())
     }
 
-    /// The same under the names that the registry has for them: these tools are listed and cannot be called.
+    /// The same under the names that the registry has for them: these tools are listed and cannot
+    /// be called.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -1,4 +1,5 @@
-//! All configured servers by their names. Servers are independent: the pool hands out handles and does nothing between them.
+//! All configured servers by their names. Servers are independent: the pool hands out handles and
+//! does nothing between them.
 
 use crate::error::{Error, Result};
 use crate::mcp::server::{Handle, Options, Server};
@@ -21,8 +22,9 @@ impl Servers {
         Self { options, handles: Mutex::default() }
     }
 
-    /// Takes over a new list. A server whose configuration is the same keeps running; one that changed, was switched off or is
-    /// not listed any more is closed for good, and calls through its old handles are refused.
+    /// Takes over a new list. A server whose configuration is the same keeps running; one that
+    /// changed, was switched off or is not listed any more is closed for good, and calls through
+    /// its old handles are refused.
     pub async fn reload(&self, list: Vec<Valid<McpServer>>) {
         let replaced = {
             let mut handles = self.lock();

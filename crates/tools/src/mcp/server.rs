@@ -1,7 +1,8 @@
-//! One server from outside: [`Server::new`] gives a [`Handle`] that is cheap to copy; behind it a supervisor starts, watches
-//! and stops the server.
+//! One server from outside: [`Server::new`] gives a [`Handle`] that is cheap to copy; behind it a
+//! supervisor starts, watches and stops the server.
 //!
-//! Invariant: when the last handle is dropped, the supervisor, the connection and the process group go with it.
+//! Invariant: when the last handle is dropped, the supervisor, the connection and the process group
+//! go with it.
 
 use crate::error::{Error, Result};
 use crate::mcp::connection::Connection;
@@ -52,7 +53,8 @@ pub struct Options {
     pub log_lines: usize,
     /// The program that shuts server programs in: this very binary.
     pub launcher: Option<PathBuf>,
-    /// Steward's home: its `tmp/` holds the temporary folders of servers, and the standard sandbox grants none of the rest.
+    /// Steward's home: its `tmp/` holds the temporary folders of servers, and the standard sandbox
+    /// grants none of the rest.
     pub home: Option<PathBuf>,
     /// The folder in which logins are kept.
     pub logins: Option<PathBuf>,
@@ -196,8 +198,9 @@ impl Handle {
     /// Calls a tool by the server's own name for it. Starts the server if it is not running.
     ///
     /// # Errors
-    /// [`Error::Timeout`] and [`Error::Cancelled`] when the context says so; [`Error::ServerGone`] at once when the server goes
-    /// away, with whether the request had been sent; [`Error::Failed`] when the tool says that it failed.
+    /// [`Error::Timeout`] and [`Error::Cancelled`] when the context says so; [`Error::ServerGone`]
+    /// at once when the server goes away, with whether the request had been sent; [`Error::Failed`]
+    /// when the tool says that it failed.
     pub async fn call(&self, tool: &str, arguments: &JsonObject, context: &Context) -> Result<Output> {
         let full = || format!("{}.{tool}", self.name());
         let work = async {
@@ -210,7 +213,8 @@ impl Handle {
             biased;
             () = context.cancel.cancelled() => Err(Error::Cancelled { tool: full() }),
             called = tokio::time::timeout(context.timeout, work) => called.unwrap_or_else(|_| {
-                // Perhaps only this call is slow, perhaps the server hangs: the supervisor finds out.
+                // Perhaps only this call is slow, perhaps the server hangs: the supervisor finds
+                // out.
                 let _ = self.0.commands.try_send(Command::Suspect);
                 Err(Error::Timeout { tool: full(), after: context.timeout })
             }),

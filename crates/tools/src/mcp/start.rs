@@ -1,7 +1,8 @@
 //! How a server is started: the process or the connection, then the first exchange of messages.
 //!
-//! The newest protocol revision is tried first. A server that knows only earlier ones says so and is spoken to as it expects;
-//! one that breaks over the question is started again and greeted in the earlier way.
+//! The newest protocol revision is tried first. A server that knows only earlier ones says so and
+//! is spoken to as it expects; one that breaks over the question is started again and greeted in
+//! the earlier way.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::{DisconnectReason, Tap, Tapped};
@@ -53,7 +54,8 @@ impl Live {
     }
 }
 
-/// Waits until the killed are gone. A signal is obeyed soon, not at once, and nobody tells about children of children.
+/// Waits until the killed are gone. A signal is obeyed soon, not at once, and nobody tells about
+/// children of children.
 async fn buried(group: Option<Pid>) {
     let Some(group) = group else { return };
     for _ in 0..100 {

@@ -17,7 +17,8 @@ pub enum State {
         /// How long until then.
         retry_in: Duration,
     },
-    /// It failed too often in a row; calls are refused until this time has passed. Then one start is tried.
+    /// It failed too often in a row; calls are refused until this time has passed. Then one start
+    /// is tried.
     Open {
         /// How long until then.
         retry_in: Duration,
@@ -81,7 +82,8 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// Something failed. `chance` is from 0 to 1 and keeps many from coming back in the same moment.
+    /// Something failed. `chance` is from 0 to 1 and keeps many from coming back in the same
+    /// moment.
     pub(crate) fn failed(&mut self, patience: &Patience, now: Instant, chance: f64) {
         self.failures = self.failures.saturating_add(1);
         let beyond = self.failures.checked_sub(patience.failures);

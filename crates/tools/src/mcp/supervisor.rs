@@ -1,9 +1,12 @@
 //! The supervisor of one server: starts it when somebody needs it, watches it, and lets it go.
 //!
 //! Invariants
-//! - It alone starts and stops; whoever wants a connection asks it and gets one, or the reason why not.
-//! - It never waits itself: starts, checks and endings run as tasks that it owns, so a stop is obeyed at any time.
-//! - A failure counts until something works: a server that starts well and dies with every call opens its circuit, too.
+//! - It alone starts and stops; whoever wants a connection asks it and gets one, or the reason why
+//!   not.
+//! - It never waits itself: starts, checks and endings run as tasks that it owns, so a stop is
+//!   obeyed at any time.
+//! - A failure counts until something works: a server that starts well and dies with every call
+//!   opens its circuit, too.
 
 use crate::error::{Error, Result};
 use crate::mcp::calls::DisconnectReason;
@@ -146,7 +149,8 @@ impl Supervisor {
                 self.live = Some(live);
             }
             Err(error) => {
-                // A server that wants a login works; once somebody has logged in, nobody shall wait.
+                // A server that wants a login works; once somebody has logged in, nobody shall
+                // wait.
                 if matches!(error, Error::LoginNeeded { .. }) {
                     let mut seen = self.shared.seen();
                     seen.phase = Phase::Stopped;

@@ -24,7 +24,8 @@ impl State {
     }
 
     fn tools(&self, problems: &mut Vec<String>) -> BTreeMap<ToolName, Versions> {
-        // Sorting once and building the map from the result is several times quicker than ten thousand insertions.
+        // Sorting once and building the map from the result is several times quicker than ten
+        // thousand insertions.
         let mut entries: Vec<&Entry> = self.sources().flat_map(|source| &source.entries).collect();
         entries.sort_by(|one, other| name(one).cmp(name(other)));
         let same = entries.chunk_by(|one, other| name(one) == name(other));

@@ -1,7 +1,9 @@
-//! What holds for a tool: its definition and defaults, then its server, its category, its own entry, its environment.
+//! What holds for a tool: its definition and defaults, then its server, its category, its own
+//! entry, its environment.
 //!
-//! Invariant: permissions only add up and a switch that is off anywhere is off. The entry of a tool may loosen what the
-//! definition says of approval, because an operator wrote it; what a server says of itself may not.
+//! Invariant: permissions only add up and a switch that is off anywhere is off. The entry of a tool
+//! may loosen what the definition says of approval, because an operator wrote it; what a server
+//! says of itself may not.
 
 use super::snapshot::Entry;
 use crate::config::{Configuration, EffectiveToolConfig};
@@ -126,7 +128,8 @@ impl Rules {
         let now = &given.definition;
         let tool = laid.map(|laid| &laid.settings);
         let stricter = server.map_or(now.approval, |server| strictest(now.approval, server.approval));
-        // Only for the tool itself, not for a whole server, may the operator say that it destroys unasked.
+        // Only for the tool itself, not for a whole server, may the operator say that it destroys
+        // unasked.
         let usual = match stricter {
             ApprovalMode::Never if worst_effect_of(now) == Effect::Destroy => ApprovalMode::WhenUntrusted,
             other => other,

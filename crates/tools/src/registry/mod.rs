@@ -1,9 +1,13 @@
-//! The registry: what is built in, what MCP servers and sub-agents offer, and what the configuration says of it, as one.
+//! The registry: what is built in, what MCP servers and sub-agents offer, and what the
+//! configuration says of it, as one.
 //!
 //! Invariants
-//! - Readers get a whole [`Snapshot`] and never wait for a writer: a change builds another snapshot and exchanges them.
-//! - What is in force is in the very next [`Registry::get`] after the call that changed it came back.
-//! - One source replaces its own tools only. Two sources with one name and version: the built-in stays, the other is told.
+//! - Readers get a whole [`Snapshot`] and never wait for a writer: a change builds another snapshot
+//!   and exchanges them.
+//! - What is in force is in the very next [`Registry::get`] after the call that changed it came
+//!   back.
+//! - One source replaces its own tools only. Two sources with one name and version: the built-in
+//!   stays, the other is told.
 
 mod build;
 mod combine;
@@ -56,7 +60,8 @@ struct Source {
 
 impl Source {
     fn of(mut given: Vec<Registered>, rules: &Rules) -> Self {
-        // In order here, sources one after the other are almost in order, and putting all in order is quick.
+        // In order here, sources one after the other are almost in order, and putting all in order
+        // is quick.
         given.sort_by(|one, other| one.definition.tool_name.cmp(&other.definition.tool_name));
         let mut source = Self { given, entries: Vec::new() };
         source.combine(rules);
@@ -210,7 +215,8 @@ impl Registry {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the sources and exchanges the snapshot before anybody else can change them. Gives back the new generation.
+    /// Changes the sources and exchanges the snapshot before anybody else can change them. Gives
+    /// back the new generation.
     fn change(&self, change: impl FnOnce(&mut State)) -> u64 {
         let mut state = self.state();
         change(&mut state);

@@ -1,13 +1,14 @@
 //! Names that are near to one that does not exist.
 
-/// At most `most` of the known names, nearest first, that are a slip away from this one: a third of its letters, at least two.
+/// At most `most` of the known names, nearest first, that are a slip away from this one: a third of
+/// its letters, at least two.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let wanted: Vec<char> = name.to_lowercase().chars().collect();
     let mut limit = (wanted.len() / 3).max(2);
     let mut near: Vec<(usize, &str)> = Vec::new();
     for known in known {
-        // A name that is a part of the other is near whatever else there is: `find` for `crm.find`, `timeout` for
-        // `timeout_seconds`.
+        // A name that is a part of the other is near whatever else there is: `find` for `crm.find`,
+        // `timeout` for `timeout_seconds`.
         let part = wanted.len() > 3 && (known.rsplit('.').next() == Some(name) || known.starts_with(name));
         let distance = if part {
             Some(1)
@@ -31,7 +32,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, 
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Letters to be changed, added, left out or swapped with their neighbour; nothing when there are more than `limit`.
+/// Letters to be changed, added, left out or swapped with their neighbour; nothing when there are
+/// more than `limit`.
 fn distance(one: &[char], other: &[char], limit: usize) -> Option<usize> {
     if one.len().abs_diff(other.len()) > limit {
         return None;

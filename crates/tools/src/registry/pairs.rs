@@ -1,4 +1,5 @@
-//! Polling pairs (S0): a tool that starts something and one that is asked for the answer are one tool to whoever calls.
+//! Polling pairs (S0): a tool that starts something and one that is asked for the answer are one
+//! tool to whoever calls.
 
 use crate::tool::{Poll, Registered};
 use serde_json::Value as Json;

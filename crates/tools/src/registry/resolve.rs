@@ -1,7 +1,7 @@
 //! From the name that somebody wrote to the one tool that is meant, or to what they may have meant.
 //!
-//! Invariant: a name is corrected only when exactly one tool can be meant, and the correction is said aloud. Whoever asks for
-//! themselves learns no names of tools that they may not use.
+//! Invariant: a name is corrected only when exactly one tool can be meant, and the correction is
+//! said aloud. Whoever asks for themselves learns no names of tools that they may not use.
 
 use super::near::nearest;
 use super::snapshot::{Entry, Snapshot, Versions};
@@ -20,8 +20,8 @@ pub struct Resolved {
 }
 
 impl Snapshot {
-    /// Finds a tool by its full name, by its name on a server, or by its bare name when one server only has it. With a
-    /// caller, nothing is found, corrected or proposed that they may not use.
+    /// Finds a tool by its full name, by its name on a server, or by its bare name when one server
+    /// only has it. With a caller, nothing is found, corrected or proposed that they may not use.
     pub fn resolve(
         &self,
         caller: Option<&Caller>,
@@ -61,7 +61,8 @@ impl Snapshot {
             candidates = self.candidates(rest, seen);
             asked = asked.or(Some(prefix));
         }
-        // A server that was named wrongly is put right; what is built in is no server, and `weather.now` never means `time.now`.
+        // A server that was named wrongly is put right; what is built in is no server, and
+        // `weather.now` never means `time.now`.
         if asked.is_some() {
             candidates.retain(|(_, entry)| entry.registered.definition.server.is_some());
         }
@@ -75,7 +76,8 @@ impl Snapshot {
         }
     }
 
-    /// The tools with this bare name, by server. What is switched off is meant only when nothing else can be.
+    /// The tools with this bare name, by server. What is switched off is meant only when nothing
+    /// else can be.
     fn candidates<'a>(
         &'a self,
         bare: &str,

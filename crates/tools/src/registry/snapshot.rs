@@ -27,7 +27,8 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The one that is meant when no version is named: the pinned one, else the newest that is active, else the newest.
+    /// The one that is meant when no version is named: the pinned one, else the newest that is
+    /// active, else the newest.
     #[must_use]
     pub fn chosen(&self) -> Option<&Entry> {
         self.entries.get(self.chosen)
@@ -79,7 +80,8 @@ pub struct Filter<'a> {
     pub origin: Option<ToolOrigin>,
     /// What this caller may use.
     pub caller: Option<&'a Caller>,
-    /// Also what is switched off and what is there for other tools only, for people who look after it.
+    /// Also what is switched off and what is there for other tools only, for people who look after
+    /// it.
     pub everything: bool,
 }
 

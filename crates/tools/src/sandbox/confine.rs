@@ -1,7 +1,8 @@
 //! The launcher's side: it puts itself on the leash, shuts itself in, and becomes the program.
 //!
-//! Invariant: the order matters and is kept here. The leash comes first, so that nothing outlives its parent from the first
-//! moment on; files come before system calls, because the filter forbids what Landlock needs none of; the program comes last.
+//! Invariant: the order matters and is kept here. The leash comes first, so that nothing outlives
+//! its parent from the first moment on; files come before system calls, because the filter forbids
+//! what Landlock needs none of; the program comes last.
 
 use super::{Confinement, Order, Part, files, keeper, seccomp};
 use crate::error::{Error, Result};
@@ -10,8 +11,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-/// Does what the arguments after [`COMMAND`](super::COMMAND) say: `--spec <json> -- program args…`. It comes back only with
-/// an error; the caller says it on standard error and ends with 126.
+/// Does what the arguments after [`COMMAND`](super::COMMAND) say: `--spec <json> -- program args…`.
+/// It comes back only with an error; the caller says it on standard error and ends with 126.
 pub fn confine_and_exec(args: impl IntoIterator<Item = OsString>) -> Error {
     match confined(args.into_iter()) {
         Ok(never) => match never {},

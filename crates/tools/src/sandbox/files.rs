@@ -1,7 +1,8 @@
 //! Landlock: which files a child sees, and with newer kernels whom it may connect to and signal.
 //!
-//! Invariant: the list of what every child may read holds programs, libraries and what these need to start. It holds no home,
-//! no `/proc` of other processes, no configuration that may carry a secret.
+//! Invariant: the list of what every child may read holds programs, libraries and what these need
+//! to start. It holds no home, no `/proc` of other processes, no configuration that may carry a
+//! secret.
 
 use super::Confinement;
 use landlock::{
@@ -18,7 +19,8 @@ const OLDEST: ABI = ABI::V3;
 /// Programs and libraries.
 const PROGRAMS: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// What programs read to start: the loader's cache, certificates, names, the time zone, their own process.
+/// What programs read to start: the loader's cache, certificates, names, the time zone, their own
+/// process.
 const READABLE: [&str; 46] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",

@@ -1,9 +1,11 @@
 //! The keeper of a child: a process between Steward and the program that it starts.
 //!
-//! Invariant: when the keeper ends, no process below it is left. The kernel makes it the parent of every orphan of the
-//! program's family (a subreaper), so a daemon that left its session, its group and its parent is still found below it.
+//! Invariant: when the keeper ends, no process below it is left. The kernel makes it the parent of
+//! every orphan of the program's family (a subreaper), so a daemon that left its session, its group
+//! and its parent is still found below it.
 //!
-//! It ends when the program does, and when Steward is gone. A signal to the group is for the program; the keeper stays.
+//! It ends when the program does, and when Steward is gone. A signal to the group is for the
+//! program; the keeper stays.
 
 use super::confine::{is_parent, put_on_leash};
 use super::{COMMAND, Order, Part};

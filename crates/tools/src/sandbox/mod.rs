@@ -1,15 +1,19 @@
-//! How a child process is shut in: Landlock for files, seccomp for the rest, by a launcher that shuts itself in and then
-//! becomes the program.
+//! How a child process is shut in: Landlock for files, seccomp for the rest, by a launcher that
+//! shuts itself in and then becomes the program.
 //!
 //! Invariants
-//! - Nothing unsafe runs between fork and exec. The launcher is this very binary with its hidden command [`COMMAND`]: a whole
-//!   process that restricts itself and is replaced by the program, so the program and all that it starts inherit everything.
-//! - What is not granted is not there: the child sees the system's programs and libraries, and the folders it was given.
+//! - Nothing unsafe runs between fork and exec. The launcher is this very binary with its hidden
+//!   command [`COMMAND`]: a whole process that restricts itself and is replaced by the program, so
+//!   the program and all that it starts inherit everything.
+//! - What is not granted is not there: the child sees the system's programs and libraries, and the
+//!   folders it was given.
 //! - `required` fails closed: a kernel that cannot enforce files and system calls starts nothing.
-//! - A child on the leash dies with the process that started it, even by SIGKILL, and so does everything that it started,
-//!   in whatever session or group: a keeper stands between, to which the kernel hands every orphan of the family.
+//! - A child on the leash dies with the process that started it, even by SIGKILL, and so does
+//!   everything that it started, in whatever session or group: a keeper stands between, to which
+//!   the kernel hands every orphan of the family.
 //!
-//! What it deliberately does not do: hide that other processes exist, or limit processor and memory.
+//! What it deliberately does not do: hide that other processes exist, or limit processor and
+//! memory.
 
 mod confine;
 mod files;
@@ -45,12 +49,13 @@ pub struct Confinement {
     pub read: Vec<PathBuf>,
     /// Folders it may read and write.
     pub write: Vec<PathBuf>,
-    /// Whether it may open connections. Without it no socket but a pair within the family can be connected, not even one that
-    /// is a file: the sockets of daemons are doors too.
+    /// Whether it may open connections. Without it no socket but a pair within the family can be
+    /// connected, not even one that is a file: the sockets of daemons are doors too.
     pub network: bool,
     /// Whether it is not started at all where the kernel cannot shut it in.
     pub required: bool,
-    /// The program that shuts itself in: this very binary, with its hidden command. Empty means the one of [`leash`].
+    /// The program that shuts itself in: this very binary, with its hidden command. Empty means the
+    /// one of [`leash`].
     #[serde(skip)]
     pub launcher: PathBuf,
 }
@@ -80,13 +85,15 @@ enum Part {
 
 static LEASH: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on every child is started by this launcher, so that it dies with this process. The binary says it once at its
-/// start with its own path (`std::env::current_exe`); the first word counts.
+/// From now on every child is started by this launcher, so that it dies with this process. The
+/// binary says it once at its start with its own path (`std::env::current_exe`); the first word
+/// counts.
 pub fn leash(launcher: impl Into<PathBuf>) {
     let _ = LEASH.set(launcher.into());
 }
 
-/// The command that shuts itself in and becomes the program of `spec`; nothing when it is started as it is.
+/// The command that shuts itself in and becomes the program of `spec`; nothing when it is started
+/// as it is.
 pub(crate) fn launcher(spec: &Spec, program: &Path) -> Result<Option<(PathBuf, Vec<OsString>)>> {
     launched(spec, program, LEASH.get())
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The folder. Its name ends with this process, so that a later start of Steward finds what a killed one left.
+/// The folder. Its name ends with this process, so that a later start of Steward finds what a
+/// killed one left.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder(PathBuf);
 

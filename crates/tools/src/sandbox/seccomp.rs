@@ -1,11 +1,12 @@
 //! seccomp: the system calls that no tool needs and every escape begins with.
 //!
-//! Invariant: a call on the list fails with EPERM in every spelling that the kernel knows: a foreign architecture ends the
-//! process, and on x86-64 the x32 numbers are listed beside the plain ones. It is a list of what is forbidden, so that node
-//! and python run; what they need none of is here.
+//! Invariant: a call on the list fails with EPERM in every spelling that the kernel knows: a
+//! foreign architecture ends the process, and on x86-64 the x32 numbers are listed beside the plain
+//! ones. It is a list of what is forbidden, so that node and python run; what they need none of is
+//! here.
 //!
-//! `clone3` hides its flags in memory, where no filter can read them. It answers ENOSYS, upon which every libc falls back to
-//! `clone`, whose flags are looked at.
+//! `clone3` hides its flags in memory, where no filter can read them. It answers ENOSYS, upon which
+//! every libc falls back to `clone`, whose flags are looked at.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
 
-/// The numbers of an architecture: those that are forbidden, and those whose arguments are looked at.
+/// The numbers of an architecture: those that are forbidden, and those whose arguments are looked
+/// at.
 struct Numbers {
     forbidden: &'static [i64],
     clone: i64,
@@ -24,15 +26,16 @@ struct Numbers {
     connect: i64,
     personality: i64,
     ioctl: i64,
-    /// What is set in every number of a second calling convention, and the forbidden calls that have numbers of their own.
+    /// What is set in every number of a second calling convention, and the forbidden calls that
+    /// have numbers of their own.
     second: Option<(i64, &'static [i64])>,
 }
 
 /// The same number everywhere: new calls are numbered alike.
 const CLONE3: i64 = 435;
 
-/// Forbidden calls with the same number everywhere: io_uring (425-427), the mount calls (428-433, 442, 467), pidfd_getfd,
-/// process_madvise, quotactl_fd, memfd_secret.
+/// Forbidden calls with the same number everywhere: io_uring (425-427), the mount calls (428-433,
+/// 442, 467), pidfd_getfd, process_madvise, quotactl_fd, memfd_secret.
 const ALIKE: [i64; 15] = [425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442, 443, 447, 467];
 
 #[cfg(target_arch = "x86_64")]
@@ -58,7 +61,8 @@ const HERE: Option<(TargetArch, Numbers)> = Some((
         connect: 42,
         personality: 135,
         ioctl: 16,
-        // ptrace, kexec_load, process_vm_readv, process_vm_writev, move_pages; then ioctl, which is plainly forbidden there.
+        // ptrace, kexec_load, process_vm_readv, process_vm_writev, move_pages; then ioctl, which is
+        // plainly forbidden there.
         second: Some((0x4000_0000, &[521, 528, 539, 540, 533, 514])),
     },
 ));
@@ -113,13 +117,15 @@ pub(super) fn restrict(network: bool) -> Result<Vec<String>, String> {
     Ok(Vec::new())
 }
 
-/// The list for the plain calling convention. A call with no rule is forbidden, one with rules when any of them fits.
+/// The list for the plain calling convention. A call with no rule is forbidden, one with rules when
+/// any of them fits.
 fn rules(numbers: &Numbers, network: bool) -> Built<Rules> {
     let mut rules: Rules =
         numbers.forbidden.iter().chain(&ALIKE).map(|number| (*number, Vec::new())).collect();
     rules.insert(numbers.clone, new_namespaces()?);
     rules.insert(numbers.socket, sockets(network)?);
-    // Asking for the personality and setting the plain one are harmless; the others weaken the layout of memory.
+    // Asking for the personality and setting the plain one are harmless; the others weaken the
+    // layout of memory.
     let odd = [argument(0, SeccompCmpOp::Ne, 0xffff_ffff)?, argument(0, SeccompCmpOp::Ne, 0)?];
     rules.insert(numbers.personality, vec![SeccompRule::new(odd.into())?]);
     // TIOCSTI and TIOCLINUX type into the terminal of whoever started Steward.
@@ -131,15 +137,17 @@ fn rules(numbers: &Numbers, network: bool) -> Built<Rules> {
     Ok(rules)
 }
 
-/// `clone` with a flag that makes a namespace. A namespace of one's own gives rights that the rest here takes away.
+/// `clone` with a flag that makes a namespace. A namespace of one's own gives rights that the rest
+/// here takes away.
 fn new_namespaces() -> Built<Vec<SeccompRule>> {
     const FLAGS: [u64; 7] =
         [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
     FLAGS.into_iter().map(|flag| one(argument(0, SeccompCmpOp::MaskedEq(flag), flag)?)).collect()
 }
 
-/// Families of sockets that are refused: all but AF_UNIX, and with the network but AF_INET, AF_INET6 and AF_NETLINK, which
-/// looks up interfaces. Raw sockets are for nobody but AF_NETLINK, which has no other kind.
+/// Families of sockets that are refused: all but AF_UNIX, and with the network but AF_INET,
+/// AF_INET6 and AF_NETLINK, which looks up interfaces. Raw sockets are for nobody but AF_NETLINK,
+/// which has no other kind.
 fn sockets(network: bool) -> Built<Vec<SeccompRule>> {
     const UNIX: u64 = 1;
     const NETLINK: u64 = 16;

@@ -1,10 +1,12 @@
-//! The standard sandbox: what the program of a server may touch when its configuration says nothing about it.
+//! The standard sandbox: what the program of a server may touch when its configuration says nothing
+//! about it.
 //!
-//! It is enough for ordinary servers to start: their installation, their folder, the caches of their package runner, a
-//! temporary folder of their own, the network, and what their arguments name. The rest of the person's files is not there.
+//! It is enough for ordinary servers to start: their installation, their folder, the caches of
+//! their package runner, a temporary folder of their own, the network, and what their arguments
+//! name. The rest of the person's files is not there.
 //!
-//! Invariant: neither the home of the person, nor anything above it, nor Steward's own files are granted by it, whatever the
-//! arguments name.
+//! Invariant: neither the home of the person, nor anything above it, nor Steward's own files are
+//! granted by it, whatever the arguments name.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -54,7 +56,8 @@ const CACHES: [(&str, &[&str]); 9] = [
 const SCRIPTS: [&str; 10] = ["py", "js", "mjs", "cjs", "ts", "mts", "rb", "sh", "pl", "jar"];
 /// Files beside which their program writes others.
 const DATABASES: [&str; 6] = ["db", "db3", "sqlite", "sqlite3", "duckdb", "s3db"];
-/// Below these only the system's own programs have something to write, and what may be read is granted to everybody.
+/// Below these only the system's own programs have something to write, and what may be read is
+/// granted to everybody.
 const SYSTEM: [&str; 14] = [
     "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys", "/dev", "/boot",
     "/run", "/var/run",
@@ -94,7 +97,8 @@ pub(crate) fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
 }
 
 impl Program<'_> {
-    /// The folders that hold a program: its prefix, that of what it is a link to, and that of what interprets it.
+    /// The folders that hold a program: its prefix, that of what it is a link to, and that of what
+    /// interprets it.
     fn installation(&self, path: &Path, depth: usize, into: &mut Vec<PathBuf>) {
         let real = path.canonicalize().ok();
         for path in std::iter::once(path).chain(real.as_deref()) {
@@ -140,9 +144,9 @@ impl Program<'_> {
             .collect()
     }
 
-    /// Grants what an argument names. A folder may be written, a script is read with what lies beside it, a database is
-    /// written with what lies beside it, and of any other file the file itself is granted. `makes` says that the folder of a
-    /// file that is not there yet is made.
+    /// Grants what an argument names. A folder may be written, a script is read with what lies
+    /// beside it, a database is written with what lies beside it, and of any other file the file
+    /// itself is granted. `makes` says that the folder of a file that is not there yet is made.
     fn grant(&self, named: &str, makes: bool, granted: &mut Folders) {
         let outright = named.starts_with(['/', '~', '.']);
         if named.is_empty() || named.starts_with('-') || named.contains("://") || named.contains('\n') {

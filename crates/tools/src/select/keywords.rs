@@ -1,6 +1,8 @@
-//! Keywords: which tools share the request's rare words, by inverted lists (BM25 with one weight per field).
+//! Keywords: which tools share the request's rare words, by inverted lists (BM25 with one weight
+//! per field).
 //!
-//! Invariant: built from the tools in their order alone, so that the same tools give the same lists.
+//! Invariant: built from the tools in their order alone, so that the same tools give the same
+//! lists.
 
 use super::words::{name_words, stem, words};
 use serde_json::Value as Json;
@@ -134,7 +136,8 @@ impl Keywords {
         }
     }
 
-    /// What share of the name the request says, and what share of the request the name says, both by rarity.
+    /// What share of the name the request says, and what share of the request the name says, both
+    /// by rarity.
     pub(super) fn name(&self, terms: &Terms, stems: &BTreeSet<&str>) -> f32 {
         let all: f32 = terms.name.iter().map(|word| self.idf(word)).sum();
         let said: f32 =

@@ -1,11 +1,14 @@
-//! Selection: the tools that a request in plain language may mean, how sure that is and why, and what the request says for
-//! their arguments.
+//! Selection: the tools that a request in plain language may mean, how sure that is and why, and
+//! what the request says for their arguments.
 //!
 //! Invariants
-//! - The same tools and the same request give the same selection, in whatever order the tools came. Ties go by name and version.
+//! - The same tools and the same request give the same selection, in whatever order the tools came.
+//!   Ties go by name and version.
 //! - Below the threshold the answer is a question with options, not a guess.
-//! - No argument is invented: each comes with the words of the request, or the schema's own constant, that gave it.
-//! - No word of any particular tool or request is written in the code; the few weights in [`score`] were learned.
+//! - No argument is invented: each comes with the words of the request, or the schema's own
+//!   constant, that gave it.
+//! - No word of any particular tool or request is written in the code; the few weights in [`score`]
+//!   were learned.
 
 mod fill;
 mod keywords;
@@ -130,7 +133,8 @@ pub struct Updated {
     pub embedded: usize,
 }
 
-/// All tools, ready to be selected from. Reading needs no lock: put it behind an `Arc` and replace it after an update.
+/// All tools, ready to be selected from. Reading needs no lock: put it behind an `Arc` and replace
+/// it after an update.
 #[derive(Clone)]
 pub struct Index {
     embed: Arc<dyn Embed>,
@@ -197,8 +201,8 @@ impl Index {
         self.items.is_empty()
     }
 
-    /// Takes `entries` as all tools there are: only texts that are new are embedded, and tools that are not among them go. When
-    /// this fails nothing has changed.
+    /// Takes `entries` as all tools there are: only texts that are new are embedded, and tools that
+    /// are not among them go. When this fails nothing has changed.
     pub fn update(&mut self, entries: &[Entry]) -> Result<Updated> {
         let mut items = BTreeMap::new();
         let mut done = Updated::default();
@@ -245,7 +249,8 @@ impl Index {
         ready
     }
 
-    /// The tools that the request may mean. Without the encoder it goes by words alone and says so in no signal of meaning.
+    /// The tools that the request may mean. Without the encoder it goes by words alone and says so
+    /// in no signal of meaning.
     #[must_use]
     pub fn select(&self, request: &Request<'_>) -> Selection {
         let vector = self.embed.embed(&[request.text]).ok().and_then(|vectors| vectors.into_iter().next());
@@ -296,14 +301,16 @@ impl Index {
         Selection { candidates, question }
     }
 
-    /// What the request says for the arguments of one tool, in its latest version. Nothing when there is no such tool.
+    /// What the request says for the arguments of one tool, in its latest version. Nothing when
+    /// there is no such tool.
     #[must_use]
     pub fn fill(&self, tool: &ToolName, request: &str) -> Option<Filling> {
         let (_, item) = self.items.iter().rfind(|((name, _), _)| name == tool)?;
         Some(fill::fill(&item.shape, &fill::RequestText::read(request, &words(request))))
     }
 
-    /// The tools worth a closer look, in the order of name and version, with their nearness and keyword scores.
+    /// The tools worth a closer look, in the order of name and version, with their nearness and
+    /// keyword scores.
     fn close(
         &self,
         request: &Request<'_>,

@@ -1,7 +1,8 @@
 //! How the signals become one score, and the score a confidence.
 //!
-//! The weights are those of a conditional logit: of all close candidates and "none of them", how likely is each the one that was
-//! meant. They were learned on public requests by `examples/eval_tools.rs --fit`, which prints them with their cross-validation.
+//! The weights are those of a conditional logit: of all close candidates and "none of them", how
+//! likely is each the one that was meant. They were learned on public requests by
+//! `examples/eval_tools.rs --fit`, which prints them with their cross-validation.
 
 use super::words::Word;
 use super::{CallHistory, Filling};
@@ -31,7 +32,8 @@ pub struct Signals {
 
 /// How many signals are learned.
 pub const LEARNED: usize = 6;
-/// The weights of the signals that are learned, in the order of [`Signals::learned`], and of "none of them".
+/// The weights of the signals that are learned, in the order of [`Signals::learned`], and of "none
+/// of them".
 pub const WEIGHTS: [f32; LEARNED + 1] = [6.6, 3.3, 11.4, 0.2, 2.2, 1.2, 9.4];
 /// The weights of what the public requests cannot teach.
 const PAST: f32 = 1.0;

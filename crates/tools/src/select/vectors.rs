@@ -1,7 +1,8 @@
 //! Meaning as vectors: small integers in one flat array, compared with a request in one pass.
 //!
-//! Invariant: every vector has the same width and length 1, so that a product is a cosine. Rounding to a byte costs less than a
-//! hundredth of a cosine and saves three quarters of the memory that is to be read.
+//! Invariant: every vector has the same width and length 1, so that a product is a cosine. Rounding
+//! to a byte costs less than a hundredth of a cosine and saves three quarters of the memory that is
+//! to be read.
 
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -11,7 +12,8 @@ pub trait Embed: Send + Sync {
     /// One vector for each text, in order.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// Told of texts of definitions before their vectors are asked for: they may be worked out together and remembered.
+    /// Told of texts of definitions before their vectors are asked for: they may be worked out
+    /// together and remembered.
     fn prepare(&self, _texts: &[&str]) {}
 }
 
@@ -49,8 +51,9 @@ pub(super) fn cosine(a: &Packed, b: &Packed) -> f32 {
     product(&wide, &b.numbers) as f32 * a.step * b.step
 }
 
-/// The largest number of a packed vector, and how many numbers are added up before the sum is widened: each of the 16 lanes
-/// takes 8 products of at most 63 times 63, which a sum of 16 bits just holds. The compiler makes vector instructions of it.
+/// The largest number of a packed vector, and how many numbers are added up before the sum is
+/// widened: each of the 16 lanes takes 8 products of at most 63 times 63, which a sum of 16 bits
+/// just holds. The compiler makes vector instructions of it.
 const LARGEST: f32 = 63.0;
 const BLOCK: usize = 128;
 

@@ -1,11 +1,14 @@
-//! Skills: folders with a `SKILL.md` that says, in words, how something is done (the Agent Skills format).
+//! Skills: folders with a `SKILL.md` that says, in words, how something is done (the Agent Skills
+//! format).
 //!
 //! Invariants
-//! - What is known of every skill is its name and description; the body and the files are read when they are asked for
-//!   (progressive disclosure).
+//! - What is known of every skill is its name and description; the body and the files are read when
+//!   they are asked for (progressive disclosure).
 //! - Nothing outside a skill's folder is read, whatever its text or its symlinks say.
-//! - One bad skill does not hide the others: problems are listed beside the skills, each with its file and line.
-//! - `allowed-tools` narrows what a skill may use. It grants nothing: policy still decides on every call.
+//! - One bad skill does not hide the others: problems are listed beside the skills, each with its
+//!   file and line.
+//! - `allowed-tools` narrows what a skill may use. It grants nothing: policy still decides on every
+//!   call.
 
 mod front;
 mod offer;

@@ -55,7 +55,8 @@ async fn call(options: &Options, name: &str, arguments: Json) -> Result<Output, 
     tool.tool.call(&admitted(name, arguments), &Context::within(Duration::from_secs(20))).await
 }
 
-/// A name is swapped between a folder and a symlink that leads out, as fast as it goes, while it is read and written.
+/// A name is swapped between a folder and a symlink that leads out, as fast as it goes, while it is
+/// read and written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_folder_that_is_swapped_for_a_symlink_never_leads_out() {
     let kept = tempfile::tempdir().unwrap();
@@ -263,8 +264,8 @@ async fn messages_come_oldest_first_with_names_and_without_the_token() {
     assert!(!output.words().contains(TOKEN));
 }
 
-/// Node and the emulator's command, from `STEWARD_SLACK_EMULATOR="<node> <cli.js>"`. Missing is a failure unless it was asked
-/// to be left out.
+/// Node and the emulator's command, from `STEWARD_SLACK_EMULATOR="<node> <cli.js>"`. Missing is a
+/// failure unless it was asked to be left out.
 fn emulator() -> Option<(String, String)> {
     if std::env::var("STEWARD_SKIP").is_ok_and(|skip| skip.split([',', ' ']).any(|name| name == "slack")) {
         println!("skipped: slack (STEWARD_SKIP)");

@@ -199,7 +199,8 @@ async fn an_outcome_that_cannot_be_written_down_is_unknown() {
     assert!(matches!(house.call("t.look", json!({})).await, Err(Error::Ledger { .. })));
 }
 
-/// A read that takes its time is in the book before its answer is there; a quick one is written once.
+/// A read that takes its time is in the book before its answer is there; a quick one is written
+/// once.
 #[tokio::test]
 async fn a_slow_read_is_written_down_while_it_is_made() {
     let slow = Scripted { slow: Some(Duration::from_secs(30)), ..Arc::into_inner(says("hello")).unwrap() };
@@ -221,7 +222,8 @@ async fn arguments_are_checked_before_anything_else() {
     assert!(house.lines().is_empty());
 }
 
-/// What the tool does, what it is, how often it was called, what the caller hears and what the record says.
+/// What the tool does, what it is, how often it was called, what the caller hears and what the
+/// record says.
 #[tokio::test]
 async fn a_call_is_repeated_only_where_that_is_safe() {
     let failed = |transient| move || Error::Failed { tool: "t".into(), message: "no".into(), transient };
@@ -249,7 +251,8 @@ async fn a_call_is_repeated_only_where_that_is_safe() {
     check(None, &failed(true), 1, "failed: no", Outcome::Error).await;
 }
 
-/// What a tool of a server says when it fails, and how often it is then called with one retry allowed.
+/// What a tool of a server says when it fails, and how often it is then called with one retry
+/// allowed.
 #[tokio::test]
 async fn a_failure_that_says_it_may_pass_is_tried_again() {
     use Idempotency::{Keyed, None, ReadOnly};
@@ -465,7 +468,8 @@ async fn a_permission_taken_away_stops_the_very_next_call() {
     let needs = Settings { permissions: vec!["t:use".parse().unwrap()], ..Settings::default() };
     house.desk.registry().set_builtin(vec![Registered { settings: Arc::new(needs), ..tool }]);
     assert!(matches!(house.desk.call(&request).await, Err(Error::Denied { rule: "permission", .. })));
-    // Whoever is no administrator hears what they would hear of a tool that is not there; the record knows better.
+    // Whoever is no administrator hears what they would hear of a tool that is not there; the
+    // record knows better.
     request.caller.administrator = false;
     let hidden = house.desk.call(&request).await.unwrap_err().to_string();
     request.tool = "t.none".into();

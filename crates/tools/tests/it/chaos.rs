@@ -1,4 +1,5 @@
-//! Servers that hang, crash, flood, garble, answer late or rename their tools harm only those who call them.
+//! Servers that hang, crash, flood, garble, answer late or rename their tools harm only those who
+//! call them.
 
 #![allow(
     clippy::unwrap_used,
@@ -59,7 +60,8 @@ fn within(milliseconds: u64) -> Context {
 /// Long enough for a start on a busy machine.
 const PATIENT: u64 = 20_000;
 
-/// Processes of a group. Our own children count even when they are dead and not yet buried; orphans are buried by the system.
+/// Processes of a group. Our own children count even when they are dead and not yet buried; orphans
+/// are buried by the system.
 fn group(id: i32) -> Vec<i32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -143,7 +145,8 @@ async fn cancellation_reaches_the_server_and_a_late_answer_is_dropped() {
     let context = within(PATIENT);
     context.cancel.cancel();
     assert!(matches!(server.call("echo", &say("x"), &context).await, Err(Error::Cancelled { .. })));
-    // The same process still answers, knows that one call was called off, and waits out its late answer unharmed.
+    // The same process still answers, knows that one call was called off, and waits out its late
+    // answer unharmed.
     let clock = SystemClock::default();
     let told = loop {
         let told = server.call("cancelled", &say(""), &within(PATIENT)).await.unwrap().words();
@@ -298,7 +301,8 @@ async fn trouble(servers: Vec<Handle>) -> Vec<String> {
     let mut calls = JoinSet::new();
     for server in servers {
         calls.spawn(async move {
-            // Those that do not answer in time are given up soon, the others may take what they need.
+            // Those that do not answer in time are given up soon, the others may take what they
+            // need.
             let time = if ["hang", "late"].contains(&server.name().as_str()) { 200 } else { PATIENT };
             let called = server.call("echo", &say("x"), &within(time)).await;
             let told = called.map_or_else(|error| error.code(), |_| "answered");
@@ -320,8 +324,8 @@ async fn bad_servers_do_not_slow_a_good_one() {
     let clock = Arc::new(SystemClock::default());
     let good = server("ok");
     p99(&good, CALLS, &clock).await;
-    // Alone and beside are measured in pairs, now one first and now the other, and the median of the pairs' differences
-    // counts: other load of the machine falls on both of a pair alike.
+    // Alone and beside are measured in pairs, now one first and now the other, and the median of
+    // the pairs' differences counts: other load of the machine falls on both of a pair alike.
     let (mut alone, mut beside, mut codes) = (Vec::new(), Vec::new(), BTreeSet::new());
     for round in 0..ROUNDS {
         let modes = ["hang", "crash", "flood", "invalid", "late", "rename"];

@@ -1,4 +1,5 @@
-//! The configuration: what is read, what is refused and where, and what happens when files change under our hands.
+//! The configuration: what is read, what is refused and where, and what happens when files change
+//! under our hands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail loudly")]
 
 use serde_json::json;
@@ -52,7 +53,8 @@ fn published_config_schemas_are_current() {
     }
 }
 
-/// The examples are right by the reader and by the published schemas, and say what their comments say.
+/// The examples are right by the reader and by the published schemas, and say what their comments
+/// say.
 #[test]
 fn examples_are_right() {
     let examples = repository().join("examples/config");
@@ -107,7 +109,8 @@ fn every_spelling_means_the_same() {
     assert_eq!(servers.servers.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["time"]);
 }
 
-/// Category, tool, environment: the later one wins; settings replace, parameters and limits are changed one by one.
+/// Category, tool, environment: the later one wins; settings replace, parameters and limits are
+/// changed one by one.
 #[test]
 fn environments_change_settings_and_parameters() {
     let text = r"

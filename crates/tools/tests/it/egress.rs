@@ -1,4 +1,5 @@
-//! The door for outbound HTTP, against everything that is known to get past such doors, and with what it is for.
+//! The door for outbound HTTP, against everything that is known to get past such doors, and with
+//! what it is for.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -34,7 +35,8 @@ fn strict() -> Rules {
     rules(&json!({"allow": ["allowed.com", "*.allowed.com", "other.com"]}))
 }
 
-/// A list on which a careless operator put the very host that the trick leads to, so that the other checks have to hold.
+/// A list on which a careless operator put the very host that the trick leads to, so that the other
+/// checks have to hold.
 fn careless(trick: &str, port: u16) -> Rules {
     let mut allow: Vec<String> = strict().allow.iter().map(ToString::to_string).collect();
     for host in ["127.0.0.1", "[::1]", "localhost", "*.allowed.com", "allowed.com"] {
@@ -105,7 +107,8 @@ async fn every_trick_is_refused_as_a_redirect() {
     let lab = Lab::new(ZONE).await;
     let (mut rows, statuses) = (0, [301, 302, 303, 307, 308]);
     let all = TRICKS.iter().flat_map(|(_, tricks)| *tricks).chain(NOT_LISTED);
-    // What names no host is a path on the same server when it stands in a redirect, and no header holds a line break.
+    // What names no host is a path on the same server when it stands in a redirect, and no header
+    // holds a line break.
     let fits =
         |trick: &&&str| (trick.contains(':') || trick.starts_with("//")) && !trick.contains(['\n', '\r']);
     for trick in all.filter(fits) {
@@ -432,7 +435,8 @@ async fn a_call_that_nobody_wants_any_more_ends_at_once() {
     tokio::time::timeout(PATIENCE, lab.site.left.notified()).await.expect("the connection is closed");
 }
 
-/// Resolves every name to addresses that the case chose, opens nothing, and remembers what it was told to open.
+/// Resolves every name to addresses that the case chose, opens nothing, and remembers what it was
+/// told to open.
 #[derive(Default)]
 struct Ear {
     addresses: Vec<IpAddr>,

@@ -1,4 +1,5 @@
-//! The client against real MCP servers that nobody here wrote. They stand in the folder that `STEWARD_MCP_KIT` names.
+//! The client against real MCP servers that nobody here wrote. They stand in the folder that
+//! `STEWARD_MCP_KIT` names.
 
 #![allow(
     clippy::unwrap_used,
@@ -74,7 +75,8 @@ async fn call(server: &Handle, tool: &str, arguments: Json) -> Result<Output> {
     server.call(tool, &object(&arguments), &context()).await
 }
 
-/// Calls the tools in this order; each answer holds the words beside it. No tool of the server is left out.
+/// Calls the tools in this order; each answer holds the words beside it. No tool of the server is
+/// left out.
 async fn every_tool(server: &Handle, calls: Vec<(&str, Json, &str)>) {
     let listed: BTreeSet<String> = server.tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
     let called: BTreeSet<String> = calls.iter().map(|(tool, ..)| (*tool).to_owned()).collect();
@@ -228,7 +230,8 @@ async fn over_http(transport: &str, kind: &str, path: &str) {
     );
     everything(&Server::new(config(), variables(Some("hello")))).await;
 
-    // The server dies in the middle of a call: its caller learns so long before the call's time is up.
+    // The server dies in the middle of a call: its caller learns so long before the call's time is
+    // up.
     let server = Server::new(config(), variables(Some("hello")));
     let (begun, mut running) = tokio::sync::mpsc::unbounded_channel();
     let mut context = context();

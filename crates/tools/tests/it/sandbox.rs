@@ -1,4 +1,5 @@
-//! Children that try to get out, each first free (to see that the attempt would work) and then shut in.
+//! Children that try to get out, each first free (to see that the attempt would work) and then shut
+//! in.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +20,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The launcher, an example that `cargo test` builds beside the tests. `cargo test --test it` alone does not.
+/// The launcher, an example that `cargo test` builds beside the tests. `cargo test --test it` alone
+/// does not.
 fn launcher() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let path = own.parent().and_then(Path::parent).unwrap().join("examples/confine");
@@ -27,7 +29,8 @@ fn launcher() -> PathBuf {
     path
 }
 
-/// Whether these tests were asked to be skipped by name. Where they were not, a kernel without Landlock fails them.
+/// Whether these tests were asked to be skipped by name. Where they were not, a kernel without
+/// Landlock fails them.
 fn skipped(part: &str) -> bool {
     let skipped =
         std::env::var("STEWARD_SKIP").is_ok_and(|parts| parts.split(',').any(|name| name.trim() == part));
@@ -116,7 +119,8 @@ async fn run(spec: &Spec) -> Ended {
     Ended { code, out, err }
 }
 
-/// What every attempt may use. `call` is a raw system call by its name; it raises what the kernel answers.
+/// What every attempt may use. `call` is a raw system call by its name; it raises what the kernel
+/// answers.
 const PRELUDE: &str = r#"
 import ctypes, os, platform, socket, sys
 read, write, outside = os.environ['READ'], os.environ['WRITE'], os.environ['OUTSIDE']
@@ -296,7 +300,8 @@ async fn node_runs_shut_in() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "EACCES\n"), "{ended:?}");
 }
 
-/// Arguments with which the launcher becomes itself `depth` times, each time shutting itself in once more.
+/// Arguments with which the launcher becomes itself `depth` times, each time shutting itself in
+/// once more.
 fn nested(depth: usize, required: bool) -> Vec<String> {
     let confinement = serde_json::json!({"read": ["/"], "write": [], "network": false, "required": required});
     let order =
@@ -351,7 +356,8 @@ async fn an_order_that_is_no_order_starts_nothing() {
 
 #[tokio::test]
 async fn a_child_on_the_leash_dies_with_a_parent_that_is_killed() {
-    // Python stands in for a Steward that is killed: it starts a child on the leash, which holds the pipe open.
+    // Python stands in for a Steward that is killed: it starts a child on the leash, which holds
+    // the pipe open.
     let script = r#"
 import json, os, subprocess, sys
 order = json.dumps({'confinement': None, 'parent': os.getpid()})
@@ -370,7 +376,8 @@ subprocess.Popen([sys.argv[1], '__confine', '--spec', order, '--', '/bin/sh', '-
     tokio::time::timeout(PATIENCE, out.read_to_string(&mut rest)).await.expect("the child is gone").unwrap();
 }
 
-/// A program that starts a daemon (its own session, its own group, no parent left) and says its number.
+/// A program that starts a daemon (its own session, its own group, no parent left) and says its
+/// number.
 const DAEMON: &str = r#"
 import os, sys, time
 if os.fork() == 0:
@@ -437,7 +444,8 @@ async fn a_daemon_ends_with_the_program_that_started_it() {
 
 #[test]
 fn a_child_outlives_the_thread_that_asked_for_it() {
-    // The kernel ties the leash to a thread: one that ends with its runtime must not take the child along.
+    // The kernel ties the leash to a thread: one that ends with its runtime must not take the child
+    // along.
     let spec = Spec {
         program: "/bin/sh".into(),
         args: vec!["-c".into(), "read line; echo \"$line\"".into()],

@@ -1,6 +1,8 @@
-//! One table of ours and theirs over the rounds: the middle, the spread, how many times better ours is, and the goal.
+//! One table of ours and theirs over the rounds: the middle, the spread, how many times better ours
+//! is, and the goal.
 //!
-//! The ratio is taken within each round, where both had the same machine; its middle is what counts.
+//! The ratio is taken within each round, where both had the same machine; its middle is what
+//! counts.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! A statement is explained, and what the server says it would read is compared with what was admitted.
+//! A statement is explained, and what the server says it would read is compared with what was
+//! admitted.
 
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
@@ -9,8 +10,9 @@ use super::{Admission, DatabaseError, Moment, Server, trace};
 /// How much of a trace is kept. A trace that was cut proves nothing.
 const TRACE_BYTES: u32 = 16 << 20;
 
-/// Lets a statement pass only when the server reads nothing in it that was not admitted. A statement over a view is as good as
-/// its admission: what a view is made of is its owner's affair, and the trace mixes the two.
+/// Lets a statement pass only when the server reads nothing in it that was not admitted. A
+/// statement over a view is as good as its admission: what a view is made of is its owner's affair,
+/// and the trace mixes the two.
 pub(super) async fn check(
     server: &Server,
     connection: &mut MySqlConnection,
@@ -39,8 +41,8 @@ async fn compare(
         "SET SESSION optimizer_trace = 'enabled=on', SESSION optimizer_trace_max_mem_size = {TRACE_BYTES}"
     );
     connection.execute(sqlx::raw_sql(AssertSqlSafe(on))).await.map_err(failed)?;
-    // One statement, because it is prepared. It is kept until the connection is cleaned: a server that is told to forget one
-    // answers the next command late.
+    // One statement, because it is prepared. It is kept until the connection is cleaned: a server
+    // that is told to forget one answers the next command late.
     let explained = connection.fetch_all(sqlx::query(AssertSqlSafe(format!("EXPLAIN {sql}")))).await;
     let kept = "SELECT CAST(trace AS CHAR), missing_bytes_beyond_max_mem_size + insufficient_privileges = 0 \
         FROM information_schema.optimizer_trace";
@@ -58,7 +60,8 @@ async fn compare(
     if unknown.is_empty() {
         return Ok(());
     }
-    // A relation that is none of the admitted tables must be a query of the statement, not a table of anybody's.
+    // A relation that is none of the admitted tables must be a query of the statement, not a table
+    // of anybody's.
     let names = unknown.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let known = format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_name IN ({names})");
     if count(server, connection, known).await? == 0 { Ok(()) } else { Err(refused("a table")) }

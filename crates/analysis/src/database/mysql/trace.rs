@@ -1,9 +1,9 @@
 //! What MySQL or MariaDB itself says a statement reads.
 //!
-//! The optimizer's trace holds every SELECT of a statement after its names were resolved and before anything is optimised
-//! away: columns are written with the alias of their table, and tables with their alias. That text is the server's, so it has
-//! one spelling for everything. A name inside of the statement can look like a part of it; that adds something to check, and
-//! takes nothing away.
+//! The optimizer's trace holds every SELECT of a statement after its names were resolved and before
+//! anything is optimised away: columns are written with the alias of their table, and tables with
+//! their alias. That text is the server's, so it has one spelling for everything. A name inside of
+//! the statement can look like a part of it; that adds something to check, and takes nothing away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,8 +84,8 @@ enum Token {
     Other,
 }
 
-/// Compares what was resolved with what was admitted. Gives back names of relations that are none of the admitted tables: they
-/// must be no tables at all.
+/// Compares what was resolved with what was admitted. Gives back names of relations that are none
+/// of the admitted tables: they must be no tables at all.
 pub(super) fn check(resolved: &[String], admitted: &Admission) -> Result<BTreeSet<String>, DatabaseError> {
     let texts: Vec<Vec<Token>> = resolved
         .iter()

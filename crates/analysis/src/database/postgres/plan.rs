@@ -1,4 +1,5 @@
-//! The tables of a plan, for an account that may make no temporary view: each must be admitted, or be a part of one that is.
+//! The tables of a plan, for an account that may make no temporary view: each must be admitted, or
+//! be a part of one that is.
 //!
 //! Columns are not compared here. A plan lists columns that it only passes by.
 

@@ -1,23 +1,25 @@
 //! What PostgreSQL itself says a statement reads.
 //!
-//! The statement becomes a temporary view, so its text is parsed once, and what was parsed is what runs. The stored query
-//! names each table by its number, with the columns that the server would ask a privilege for, and each function. A name
-//! inside of the statement can look like a part of the stored query; that adds something to check, and takes nothing away.
+//! The statement becomes a temporary view, so its text is parsed once, and what was parsed is what
+//! runs. The stored query names each table by its number, with the columns that the server would
+//! ask a privilege for, and each function. A name inside of the statement can look like a part of
+//! the stored query; that adds something to check, and takes nothing away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the stored query reads.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StoredQuery {
-    /// Numbers of columns by the number of their table. Zero is the whole row, and negative ones are the system's.
+    /// Numbers of columns by the number of their table. Zero is the whole row, and negative ones
+    /// are the system's.
     pub(super) reads: BTreeMap<i64, BTreeSet<i64>>,
     /// Numbers of functions.
     pub(super) functions: BTreeSet<i64>,
 }
 
 impl StoredQuery {
-    /// Reads the text of a stored query. `lowest` is the number below that of the lowest system column. Nothing when it is
-    /// not written the way it is known.
+    /// Reads the text of a stored query. `lowest` is the number below that of the lowest system
+    /// column. Nothing when it is not written the way it is known.
     pub(super) fn parse(text: &str, lowest: i64) -> Option<Self> {
         let mut found = Self::default();
         let mut table = None;
@@ -58,7 +60,8 @@ impl StoredQuery {
     }
 }
 
-/// Functions that stand behind the syntax of expressions: `TRIM`, `AT TIME ZONE`, `SIMILAR TO`, `OVERLAY`.
+/// Functions that stand behind the syntax of expressions: `TRIM`, `AT TIME ZONE`, `SIMILAR TO`,
+/// `OVERLAY`.
 const SYNTAX: [&str; 8] = [
     "btrim",
     "like_escape",
@@ -70,8 +73,8 @@ const SYNTAX: [&str; 8] = [
     "bpchar",
 ];
 
-/// Whether a function of the server's own computes from its arguments and touches nothing else. `coerces` says that an
-/// operator or a cast calls it.
+/// Whether a function of the server's own computes from its arguments and touches nothing else.
+/// `coerces` says that an operator or a cast calls it.
 pub(super) fn is_harmless(name: &str, coerces: bool) -> bool {
     coerces
         || SYNTAX.contains(&name)

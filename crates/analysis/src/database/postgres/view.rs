@@ -9,10 +9,12 @@ use super::{Admission, DatabaseError, Link, Moment, Server, Wall, execute, fetch
 
 /// The temporary view that a statement becomes.
 pub(super) const NAME: &str = "steward_read";
-/// The role that a statement runs under where the account is a member of it. It should hold nothing.
+/// The role that a statement runs under where the account is a member of it. It should hold
+/// nothing.
 const ROLE: &str = "steward_sandbox";
 
-/// Which wall the account and the server allow for, and the number below that of the lowest system column.
+/// Which wall the account and the server allow for, and the number below that of the lowest system
+/// column.
 pub(super) async fn standing_wall(connection: &mut PgConnection) -> Result<(Wall, i64), sqlx::Error> {
     let asked = "SELECT current_setting('server_version_num')::int8, \
         has_database_privilege(current_database(), 'TEMP') AND NOT pg_is_in_recovery()";
@@ -32,7 +34,8 @@ pub(super) async fn standing_wall(connection: &mut PgConnection) -> Result<(Wall
     Ok((wall, lowest))
 }
 
-/// Stores a statement as a temporary view, and lets it pass only when the server reads nothing in it that was not admitted.
+/// Stores a statement as a temporary view, and lets it pass only when the server reads nothing in
+/// it that was not admitted.
 pub(super) async fn store(
     server: &Server,
     link: &mut Link,

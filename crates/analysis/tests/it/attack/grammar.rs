@@ -1,5 +1,6 @@
-//! A grammar of statements that try to read what they may not, beside the admissible ones of [`super::scoped`]: quoting, case, shadowing, correlation, functional notation,
-//! comments, escapes, and the peculiarities of each engine. The same seed gives the same statements.
+//! A grammar of statements that try to read what they may not, beside the admissible ones of
+//! [`super::scoped`]: quoting, case, shadowing, correlation, functional notation, comments,
+//! escapes, and the peculiarities of each engine. The same seed gives the same statements.
 
 use super::scoped::Scoped;
 use steward_analysis::query::Dialect;

@@ -1,6 +1,7 @@
-//! Statements that are mostly admissible: names resolve, types fit, and what they are written with is as odd as the grammar
-//! can make it. Aliases look like blocked columns, scopes shadow each other, names change case and quoting, subqueries are
-//! correlated. So most of them run, and what runs is compared with what a copy without the blocked columns says.
+//! Statements that are mostly admissible: names resolve, types fit, and what they are written with
+//! is as odd as the grammar can make it. Aliases look like blocked columns, scopes shadow each
+//! other, names change case and quoting, subqueries are correlated. So most of them run, and what
+//! runs is compared with what a copy without the blocked columns says.
 
 use super::grammar::Random;
 use steward_analysis::query::Dialect;
@@ -303,7 +304,8 @@ impl<'r> Scoped<'r> {
         format!("{called}.{name}{comment}")
     }
 
-    /// The name in another case, or in quotes: the same name to people, and after admission the same to every engine.
+    /// The name in another case, or in quotes: the same name to people, and after admission the
+    /// same to every engine.
     fn cased(&mut self, name: &str) -> String {
         match self.random.below(10) {
             0 => name.to_uppercase(),

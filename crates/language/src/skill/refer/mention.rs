@@ -1,7 +1,8 @@
-//! The words of a request that refer to something: pronouns, places in a list, types with "the" or "that", and names.
+//! The words of a request that refer to something: pronouns, places in a list, types with "the" or
+//! "that", and names.
 //!
-//! Invariant: mentions do not overlap and come in the order of the text. "It" in "is it raining" and "that" in "the note that I
-//! wrote" refer to nothing and are left alone.
+//! Invariant: mentions do not overlap and come in the order of the text. "It" in "is it raining"
+//! and "that" in "the note that I wrote" refer to nothing and are left alone.
 
 use super::Recent;
 use crate::words::{Word, name_words, stem, words};
@@ -151,7 +152,8 @@ fn plural(noun: &str) -> bool {
     noun.ends_with('s') && !noun.ends_with("ss") && !noun.ends_with("us")
 }
 
-/// "the first one", "the last two tasks", "that task", "both of them", "the other one", "the red one".
+/// "the first one", "the last two tasks", "that task", "both of them", "the other one", "the red
+/// one".
 fn phrase(said: &[Word], at: usize, recent: &[Recent]) -> Option<(Mention, usize)> {
     if word(said, at) == "both" {
         let noun = word(said, at + 1);
@@ -197,7 +199,8 @@ fn ordinal(said: &[Word], at: usize, nth: i32, recent: &[Recent]) -> Option<(Men
         return span(said, at, length, shape, known.clone(), (!known.is_empty()).then(|| noun.to_owned()));
     }
     let known = types(next, recent);
-    // "The last week" is a time and "the top sellers" a question, so a place must stand alone or before a noun that is known.
+    // "The last week" is a time and "the top sellers" a question, so a place must stand alone or
+    // before a noun that is known.
     let alone = at + 2 >= said.len()
         || ["one", "and", "or", "to", "as", "from", "of", "is", "please", "for", "with", "in"]
             .contains(&next);
@@ -275,7 +278,8 @@ fn refers(before: &str, next: &str, said: &[Word], at: usize) -> bool {
     !clock && !seems && !dummy
 }
 
-/// "That" before a noun points with it, and after a noun it only joins; alone, it stands for something.
+/// "That" before a noun points with it, and after a noun it only joins; alone, it stands for
+/// something.
 fn stands_alone(said: &[Word], at: usize, next: &str) -> bool {
     let follows = next.is_empty()
         || [

@@ -7,8 +7,8 @@ use crate::understand::values::counted;
 use crate::understand::verbs::Class;
 
 impl Filler<'_> {
-    /// "at Acme", "in Hamburg", "for travel": values of open fields.
-    /// "Move Ann to 202", "bookings for room 201": a number of another type of thing, where a field takes one.
+    /// "at Acme", "in Hamburg", "for travel": values of open fields. "Move Ann to 202", "bookings
+    /// for room 201": a number of another type of thing, where a field takes one.
     pub(super) fn numbered(&mut self) {
         for at in 0..self.tokens.len() {
             if !["to", "in", "into", "for", "from", "on"].contains(&self.lower(at)) {
@@ -168,7 +168,8 @@ impl Filler<'_> {
         self.unled();
     }
 
-    /// "Mira wants to take it", "what does Mira have", "put Ada on the list": a person who is named, where a field takes one.
+    /// "Mira wants to take it", "what does Mira have", "put Ada on the list": a person who is
+    /// named, where a field takes one.
     pub(super) fn subject(&mut self) {
         let field = self.tool.fields.iter().find(|field| {
             field.role == Role::Open
@@ -215,7 +216,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A name of a thing of another type that must be given, with no word before it: "I emailed Priya Shah the contract".
+    /// A name of a thing of another type that must be given, with no word before it: "I emailed
+    /// Priya Shah the contract".
     pub(super) fn unled(&mut self) {
         let Some(field) = self
             .tool

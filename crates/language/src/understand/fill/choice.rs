@@ -1,4 +1,5 @@
-//! One of a list of values: by its own words, by others that mean the same, or by what its description says of it.
+//! One of a list of values: by its own words, by others that mean the same, or by what its
+//! description says of it.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};
@@ -27,7 +28,8 @@ impl Filler<'_> {
                     if noun {
                         continue;
                     }
-                    // A verb that opens the wish may say the value itself: "reopen", "note for Ann".
+                    // A verb that opens the wish may say the value itself: "reopen", "note for
+                    // Ann".
                     let spoken = at == self.head
                         && !choice.starts_with(char::is_uppercase)
                         && (!own || (self.tool.class == Class::Create && !titled))

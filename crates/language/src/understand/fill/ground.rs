@@ -1,7 +1,7 @@
 //! Names of what is there: what the tool acts on, or a value of one of its fields.
 //!
-//! Invariant: only words that name something that was seen are taken here. Two names that can be of one thing are of that thing: "Sofia's
-//! Luna" is the Luna that is Sofia's.
+//! Invariant: only words that name something that was seen are taken here. Two names that can be of
+//! one thing are of that thing: "Sofia's Luna" is the Luna that is Sofia's.
 
 use super::{Filler, Piece};
 use crate::understand::catalogue::{Role, ToolField};
@@ -41,7 +41,8 @@ impl Filler<'_> {
         }
     }
 
-    /// The field that takes what a mention names: by the type of what bears it, or by the field that has it as a value.
+    /// The field that takes what a mention names: by the type of what bears it, or by the field
+    /// that has it as a value.
     fn takes(&self, mention: &Mention) -> Option<ToolField> {
         let kinds: BTreeSet<&str> = mention
             .named
@@ -116,7 +117,8 @@ impl Filler<'_> {
         rest.starts_with("'s") || rest.starts_with("’s")
     }
 
-    /// Names of what is there that nothing was made of yet. Days are no names, and a number by itself is an amount where the tool takes one.
+    /// Names of what is there that nothing was made of yet. Days are no names, and a number by
+    /// itself is an amount where the tool takes one.
     fn mentions(&self) -> Vec<Mention> {
         let inside = |mention: &Mention, at: usize| {
             self.tokens.get(at).is_some_and(|token| token.start >= mention.start && token.end <= mention.end)
@@ -200,7 +202,8 @@ impl Filler<'_> {
         }
     }
 
-    /// Puts names of other things into fields, or lets them say which one is meant. Gives back what could not be placed.
+    /// Puts names of other things into fields, or lets them say which one is meant. Gives back what
+    /// could not be placed.
     fn place<'m>(
         &mut self,
         rest: Vec<&'m Mention>,
@@ -292,8 +295,8 @@ impl Filler<'_> {
         self.out.placed += 1;
     }
 
-    /// "Tuesday's Spinning": of several with one name, those of the day that is said. Where a day is to be set, and behind a word that leads to
-    /// one, it says nothing of which.
+    /// "Tuesday's Spinning": of several with one name, those of the day that is said. Where a day
+    /// is to be set, and behind a word that leads to one, it says nothing of which.
     fn on_the_day(&mut self, places: Vec<usize>, all: bool) -> Vec<usize> {
         if places.len() < 2 || all || (self.tool.field(Role::Day).is_some() && !self.tool.tool.read_only) {
             return places;

@@ -1,6 +1,8 @@
-//! What a clause says for the fields of one tool, and what is left over: that is how much of it this tool would explain.
+//! What a clause says for the fields of one tool, and what is left over: that is how much of it
+//! this tool would explain.
 //!
-//! Invariant: each value is a piece of what was said, or follows from it by a rule that is named in its reason. A word is used once.
+//! Invariant: each value is a piece of what was said, or follows from it by a rule that is named in
+//! its reason. A word is used once.
 
 mod around;
 mod choice;
@@ -310,7 +312,8 @@ impl<'a> Filler<'a> {
             .is_some_and(|(before, token)| self.text.slice(before.end, token.start).contains(','))
     }
 
-    /// The unused words from here on: to the end for a long text, else up to what begins something else.
+    /// The unused words from here on: to the end for a long text, else up to what begins something
+    /// else.
     fn run(&self, from: usize, long: bool) -> Option<(usize, usize)> {
         let mut to = None;
         for at in from..self.tokens.len() {

@@ -138,7 +138,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A name goes on over "in", "for" and "with" unless a field needs what follows; `run` has stopped there already.
+    /// A name goes on over "in", "for" and "with" unless a field needs what follows; `run` has
+    /// stopped there already.
     pub(super) fn named_end(&self, from: usize, last: usize) -> usize {
         let fields = self.tool.fields.iter().any(|field| matches!(field.role, Role::Open | Role::Tags));
         if fields { last } else { self.run(from, true).map_or(last, |(_, last)| last) }

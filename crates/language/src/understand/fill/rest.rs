@@ -1,4 +1,5 @@
-//! What is left of a clause: the title of something new, the words to look for, or what is acted on.
+//! What is left of a clause: the title of something new, the words to look for, or what is acted
+//! on.
 
 use super::{Filler, listed};
 use crate::understand::catalogue::{Role, ToolField};
@@ -156,7 +157,8 @@ impl Filler<'_> {
             if let Some(field) = open.first() {
                 self.required_open(field);
             }
-            // Where it is known what there is, what is written as a name and is not there goes before other words.
+            // Where it is known what there is, what is written as a name and is not there goes
+            // before other words.
             let stranger = if self.ground.world.is_empty() { None } else { self.free_name(false, false) };
             if let Some((from, to)) = stranger.filter(|_| self.out.grounded.is_none()) {
                 self.out.target = self.piece(from, to);
@@ -232,7 +234,8 @@ impl Filler<'_> {
         }
     }
 
-    /// Who does it, and for whom, is not what it is done to: "Jon returned Persuasion", "renew Dune for Mira".
+    /// Who does it, and for whom, is not what it is done to: "Jon returned Persuasion", "renew Dune
+    /// for Mira".
     pub(super) fn bystanders(&mut self) {
         let capital = |filler: &Self, at: usize| {
             filler.tokens.get(at).is_some_and(|token| token.capital && !token.quoted)
@@ -269,7 +272,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A required value with no name beside it: "tag it birthday", "untag note 8 home", "put customer on it", "with spring".
+    /// A required value with no name beside it: "tag it birthday", "untag note 8 home", "put
+    /// customer on it", "with spring".
     pub(super) fn required_open(&mut self, field: &ToolField) {
         let after = |filler: &Self, word: &str| {
             (0..filler.tokens.len())

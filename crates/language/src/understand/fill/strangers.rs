@@ -1,6 +1,8 @@
-//! Names that nobody knows, codes, and the text that is still needed, where it is known what there is.
+//! Names that nobody knows, codes, and the text that is still needed, where it is known what there
+//! is.
 //!
-//! Invariant: what is taken here names nothing that was seen. A field for things of a type that was seen is checked before anything is done.
+//! Invariant: what is taken here names nothing that was seen. A field for things of a type that was
+//! seen is checked before anything is done.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};
@@ -31,7 +33,8 @@ impl Filler<'_> {
                     && !filler.has(&field.name)
                     && filler.bears_names(field)
             };
-            // A name that nobody knows is rather that of something of which nothing is known at all.
+            // A name that nobody knows is rather that of something of which nothing is known at
+            // all.
             let unseen = |field: &&ToolField| {
                 !filler.ground.world.iter().any(|seen| Some(&seen.thing.entity_type) == field.of.as_ref())
             };
@@ -60,7 +63,8 @@ impl Filler<'_> {
         }
     }
 
-    /// A name that nobody knows, where something that should be there may be given: "add Ella Dorn at Umbrella".
+    /// A name that nobody knows, where something that should be there may be given: "add Ella Dorn
+    /// at Umbrella".
     pub(super) fn strangers(&mut self) {
         if self.tool.tool.read_only || self.ground.world.is_empty() {
             return;
@@ -100,7 +104,8 @@ impl Filler<'_> {
             while (name(to + 1) || number(to + 1)) && !self.follows_comma(to + 1) {
                 to += 1;
             }
-            // A capital at the head is a name only with another behind it, or with something said of it.
+            // A capital at the head is a name only with another behind it, or with something said
+            // of it.
             let opens = at == 0
                 && to == 0
                 && !["has", "is", "wants", "would", "will", "needs", "gets", "takes"]
@@ -169,7 +174,8 @@ impl Filler<'_> {
         }
     }
 
-    /// The one text that a tool still needs, once it is known what it acts on: "record a flea treatment for Oliver".
+    /// The one text that a tool still needs, once it is known what it acts on: "record a flea
+    /// treatment for Oliver".
     pub(super) fn needed_text(&mut self) {
         let points = (0..self.tokens.len()).any(|at| self.points(at));
         if self.tool.tool.read_only
@@ -198,7 +204,8 @@ impl Filler<'_> {
             }
         }
         let message = field.role == Role::Long;
-        // The word for the field is part of the text where something stands before it: "a flea treatment".
+        // The word for the field is part of the text where something stands before it: "a flea
+        // treatment".
         let Some((from, mut to)) = self.longest(false) else { return };
         while self.tokens.get(to + 1).is_some_and(|next| {
             !self.is_used(to + 1) && field.words.iter().any(|word| same_field(word, &next.lower))

@@ -1,6 +1,8 @@
-//! What is told of a thing: "report a broken mirror on the van", "the scooter has a flat tyre", "ticket 4: it crashes again".
+//! What is told of a thing: "report a broken mirror on the van", "the scooter has a flat tyre",
+//! "ticket 4: it crashes again".
 //!
-//! Invariant: only a required text of a tool that acts on something is filled here, and words for the thing are left for it.
+//! Invariant: only a required text of a tool that acts on something is filled here, and words for
+//! the thing are left for it.
 
 use super::Filler;
 use crate::understand::catalogue::{Role, ToolField};

@@ -119,7 +119,8 @@ impl Filler<'_> {
                         .contains(&word)
                 })
             });
-            // "9400 km" is an amount; where it is known what there is, a number is that of something only when there is such a thing.
+            // "9400 km" is an amount; where it is known what there is, a number is that of
+            // something only when there is such a thing.
             let entity = self.tool.entity.as_deref().unwrap_or_default();
             let seen = self.ground.world.iter().any(|seen| seen.thing.entity_type == entity);
             let alone = alone && unit(self.lower(at + 1)).is_none() && (!seen || at + 1 == self.tokens.len());
@@ -158,7 +159,8 @@ impl Filler<'_> {
         let after = fields.iter().find(|field| bound(field, &["after", "since", "from", "start", "min"]));
         let whens: Vec<DateSpan> =
             days.iter().filter(|when| when.start >= self.start && when.end <= self.end).cloned().collect();
-        // "From friday to monday" fills an arrival and a departure: two fields that a stay, a loan or a rental has.
+        // "From friday to monday" fills an arrival and a departure: two fields that a stay, a loan
+        // or a rental has.
         let pair = fields
             .iter()
             .find(|field| bound(field, BEGINS))

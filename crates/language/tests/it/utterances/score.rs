@@ -1,4 +1,5 @@
-//! Says every row to the reader, does what a runtime would do with what was understood, and counts what came out right.
+//! Says every row to the reader, does what a runtime would do with what was understood, and counts
+//! what came out right.
 //!
 //! The applications are the real ones, over pipes; only tools that read are called.
 
@@ -184,7 +185,8 @@ impl Bench {
         self.read(row, |said, given| self.reader.signals(said, given))
     }
 
-    /// The tools that stand for another kind of wish than the reader takes them for: each with what it stands for, and what for.
+    /// The tools that stand for another kind of wish than the reader takes them for: each with what
+    /// it stands for, and what for.
     #[allow(dead_code, reason = "the measuring program tells them")]
     pub fn taken_for_another(&self) -> Vec<String> {
         let mut found = Vec::new();

@@ -1,6 +1,8 @@
-//! What speaks for a form and against it: how each part is said, and what the question says that no part stands for.
+//! What speaks for a form and against it: how each part is said, and what the question says that no
+//! part stands for.
 //!
-//! A feature is a name with a number. Names are made of what a part is, its role and its company, never of a word or a column.
+//! A feature is a name with a number. Names are made of what a part is, its role and its company,
+//! never of a word or a column.
 
 use super::super::form::{Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::super::lexicon::Operator;

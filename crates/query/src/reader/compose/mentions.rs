@@ -1,4 +1,5 @@
-//! Where a question names columns and tables, and in what company: what stands before and behind each name.
+//! Where a question names columns and tables, and in what company: what stands before and behind
+//! each name.
 
 use super::super::lexicon::{Operator, adjective};
 use super::super::link::{ColumnRef, Mark, Schema};

@@ -1,8 +1,10 @@
-//! Composes forms from all that the words of a question may mean, and ranks them by learned weights.
+//! Composes forms from all that the words of a question may mean, and ranks them by learned
+//! weights.
 //!
-//! The interpretation reads a question in one direction with rules; this search tries every combination that the words allow
-//! and lets weights decide, which `bench/fit_composer.py` learns from questions whose answers are known. Both give forms, so
-//! both are ranked by the same features.
+//! The interpretation reads a question in one direction with rules; this search tries every
+//! combination that the words allow and lets weights decide, which `bench/fit_composer.py` learns
+//! from questions whose answers are known. Both give forms, so both are ranked by the same
+//! features.
 
 mod features;
 mod mentions;
@@ -41,7 +43,8 @@ pub(crate) fn multiplied() -> f32 {
     WEIGHTS.get("multiplies").copied().unwrap_or(0.0)
 }
 
-/// Composes forms over the conditions of `bases` and ranks them together with `others`, the best first.
+/// Composes forms over the conditions of `bases` and ranks them together with `others`, the best
+/// first.
 pub(crate) fn compose(schema: &Schema, marks: &[Mark], bases: &[Form], others: &[Form]) -> Vec<Composition> {
     let mentions = mentions::mentions(schema, marks);
     let search = Search { schema, marks, mentions: &mentions };

@@ -1,5 +1,6 @@
-//! Forms that the words of a question allow, whatever their order: measures x groups x orders over the conditions of an
-//! interpretation. The search proposes far more than is likely; the weights decide.
+//! Forms that the words of a question allow, whatever their order: measures x groups x orders over
+//! the conditions of an interpretation. The search proposes far more than is likely; the weights
+//! decide.
 
 use super::super::form::{Filter, Form, Group, Measure, OrderKey, Scalar};
 use super::super::lexicon::{DatePart, Operator, adjective};

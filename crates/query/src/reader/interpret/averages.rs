@@ -114,7 +114,8 @@ impl Interpreter<'_> {
         (from..=to).for_each(|at| self.take(at));
     }
 
-    /// Uses the words behind an average that repeat what is compared, and conditions that hold already.
+    /// Uses the words behind an average that repeat what is compared, and conditions that hold
+    /// already.
     fn take_named(&mut self, average: usize, place: ColumnRef, things: Option<ColumnRef>) {
         for at in average + 1..self.marks.len().min(average + 5) {
             let again = self.mark(at).is_some_and(|mark| {

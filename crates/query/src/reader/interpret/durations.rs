@@ -73,7 +73,8 @@ impl Interpreter<'_> {
         Some(Scalar::Elapsed(from, to, unit))
     }
 
-    /// The time whose name begins like a word that nothing else explains: `resolved_at` for "resolution".
+    /// The time whose name begins like a word that nothing else explains: `resolved_at` for
+    /// "resolution".
     pub(super) fn time_by_root(&self, at: usize) -> Option<ColumnRef> {
         let mark = self.mark(at).filter(|mark| mark.is_unknown())?;
         let word = mark.text.to_lowercase();

@@ -157,7 +157,8 @@ impl Interpreter<'_> {
         true
     }
 
-    /// An aggregate whose column comes later or not at all: "total by region", "average time between …".
+    /// An aggregate whose column comes later or not at all: "total by region", "average time
+    /// between …".
     pub(super) fn pending_aggregate(&mut self, at: usize, aggregate: Aggregate) {
         let next = self.next(at);
         let table = next.and_then(|next| self.mark(next)?.tables.iter().map(|(table, _)| *table).next());

@@ -1,6 +1,7 @@
 //! From marks to a form: which span is a measure, a group, a condition, an order.
 //!
-//! Where two meanings are open a choice is made and recorded; the search makes the same reading again with other choices.
+//! Where two meanings are open a choice is made and recorded; the search makes the same reading
+//! again with other choices.
 
 mod averages;
 mod conditions;
@@ -226,7 +227,8 @@ impl Interpreter<'_> {
         })
     }
 
-    /// The table whose rows are asked about: the one that is named, else the one with most of the named columns.
+    /// The table whose rows are asked about: the one that is named, else the one with most of the
+    /// named columns.
     pub(super) fn choose_table(&mut self) {
         let mut scores: Vec<(usize, f32)> = Vec::new();
         for (table, known) in self.schema.catalogue.tables.iter().enumerate() {

@@ -251,7 +251,8 @@ impl Interpreter<'_> {
         true
     }
 
-    /// "against the year before", "compared with the previous month": the change from one to the next.
+    /// "against the year before", "compared with the previous month": the change from one to the
+    /// next.
     pub(super) fn against_before(&mut self, at: usize) -> bool {
         let grain = |word: &str| match word {
             "day" => Some(Grain::Day),

@@ -137,7 +137,8 @@ impl Interpreter<'_> {
         self.form.measures = vec![Measure::Ratio(Box::new(counted), Box::new(things))];
     }
 
-    /// "with solar versus without", "members vs everyone else": a condition and its opposite are groups.
+    /// "with solar versus without", "members vs everyone else": a condition and its opposite are
+    /// groups.
     pub(super) fn finish_contrast(&mut self) {
         let compares = self.contrast || self.marks.iter().any(|mark| mark.operator == Some(Operator::Versus));
         let opposite = (0..self.marks.len()).find(|at| {

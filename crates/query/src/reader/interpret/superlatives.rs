@@ -121,7 +121,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// "the 10 wettest days with station, date and rain": rows, when a moment and more of each is asked for.
+    /// "the 10 wettest days with station, date and rain": rows, when a moment and more of each is
+    /// asked for.
     pub(super) fn lists_rows(&mut self, top: &Superlative, measure: Option<&Measure>) -> bool {
         let Some(Measure::Of(_, Scalar::Column(place))) = measure else { return false };
         let place = *place;
@@ -166,7 +167,8 @@ impl Interpreter<'_> {
         true
     }
 
-    /// "the 10 largest transactions: type and amount": rows of the table that the superlative is about.
+    /// "the 10 largest transactions: type and amount": rows of the table that the superlative is
+    /// about.
     pub(super) fn lists_table(&mut self, top: &Superlative, measure: Option<&Measure>) -> bool {
         let Some(Measure::Of(_, Scalar::Column(place))) = measure else { return false };
         let place = *place;

@@ -1,4 +1,5 @@
-//! What a model wrote as a plan: read, its tools and arguments checked against what was offered, or what is wrong with it.
+//! What a model wrote as a plan: read, its tools and arguments checked against what was offered, or
+//! what is wrong with it.
 
 use super::signature;
 use serde::Deserialize;
@@ -73,7 +74,8 @@ pub(super) fn read(reply: &str, tools: &BTreeMap<ToolName, PlannedTool>) -> Draf
     Draft::Plan { steps, answer: written.answer.as_str().unwrap_or_default().to_owned() }
 }
 
-/// Names of steps without dots and spaces, in references to them, too: models call a step like its tool.
+/// Names of steps without dots and spaces, in references to them, too: models call a step like its
+/// tool.
 fn with_plain_ids(mut steps: Vec<Json>) -> Vec<Json> {
     let plain = |id: &str| -> String {
         id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
@@ -95,7 +97,8 @@ fn with_plain_ids(mut steps: Vec<Json>) -> Vec<Json> {
     steps
 }
 
-/// `"3 * ${cost.amount}"`, as models write it, is a text with a value in it. What names no step stays as it is.
+/// `"3 * ${cost.amount}"`, as models write it, is a text with a value in it. What names no step
+/// stays as it is.
 fn read_inline_references(value: &mut Json, ids: &[String]) {
     match value {
         Json::Array(values) => values.iter_mut().for_each(|value| read_inline_references(value, ids)),
@@ -212,7 +215,8 @@ fn step_of(
     if problems.is_empty() { Ok(step) } else { Err(problems) }
 }
 
-/// The tool that a name means: exactly, as providers spell it, or by its last part where only one has it.
+/// The tool that a name means: exactly, as providers spell it, or by its last part where only one
+/// has it.
 fn resolve<'a>(named: &str, tools: &'a BTreeMap<ToolName, PlannedTool>) -> Option<&'a ToolName> {
     let plain = |name: &str| name.replace(['.', '-', ':', '/'], "_").to_lowercase();
     let exact = tools.keys().find(|name| name.as_str() == named || plain(name.as_str()) == plain(named));

@@ -1,11 +1,13 @@
-//! A plan first: before any result is seen, a model writes all steps of a task from the person's words alone.
+//! A plan first: before any result is seen, a model writes all steps of a task from the person's
+//! words alone.
 //!
 //! Invariants
-//! - The writer of the plan sees what this person typed, and the names, arguments and types of tools that they may use. It
-//!   sees no result, no earlier answer, and no free text of a server.
+//! - The writer of the plan sees what this person typed, and the names, arguments and types of
+//!   tools that they may use. It sees no result, no earlier answer, and no free text of a server.
 //! - The plan is a program of the engine. Models that read results on the way have no tools.
-//! - Where no plan can be written, where it is wrong twice, or where a step fails before anything was changed, the loop of
-//!   model and tools does the task, with taint. The reply says which of the two it was.
+//! - Where no plan can be written, where it is wrong twice, or where a step fails before anything
+//!   was changed, the loop of model and tools does the task, with taint. The reply says which of
+//!   the two it was.
 
 mod draft;
 mod signature;
@@ -27,7 +29,8 @@ use steward_domain::{
 use steward_engine::{Definition, EarlierMessage, Program, Root, Settings, StaticPlan, StaticStep, Used};
 use tokio_util::sync::CancellationToken;
 
-/// Tools whose signatures a plan is written with. A signature is a line, so there are more than in a prompt with schemas.
+/// Tools whose signatures a plan is written with. A signature is a line, so there are more than in
+/// a prompt with schemas.
 const OFFERED: usize = 16;
 /// The agents of a plan.
 const PLANNER: &str = "planner";

@@ -1,8 +1,8 @@
 //! A tool as the writer of a plan is shown it: its name, its arguments and their types.
 //!
-//! Invariant: no free text of a server is in a signature. Names, and values of enumerations, are shown only where they are
-//! plain words without spaces, so that what is planned depends on the person's words alone. A tool with a name that is none
-//! is not shown.
+//! Invariant: no free text of a server is in a signature. Names, and values of enumerations, are
+//! shown only where they are plain words without spaces, so that what is planned depends on the
+//! person's words alone. A tool with a name that is none is not shown.
 
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -13,8 +13,8 @@ const DEPTH: u8 = 2;
 /// Members of one object, and values of one enumeration, that are shown.
 const MEMBERS: usize = 16;
 
-/// `todo.update_task(id: integer, new_title?: text)`, for a tool of the registry. What the operator or we wrote of a tool is
-/// shown; what a server says of it is not.
+/// `todo.update_task(id: integer, new_title?: text)`, for a tool of the registry. What the operator
+/// or we wrote of a tool is shown; what a server says of it is not.
 pub(crate) fn of_definition(definition: &ToolDefinition) -> Option<String> {
     let own = definition.server.is_none().then_some(&*definition.description);
     of_schema(definition.tool_name.as_str(), &definition.parameter_schema, &definition.return_schema, own)

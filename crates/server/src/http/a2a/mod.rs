@@ -1,7 +1,8 @@
 //! Other agents talk to this one: A2A over JSON-RPC, in its revisions 1.0 and 0.3.
 //!
 //! Invariants
-//! - A task of the protocol is one wish: it may take several messages when something is asked back, and ends once.
+//! - A task of the protocol is one wish: it may take several messages when something is asked back,
+//!   and ends once.
 //! - Whatever another agent sends is somebody's who is signed in; what is not theirs is not there.
 
 mod card;
@@ -270,7 +271,8 @@ async fn call(
 
 const ONE_CARD: &str = "there is no other card than the one at /.well-known/agent-card.json";
 
-/// Whether the revision that a request names is one that is spoken here. None is the one that had no name for it.
+/// Whether the revision that a request names is one that is spoken here. None is the one that had
+/// no name for it.
 fn spoken(request: &Request) -> bool {
     let header =
         request.headers().get("a2a-version").map(|version| version.to_str().unwrap_or("?").to_owned());

@@ -1,8 +1,10 @@
 //! The endpoints that clients of OpenAI know: chat completions, responses, models, embeddings.
 //!
 //! Invariants
-//! - A client that sends its whole history each time talks to one conversation of ours: what was said before is recognised.
-//! - Tools that a client brings are its own: they are named to it with their arguments, and never called here.
+//! - A client that sends its whole history each time talks to one conversation of ours: what was
+//!   said before is recognised.
+//! - Tools that a client brings are its own: they are named to it with their arguments, and never
+//!   called here.
 
 mod embeddings;
 mod responses;

@@ -1,5 +1,5 @@
-//! `/v1/responses`: the same answers in the form of responses. The id of a response holds the conversation that it belongs to, where
-//! that is known when it begins.
+//! `/v1/responses`: the same answers in the form of responses. The id of a response holds the
+//! conversation that it belongs to, where that is known when it begins.
 
 use super::tools::ClientTool;
 use super::{ChatMessage, CompletionOutcome, DelayedFrames, Wrong, history, text, usage};
@@ -43,7 +43,8 @@ struct Form {
     sent: usize,
 }
 
-/// The conversation that an id of ours stands for. A stream begins before its conversation has an id; then we remember which it was.
+/// The conversation that an id of ours stands for. A stream begins before its conversation has an
+/// id; then we remember which it was.
 fn conversation_of(
     site: &AppState,
     identity: &Identity,

@@ -1,7 +1,7 @@
 //! A completion as it is written: the words of a turn become chunks as they arrive.
 //!
-//! Invariant: what was sent is never taken back. Words that turn out to be no answer are followed by the answer, and
-//! figures that no result supports are named at the end.
+//! Invariant: what was sent is never taken back. Words that turn out to be no answer are followed
+//! by the answer, and figures that no result supports are named at the end.
 
 use super::{Shared, SpokenTurn, usage};
 use crate::http::stream::{Frame, Next, Source};

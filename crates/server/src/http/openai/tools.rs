@@ -1,4 +1,5 @@
-//! Tools that a client brings along: which of them its words mean, with the arguments that stand in them. They are never called here.
+//! Tools that a client brings along: which of them its words mean, with the arguments that stand in
+//! them. They are never called here.
 
 use crate::http::AppState;
 use schemars::JsonSchema;

@@ -1,4 +1,5 @@
-//! Signatures of tokens, checked by the cryptography that is here already (`ring`). Nothing is signed here.
+//! Signatures of tokens, checked by the cryptography that is here already (`ring`). Nothing is
+//! signed here.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{ErrorKind, Result};

@@ -8,8 +8,8 @@ use steward_tools::process::{Running, Spec, start};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
 
-/// Node and the emulator's command, from `STEWARD_SLACK_EMULATOR="<node> <cli.js>"`. Missing is a failure unless it was asked
-/// to be left out.
+/// Node and the emulator's command, from `STEWARD_SLACK_EMULATOR="<node> <cli.js>"`. Missing is a
+/// failure unless it was asked to be left out.
 fn emulator() -> Option<(String, String)> {
     if std::env::var("STEWARD_SKIP").is_ok_and(|skip| skip.split([',', ' ']).any(|name| name == "slack")) {
         println!("skipped: slack (STEWARD_SKIP)");

@@ -117,7 +117,8 @@ async fn when_slack_asks_to_wait_it_waits_and_not_for_ever() {
     office.slack.idle().await;
     assert!(office.fake.last().text.starts_with("Hello!"));
     assert_eq!(office.fake.calls("chat.postMessage").len(), 3);
-    // A post whose outcome is not known is not sent again, and what nobody can be told about is not run.
+    // A post whose outcome is not known is not sent again, and what nobody can be told about is not
+    // run.
     office.fake.fail("chat.postMessage", &[(503, 0)]);
     assert_eq!(office.event(&office.envelope(direct("UBOB", "hello"))).await, 200);
     office.slack.idle().await;

@@ -1,4 +1,5 @@
-//! Steward behind the door: a real store, a real toolbox over the example's to-do list, and people of whom one may approve.
+//! Steward behind the door: a real store, a real toolbox over the example's to-do list, and people
+//! of whom one may approve.
 
 use super::fake::{BOT, Call, Fake, Posted};
 use ring::hmac;
@@ -30,7 +31,8 @@ use tokio::task::JoinHandle;
 static ENCODER: LazyLock<Arc<Encoder>> = LazyLock::new(Arc::default);
 
 pub(crate) const SIGNING: &str = "shhh";
-/// As the examples have it: what may change something must find it first, what deletes asks a person.
+/// As the examples have it: what may change something must find it first, what deletes asks a
+/// person.
 const TOOLS: &str = "categories:
   example_apps:
     tools:
@@ -39,7 +41,8 @@ const TOOLS: &str = "categories:
       todo.delete_task: { requires_validation: true, approval: always }
 ";
 
-/// Ana owns the machine and approves, Bob works here, nobody else is known. Somebody of another workspace is somebody else.
+/// Ana owns the machine and approves, Bob works here, nobody else is known. Somebody of another
+/// workspace is somebody else.
 struct Staff;
 
 impl People for Staff {
@@ -160,7 +163,8 @@ impl Office {
         }
     }
 
-    /// Another process over the same store and the same application: it remembers nothing of the one before.
+    /// Another process over the same store and the same application: it remembers nothing of the
+    /// one before.
     pub(crate) async fn restart(&mut self) {
         self.slack.close(Duration::from_secs(60)).await;
         self.slack = Slack::new(self.talker.clone(), Arc::new(Staff), self.options.clone()).unwrap();

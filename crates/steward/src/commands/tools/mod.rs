@@ -62,7 +62,8 @@ pub(crate) enum Tools {
     },
     /// Calls a tool.
     Call(Call),
-    /// Calls a tool with its own example, or with nothing, and says how it went and how long it took.
+    /// Calls a tool with its own example, or with nothing, and says how it went and how long it
+    /// took.
     Test {
         /// The tool's name.
         name: String,
@@ -76,7 +77,8 @@ pub(crate) enum Tools {
 pub(crate) struct Call {
     /// The tool's name; the server may be left out where only one has it.
     name: String,
-    /// Arguments as `name=value`; the value is taken as JSON where it is and the tool does not want text, else as text.
+    /// Arguments as `name=value`; the value is taken as JSON where it is and the tool does not want
+    /// text, else as text.
     arguments: Vec<String>,
     /// Arguments, as one JSON object.
     #[arg(long, value_name = "JSON")]
@@ -175,7 +177,8 @@ fn origin(tool: &Registered) -> String {
     }
 }
 
-/// Tools that cannot be called until a person accepts what their server changed, each with the change.
+/// Tools that cannot be called until a person accepts what their server changed, each with the
+/// change.
 fn held_back(toolbox: &Toolbox, tools: &[Registered]) -> Result<BTreeMap<String, String>, Failure> {
     let servers: BTreeSet<_> = tools.iter().filter_map(|tool| tool.definition.server.as_ref()).collect();
     let mut held = BTreeMap::new();
@@ -330,7 +333,8 @@ async fn search(context: &Context, toolbox: &Toolbox, request: &str, limit: usiz
 }
 
 async fn call(context: &Context, toolbox: &Toolbox, call: &Call) -> Result<(), Failure> {
-    // What a value means depends on what the tool wants; a name that no tool has is told by the call itself.
+    // What a value means depends on what the tool wants; a name that no tool has is told by the
+    // call itself.
     let schema = if call.arguments.is_empty() {
         JsonObject::new()
     } else {

@@ -1,17 +1,21 @@
 //! Finds a path beneath a granted root, without ever leaving it.
 //!
-//! Each step is taken from a folder that is held open, through its entry in `/proc/self/fd`, which is what `openat` does: a
-//! folder that is renamed or replaced by a symlink in the meantime changes nothing. A symlink is read and walked like any
-//! other path; one that leads out is refused. What is opened is compared (device and inode) with what was looked at, so a
-//! name that is swapped between the look and the opening is noticed. `..` goes back along the way that was come, never
+//! Each step is taken from a folder that is held open, through its entry in `/proc/self/fd`, which
+//! is what `openat` does: a folder that is renamed or replaced by a symlink in the meantime changes
+//! nothing. A symlink is read and walked like any other path; one that leads out is refused. What
+//! is opened is compared (device and inode) with what was looked at, so a name that is swapped
+//! between the look and the opening is noticed. `..` goes back along the way that was come, never
 //! above the root.
 //!
-//! Where `/proc` is not there (another system) the steps go through the folder's own path, and the comparison alone
-//! protects; a folder above that is swapped at the right moment is then noticed only if it has another inode.
+//! Where `/proc` is not there (another system) the steps go through the folder's own path, and the
+//! comparison alone protects; a folder above that is swapped at the right moment is then noticed
+//! only if it has another inode.
 //!
-//! The home of this Steward (its journal, keys and settings) is no part of any root that holds it: see [`is_own`].
+//! The home of this Steward (its journal, keys and settings) is no part of any root that holds it:
+//! see [`is_own`].
 //!
-//! A hard link inside a root to a file outside cannot be told from the file itself: who may make one may read it anyway.
+//! A hard link inside a root to a file outside cannot be told from the file itself: who may make
+//! one may read it anyway.
 
 use super::trouble;
 use crate::error::{Error, Result};
@@ -51,8 +55,9 @@ const OWN_FOLDERS: [&str; 3] = ["config", "keys", "logs"];
 /// How the files of the store in a home begin.
 const STORE: &str = "state.db";
 
-/// Whether a real path belongs to the home of a Steward, for a caller who was granted `root`. A root above the home does not
-/// hold it. A root that is the home or lies inside it was meant, and holds everything but the store, keys, settings and logs.
+/// Whether a real path belongs to the home of a Steward, for a caller who was granted `root`. A
+/// root above the home does not hold it. A root that is the home or lies inside it was meant, and
+/// holds everything but the store, keys, settings and logs.
 #[must_use]
 pub fn is_own(home: &Path, root: &Path, path: &Path) -> bool {
     let Ok(within) = path.strip_prefix(home) else { return false };
@@ -66,7 +71,8 @@ const HOPS: usize = 32;
 /// How many steps one path may have.
 const STEPS: usize = 256;
 
-/// Do not follow a symlink, do not wait for the other end of a pipe. The numbers differ between families of processors.
+/// Do not follow a symlink, do not wait for the other end of a pipe. The numbers differ between
+/// families of processors.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "powerpc")
@@ -165,8 +171,8 @@ fn same(opened: &Metadata, seen: &Metadata) -> io::Result<()> {
     if alike { Ok(()) } else { Err(io::Error::other("it was replaced while it was opened")) }
 }
 
-/// Finds `path` beneath one of `roots`: an absolute path in the root that holds it, a relative one in the first root that
-/// has it. `write` asks for a root that may be changed.
+/// Finds `path` beneath one of `roots`: an absolute path in the root that holds it, a relative one
+/// in the first root that has it. `write` asks for a root that may be changed.
 pub fn find(roots: &[Root], path: &str, write: bool) -> Result<Found> {
     let asked = Path::new(path);
     let refused = |rule: String| Error::Path { path: path.to_owned(), rule };

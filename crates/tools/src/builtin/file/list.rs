@@ -193,8 +193,9 @@ struct Level {
 }
 
 impl Scan {
-    /// Goes down one branch at a time, so that no more folders are held open than there are levels. Symlinks are shown and not
-    /// followed. One folder that cannot be read does not hide the others.
+    /// Goes down one branch at a time, so that no more folders are held open than there are levels.
+    /// Symlinks are shown and not followed. One folder that cannot be read does not hide the
+    /// others.
     fn folder(&mut self, top: Folder, depth: usize, asked: &str) -> Result<()> {
         let inside = self.entries_of(&top, "").map_err(|error| trouble(asked, &error))?;
         let mut way = vec![Level { folder: top, above: String::new(), inside }];

@@ -1,7 +1,8 @@
 //! Files inside the folders that were granted, and nowhere else.
 //!
 //! Invariants
-//! - Every path is resolved by [`beneath`], step by step from an opened root; nothing here opens a path by itself.
+//! - Every path is resolved by [`beneath`], step by step from an opened root; nothing here opens a
+//!   path by itself.
 //! - Devices, pipes and sockets are never opened.
 //! - A refusal names the folders that are granted.
 

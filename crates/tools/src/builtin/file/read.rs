@@ -216,7 +216,8 @@ fn some_lines(file: File, asked: &Arguments) -> Result<(Vec<u8>, u64)> {
             break;
         }
         if bytes.len() >= LARGEST && bytes.last() != Some(&b'\n') {
-            // The line that does not fit any more is left for the next read, unless it is the only one.
+            // The line that does not fit any more is left for the next read, unless it is the only
+            // one.
             if before == 0 {
                 return Err(Error::TooLarge { what: format!("one line of {}", asked.path), limit: LARGEST });
             }

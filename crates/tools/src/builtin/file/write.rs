@@ -1,7 +1,7 @@
 //! `file.write`: a new file, a file replaced, or something added to one - all or nothing.
 //!
-//! Invariant: the new content stands in a file of its own, on the disk, before it takes the name. Whoever reads sees the old
-//! content or the new one, never a part, also after a crash.
+//! Invariant: the new content stands in a file of its own, on the disk, before it takes the name.
+//! Whoever reads sees the old content or the new one, never a part, also after a crash.
 
 use super::beneath::{Folder, Found, Root, find, granted};
 use super::{CATEGORY, LARGEST, trouble};
@@ -138,7 +138,8 @@ impl Tool for WriteFile {
 fn write(roots: &[Root], path: &str, bytes: &[u8], mode: Mode, making: &OsStr) -> Result<Output> {
     let failed = |error: io::Error| trouble(path, &error);
     let told = |detail: String| Error::File { path: path.to_owned(), detail };
-    // Whether it may be written is asked of the root that holds it, so a read-only root is named as such.
+    // Whether it may be written is asked of the root that holds it, so a read-only root is named as
+    // such.
     let found = find(roots, path, true).map_err(|error| match find(roots, path, false) {
         Ok(Found::File(..) | Found::Folder(_)) => Error::Path {
             path: path.to_owned(),

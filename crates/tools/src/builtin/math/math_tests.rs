@@ -193,7 +193,8 @@ proptest! {
         match evaluate(&tree.written()) {
             Ok(number) => {
                 let difference = (number.real() - expected).abs();
-                // Whole numbers are exact here and floats there, so sums that nearly vanish differ a little.
+                // Whole numbers are exact here and floats there, so sums that nearly vanish differ
+                // a little.
                 prop_assert!(
                     difference <= 1e-6 * expected.abs().max(1.0) || !expected.is_finite() || expected.abs() > 1e9,
                     "{} = {number}, not {expected}", tree.written()

@@ -1,7 +1,8 @@
 //! `math.eval`: works out an arithmetic expression.
 //!
-//! Whole numbers are exact as long as they fit 128 bits; everything else is a 64-bit float. The text is read once, from left
-//! to right, with limits on its length and on nesting, so that no input can use up the stack or the time.
+//! Whole numbers are exact as long as they fit 128 bits; everything else is a 64-bit float. The
+//! text is read once, from left to right, with limits on its length and on nesting, so that no
+//! input can use up the stack or the time.
 
 mod functions;
 mod lexer;
@@ -87,7 +88,8 @@ impl Tool for Eval {
         let asked: Arguments = arguments(call)?;
         let number = evaluate(&asked.expression)?;
         let (result, exact) = (number.to_string(), matches!(number, Number::Whole(_)));
-        // A whole number that JSON readers would round is given as the nearest float; `result` has all digits.
+        // A whole number that JSON readers would round is given as the nearest float; `result` has
+        // all digits.
         let value = match number {
             Number::Whole(whole) => match i64::try_from(whole) {
                 Ok(whole) => json!(whole),

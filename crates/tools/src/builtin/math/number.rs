@@ -1,4 +1,5 @@
-//! Numbers and the four operations and more on them. Each operation says in words why it cannot be done.
+//! Numbers and the four operations and more on them. Each operation says in words why it cannot be
+//! done.
 
 use std::fmt;
 

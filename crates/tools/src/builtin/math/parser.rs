@@ -1,8 +1,9 @@
 //! Reads an expression and works it out in one go.
 //!
-//! From weak to strong: `+ -`, then `* / % of`, then a leading minus, then `^` (from the right), then `!` and `%` behind a
-//! number. So -2^2 is -4 and 2^-1 is a half. `%` is a remainder when a number follows and a hundredth otherwise; where both
-//! could be meant, as in `10 % -3`, the writer is asked to say which. Nesting is counted, so the stack is bounded.
+//! From weak to strong: `+ -`, then `* / % of`, then a leading minus, then `^` (from the right),
+//! then `!` and `%` behind a number. So -2^2 is -4 and 2^-1 is a half. `%` is a remainder when a
+//! number follows and a hundredth otherwise; where both could be meant, as in `10 % -3`, the writer
+//! is asked to say which. Nesting is counted, so the stack is bounded.
 
 use super::functions::{NAMES, apply, constant};
 use super::lexer::{Piece, Token, Wrong, pieces};

@@ -1,9 +1,12 @@
 //! Facts in files: one file per person, one line per fact.
 //!
 //! Invariants
-//! - A person's file is named by the hash of their id, so that an id never becomes a path. Only the owner can read it (0600).
-//! - A fact is on the disk before it is confirmed. A last line that a crash tore is passed over and cut off by the next write.
-//! - Forgetting writes the file anew and takes the old one's place in one step: a forgotten text is gone from the file.
+//! - A person's file is named by the hash of their id, so that an id never becomes a path. Only the
+//!   owner can read it (0600).
+//! - A fact is on the disk before it is confirmed. A last line that a crash tore is passed over and
+//!   cut off by the next write.
+//! - Forgetting writes the file anew and takes the old one's place in one step: a forgotten text is
+//!   gone from the file.
 //! - A file has a bound in bytes; a full memory says so and loses nothing.
 
 use super::{Fact, MOST, Memory};
@@ -44,7 +47,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     embed: Option<Embed>,
     largest: u64,
-    // One writer at a time in this process; it is held only inside the blocking work, never across an await.
+    // One writer at a time in this process; it is held only inside the blocking work, never across
+    // an await.
     writing: Mutex<()>,
 }
 

@@ -1,8 +1,10 @@
 //! `memory.remember`, `memory.recall` and `memory.forget`: facts that a person wants kept.
 //!
 //! Invariants
-//! - Whose memory is meant is the caller of the admitted call, never an argument: one person never sees another's.
-//! - What is remembered is data. It comes back with who said it and when, and is not an instruction to anybody.
+//! - Whose memory is meant is the caller of the admitted call, never an argument: one person never
+//!   sees another's.
+//! - What is remembered is data. It comes back with who said it and when, and is not an instruction
+//!   to anybody.
 
 mod file;
 

@@ -193,7 +193,8 @@ impl Api {
 /// How an answer that never came is called.
 const BROKEN: &str = "nothing";
 
-/// Whether a message may have been posted although there is an error: the answer was lost or the server broke.
+/// Whether a message may have been posted although there is an error: the answer was lost or the
+/// server broke.
 pub(super) fn may_have_happened(error: &Error) -> bool {
     match error {
         Error::Slack { error, .. } => error == BROKEN || error.starts_with("HTTP status 5"),

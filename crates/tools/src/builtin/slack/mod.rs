@@ -1,7 +1,8 @@
 //! `slack.history`, `slack.thread` and `slack.post`: reading and writing in Slack.
 //!
 //! Invariants
-//! - The token goes to the configured address and nowhere else: no redirect, no proxy, never into a message or a result.
+//! - The token goes to the configured address and nowhere else: no redirect, no proxy, never into a
+//!   message or a result.
 //! - Reading gives at most 100 messages, oldest first.
 //! - A post whose outcome is not known says so and is not repeated here.
 
@@ -255,7 +256,8 @@ fn post(api: Option<Arc<Api>>, off: Option<String>) -> Builtin {
             }),
             &["channel", "ts"],
         ),
-        // Slack does not promise that a repeated client_msg_id is dropped, so a call is not repeated by itself.
+        // Slack does not promise that a repeated client_msg_id is dropped, so a call is not
+        // repeated by itself.
         idempotency: Idempotency::None,
         approval: ApprovalMode::Always,
         category: CATEGORY,
@@ -291,7 +293,8 @@ impl Tool for Post {
         let mut form = vec![
             ("channel", channel),
             ("text", asked.text),
-            // The same call always carries the same mark, so that a repeated post can be recognised.
+            // The same call always carries the same mark, so that a repeated post can be
+            // recognised.
             ("client_msg_id", call.call().to_string()),
         ];
         if let Some(ts) = asked.thread_ts {

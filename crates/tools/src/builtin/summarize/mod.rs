@@ -1,7 +1,7 @@
 //! `text.summarize`: the sentences of a text, or the points of a conversation, that say most.
 //!
-//! Invariant: it only chooses, it never writes. Every sentence of a summary stands in the text, so nothing can be made up, and
-//! the same text gives the same summary. No model is asked.
+//! Invariant: it only chooses, it never writes. Every sentence of a summary stands in the text, so
+//! nothing can be made up, and the same text gives the same summary. No model is asked.
 
 mod rank;
 mod sentences;

@@ -1,8 +1,10 @@
-//! Which sentences say most: near the centre of the text, early in it, neither short nor long, and not said already.
+//! Which sentences say most: near the centre of the text, early in it, neither short nor long, and
+//! not said already.
 //!
-//! Each sentence is a vector of its words, weighed by how often they stand in it and how rare they are among the sentences. The
-//! centre is the sum of all. Sentences are then chosen one by one, each time the best that is least like those chosen
-//! (maximal marginal relevance). Ties go to the earlier sentence, and maps are ordered, so the outcome is always the same.
+//! Each sentence is a vector of its words, weighed by how often they stand in it and how rare they
+//! are among the sentences. The centre is the sum of all. Sentences are then chosen one by one,
+//! each time the best that is least like those chosen (maximal marginal relevance). Ties go to the
+//! earlier sentence, and maps are ordered, so the outcome is always the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +80,8 @@ impl Ranked {
         let scores: Vec<f64> = (0..self.vectors.len()).map(|place| self.score(place, position)).collect();
         let highest = scores.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let mut chosen: Vec<(usize, f64)> = Vec::new();
-        // How like each sentence is to what has been chosen; kept up, so that the work stays count × sentences.
+        // How like each sentence is to what has been chosen; kept up, so that the work stays count
+        // × sentences.
         let mut alike = vec![0.0_f64; self.vectors.len()];
         while chosen.len() < count {
             let mut best: Option<(usize, f64)> = None;

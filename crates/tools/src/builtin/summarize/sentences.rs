@@ -1,4 +1,5 @@
-//! Cuts a text into sentences. A point ends one unless it belongs to an abbreviation, a number, initials or an address.
+//! Cuts a text into sentences. A point ends one unless it belongs to an abbreviation, a number,
+//! initials or an address.
 
 /// Words whose point does not end a sentence. In lower case, without the point.
 const ABBREVIATIONS: &[&str] = &[

@@ -1,6 +1,8 @@
-//! What a conversation came to: who took part, what was decided, what is to be done, what is still open.
+//! What a conversation came to: who took part, what was decided, what is to be done, what is still
+//! open.
 //!
-//! Decisions, actions and questions are found by the words people use for them; nothing is concluded beyond that.
+//! Decisions, actions and questions are found by the words people use for them; nothing is
+//! concluded beyond that.
 
 use super::rank::{Position, Ranked, words};
 use super::sentences::split;
@@ -162,7 +164,8 @@ fn asks(text: &str) -> bool {
         || ASKING.iter().any(|cue| lower.contains(cue))
 }
 
-/// Whether somebody else answered soon after: with a word of agreement, or with the question's own words and no question.
+/// Whether somebody else answered soon after: with a word of agreement, or with the question's own
+/// words and no question.
 fn answered(question: &Utterance<'_>, messages: &[Message]) -> bool {
     let asked: BTreeSet<String> = words(&question.text).into_iter().collect();
     let later = messages.iter().skip(question.message + 1).take(ANSWERED_WITHIN);

@@ -1,5 +1,5 @@
-//! The rule at the end of a zone file, such as `CET-1CEST,M3.5.0,M10.5.0/3`: when summer time begins and ends in every year
-//! to come (POSIX `TZ`, with the wider hours of RFC 9636).
+//! The rule at the end of a zone file, such as `CET-1CEST,M3.5.0,M10.5.0/3`: when summer time
+//! begins and ends in every year to come (POSIX `TZ`, with the wider hours of RFC 9636).
 
 use super::zone::Offset;
 use chrono::{DateTime, Datelike, NaiveDate, Weekday};

@@ -1,6 +1,8 @@
-//! How far a zone is from UTC at a moment: fixed offsets, and the system's zone files (TZif, RFC 9636).
+//! How far a zone is from UTC at a moment: fixed offsets, and the system's zone files (TZif, RFC
+//! 9636).
 //!
-//! Everything that is read is bounded, and every number in a file is checked before it is used: a broken file is an error.
+//! Everything that is read is bounded, and every number in a file is checked before it is used: a
+//! broken file is an error.
 
 use super::rule;
 use crate::error::{Error, Result};

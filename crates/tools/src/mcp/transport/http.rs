@@ -1,7 +1,7 @@
 //! Streamable HTTP, by `rmcp`'s client over this crate's way of building connections.
 //!
-//! Redirects are not followed: a server that moved is a change of configuration, and a header with a secret must not travel to
-//! an address that nobody wrote down.
+//! Redirects are not followed: a server that moved is a change of configuration, and a header with
+//! a secret must not travel to an address that nobody wrote down.
 
 use crate::error::Result;
 use crate::mcp::oauth::{self, Credentials};
@@ -19,8 +19,9 @@ use std::time::Duration;
 /// How long opening a connection may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often and how soon a stream that broke off is taken up again: a hiccup is bridged, and after about a second a server
-/// that died is known to be dead. A pause that the server itself asks for is kept to by `rmcp`.
+/// How often and how soon a stream that broke off is taken up again: a hiccup is bridged, and after
+/// about a second a server that died is known to be dead. A pause that the server itself asks for
+/// is kept to by `rmcp`.
 #[derive(Debug)]
 struct Resume;
 
@@ -47,7 +48,8 @@ pub(crate) async fn connect(shared: &Shared) -> Result<Http> {
         )
         .max_sse_event_size(shared.options.message_bytes)
         .max_concurrent_requests(shared.options.concurrent);
-    // A request that ran into an expired session may have had an effect; whether it is repeated is the call path's decision.
+    // A request that ran into an expired session may have had an effect; whether it is repeated is
+    // the call path's decision.
     config.reinit_on_expired_session = false;
     config.retry_config = Arc::new(Resume);
     Ok(match oauth::credentials(shared).await? {

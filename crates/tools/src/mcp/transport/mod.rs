@@ -1,4 +1,5 @@
-//! How a server is reached: a child process, Streamable HTTP, or the older HTTP with Server-Sent Events.
+//! How a server is reached: a child process, Streamable HTTP, or the older HTTP with Server-Sent
+//! Events.
 
 pub(crate) mod http;
 pub(crate) mod sse;
@@ -7,8 +8,8 @@ pub(crate) mod stdio;
 /// What a message may weigh before the connection is cut.
 pub(crate) const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Puts values in the place of `${NAME}`. A name that has no value is an error, because a server that is started with an empty
-/// password fails in ways that nobody understands.
+/// Puts values in the place of `${NAME}`. A name that has no value is an error, because a server
+/// that is started with an empty password fails in ways that nobody understands.
 pub(crate) fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

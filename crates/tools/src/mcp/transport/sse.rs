@@ -1,7 +1,9 @@
-//! The older transport: one stream of events from the server, and an address to which messages are sent.
+//! The older transport: one stream of events from the server, and an address to which messages are
+//! sent.
 //!
 //! Invariants
-//! - Messages are sent to the origin that was configured and to no other, whatever address the server names.
+//! - Messages are sent to the origin that was configured and to no other, whatever address the
+//!   server names.
 //! - No event weighs more than the limit in memory.
 
 use crate::error::{Error, Result};
@@ -126,7 +128,8 @@ fn checked(response: reqwest::Response) -> Result<reqwest::Response, SendError> 
     }
 }
 
-/// The events of a response. What has come since the last whole event is counted, and too much of it ends the stream.
+/// The events of a response. What has come since the last whole event is counted, and too much of
+/// it ends the stream.
 fn bounded(
     response: reqwest::Response,
     limit: usize,
@@ -146,7 +149,8 @@ fn bounded(
             Err(format!("an event is larger than {limit} bytes"))
         })
     });
-    // An event that is done frees what it held; what came in the same chunk behind it is small beside the limit.
+    // An event that is done frees what it held; what came in the same chunk behind it is small
+    // beside the limit.
     let events = SseByteStream::new(bytes.map_err(std::io::Error::other));
     events
         .map(move |event| {

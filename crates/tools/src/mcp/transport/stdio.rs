@@ -4,9 +4,10 @@
 //! - No message weighs more than the limit in memory; a longer one ends the connection.
 //! - Only the writer task writes, so a cancelled send never leaves half a message in the pipe.
 //!
-//! What is on standard output and is no message: a line that does not begin with `{` is noise of a program that prints, is kept
-//! in the log and counted. An answer whose shape nobody knows fails its own call. A line that begins with `{` and is no JSON
-//! ends the connection with a protocol error, because from there on nothing can be trusted to be in step.
+//! What is on standard output and is no message: a line that does not begin with `{` is noise of a
+//! program that prints, is kept in the log and counted. An answer whose shape nobody knows fails
+//! its own call. A line that begins with `{` and is no JSON ends the connection with a protocol
+//! error, because from there on nothing can be trusted to be in step.
 
 use crate::mcp::calls::{DisconnectReason, Tap};
 use crate::mcp::log::Log;
@@ -20,7 +21,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWrite
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// Lines of noise without a message between them before the server is taken for something else than an MCP server.
+/// Lines of noise without a message between them before the server is taken for something else than
+/// an MCP server.
 const NOISE_LINES: u32 = 10_000;
 /// Messages that wait for the pipe.
 const QUEUE: usize = 64;
@@ -211,7 +213,8 @@ async fn write(mut pipe: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Outg
     }
 }
 
-/// Keeps what a program complains about. Of a line that never ends the beginning is kept, the rest is read and dropped.
+/// Keeps what a program complains about. Of a line that never ends the beginning is kept, the rest
+/// is read and dropped.
 async fn keep(errors: impl AsyncRead + Unpin, log: Arc<Log>) {
     const MOST: usize = 16 * 1024;
     let mut input = BufReader::new(errors);

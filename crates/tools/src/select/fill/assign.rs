@@ -1,4 +1,5 @@
-//! Which value belongs to which parameter: by type, by the words beside it, by its unit and by what the parameter is about.
+//! Which value belongs to which parameter: by type, by the words beside it, by its unit and by what
+//! the parameter is about.
 
 use super::FillSource;
 use super::request_text::{Kind, RequestText, Span};
@@ -9,7 +10,8 @@ use serde_json::Value as Json;
 /// A value, how it was found and where.
 pub(super) type Found = (Json, FillSource, Option<(usize, usize)>);
 
-/// What a pair must reach for an optional parameter to be filled; a required one takes what is left.
+/// What a pair must reach for an optional parameter to be filled; a required one takes what is
+/// left.
 const CLEAR: f32 = 1.4;
 
 /// What it must reach when the value has no other place: quotes alone do.
@@ -92,7 +94,8 @@ fn place(choice: &Choice, words: &[Word]) -> Option<(usize, usize)> {
     Some((window.first()?.start, window.last()?.end))
 }
 
-/// A switch is on when the request names what it is about, and off when it says "no" or "without" before.
+/// A switch is on when the request names what it is about, and off when it says "no" or "without"
+/// before.
 fn switch(parameter: &Parameter, said: &RequestText) -> Option<Found> {
     let weak = ["only", "us", "enabl", "allow", "show", "return", "ad", "flag", "has", "with", "should"];
     let stems: Vec<&String> = parameter.stems.iter().filter(|stem| !weak.contains(&stem.as_str())).collect();
@@ -249,7 +252,8 @@ fn beside(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
         if distance > REACH || !(name || described) {
             continue;
         }
-        // A unit stands right behind a number, what a value is for rather before it. A value between takes the word for itself.
+        // A unit stands right behind a number, what a value is for rather before it. A value
+        // between takes the word for itself.
         let near =
             if ahead { 1.0 / (1.0 + 0.35 * distance as f32) } else { 0.9 / (1.0 + 0.9 * distance as f32) };
         let inside = if ahead { at + 1..span.before } else { span.after..at };
@@ -304,7 +308,8 @@ fn role(parameter: &Parameter, span: &Span, said: &RequestText) -> f32 {
     }
 }
 
-/// The first and the last span of the list that `at` belongs to: its members stand between commas and "and".
+/// The first and the last span of the list that `at` belongs to: its members stand between commas
+/// and "and".
 fn listed(parameter: &Parameter, said: &RequestText, at: usize, used: &[bool]) -> (usize, usize) {
     let (mut first, mut last) = (at, at);
     if said.spans.get(at).is_none_or(|span| span.kind == Kind::Json) {

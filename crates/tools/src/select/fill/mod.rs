@@ -37,7 +37,8 @@ pub struct Mapping {
     pub parameter: String,
     /// Its value.
     pub value: Json,
-    /// The words of the request that gave it, with where they begin and end in bytes; nothing for a constant of the schema.
+    /// The words of the request that gave it, with where they begin and end in bytes; nothing for a
+    /// constant of the schema.
     pub said: Option<(String, usize, usize)>,
     /// How it was found.
     pub how: FillSource,

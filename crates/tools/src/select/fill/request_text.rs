@@ -1,8 +1,8 @@
 //! What a request says: the spans of it that can be values, each with its place.
 //!
 //! Invariants
-//! - Spans do not overlap and come in the order of the text. What is more definite wins: JSON, quotes, addresses, dates, numbers,
-//!   then names and codes.
+//! - Spans do not overlap and come in the order of the text. What is more definite wins: JSON,
+//!   quotes, addresses, dates, numbers, then names and codes.
 //! - No clock is read: "tomorrow" stays the word that it is.
 
 use super::super::words::{Word, is_stop};
@@ -131,7 +131,8 @@ impl RequestText {
         said
     }
 
-    /// Counts words around spans, and gives a date without a year the one year that the request names.
+    /// Counts words around spans, and gives a date without a year the one year that the request
+    /// names.
     fn finish(&mut self) {
         let year = |span: &Span| {
             span.value.as_ref().and_then(Json::as_u64).filter(|year| (1900..2100).contains(year))

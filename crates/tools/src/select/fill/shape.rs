@@ -1,4 +1,5 @@
-//! What a tool asks for: its parameters with what their names and descriptions say about the values that fit.
+//! What a tool asks for: its parameters with what their names and descriptions say about the values
+//! that fit.
 
 use super::super::words::{key, name_words, stem, words};
 use serde_json::Value as Json;

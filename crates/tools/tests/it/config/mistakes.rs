@@ -1,4 +1,5 @@
-//! Mistakes people make, each with the line and the words they get. One row is one mistake and gives exactly one problem.
+//! Mistakes people make, each with the line and the words they get. One row is one mistake and
+//! gives exactly one problem.
 
 use super::{home, tool};
 use steward_tools::config::{BuiltinNames, Problems, Source};

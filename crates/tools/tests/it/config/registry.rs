@@ -296,7 +296,8 @@ fn polling_pairs_are_found_by_name() {
     // The second one is still there for whoever polls.
     assert!(registry.get(&tool("genie.poll_response_1"), None).is_some());
 
-    // Settings for the second one make it a tool again; a pair may also be named by hand, without the server.
+    // Settings for the second one make it a tool again; a pair may also be named by hand, without
+    // the server.
     let tools = "tools:\n  genie.poll_job: {}\n  genie.query_space_2: { poll: { tool: poll_response_1 } }\n";
     registry.apply(load(&[("tools.yaml", tools)]));
     assert!(offered().contains(&"genie.poll_job".to_owned()));
@@ -335,7 +336,8 @@ fn sources_replace_their_own_tools_only() {
     );
 }
 
-/// A writer exchanges two configurations and two lists of tools; readers see one or the other, never half of each.
+/// A writer exchanges two configurations and two lists of tools; readers see one or the other,
+/// never half of each.
 #[test]
 fn readers_never_see_half_a_change() {
     let registry = Registry::new(Vec::new());
@@ -429,7 +431,8 @@ fn ten_thousand_tools_are_quick() {
         (0..1000).for_each(|_| assert!(registry.get(&name, None).is_some()));
     });
     let unknown = measure("an unknown name", &|| drop(registry.resolve(None, "s50.toool_50").unwrap_err()));
-    // Far above what was measured (30 to 75 ms for one source, on a busy machine): this catches a change of kind only.
+    // Far above what was measured (30 to 75 ms for one source, on a busy machine): this catches a
+    // change of kind only.
     assert!(one.as_millis() < 1000 && single.as_millis() < 1000, "{one:?} {single:?}");
     assert!(all.as_millis() < 3000, "{all:?}");
     assert!(get.as_millis() < 100 && unknown.as_millis() < 3000, "{get:?} {unknown:?}");

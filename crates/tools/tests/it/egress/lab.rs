@@ -1,5 +1,6 @@
-//! What stands behind the door in these tests: a web server, a name server and canaries, all on loopback. The connector sends
-//! whatever looks public to the web server and writes down every address that was dialled, so no packet leaves the machine.
+//! What stands behind the door in these tests: a web server, a name server and canaries, all on
+//! loopback. The connector sends whatever looks public to the web server and writes down every
+//! address that was dialled, so no packet leaves the machine.
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -111,7 +112,8 @@ fn whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// Answers of the name server: for each name a list of answers, given one after the other; the last one stays.
+/// Answers of the name server: for each name a list of answers, given one after the other; the last
+/// one stays.
 pub(super) type Zone = BTreeMap<String, Vec<Vec<IpAddr>>>;
 
 /// A name server for A and AAAA over UDP, on loopback.
@@ -250,7 +252,8 @@ pub(super) struct Lab {
 }
 
 impl Lab {
-    /// `allowed.com`, `other.com` and `*.allowed.com` have a public address unless `zone` says otherwise.
+    /// `allowed.com`, `other.com` and `*.allowed.com` have a public address unless `zone` says
+    /// otherwise.
     pub(super) async fn new(zone: &[(&str, &[&[&str]])]) -> Self {
         let mut tasks = JoinSet::new();
         let site = Arc::new(Site::default());

@@ -1,5 +1,5 @@
-//! A certificate for `allowed.com` and `other.com` that nobody trusts but these tests, good from 2020 to 2120. The key that
-//! goes with it opens nothing.
+//! A certificate for `allowed.com` and `other.com` that nobody trusts but these tests, good from
+//! 2020 to 2120. The key that goes with it opens nothing.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

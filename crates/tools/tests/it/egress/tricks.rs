@@ -1,4 +1,5 @@
-//! Addresses that try to get past the door, by the rule that stops them. `{p}` is the port of the canaries.
+//! Addresses that try to get past the door, by the rule that stops them. `{p}` is the port of the
+//! canaries.
 
 /// The rule, as it stands in the refusal, and the addresses that it stops.
 pub(super) const TRICKS: &[(&str, &[&str])] = &[
