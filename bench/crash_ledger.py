@@ -13,9 +13,18 @@ ledger = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 lines = open(sys.argv[1], encoding="utf-8")
 known = set()
 
-NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}, "place": {"type": "integer"}}, "required": ["n"]}
+NUMBER = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "place": {"type": "integer"}},
+    "required": ["n"],
+}
 TOOLS = [
-    {"name": "look", "description": "Looks a number up.", "inputSchema": NUMBER, "annotations": {"readOnlyHint": True}},
+    {
+        "name": "look",
+        "description": "Looks a number up.",
+        "inputSchema": NUMBER,
+        "annotations": {"readOnlyHint": True},
+    },
     {"name": "put_keyed", "description": "Puts a number down, once for each key.", "inputSchema": NUMBER},
     {"name": "put", "description": "Puts a number down.", "inputSchema": NUMBER},
 ]
@@ -47,12 +56,20 @@ for line in sys.stdin:
     answer = {"jsonrpc": "2.0", "id": message["id"]}
     if method == "initialize":
         answer["result"] = {
-            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "ledger", "version": "1"}}
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "ledger", "version": "1"},
+        }
     elif method == "tools/list":
         answer["result"] = {"tools": TOOLS}
     elif method == "tools/call":
-        value = call(params["name"], params.get("arguments") or {}, (params.get("_meta") or {}).get("idempotency_key"))
-        answer["result"] = {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
+        value = call(
+            params["name"], params.get("arguments") or {}, (params.get("_meta") or {}).get("idempotency_key")
+        )
+        answer["result"] = {
+            "content": [{"type": "text", "text": json.dumps(value)}],
+            "structuredContent": value,
+        }
     elif method == "ping":
         answer["result"] = {}
     else:

@@ -6,6 +6,7 @@ each gives the right rows. Learned is a conditional log-linear model: the likeli
 all forms that are right. Questions of the part that is never read take no part in it. `--check` prints how often the first
 form, and one of the first eight, is right on databases that were left out (five folds).
 """
+
 import argparse
 import collections
 import hashlib
@@ -55,7 +56,9 @@ class Questions:
 
 def fit(q, chosen):
     """L-BFGS on the regularised log likelihood."""
-    useful = [i for i in chosen if 0 < q.y[q.bounds[i]:q.bounds[i + 1]].sum() < q.bounds[i + 1] - q.bounds[i]]
+    useful = [
+        i for i in chosen if 0 < q.y[q.bounds[i] : q.bounds[i + 1]].sum() < q.bounds[i + 1] - q.bounds[i]
+    ]
     counts = collections.Counter(q.sets[i] for i in useful)
     weight = np.array([SET_WEIGHT.get(q.sets[i], 1.0) * 300.0 / max(counts[q.sets[i]], 60) for i in useful])
     index = np.concatenate([np.arange(q.bounds[i], q.bounds[i + 1]) for i in useful])
@@ -69,7 +72,9 @@ def fit(q, chosen):
         t -= np.repeat(np.maximum.reduceat(t, starts), sizes)
         e = np.exp(t)
         total, right = np.add.reduceat(e, starts), np.add.reduceat(e * y, starts)
-        loss = (weight * (np.log(total) - np.log(np.maximum(right, 1e-30)))).sum() + RIDGE * (beta**2).sum() / 2
+        loss = (weight * (np.log(total) - np.log(np.maximum(right, 1e-30)))).sum() + RIDGE * (
+            beta**2
+        ).sum() / 2
         p = e / np.repeat(total, sizes)
         r = e * y / np.repeat(np.maximum(right, 1e-30), sizes)
         return loss, x.T @ (spread * (p - r)).astype(np.float32) + RIDGE * beta
@@ -102,7 +107,7 @@ def lbfgs(value, beta, steps=120, memory=12):
             step /= 2
         s, d = trial - beta, new_gradient - gradient
         if s @ d > 1e-10:
-            pairs = pairs[-memory + 1:] + [(s, d, 1.0 / (s @ d))]
+            pairs = pairs[-memory + 1 :] + [(s, d, 1.0 / (s @ d))]
         done = abs(loss - new_loss) < 1e-5 * abs(loss)
         beta, loss, gradient = trial, new_loss, new_gradient
         if done:
@@ -123,8 +128,10 @@ def score(q, beta, chosen):
 def show(title, found):
     print(title)
     for name, (cases, first, eight, every) in sorted(found.items()):
-        print(f"  {name:<11} {cases:5.0f}  first {100 * first / cases:5.1f} %  eight {100 * eight / cases:5.1f} %"
-              f"  any {100 * every / cases:5.1f} %")
+        print(
+            f"  {name:<11} {cases:5.0f}  first {100 * first / cases:5.1f} %  eight {100 * eight / cases:5.1f} %"
+            f"  any {100 * every / cases:5.1f} %"
+        )
 
 
 def main():

@@ -11,6 +11,7 @@ each is right. Two things are learned, from the part of every set that may be re
 Printed are figures with whole databases left out (five folds) and with whole sets left out. `--unread` also measures the
 part that is never read with the fitted weights; `--curve` draws risk against coverage and the reliability.
 """
+
 import argparse
 import collections
 import hashlib
@@ -40,7 +41,9 @@ planner doubt|other result|many rows|very many rows|every row|empty result|focus
 number for thing|not counted|no number|no time|many for one|words|tables in data|reader joins|reader unknown|reader missing|
 planner missing|raw rows|lookup rows"""
 # Features that are known only when the proposals were run.
-RESULT = "other result|many rows|very many rows|every row|empty result|no number|many for one|same result|one row"
+RESULT = (
+    "other result|many rows|very many rows|every row|empty result|no number|many for one|same result|one row"
+)
 IN_FAVOUR = "first of forms|likely form|coverage|mean link|weakest link|agrees|same result|margin|one row"
 
 
@@ -198,7 +201,10 @@ def auc(p, y):
 
 def report(title, q, p, y, capped, inside):
     print(title)
-    print(f"  {'set':<13}{'cases':>6}{'right':>8}{'AUC':>7}{'stated':>8}" + "".join(f"{f'sure@{s}':>10}{'right':>8}" for s in (0.8, 0.85, 0.9)))
+    print(
+        f"  {'set':<13}{'cases':>6}{'right':>8}{'AUC':>7}{'stated':>8}"
+        + "".join(f"{f'sure@{s}':>10}{'right':>8}" for s in (0.8, 0.85, 0.9))
+    )
     for name in sorted(set(q.sets[inside])):
         m = inside & (q.sets == name)
         line = f"  {name:<13}{m.sum():>6}{100 * y[m].mean():>7.1f}%{auc(p[m], y[m]):>7.3f}{p[m].mean():>8.2f}"
@@ -258,9 +264,12 @@ def main():
         report("never read, by the fitted weights", q, stated, right, cap, ~inside)
     if arguments.curve:
         from risk_curve import draw
+
         draw(arguments.curve, q.sets[inside], p[inside], y[inside], capped[inside], SURE)
     with open(arguments.weights, "w") as out:
-        out.write("# feature, weight for the choice, for how sure it is, and for how sure it is when nothing was run.\n")
+        out.write(
+            "# feature, weight for the choice, for how sure it is, and for how sure it is when nothing was run.\n"
+        )
         out.write("# Written by bench/fit_judge.py from the read part alone.\n")
         out.write(f"bias\t0\t{bias:.4f}\t{blind_bias:.4f}\n")
         for name, *numbers in zip(q.names, choice, sure, blind):

@@ -4,6 +4,7 @@
 DATA_FOLDER is that of the set `people`. Each question is asked of the program with a fresh home and no model; what is shown is
 what it said, with its first chart.
 """
+
 import json
 import os
 import pathlib
@@ -57,19 +58,42 @@ def main():
     ]
     with tempfile.TemporaryDirectory() as home:
         for number, (file, question) in enumerate(QUESTIONS, 1):
-            asked = subprocess.run([steward, "ask", question, "--data", str(data / file), "--json"], capture_output=True, text=True,
-                                   env={**os.environ, "STEWARD_HOME": home}, check=True)
+            asked = subprocess.run(
+                [steward, "ask", question, "--data", str(data / file), "--json"],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "STEWARD_HOME": home},
+                check=True,
+            )
             answer = json.loads(asked.stdout)
             sure = CONFIDENCE[answer["confidence"]]
-            lines += ["", f"## {question}", "", f"`{file}` ({sure})", "", *[line + "  " for line in answer["answer"].splitlines()], ""]
+            lines += [
+                "",
+                f"## {question}",
+                "",
+                f"`{file}` ({sure})",
+                "",
+                *[line + "  " for line in answer["answer"].splitlines()],
+                "",
+            ]
             lines += table(answer["tables"][0])
-            charts = [one["content_ref"] for one in answer["artifacts"] if one["content_ref"].endswith(".svg")]
+            charts = [
+                one["content_ref"] for one in answer["artifacts"] if one["content_ref"].endswith(".svg")
+            ]
             if charts:
                 name = f"{number:02}.svg"
                 shutil.copy(charts[0], images / name)
                 lines += ["", f"![{question}](images/gallery/{name})"]
             if answer["sql"]:
-                lines += ["", "<details><summary>SQL</summary>", "", "```sql", *[one["sql"] for one in answer["sql"][:2]], "```", "</details>"]
+                lines += [
+                    "",
+                    "<details><summary>SQL</summary>",
+                    "",
+                    "```sql",
+                    *[one["sql"] for one in answer["sql"][:2]],
+                    "```",
+                    "</details>",
+                ]
     (docs / "gallery.md").write_text("\n".join(lines) + "\n")
 
 

@@ -18,7 +18,9 @@ def axes(x, title, across, up):
         lines.append(f'<line x1="{x + LEFT}" y1="{py}" x2="{x + LEFT + WIDTH}" y2="{py}" stroke="#e4e4e4"/>')
         lines.append(f'<text x="{px}" y="{TOP + HEIGHT + 16}" text-anchor="middle">{step * 10} %</text>')
         lines.append(f'<text x="{x + LEFT - 6}" y="{py + 4}" text-anchor="end">{step * 10} %</text>')
-    lines.append(f'<text x="{x + LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 36}" text-anchor="middle">{across}</text>')
+    lines.append(
+        f'<text x="{x + LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 36}" text-anchor="middle">{across}</text>'
+    )
     lines.append(f'<text x="{x + LEFT + 6}" y="{TOP + 14}" fill="#666">{up}</text>')
     return lines
 
@@ -46,14 +48,20 @@ def draw(file, sets, stated, right, capped, sure):
         called = [ok for cap, low, ok in cases if not cap and -low >= sure]
         if called:
             a, b = len(called) / len(cases), 1 - sum(called) / len(called)
-            body.append(f'<circle cx="{LEFT + WIDTH * a:.1f}" cy="{TOP + HEIGHT * (1 - b):.1f}" r="5" fill="{COLOURS[name]}"/>')
+            body.append(
+                f'<circle cx="{LEFT + WIDTH * a:.1f}" cy="{TOP + HEIGHT * (1 - b):.1f}" r="5" fill="{COLOURS[name]}"/>'
+            )
         bins = []
         for low in range(10):
             inside = [ok for _, p, ok in cases if low / 10 <= -p < (low + 1) / 10 + (low == 9)]
             if len(inside) >= 10:
                 bins.append(((low + 0.5) / 10, sum(inside) / len(inside)))
         body.append(path(bins, 520, COLOURS[name]))
-        body.append(f'<text x="{LEFT + WIDTH + 8}" y="{TOP + 14 + 18 * row}" fill="{COLOURS[name]}">{name}</text>')
+        body.append(
+            f'<text x="{LEFT + WIDTH + 8}" y="{TOP + 14 + 18 * row}" fill="{COLOURS[name]}">{name}</text>'
+        )
     with open(file, "w") as out:
-        out.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="1010" height="{TOP + HEIGHT + 50}" font-family="sans-serif" font-size="11">\n')
+        out.write(
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="1010" height="{TOP + HEIGHT + 50}" font-family="sans-serif" font-size="11">\n'
+        )
         out.write('<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(body) + "\n</svg>\n")

@@ -6,6 +6,7 @@
 A daily time of day runs once a day: at its moment, at the first moment after a gap, or at the first of two. The oracle
 walks the days of each zone with zoneinfo and works out the same.
 """
+
 import datetime as dt
 import subprocess
 import sys
@@ -51,7 +52,9 @@ def main():
                 day += dt.timedelta(days=1)
             lines.append(f"{name}\t{minute} {hour} * * *\t{start}\t{end}")
             expected.append(ticks)
-    done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+    )
     wrong = 0
     for line, ticks, told in zip(lines, expected, done.stdout.splitlines()):
         found = [int(tick) for tick in told.split()] if told != "unreadable" else []
@@ -60,7 +63,9 @@ def main():
             missing, extra = sorted(set(ticks) - set(found))[:3], sorted(set(found) - set(ticks))[:3]
             print(f"{line}: {len(ticks)} expected, {len(found)} found, missing {missing}, extra {extra}")
     total = sum(len(ticks) for ticks in expected)
-    print(f"{len(zones)} zones, {len(lines)} cadences, {total} ticks over {years} years: {wrong} cadences differ")
+    print(
+        f"{len(zones)} zones, {len(lines)} cadences, {total} ticks over {years} years: {wrong} cadences differ"
+    )
     return 1 if wrong else 0
 
 

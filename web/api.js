@@ -24,33 +24,55 @@ export class Problem extends Error {
 export function asProblem(error) {
   if (error instanceof Problem) return error;
   if (error?.detail || error?.title) return new Problem(error);
-  if (error?.name === 'AbortError') return new Problem({ title: 'Stopped', detail: 'The request was cancelled.' });
-  return new Problem({ title: 'Server unreachable', detail: 'The Steward server does not answer. Check that it is running, then try again.' });
+  if (error?.name === 'AbortError')
+    return new Problem({ title: 'Stopped', detail: 'The request was cancelled.' });
+  return new Problem({
+    title: 'Server unreachable',
+    detail: 'The Steward server does not answer. Check that it is running, then try again.',
+  });
 }
 
 /** @param {string} token */
-export function setToken(token) { csrf = token; }
+export function setToken(token) {
+  csrf = token;
+}
 /** @param {() => void} call */
-export function whenSignedOut(call) { onSignedOut = call; }
+export function whenSignedOut(call) {
+  onSignedOut = call;
+}
 
 /** @param {string} path */
-export const url = (path) => BASE + path;
+export const url = path => BASE + path;
 
 /** A path with a query; what is empty is left out. @param {string} path @param {Record<string, any>} query */
 export function withQuery(path, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  return given.length ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path;
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
+  return given.length
+    ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+    : path;
 }
 
 /** A path segment. @param {string | number} text */
-export const part = (text) => encodeURIComponent(String(text));
+export const part = text => encodeURIComponent(String(text));
 
 /** @param {Response} answer @returns {Promise<Problem>} */
 async function problemOf(answer) {
   const retry_after = Number(answer.headers.get('Retry-After')) || 0;
   let document = /** @type {ProblemDocument} */ ({});
-  try { document = await answer.json(); } catch { /* not every proxy speaks JSON */ }
-  return new Problem({ title: answer.statusText, detail: `The server answered ${answer.status}.`, ...document, status: answer.status, retry_after });
+  try {
+    document = await answer.json();
+  } catch {
+    /* not every proxy speaks JSON */
+  }
+  return new Problem({
+    title: answer.statusText,
+    detail: `The server answered ${answer.status}.`,
+    ...document,
+    status: answer.status,
+    retry_after,
+  });
 }
 
 /**
@@ -62,7 +84,13 @@ async function call(method, path, { body, signal, as = 'json', quiet } = {}) {
   const headers = { Accept: as === 'text' ? '*/*' : 'application/json' };
   if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  const answer = await fetch(BASE + path, { method, headers, signal, credentials: 'same-origin', body: body === undefined ? undefined : JSON.stringify(body) });
+  const answer = await fetch(BASE + path, {
+    method,
+    headers,
+    signal,
+    credentials: 'same-origin',
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
   if (!answer.ok) {
     if (answer.status === 401 && !quiet) onSignedOut();
     throw await problemOf(answer);
@@ -76,7 +104,7 @@ async function call(method, path, { body, signal, as = 'json', quiet } = {}) {
 /** @param {string} path @param {AbortSignal} [signal] @returns {Promise<any>} */
 export const get = (path, signal) => call('GET', path, { signal });
 /** @param {string} path @returns {Promise<string>} */
-export const getText = (path) => call('GET', path, { as: 'text' });
+export const getText = path => call('GET', path, { as: 'text' });
 /** An exported chain and its signed head, which travels in a header. @param {string} path @returns {Promise<{ text: string, head: string | null }>} */
 export async function getExport(path) {
   const answer = await fetch(BASE + path, { credentials: 'same-origin' });
@@ -91,7 +119,7 @@ export const postWhole = (path, body) => call('POST', path, { body, as: 'whole' 
 /** @param {string} path @param {any} body @returns {Promise<any>} */
 export const patch = (path, body) => call('PATCH', path, { body });
 /** @param {string} path @returns {Promise<any>} */
-export const remove = (path) => call('DELETE', path);
+export const remove = path => call('DELETE', path);
 
 /** Who is asking; null when a login is needed. @returns {Promise<Me | null>} */
 export async function me() {
@@ -106,7 +134,7 @@ export async function me() {
 }
 
 /** @param {string} key */
-export const signIn = (key) => call('POST', '/session', { body: { key }, quiet: true });
+export const signIn = key => call('POST', '/session', { body: { key }, quiet: true });
 
 /**
  * Uploads a file and tells how far it is.
@@ -119,13 +147,24 @@ export function upload(file, progress) {
     request.open('POST', BASE + withQuery('/uploads', { name: file.name }));
     request.setRequestHeader('Content-Type', 'application/octet-stream');
     request.setRequestHeader('X-CSRF-Token', csrf);
-    request.upload.onprogress = (event) => progress(event.lengthComputable ? event.loaded / event.total : 0);
+    request.upload.onprogress = event => progress(event.lengthComputable ? event.loaded / event.total : 0);
     request.onerror = () => reject(asProblem(null));
     request.onload = () => {
       let document = {};
-      try { document = JSON.parse(request.responseText); } catch { /* answered below */ }
+      try {
+        document = JSON.parse(request.responseText);
+      } catch {
+        /* answered below */
+      }
       if (request.status < 300) resolve(/** @type {Upload} */ (document));
-      else reject(new Problem({ detail: `The server answered ${request.status}.`, ...document, status: request.status }));
+      else
+        reject(
+          new Problem({
+            detail: `The server answered ${request.status}.`,
+            ...document,
+            status: request.status,
+          }),
+        );
     };
     request.send(file);
   });

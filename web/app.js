@@ -29,35 +29,65 @@ const VIEWS = {
 function Later({ name, route }) {
   const [view, setView] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
-  const load = () => { setProblem(null); VIEWS[name].load().then((module) => setView(() => module.default), (error) => setProblem(asProblem(error))); };
+  const load = () => {
+    setProblem(null);
+    VIEWS[name].load().then(
+      module => setView(() => module.default),
+      error => setProblem(asProblem(error)),
+    );
+  };
   useEffect(load, [name]);
-  useEffect(() => { document.title = `${VIEWS[name].label} – Steward`; }, [name]);
+  useEffect(() => {
+    document.title = `${VIEWS[name].label} – Steward`;
+  }, [name]);
   if (problem) return html`<div class="view"><${Trouble} problem=${problem} retry=${load} /></div>`;
-  return view ? html`<div class="view"><${view} route=${route} /></div>` : html`<div class="view"><${Skeleton} lines=${5} /></div>`;
+  return view
+    ? html`<div class="view"><${view} route=${route} /></div>`
+    : html`<div class="view"><${Skeleton} lines=${5} /></div>`;
 }
 
 /** @param {{ route: import('./router.js').Route }} props */
 function Routed({ route }) {
-  const [failed, reset] = useErrorBoundary((error) => console.error(error));
+  const [failed, reset] = useErrorBoundary(error => console.error(error));
   const [name, id] = route.path;
-  useEffect(() => { if (failed) reset(); }, [route.whole]);
-  if (failed) return html`<div class="view"><h1 tabindex="-1">This view failed</h1>
-    <${Trouble} problem=${asProblem({ title: 'Error in the page', detail: String(failed?.message ?? failed) })} retry=${reset} /></div>`;
+  useEffect(() => {
+    if (failed) reset();
+  }, [route.whole]);
+  if (failed)
+    return html`<div class="view">
+      <h1 tabindex="-1">This view failed</h1>
+      <${Trouble}
+        problem=${asProblem({ title: 'Error in the page', detail: String(failed?.message ?? failed) })}
+        retry=${reset}
+      />
+    </div>`;
   if (!name) return html`<${Ask} key="ask" id=${null} anew=${route.query.get('new')} />`;
   if (name === 'c' && id) return html`<${Ask} key="ask" id=${id} />`;
   if (VIEWS[name]) return html`<${Later} key=${name} name=${name} route=${route} />`;
-  return html`<div class="view"><h1 tabindex="-1">Page not found</h1><p>There is no page at this address. <a href="#/">Go to the start page</a></p></div>`;
+  return html`<div class="view">
+    <h1 tabindex="-1">Page not found</h1>
+    <p>There is no page at this address. <a href="#/">Go to the start page</a></p>
+  </div>`;
 }
 
 /** Counts what waits for approval while the page is looked at. */
 function useWaiting() {
   const round = useWatched(waitingChanged);
   useEffect(() => {
-    const count = () => { if (!document.hidden) get('/approvals').then(({ items }) => waiting.set(items.length), () => {}); };
+    const count = () => {
+      if (!document.hidden)
+        get('/approvals').then(
+          ({ items }) => waiting.set(items.length),
+          () => {},
+        );
+    };
     count();
     const timer = setInterval(count, 20_000);
     document.addEventListener('visibilitychange', count);
-    return () => { clearInterval(timer); document.removeEventListener('visibilitychange', count); };
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', count);
+    };
   }, [round]);
 }
 
@@ -66,7 +96,13 @@ function Shell() {
   const who = useWatched(me);
   const count = useWatched(waiting);
   const [drawer, setDrawer] = useState(false);
-  const [folded, setFolded] = useState(() => { try { return localStorage.getItem('steward.folded') === '1'; } catch { return false; } });
+  const [folded, setFolded] = useState(() => {
+    try {
+      return localStorage.getItem('steward.folded') === '1';
+    } catch {
+      return false;
+    }
+  });
   const main = useRef(/** @type {HTMLElement | null} */ (null));
   const first = useRef(true);
   const [name = '', id = ''] = route.path;
@@ -74,8 +110,15 @@ function Shell() {
   const place = name === 'c' ? 'c' : `${name}/${id}`;
   useEffect(() => {
     setDrawer(false);
-    if (first.current) { first.current = false; return; }
-    if (name === '' || name === 'c') { if (matchMedia('(pointer: fine)').matches) document.getElementById('question')?.focus({ preventScroll: true }); return; }
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    if (name === '' || name === 'c') {
+      if (matchMedia('(pointer: fine)').matches)
+        document.getElementById('question')?.focus({ preventScroll: true });
+      return;
+    }
     // A new page: readers of the screen hear its heading, and the keyboard goes on from there.
     main.current?.scrollTo(0, 0);
     let tries = 0;
@@ -89,41 +132,116 @@ function Shell() {
   }, [place]);
   useEffect(() => {
     const keys = (/** @type {KeyboardEvent} */ event) => {
-      const typing = /** @type {HTMLElement} */ (event.target).closest?.('input, textarea, select, [contenteditable]');
+      const typing = /** @type {HTMLElement} */ (event.target).closest?.(
+        'input, textarea, select, [contenteditable]',
+      );
       if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey) {
-        const field = /** @type {HTMLElement | null} */ (document.getElementById('question') ?? document.querySelector('main input[type=search]'));
+        const field = /** @type {HTMLElement | null} */ (
+          document.getElementById('question') ?? document.querySelector('main input[type=search]')
+        );
         event.preventDefault();
-        if (field) field.focus(); else go('/');
+        if (field) field.focus();
+        else go('/');
       }
       if (event.key === 'Escape') setDrawer(false);
     };
     addEventListener('keydown', keys);
     return () => removeEventListener('keydown', keys);
   }, []);
-  const fold = () => { setFolded(!folded); try { localStorage.setItem('steward.folded', folded ? '0' : '1'); } catch { /* holds until reload */ } };
-  const link = (/** @type {string} */ to, /** @type {string} */ label, /** @type {string} */ icon, /** @type {boolean} */ current, /** @type {number} */ badge = 0) => html`<a href=${'#' + to} class=${classes('nav', current && 'current')} aria-current=${current ? 'page' : null} title=${folded ? label : null}>
-    <${Icon} name=${icon} /><span class="nav-label">${label}</span>${badge > 0 && html`<span class="badge"><span class="hidden">, </span>${badge}
-      <span class="hidden"> waiting</span></span>`}</a>`;
+  const fold = () => {
+    setFolded(!folded);
+    try {
+      localStorage.setItem('steward.folded', folded ? '0' : '1');
+    } catch {
+      /* holds until reload */
+    }
+  };
+  const link = (
+    /** @type {string} */ to,
+    /** @type {string} */ label,
+    /** @type {string} */ icon,
+    /** @type {boolean} */ current,
+    /** @type {number} */ badge = 0,
+  ) =>
+    html`<a
+      href=${'#' + to}
+      class=${classes('nav', current && 'current')}
+      aria-current=${current ? 'page' : null}
+      title=${folded ? label : null}
+    >
+      <${Icon} name=${icon} /><span class="nav-label">${label}</span>${
+        badge > 0 &&
+        html`<span class="badge"
+          ><span class="hidden">, </span>${badge} <span class="hidden"> waiting</span></span
+        >`
+      }</a
+    >`;
   return html`<div class=${classes('shell', drawer && 'drawer-open', folded && 'folded')}>
-    <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to content</a>
-    <header class="bar"><button class="icon-button" type="button" aria-label="Menu" aria-expanded=${drawer} onClick=${() => setDrawer(!drawer)}>
-      <${Icon} name="menu" /></button><a class="brand" href="#/?new=1"><span class="mark"><${Icon} name="tick" size=${15} /></span>Steward</a>
-      <a class="icon-button" href="#/?new=1" aria-label="New conversation"><${Icon} name="plus" /></a></header>
+    <a
+      class="skip"
+      href="#main"
+      onClick=${(/** @type {Event} */ event) => {
+        event.preventDefault();
+        main.current?.focus();
+      }}
+      >Skip to content</a
+    >
+    <header class="bar">
+      <button
+        class="icon-button"
+        type="button"
+        aria-label="Menu"
+        aria-expanded=${drawer}
+        onClick=${() => setDrawer(!drawer)}
+      >
+        <${Icon} name="menu" /></button
+      ><a class="brand" href="#/?new=1"
+        ><span class="mark"><${Icon} name="tick" size=${15} /></span>Steward</a
+      >
+      <a class="icon-button" href="#/?new=1" aria-label="New conversation"><${Icon} name="plus" /></a>
+    </header>
     ${drawer && html`<div class="scrim" onClick=${() => setDrawer(false)}></div>`}
-    <aside class="side" aria-label="Sidebar"><div class="side-top"><a class="brand" href="#/?new=1"><span class="mark">
-      <${Icon} name="tick" size=${15} /></span><span class="nav-label">Steward</span></a>
-        <button class="icon-button fold-button" type="button" aria-label=${folded ? 'Expand the sidebar' : 'Collapse the sidebar'} aria-expanded=${!folded} onClick=${fold}>
-          <${Icon} name="panel" /></button></div>
-      <nav aria-label="Main"><a class="nav new" href="#/?new=1" title=${folded ? 'New conversation' : null}><${Icon} name="plus" />
-        <span class="nav-label">New conversation</span></a>
+    <aside class="side" aria-label="Sidebar">
+      <div class="side-top">
+        <a class="brand" href="#/?new=1"
+          ><span class="mark"> <${Icon} name="tick" size=${15} /></span
+          ><span class="nav-label">Steward</span></a
+        >
+        <button
+          class="icon-button fold-button"
+          type="button"
+          aria-label=${folded ? 'Expand the sidebar' : 'Collapse the sidebar'}
+          aria-expanded=${!folded}
+          onClick=${fold}
+        >
+          <${Icon} name="panel" />
+        </button>
+      </div>
+      <nav aria-label="Main">
+        <a class="nav new" href="#/?new=1" title=${folded ? 'New conversation' : null}
+          ><${Icon} name="plus" /> <span class="nav-label">New conversation</span></a
+        >
         ${link('/', 'Ask', 'ask', name === '' || name === 'c')}
-        ${Object.entries(VIEWS).filter(([view]) => view !== 'audit' || may('audit')).map(([view, { label, icon }]) => link('/' + view, label, icon, name === view, view === 'approvals' ? count : 0))}</nav>
+        ${Object.entries(VIEWS)
+          .filter(([view]) => view !== 'audit' || may('audit'))
+          .map(([view, { label, icon }]) =>
+            link('/' + view, label, icon, name === view, view === 'approvals' ? count : 0),
+          )}
+      </nav>
       <${Conversations} current=${name === 'c' ? id : null} />
-      <div class="side-foot"><span class="avatar" aria-hidden="true">${(who?.name || who?.user || '?').slice(0, 1).toUpperCase()}</span>
-        <span class="nav-label"><span class="who">${who?.name || who?.user}</span>
-        <span class="small muted">Steward ${who?.version}</span></span></div></aside>
+      <div class="side-foot">
+        <span class="avatar" aria-hidden="true"
+          >${(who?.name || who?.user || '?').slice(0, 1).toUpperCase()}</span
+        >
+        <span class="nav-label"
+          ><span class="who">${who?.name || who?.user}</span>
+          <span class="small muted">Steward ${who?.version}</span></span
+        >
+      </div>
+    </aside>
     <main id="main" ref=${main} tabindex="-1"><${Routed} route=${route} /></main>
-    <${DropZone} /></div>`;
+    <${DropZone} />
+  </div>`;
 }
 
 /** The sign-in page, which most never see. @param {{ onDone: () => void }} props */
@@ -137,14 +255,37 @@ function App() {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const load = async () => {
     setState('loading');
-    try { const found = await readMe(); me.set(found); setState(found ? 'in' : 'out'); } catch (error) { setProblem(asProblem(error)); setState('failed'); }
+    try {
+      const found = await readMe();
+      me.set(found);
+      setState(found ? 'in' : 'out');
+    } catch (error) {
+      setProblem(asProblem(error));
+      setState('failed');
+    }
   };
-  useEffect(() => { whenSignedOut(() => setState('out')); void load(); }, []);
-  return html`${state === 'in' ? html`<${Shell} />` : state === 'out' ? html`<${SignInPage} onDone=${load} />` : html`<main class="sign-in">
-    ${state === 'failed' ? html`<h1 class="hidden">Steward</h1>
-    <${Trouble} problem=${problem} retry=${load} />` : html`<${Skeleton} lines=${3} label="Loading Steward" />`}</main>`}
-    <${Toasts} /><${Confirm} />`;
+  useEffect(() => {
+    whenSignedOut(() => setState('out'));
+    void load();
+  }, []);
+  return html`${
+      state === 'in'
+        ? html`<${Shell} />`
+        : state === 'out'
+          ? html`<${SignInPage} onDone=${load} />`
+          : html`<main class="sign-in">
+              ${
+                state === 'failed'
+                  ? html`<h1 class="hidden">Steward</h1>
+                      <${Trouble} problem=${problem} retry=${load} />`
+                  : html`<${Skeleton} lines=${3} label="Loading Steward" />`
+              }
+            </main>`
+    } <${Toasts} /><${Confirm} />`;
 }
 
 const root = document.getElementById('root');
-if (root) { root.textContent = ''; render(html`<${App} />`, root); }
+if (root) {
+  root.textContent = '';
+  render(html`<${App} />`, root);
+}

@@ -21,18 +21,18 @@ export function number(value) {
   return Math.abs(value) >= 1 ? plain.format(value) : fine.format(value);
 }
 /** With two decimals, always. @param {number} value */
-export const decimals = (value) => Number.isFinite(value) ? even.format(value) : '–';
+export const decimals = value => (Number.isFinite(value) ? even.format(value) : '–');
 /** A number that names something rather than counts it. @param {number} value */
-export const name = (value) => bare.format(value);
+export const name = value => bare.format(value);
 /** @param {number} value between 0 and 1 */
-export const percent = (value) => share.format(value);
+export const percent = value => share.format(value);
 
 /** @param {string | null | undefined} time */
-export const time = (time) => time ? moment.format(new Date(time)) : '–';
+export const time = time => (time ? moment.format(new Date(time)) : '–');
 /** @param {string | null | undefined} time */
-export const exactTime = (time) => time ? exact.format(new Date(time)) : '';
+export const exactTime = time => (time ? exact.format(new Date(time)) : '');
 /** @param {string} time */
-export const timeOfDay = (time) => clock.format(new Date(time));
+export const timeOfDay = time => clock.format(new Date(time));
 
 /** @param {string} date as `2021-01-31` @param {boolean} months whether all of its neighbours begin a month */
 export const date = (date, months) => (months ? monthUtc : dayUtc).format(new Date(date));
@@ -53,21 +53,35 @@ export function ago(time) {
 export function duration(ms) {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';
   if (ms < 1000) return `${whole.format(ms)} ms`;
-  if (ms < 60_000) return `${new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 }).format(ms / 1000)} s`;
+  if (ms < 60_000)
+    return `${new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 }).format(ms / 1000)} s`;
   const minutes = Math.floor(ms / 60_000);
-  return minutes < 60 ? `${minutes} min ${Math.round((ms % 60_000) / 1000)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** @param {number} bytes */
 export function bytes(bytes) {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
   let at = 0;
-  while (bytes >= 1000 && at < units.length - 1) { bytes /= 1000; at += 1; }
-  return new Intl.NumberFormat(undefined, { style: 'unit', unit: units[at], unitDisplay: at ? 'short' : 'long', maximumFractionDigits: at ? 1 : 0 }).format(bytes);
+  while (bytes >= 1000 && at < units.length - 1) {
+    bytes /= 1000;
+    at += 1;
+  }
+  return new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit: units[at],
+    unitDisplay: at ? 'short' : 'long',
+    maximumFractionDigits: at ? 1 : 0,
+  }).format(bytes);
 }
 
 /** `1 entry`, `2 entries`. @param {number} n @param {string} one @param {string} [many] */
 export const count = (n, one, many = one + 's') => `${whole.format(n)} ${n === 1 ? one : many}`;
 
 /** `list_tasks` as words. @param {string} text */
-export const words = (text) => { const said = text.replace(/[_-]+/g, ' ').trim(); return said.charAt(0).toUpperCase() + said.slice(1); };
+export const words = text => {
+  const said = text.replace(/[_-]+/g, ' ').trim();
+  return said.charAt(0).toUpperCase() + said.slice(1);
+};

@@ -4,7 +4,16 @@ import { h, render, Fragment, Component } from './vendor/preact.mjs';
 import htm from './vendor/htm.mjs';
 
 export { render, Fragment, Component };
-export { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useErrorBoundary, useId } from './vendor/hooks.mjs';
+export {
+  useState,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useMemo,
+  useCallback,
+  useErrorBoundary,
+  useId,
+} from './vendor/hooks.mjs';
 
 /** Makes elements out of a template. */
 export const html = htm.bind(h);

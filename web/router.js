@@ -10,7 +10,13 @@ function read() {
   return { path: path.split('/').filter(Boolean).map(decode), query: new URLSearchParams(query), whole };
 }
 /** @param {string} text */
-function decode(text) { try { return decodeURIComponent(text); } catch { return text; } }
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 const route = new Watched(read());
 addEventListener('hashchange', () => route.set(read()));
@@ -18,7 +24,9 @@ addEventListener('hashchange', () => route.set(read()));
 export const useRoute = () => useWatched(route);
 
 /** @param {string} to such as `/tasks` */
-export function go(to) { location.hash = '#' + to; }
+export function go(to) {
+  location.hash = '#' + to;
+}
 
 /** Changes the address without a new place in the history. @param {string} to */
 export function replace(to) {

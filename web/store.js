@@ -15,11 +15,15 @@ export class Watched {
     this.value = value;
     this.tell();
   }
-  tell() { for (const watcher of [...this.watchers]) watcher(); }
+  tell() {
+    for (const watcher of [...this.watchers]) watcher();
+  }
   /** @param {() => void} watcher */
   watch(watcher) {
     this.watchers.add(watcher);
-    return () => { this.watchers.delete(watcher); };
+    return () => {
+      this.watchers.delete(watcher);
+    };
   }
 }
 
@@ -28,9 +32,9 @@ export function useWatched(watched) {
   const [, again] = useState(0);
   const seen = watched.value;
   useEffect(() => {
-    const stop = watched.watch(() => again((n) => n + 1));
+    const stop = watched.watch(() => again(n => n + 1));
     // It may have changed between drawing and now.
-    if (watched.value !== seen) again((n) => n + 1);
+    if (watched.value !== seen) again(n => n + 1);
     return stop;
   }, [watched]);
   return seen;
@@ -48,10 +52,10 @@ export const conversationsChanged = new Watched(0);
 export const theme = new Watched(/** @type {'light' | 'dark'} */ ('light'));
 
 /** What this person may do; a right the server does not name is granted. @param {'ask' | 'tools' | 'run' | 'approve' | 'audit' | 'verify' | 'admin'} right */
-export const may = (right) => me.value?.may?.[right] !== false;
+export const may = right => me.value?.may?.[right] !== false;
 
 /** Counts up. @param {Watched<number>} watched */
-export const rise = (watched) => watched.set(watched.value + 1);
+export const rise = watched => watched.set(watched.value + 1);
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 /** What was chosen. @returns {'system' | 'light' | 'dark'} */
@@ -73,6 +77,8 @@ export function chooseTheme(choice) {
   try {
     if (choice === 'system') localStorage.removeItem('steward.theme');
     else localStorage.setItem('steward.theme', choice);
-  } catch { /* holds until the page is closed */ }
+  } catch {
+    /* holds until the page is closed */
+  }
   settle();
 }

@@ -11,25 +11,42 @@ import { url } from './api.js';
 export function follow(path, on) {
   const source = new EventSource(path.startsWith('/api/') ? path : url(path));
   let over = false;
-  const end = () => { over = true; source.close(); };
+  const end = () => {
+    over = true;
+    source.close();
+  };
   for (const kind of Object.keys(on)) {
     if (['lost', 'done', 'away', 'back'].includes(kind)) continue;
-    source.addEventListener(kind, (event) => {
+    source.addEventListener(kind, event => {
       if (over) return;
       const { data, lastEventId } = /** @type {MessageEvent} */ (event);
       let read;
-      try { read = data ? JSON.parse(data) : {}; } catch { return; }
+      try {
+        read = data ? JSON.parse(data) : {};
+      } catch {
+        return;
+      }
       on[kind](read, lastEventId);
     });
   }
-  source.addEventListener('done', () => { if (!over) { end(); on.done?.({}, ''); } });
+  source.addEventListener('done', () => {
+    if (!over) {
+      end();
+      on.done?.({}, '');
+    }
+  });
   source.addEventListener('error', () => {
     if (over) return;
     // While it is only reconnecting there is nothing to do but to say so.
-    if (source.readyState !== EventSource.CLOSED) { on.away?.({}, ''); return; }
+    if (source.readyState !== EventSource.CLOSED) {
+      on.away?.({}, '');
+      return;
+    }
     end();
     on.lost?.({}, '');
   });
-  source.addEventListener('open', () => { if (!over) on.back?.({}, ''); });
+  source.addEventListener('open', () => {
+    if (!over) on.back?.({}, '');
+  });
   return end;
 }

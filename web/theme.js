@@ -3,5 +3,7 @@
   try {
     const chosen = localStorage.getItem('steward.theme');
     if (chosen === 'dark' || chosen === 'light') document.documentElement.dataset.theme = chosen;
-  } catch { /* without storage the system's theme holds */ }
+  } catch {
+    /* without storage the system's theme holds */
+  }
 })();

@@ -32,8 +32,12 @@ export class Thread {
     this.awaiting = false;
   }
 
-  tell() { rise(this.changes); }
-  get running() { return this.turns.some((turn) => turn.status === 'running'); }
+  tell() {
+    rise(this.changes);
+  }
+  get running() {
+    return this.turns.some(turn => turn.status === 'running');
+  }
 
   async load() {
     if (!this.id) return;
@@ -57,11 +61,15 @@ export class Thread {
 
   /** Reads the whole replies of earlier turns, newest first, a few at a time. */
   async fill() {
-    const wanted = this.turns.filter((turn) => turn.task_id && !turn.reply && turn.status === 'done').reverse();
+    const wanted = this.turns.filter(turn => turn.task_id && !turn.reply && turn.status === 'done').reverse();
     for (const turn of wanted) turn.fetching = true;
     const next = async () => {
       for (let turn = wanted.shift(); turn; turn = wanted.shift()) {
-        try { turn.reply = await get(`/tasks/${part(turn.task_id ?? '')}/reply`); } catch { /* it was not kept: its words are there */ }
+        try {
+          turn.reply = await get(`/tasks/${part(turn.task_id ?? '')}/reply`);
+        } catch {
+          /* it was not kept: its words are there */
+        }
         turn.fetching = false;
         this.tell();
       }
@@ -88,11 +96,18 @@ export class Thread {
     this.turns = [...this.turns, turn];
     this.tell();
     try {
-      const body = { message, ...(this.id && { conversation_id: this.id }), ...(choice && { choice }),
-        ...(files.length && { data: files.map((file) => `upload:${file.id}`) }) };
+      const body = {
+        message,
+        ...(this.id && { conversation_id: this.id }),
+        ...(choice && { choice }),
+        ...(files.length && { data: files.map(file => `upload:${file.id}`) }),
+      };
       const { turn_id, events } = await post('/turns', body);
       remember({ turn_id, conversation_id: this.id, message });
-      if (turn.stopped) { turn.turn_id = turn_id; return this.stop(); }
+      if (turn.stopped) {
+        turn.turn_id = turn_id;
+        return this.stop();
+      }
       this.listen(turn, turn_id, events);
     } catch (error) {
       this.end(turn, { problem: asProblem(error) });
@@ -104,18 +119,58 @@ export class Thread {
     turn.turn_id = turn_id;
     const tell = () => this.tell();
     this.unfollow = follow(events, {
-      waiting: ({ servers }) => { turn.steps = [{ what: `Waiting for ${servers.join(', ')} to start`, state: 'running' }]; tell(); },
-      understood: ({ steps }) => { turn.steps = (steps ?? []).map((/** @type {any} */ what) => ({ what: String(what.what ?? what), state: 'waiting' })); tell(); },
-      began: ({ step, what }) => { turn.steps = put(turn.steps, step, { ...turn.steps[step], what, state: 'running' }); tell(); },
-      ended: ({ step, well, milliseconds }) => { turn.steps = put(turn.steps, step, { ...(turn.steps[step] ?? { what: '' }), state: well ? 'well' : 'badly', milliseconds }); tell(); },
-      text: ({ delta }) => { turn.text += delta; tell(); },
-      text_reset: () => { turn.text = ''; tell(); },
-      reply: (reply) => { turn.reply = reply; this.named(reply.conversation_id); tell(); },
-      problem: (problem) => { turn.problem = new Problem(problem); tell(); },
+      waiting: ({ servers }) => {
+        turn.steps = [{ what: `Waiting for ${servers.join(', ')} to start`, state: 'running' }];
+        tell();
+      },
+      understood: ({ steps }) => {
+        turn.steps = (steps ?? []).map((/** @type {any} */ what) => ({
+          what: String(what.what ?? what),
+          state: 'waiting',
+        }));
+        tell();
+      },
+      began: ({ step, what }) => {
+        turn.steps = put(turn.steps, step, { ...turn.steps[step], what, state: 'running' });
+        tell();
+      },
+      ended: ({ step, well, milliseconds }) => {
+        turn.steps = put(turn.steps, step, {
+          ...(turn.steps[step] ?? { what: '' }),
+          state: well ? 'well' : 'badly',
+          milliseconds,
+        });
+        tell();
+      },
+      text: ({ delta }) => {
+        turn.text += delta;
+        tell();
+      },
+      text_reset: () => {
+        turn.text = '';
+        tell();
+      },
+      reply: reply => {
+        turn.reply = reply;
+        this.named(reply.conversation_id);
+        tell();
+      },
+      problem: problem => {
+        turn.problem = new Problem(problem);
+        tell();
+      },
       done: () => this.end(turn, {}),
       lost: () => this.ask(turn),
-      away: () => { turn.away = true; tell(); },
-      back: () => { if (turn.away) { turn.away = false; tell(); } },
+      away: () => {
+        turn.away = true;
+        tell();
+      },
+      back: () => {
+        if (turn.away) {
+          turn.away = false;
+          tell();
+        }
+      },
     });
     tell();
   }
@@ -126,26 +181,38 @@ export class Thread {
       try {
         const { status, reply, problem } = await get(`/turns/${part(turn.turn_id ?? '')}`);
         if (status !== 'running') {
-          if (reply) { turn.reply = reply; this.named(reply.conversation_id); }
-          return this.end(turn, { problem: problem && new Problem(problem), stopped: status === 'cancelled' });
+          if (reply) {
+            turn.reply = reply;
+            this.named(reply.conversation_id);
+          }
+          return this.end(turn, {
+            problem: problem && new Problem(problem),
+            stopped: status === 'cancelled',
+          });
         }
       } catch (error) {
         const problem = asProblem(error);
         if (problem.status >= 400 && problem.status < 500) return this.end(turn, { problem });
       }
-      await new Promise((resolve) => setTimeout(resolve, wait));
+      await new Promise(resolve => setTimeout(resolve, wait));
     }
   }
 
   async stop() {
-    const turn = this.turns.find((turn) => turn.status === 'running');
+    const turn = this.turns.find(turn => turn.status === 'running');
     if (!turn) return;
     turn.stopped = true;
     this.tell();
     if (!turn.turn_id) return;
-    try { await remove(`/turns/${part(turn.turn_id)}`); } catch { /* it was over already */ }
+    try {
+      await remove(`/turns/${part(turn.turn_id)}`);
+    } catch {
+      /* it was over already */
+    }
     // The stream says `done` soon; when it does not, the page does not wait for it.
-    setTimeout(() => { if (turn.status === 'running') this.end(turn, { stopped: true }); }, 3000);
+    setTimeout(() => {
+      if (turn.status === 'running') this.end(turn, { stopped: true });
+    }, 3000);
   }
 
   /** @param {Turn} turn @param {{ problem?: Problem, stopped?: boolean }} how */
@@ -158,7 +225,8 @@ export class Thread {
     if (problem) turn.problem = problem;
     if (stopped) turn.stopped = true;
     if (turn.reply || turn.problem) turn.stopped = turn.reply ? false : turn.stopped;
-    else if (!turn.stopped && !turn.text) turn.problem = new Problem({ title: 'No answer', detail: 'The answer did not arrive. Ask again.' });
+    else if (!turn.stopped && !turn.text)
+      turn.problem = new Problem({ title: 'No answer', detail: 'The answer did not arrive. Ask again.' });
     this.tell();
     rise(conversationsChanged);
     rise(waitingChanged);
@@ -170,20 +238,25 @@ export class Thread {
     if (this.awaiting) return;
     this.awaiting = true;
     for (let wait = 2000; this.awaiting; wait = Math.min(wait * 1.5, 30_000)) {
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      if (!this.id || threads.get(this.id) !== this) { this.awaiting = false; return; }
+      await new Promise(resolve => setTimeout(resolve, wait));
+      if (!this.id || threads.get(this.id) !== this) {
+        this.awaiting = false;
+        return;
+      }
       if (this.running) continue;
       try {
         const { messages } = await get(`/conversations/${part(this.id)}`);
-        const decided = turnsOf(messages).filter((turn) => !turn.user && turn.text);
-        const known = new Set(this.turns.map((turn) => turn.text));
-        const fresh = decided.filter((turn) => !known.has(turn.text));
+        const decided = turnsOf(messages).filter(turn => !turn.user && turn.text);
+        const known = new Set(this.turns.map(turn => turn.text));
+        const fresh = decided.filter(turn => !known.has(turn.text));
         if (!fresh.length) continue;
         this.turns = [...this.turns, ...fresh];
         this.awaiting = false;
         this.tell();
         rise(waitingChanged);
-      } catch { /* it is asked again */ }
+      } catch {
+        /* it is asked again */
+      }
     }
   }
 
@@ -215,15 +288,33 @@ export function threadOf(id) {
   return thread;
 }
 /** Begins anew, leaving what runs to itself. */
-export function beginAnew() { if (fresh.turns.length) fresh = new Thread(null); }
+export function beginAnew() {
+  if (fresh.turns.length) fresh = new Thread(null);
+}
 /** @param {string} id */
-export function dropThread(id) { threads.get(id)?.unfollow?.(); threads.delete(id); }
+export function dropThread(id) {
+  threads.get(id)?.unfollow?.();
+  threads.delete(id);
+}
 
 /** @param {string} user @param {Upload[]} files @returns {Turn} */
-const newTurn = (user, files) => ({ key: `t${++keys}`, user, at: new Date().toISOString(), files, status: 'running', steps: [], text: '' });
+const newTurn = (user, files) => ({
+  key: `t${++keys}`,
+  user,
+  at: new Date().toISOString(),
+  files,
+  status: 'running',
+  steps: [],
+  text: '',
+});
 
 /** @param {LiveStep[]} steps @param {number} at @param {LiveStep} step */
-function put(steps, at, step) { const copy = [...steps]; copy[at] = step; for (let n = 0; n < copy.length; n += 1) copy[n] ??= { what: '', state: 'waiting' }; return copy; }
+function put(steps, at, step) {
+  const copy = [...steps];
+  copy[at] = step;
+  for (let n = 0; n < copy.length; n += 1) copy[n] ??= { what: '', state: 'waiting' };
+  return copy;
+}
 
 /** @param {Message[]} messages @returns {Turn[]} */
 function turnsOf(messages) {
@@ -231,18 +322,46 @@ function turnsOf(messages) {
   const turns = [];
   for (const message of [...messages].sort((a, b) => a.sequence_number - b.sequence_number)) {
     const last = turns.at(-1);
-    if (message.role === 'user') turns.push({ ...newTurn(message.content, []), at: message.timestamp, status: 'done' });
-    else if (last && !last.text) { last.text = message.content; last.task_id = message.task_id; }
-    else turns.push({ ...newTurn('', []), at: message.timestamp, status: 'done', text: message.content, task_id: message.task_id });
+    if (message.role === 'user')
+      turns.push({ ...newTurn(message.content, []), at: message.timestamp, status: 'done' });
+    else if (last && !last.text) {
+      last.text = message.content;
+      last.task_id = message.task_id;
+    } else
+      turns.push({
+        ...newTurn('', []),
+        at: message.timestamp,
+        status: 'done',
+        text: message.content,
+        task_id: message.task_id,
+      });
   }
   return turns;
 }
 
 /** @param {{ turn_id: string, conversation_id: string | null, message: string }} running */
-function remember(running) { try { sessionStorage.setItem(RUNNING, JSON.stringify(running)); } catch { /* then a reload shows the history only */ } }
-function forget() { try { sessionStorage.removeItem(RUNNING); } catch { /* nothing to forget */ } }
+function remember(running) {
+  try {
+    sessionStorage.setItem(RUNNING, JSON.stringify(running));
+  } catch {
+    /* then a reload shows the history only */
+  }
+}
+function forget() {
+  try {
+    sessionStorage.removeItem(RUNNING);
+  } catch {
+    /* nothing to forget */
+  }
+}
 /** @returns {{ turn_id: string, conversation_id: string | null, message: string } | null} */
-function remembered() { try { return JSON.parse(sessionStorage.getItem(RUNNING) ?? 'null'); } catch { return null; } }
+function remembered() {
+  try {
+    return JSON.parse(sessionStorage.getItem(RUNNING) ?? 'null');
+  } catch {
+    return null;
+  }
+}
 /** A first question that was running when the page was reloaded. */
 export function pickUpFresh() {
   const kept = remembered();

@@ -4,16 +4,25 @@
 /** A number as it was written: `1.0` and `1` hash differently, so the text must survive reading. */
 class Written {
   /** @param {string} text */
-  constructor(text) { this.text = text; }
+  constructor(text) {
+    this.text = text;
+  }
 }
 
 /** Reads JSON and keeps numbers as written. @param {string} text @returns {any} */
 export function readJson(text) {
   let at = 0;
-  const fail = () => { throw new Error(`not JSON at character ${at}`); };
-  const space = () => { while (' \t\n\r'.includes(text[at]) && at < text.length) at += 1; };
+  const fail = () => {
+    throw new Error(`not JSON at character ${at}`);
+  };
+  const space = () => {
+    while (' \t\n\r'.includes(text[at]) && at < text.length) at += 1;
+  };
   /** @param {string} sign */
-  const take = (sign) => { if (text[at] !== sign) fail(); at += 1; };
+  const take = sign => {
+    if (text[at] !== sign) fail();
+    at += 1;
+  };
   const string = () => {
     const match = /"(?:[^"\\]|\\.)*"/y;
     match.lastIndex = at;
@@ -32,7 +41,10 @@ export function readJson(text) {
       const members = new Map();
       at += 1;
       space();
-      if (text[at] === '}') { at += 1; return members; }
+      if (text[at] === '}') {
+        at += 1;
+        return members;
+      }
       for (;;) {
         space();
         const name = string();
@@ -41,7 +53,10 @@ export function readJson(text) {
         take(':');
         members.set(name, value());
         space();
-        if (text[at] === '}') { at += 1; return members; }
+        if (text[at] === '}') {
+          at += 1;
+          return members;
+        }
         take(',');
       }
     }
@@ -50,11 +65,17 @@ export function readJson(text) {
       const items = [];
       at += 1;
       space();
-      if (text[at] === ']') { at += 1; return items; }
+      if (text[at] === ']') {
+        at += 1;
+        return items;
+      }
       for (;;) {
         items.push(value());
         space();
-        if (text[at] === ']') { at += 1; return items; }
+        if (text[at] === ']') {
+          at += 1;
+          return items;
+        }
         take(',');
       }
     }
@@ -72,16 +93,28 @@ export function readJson(text) {
 }
 
 /** @param {string} a @param {string} b */
-const byCodePoint = (a, b) => { const x = [...a], y = [...b]; for (let n = 0; n < Math.min(x.length, y.length); n += 1) { const d = (x[n].codePointAt(0) ?? 0) - (y[n].codePointAt(0) ?? 0); if (d) return d; } return x.length - y.length; };
+const byCodePoint = (a, b) => {
+  const x = [...a],
+    y = [...b];
+  for (let n = 0; n < Math.min(x.length, y.length); n += 1) {
+    const d = (x[n].codePointAt(0) ?? 0) - (y[n].codePointAt(0) ?? 0);
+    if (d) return d;
+  }
+  return x.length - y.length;
+};
 
 /** As Python's `json.dumps(value, sort_keys=True)` writes it. @param {any} value @returns {string} */
 export function python(value, sort = true) {
   if (value instanceof Written) return value.text;
   if (value === null || typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  if (Array.isArray(value)) return `[${value.map((one) => python(one)).join(', ')}]`;
+  if (typeof value === 'string')
+    return JSON.stringify(value).replace(
+      /[\u007f-\uffff]/g,
+      sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+  if (Array.isArray(value)) return `[${value.map(one => python(one)).join(', ')}]`;
   const names = sort ? [...value.keys()].sort(byCodePoint) : [...value.keys()];
-  return `{${names.map((name) => `${python(name)}: ${python(value.get(name))}`).join(', ')}}`;
+  return `{${names.map(name => `${python(name)}: ${python(value.get(name))}`).join(', ')}}`;
 }
 
 /** As RFC 8785 has it. @param {any} value @returns {string} */
@@ -90,24 +123,30 @@ export function canonical(value) {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   // The default order of sort() is by UTF-16 unit, which is what the RFC asks for.
-  return `{${[...value.keys()].sort().map((name) => `${JSON.stringify(name)}:${canonical(value.get(name))}`).join(',')}}`;
+  return `{${[...value.keys()]
+    .sort()
+    .map(name => `${JSON.stringify(name)}:${canonical(value.get(name))}`)
+    .join(',')}}`;
 }
 
 const encoder = new TextEncoder();
 /** @param {...(string | Uint8Array)} pieces @returns {Promise<Uint8Array>} */
 async function sha256(...pieces) {
-  const all = pieces.map((piece) => typeof piece === 'string' ? encoder.encode(piece) : piece);
+  const all = pieces.map(piece => (typeof piece === 'string' ? encoder.encode(piece) : piece));
   const joined = new Uint8Array(all.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
-  for (const piece of all) { joined.set(piece, at); at += piece.length; }
+  for (const piece of all) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
   return new Uint8Array(await crypto.subtle.digest('SHA-256', joined));
 }
 /** @param {Uint8Array} bytes */
-const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+const hex = bytes => [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join('');
 /** @param {string} text */
-const unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+const unhex = text => Uint8Array.from(text.match(/../g) ?? [], pair => parseInt(pair, 16));
 /** @param {string} text */
-const base64 = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+const base64 = text => Uint8Array.from(atob(text), sign => sign.charCodeAt(0));
 const ZERO = '0'.repeat(64);
 
 /**
@@ -117,22 +156,31 @@ const ZERO = '0'.repeat(64);
  */
 export async function verifyChain(jsonl, progress) {
   const lines = jsonl.split('\n').filter(Boolean);
-  let parent = ZERO, digest = ZERO, chain = null;
+  let parent = ZERO,
+    digest = ZERO,
+    chain = null;
   /** @type {Uint8Array[]} */
   const leaves = [];
   for (const [at, line] of lines.entries()) {
     const wrong = (/** @type {string} */ why) => new Error(`Entry ${at + 1}: ${why}`);
     const entry = readJson(line);
     if (python(entry, false) !== line) throw wrong('its text was modified.');
-    if (entry.get('sequence_number')?.text !== String(at + 1)) throw wrong('an entry is missing or out of order.');
+    if (entry.get('sequence_number')?.text !== String(at + 1))
+      throw wrong('an entry is missing or out of order.');
     chain ??= entry.get('request_id');
     if (entry.get('request_id') !== chain) throw wrong('it belongs to another chain.');
-    if (entry.get('parent_hash') !== parent || entry.get('parent_digest') !== digest) throw wrong('it does not follow the previous entry.');
-    const hash = hex(await sha256(`${parent}${entry.get('timestamp')}${entry.get('event_type')}${python(entry.get('event_data'))}`));
+    if (entry.get('parent_hash') !== parent || entry.get('parent_digest') !== digest)
+      throw wrong('it does not follow the previous entry.');
+    const hash = hex(
+      await sha256(
+        `${parent}${entry.get('timestamp')}${entry.get('event_type')}${python(entry.get('event_data'))}`,
+      ),
+    );
     if (hash !== entry.get('hash')) throw wrong('its hash does not match its content.');
     const own = entry.get('digest');
     entry.delete('digest');
-    if (hex(await sha256('steward.journal.entry.v1\0', canonical(entry))) !== own) throw wrong('its digest does not match its content.');
+    if (hex(await sha256('steward.journal.entry.v1\0', canonical(entry))) !== own)
+      throw wrong('its digest does not match its content.');
     parent = hash;
     digest = own;
     leaves.push(await sha256(new Uint8Array([0]), unhex(own)));
@@ -164,15 +212,22 @@ export async function openNote(note, vkey) {
   const [name, id, ...rest] = vkey.trim().split('+');
   const key = base64(rest.join('+'));
   if (key[0] !== 1 || key.length !== 33) throw new Error('The key is not an Ed25519 key.');
-  if (hex(await sha256(`${name}\n`, key)).slice(0, 8) !== id) throw new Error('The id of the key does not match the key.');
-  const line = note.slice(cut + 2).split('\n').find((one) => one.startsWith(`— ${name} `));
+  if (hex(await sha256(`${name}\n`, key)).slice(0, 8) !== id)
+    throw new Error('The id of the key does not match the key.');
+  const line = note
+    .slice(cut + 2)
+    .split('\n')
+    .find(one => one.startsWith(`— ${name} `));
   if (!line) throw new Error('The head is not signed by this key.');
   const blob = base64(line.slice(`— ${name} `.length));
   if (hex(blob.slice(0, 4)) !== id) throw new Error('The head is signed by another key.');
   let signed = true;
   try {
-    const verifier = await crypto.subtle.importKey('raw', key.slice(1), { name: 'Ed25519' }, false, ['verify']);
-    if (!await crypto.subtle.verify('Ed25519', verifier, blob.slice(4), encoder.encode(text))) throw new Error('The signature of the head is invalid.');
+    const verifier = await crypto.subtle.importKey('raw', key.slice(1), { name: 'Ed25519' }, false, [
+      'verify',
+    ]);
+    if (!(await crypto.subtle.verify('Ed25519', verifier, blob.slice(4), encoder.encode(text))))
+      throw new Error('The signature of the head is invalid.');
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
     signed = false;
@@ -186,14 +241,18 @@ export async function openNote(note, vkey) {
  */
 export async function verifyInclusion(digest, index, size, path, root) {
   if (index >= size) throw new Error('The index of the entry is beyond the head.');
-  let fn = index, sn = size - 1;
+  let fn = index,
+    sn = size - 1;
   let hash = await sha256(new Uint8Array([0]), unhex(digest));
   for (const step of path) {
     if (sn === 0) throw new Error('The proof is too long.');
     const other = base64(step);
     if (fn % 2 === 1 || fn === sn) {
       hash = await sha256(new Uint8Array([1]), other, hash);
-      while (fn % 2 === 0 && fn !== 0) { fn = Math.floor(fn / 2); sn = Math.floor(sn / 2); }
+      while (fn % 2 === 0 && fn !== 0) {
+        fn = Math.floor(fn / 2);
+        sn = Math.floor(sn / 2);
+      }
     } else hash = await sha256(new Uint8Array([1]), hash, other);
     fn = Math.floor(fn / 2);
     sn = Math.floor(sn / 2);

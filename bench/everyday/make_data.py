@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the data that the everyday questions are about: make_data.py FOLDER"""
+
 import pathlib
 import subprocess
 import sys

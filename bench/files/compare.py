@@ -9,6 +9,7 @@ repository. Needs: pip install openpyxl xlrd xlwt pyxlsb odfpy pandas.
 A table of Steward is looked for in the grid that the other reader gives: its header row first, then its rows in order.
 Rows that Steward left out (titles, totals, notes) are counted, and shown with --show.
 """
+
 import argparse, csv, datetime, json, math, os, pathlib, re, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
@@ -31,7 +32,9 @@ def grid_of(path):
         delimiter = max(",;\t|", key=first.count)
         return {"": list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))}
     engine = {".xls": "xlrd", ".xlsb": "pyxlsb", ".ods": "odf"}.get(kind, "openpyxl")
-    sheets = pandas.read_excel(path, sheet_name=None, header=None, engine=engine, dtype=object, keep_default_na=False)
+    sheets = pandas.read_excel(
+        path, sheet_name=None, header=None, engine=engine, dtype=object, keep_default_na=False
+    )
     return {name: frame.values.tolist() for name, frame in sheets.items()}
 
 
@@ -76,7 +79,9 @@ def plain(cell):
 
 def steward(binary, home, *arguments):
     environment = {**os.environ, "STEWARD_HOME": home}
-    done = subprocess.run([binary, "--json", *arguments], capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [binary, "--json", *arguments], capture_output=True, text=True, env=environment, timeout=300
+    )
     try:
         return json.loads(done.stdout), done
     except json.JSONDecodeError:
@@ -92,7 +97,9 @@ def compare(table, rows, grids):
         cells = [[plain(cell) for cell in row] for row in grid]
         columns = max((len(row) for row in cells), default=0)
         for left in range(max(1, columns - width + 1)):
-            part = [row[left:left + width] + [""] * (width - len(row[left:left + width])) for row in cells]
+            part = [
+                row[left : left + width] + [""] * (width - len(row[left : left + width])) for row in cells
+            ]
             part = [row for row in part if any(row)]
             start = [place for place, row in enumerate(part) if wanted and row == wanted[0]][:5]
             # With no equal row, the row below the one that looks like the header.
@@ -135,12 +142,19 @@ def check(binary, path, show):
     with tempfile.TemporaryDirectory() as home:
         profile, done = steward(binary, home, "profile", str(path))
         if profile is None:
-            said = (done.stderr.strip().splitlines() or ["?"])
+            said = done.stderr.strip().splitlines() or ["?"]
             code = re.search(r"[A-Z]{3}\d{3}", done.stderr)
             return {"tables": 0, "note": (code[0] + " " if code else "") + said[0][:90], "refused": True}
         tables = profile["tables"] if isinstance(profile, dict) and "tables" in profile else profile
         tables = [table for table in tables if not table["table"].endswith("_long")]
-        result = {"tables": len(tables), "compared": 0, "differing": 0, "left_out": 0, "note": "", "refused": False}
+        result = {
+            "tables": len(tables),
+            "compared": 0,
+            "differing": 0,
+            "left_out": 0,
+            "note": "",
+            "refused": False,
+        }
         try:
             grids = grid_of(path)
         except Exception as error:
@@ -191,28 +205,39 @@ def make(folder):
             for right, value in enumerate(line):
                 sheet.cell(row + 1 + down, column + right, value)
 
-    cities = [("Rome", 1.5, datetime.date(2024, 1, 31)), ("Bari", 2, datetime.date(2024, 2, 29)), ("Pisa", -3.25, None)]
+    cities = [
+        ("Rome", 1.5, datetime.date(2024, 1, 31)),
+        ("Bari", 2, datetime.date(2024, 2, 29)),
+        ("Pisa", -3.25, None),
+    ]
     head = ["city", "amount", "day"]
     book("plain.xlsx", lambda sheet, _: table(sheet, 1, 1, head, cities))
     book("offset.xlsx", lambda sheet, _: table(sheet, 7, 4, head, cities))
-    book("sheets.xlsx", lambda sheet, n: table(sheet, 1, 1, [f"key{n}", "value"], [(i, i * n) for i in range(20)]), 4)
+    book(
+        "sheets.xlsx",
+        lambda sheet, n: table(sheet, 1, 1, [f"key{n}", "value"], [(i, i * n) for i in range(20)]),
+        4,
+    )
 
     def titled(sheet, _):
         sheet["A1"] = "Sales by city"
         sheet["A2"] = "in thousands of euro"
         table(sheet, 4, 1, head, cities)
         sheet["A9"] = "Source: the books"
+
     book("titled.xlsx", titled)
 
     def totals(sheet, _):
         lines = [("North", 1, 10.5), ("South", 2, 20), ("Total", 3, 30.5)]
         table(sheet, 1, 1, ["region", "units", "amount"], lines)
+
     book("totals.xlsx", totals)
 
     def beside(sheet, _):
         table(sheet, 1, 1, head, cities)
         table(sheet, 1, 6, ["item", "price", "stock"], [("pen", 1.2, 3), ("ink", 4.5, 7), ("cap", 9, 1)])
         table(sheet, 12, 1, ["name", "age"], [("Ada", 36), ("Bo", 41)])
+
     book("beside.xlsx", beside)
 
     def merged(sheet, _):
@@ -224,18 +249,69 @@ def make(folder):
         sheet.merge_cells("D1:E1")
         table(sheet, 2, 2, ["units", "amount", "units", "amount"], [(1, 10, 2, 20.5), (3, 30, 4, 40)])
         sheet["A3"], sheet["A4"] = "North", "South"
+
     book("merged.xlsx", merged)
-    book("types.xlsx", lambda sheet, _: table(sheet, 1, 1, ["text", "whole", "number", "truth", "moment", "code"], [
-        (f"row {i}", i * 1000, i / 7, i % 2 == 0, datetime.datetime(2023, 5, i + 1, i, 30, 15), f"00{i}") for i in range(20)]))
-    book("wide.xlsx", lambda sheet, _: table(sheet, 1, 1, ["land", 2019, 2020, 2021, 2022, 2023], [
-        ("Chile", 1, 2, 3, 4, 5), ("Peru", 6, 7, 8.5, 9, 10), ("Cuba", None, 1, 2, 3, 4)]))
-    book("long.xlsx", lambda sheet, _: table(sheet, 1, 1, ["id", "amount", "name", "day"], [
-        (i, round(random.gauss(100, 30), 4), random.choice("abcdef") * 5, datetime.date(2020, 1, 1) + datetime.timedelta(i % 700))
-        for i in range(5000)]))
-    book("unicode.xlsx", lambda sheet, _: table(sheet, 1, 1, ["Größe (cm)", "名前", "Цена, €"], [
-        (170.5, "花子", 9.99), (180, "太郎", 1234.5), (165.25, "次郎", 0.01)]))
+    book(
+        "types.xlsx",
+        lambda sheet, _: table(
+            sheet,
+            1,
+            1,
+            ["text", "whole", "number", "truth", "moment", "code"],
+            [
+                (
+                    f"row {i}",
+                    i * 1000,
+                    i / 7,
+                    i % 2 == 0,
+                    datetime.datetime(2023, 5, i + 1, i, 30, 15),
+                    f"00{i}",
+                )
+                for i in range(20)
+            ],
+        ),
+    )
+    book(
+        "wide.xlsx",
+        lambda sheet, _: table(
+            sheet,
+            1,
+            1,
+            ["land", 2019, 2020, 2021, 2022, 2023],
+            [("Chile", 1, 2, 3, 4, 5), ("Peru", 6, 7, 8.5, 9, 10), ("Cuba", None, 1, 2, 3, 4)],
+        ),
+    )
+    book(
+        "long.xlsx",
+        lambda sheet, _: table(
+            sheet,
+            1,
+            1,
+            ["id", "amount", "name", "day"],
+            [
+                (
+                    i,
+                    round(random.gauss(100, 30), 4),
+                    random.choice("abcdef") * 5,
+                    datetime.date(2020, 1, 1) + datetime.timedelta(i % 700),
+                )
+                for i in range(5000)
+            ],
+        ),
+    )
+    book(
+        "unicode.xlsx",
+        lambda sheet, _: table(
+            sheet,
+            1,
+            1,
+            ["Größe (cm)", "名前", "Цена, €"],
+            [(170.5, "花子", 9.99), (180, "太郎", 1234.5), (165.25, "次郎", 0.01)],
+        ),
+    )
     try:
         import xlwt
+
         old = xlwt.Workbook()
         sheet = old.add_sheet("Data")
         style = xlwt.easyxf(num_format_str="YYYY-MM-DD")
@@ -250,13 +326,24 @@ def make(folder):
     except ImportError:
         print("xlwt is missing: no .xls file was made", file=sys.stderr)
     import pandas
-    frame = pandas.DataFrame({"city": ["Rome", "Bari"], "amount": [1.5, 2.25], "day": pandas.to_datetime(["2024-01-31", "2024-02-29"])})
+
+    frame = pandas.DataFrame(
+        {
+            "city": ["Rome", "Bari"],
+            "amount": [1.5, 2.25],
+            "day": pandas.to_datetime(["2024-01-31", "2024-02-29"]),
+        }
+    )
     frame.to_excel(folder / "open.ods", index=False, engine="odf")
-    (folder / "german.csv").write_text("Stadt;Betrag;Tag\nKöln;1.234,50;31.12.2021\nMünchen;99,90;01.02.2022\nUlm;-3,25;05.03.2022\n")
+    (folder / "german.csv").write_text(
+        "Stadt;Betrag;Tag\nKöln;1.234,50;31.12.2021\nMünchen;99,90;01.02.2022\nUlm;-3,25;05.03.2022\n"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steward", required=True)
     parser.add_argument("--make", type=pathlib.Path)
     parser.add_argument("--show", action="store_true", help="show rows that were left out")
@@ -267,7 +354,12 @@ def main():
         make(arguments.make)
         folders.insert(0, arguments.make)
     kinds = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".csv", ".tsv")
-    files = sorted(path for folder in folders for path in ([folder] if folder.is_file() else folder.rglob("*")) if path.suffix.lower() in kinds)
+    files = sorted(
+        path
+        for folder in folders
+        for path in ([folder] if folder.is_file() else folder.rglob("*"))
+        if path.suffix.lower() in kinds
+    )
     print(f"| {'file':<34} | tables | {'cells':>7} | {'differ':>6} | left out | note |")
     print(f"|{'-' * 36}|{'-' * 8}|{'-' * 9}|{'-' * 8}|{'-' * 10}|------|")
     equal = cells = differing = refused = 0
@@ -277,8 +369,13 @@ def main():
         equal += not result["refused"] and result.get("differing") == 0
         cells += result.get("compared", 0)
         differing += result.get("differing", 0)
-        print(f"| {path.name:<34} | {result['tables']:>6} | {result.get('compared', 0):>7} | {result.get('differing', 0):>6} | {result.get('left_out', 0):>8} | {result['note']} |", flush=True)
-    print(f"\n{len(files)} files: {equal} with no differing cell, {refused} refused with a message; {cells} cells compared, {differing} differ.")
+        print(
+            f"| {path.name:<34} | {result['tables']:>6} | {result.get('compared', 0):>7} | {result.get('differing', 0):>6} | {result.get('left_out', 0):>8} | {result['note']} |",
+            flush=True,
+        )
+    print(
+        f"\n{len(files)} files: {equal} with no differing cell, {refused} refused with a message; {cells} cells compared, {differing} differ."
+    )
 
 
 if __name__ == "__main__":

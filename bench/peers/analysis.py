@@ -22,7 +22,11 @@ if engine == "polars":
     january, april = pl.date(2021, 1, 1), pl.date(2021, 4, 1)
     months = (
         pl.scan_csv(path, try_parse_dates=True)
-        .filter((pl.col("state") == "Arizona") & (pl.col("order_date") >= january) & (pl.col("order_date") < april))
+        .filter(
+            (pl.col("state") == "Arizona")
+            & (pl.col("order_date") >= january)
+            & (pl.col("order_date") < april)
+        )
         .group_by(pl.col("order_date").dt.truncate("1mo").alias("month"))
         .agg(pl.col("amount").sum())
         .sort("month")
@@ -42,7 +46,9 @@ else:
     import pandas as pd
 
     frame = pd.read_csv(path, parse_dates=["order_date"])
-    wanted = frame[(frame.state == "Arizona") & (frame.order_date >= "2021-01-01") & (frame.order_date < "2021-04-01")]
+    wanted = frame[
+        (frame.state == "Arizona") & (frame.order_date >= "2021-01-01") & (frame.order_date < "2021-04-01")
+    ]
     months = wanted.groupby(wanted.order_date.dt.to_period("M")).amount.sum()
     labels, values = [str(month) for month in months.index], list(months)
 
@@ -51,4 +57,8 @@ plt.title("Arizona sales, Q1 2021")
 plt.savefig(f"{folder}/chart.png", dpi=120)
 with open(f"{folder}/summary.md", "w") as file:
     file.write(f"Total: {sum(values):.2f}\n")
-print(json.dumps({"engine": engine, "seconds": round(time.perf_counter() - begun, 3), "sum": round(sum(values), 2)}))
+print(
+    json.dumps(
+        {"engine": engine, "seconds": round(time.perf_counter() - begun, 3), "sum": round(sum(values), 2)}
+    )
+)

@@ -28,7 +28,9 @@ class Log(Middleware):
         self.db = sqlite3.connect(path, check_same_thread=False)
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = FULL")
-        self.db.execute("CREATE TABLE entry (id INTEGER PRIMARY KEY, at REAL, event TEXT, tool TEXT, data TEXT)")
+        self.db.execute(
+            "CREATE TABLE entry (id INTEGER PRIMARY KEY, at REAL, event TEXT, tool TEXT, data TEXT)"
+        )
         self.db.commit()
 
     async def on_call_tool(self, context, call_next):
@@ -53,7 +55,12 @@ async def main(port: int, command: str, arguments: list[str]) -> None:
             gateway.add_middleware(Log(log))
         # Plain JSON answers and no log of every request.
         await gateway.run_async(
-            transport="http", host="127.0.0.1", port=port, show_banner=False, json_response=True, log_level="error"
+            transport="http",
+            host="127.0.0.1",
+            port=port,
+            show_banner=False,
+            json_response=True,
+            log_level="error",
         )
 
 

@@ -101,7 +101,13 @@ def saver(folder, synchronous):
 
 
 def rate(tasks, seconds, **more):
-    return {"tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": seconds, "import_seconds": IMPORT, **more}
+    return {
+        "tasks": tasks,
+        "steps": tasks * (2 * CALLS + 1),
+        "seconds": seconds,
+        "import_seconds": IMPORT,
+        **more,
+    }
 
 
 def none(tasks):

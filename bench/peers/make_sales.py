@@ -12,7 +12,9 @@ categories = ["Furniture", "Office supplies", "Technology", "Apparel"]
 first = datetime.date(2019, 1, 1)
 with open(path, "w", newline="") as file:
     out = csv.writer(file)
-    out.writerow("order_id order_date state city category product quantity unit_price discount amount customer_email".split())
+    out.writerow(
+        "order_id order_date state city category product quantity unit_price discount amount customer_email".split()
+    )
     for number in range(1, rows + 1):
         day = first + datetime.timedelta(days=chance.randrange(1461))
         state, quantity = chance.choice(states), chance.randrange(1, 12)

@@ -22,10 +22,14 @@ class Stub(Model):
         done = len(input) // 2 if isinstance(input, list) else 0
         if done < CALLS:
             numbers = json.dumps({"a": done, "b": 1})
-            output = ResponseFunctionToolCall(type="function_call", call_id=str(done), name="add", arguments=numbers)
+            output = ResponseFunctionToolCall(
+                type="function_call", call_id=str(done), name="add", arguments=numbers
+            )
         else:
             text = ResponseOutputText(type="output_text", text="done", annotations=[])
-            output = ResponseOutputMessage(type="message", id="answer", role="assistant", status="completed", content=[text])
+            output = ResponseOutputMessage(
+                type="message", id="answer", role="assistant", status="completed", content=[text]
+            )
         return ModelResponse(output=[output], usage=Usage(), response_id=None)
 
     def stream_response(self, *_more, **_named):
@@ -51,4 +55,8 @@ mode, tasks = sys.argv[1], int(sys.argv[2])
 assert mode == "none", "only `none` is known"
 set_tracing_disabled(True)
 seconds = asyncio.run(run(tasks))
-print(json.dumps({"tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": seconds, "import_seconds": IMPORT}))
+print(
+    json.dumps(
+        {"tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": seconds, "import_seconds": IMPORT}
+    )
+)

@@ -45,4 +45,8 @@ async def run(tasks):
 mode, tasks = sys.argv[1], int(sys.argv[2])
 assert mode == "none", "only `none` is known"
 seconds = asyncio.run(run(tasks))
-print(json.dumps({"tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": seconds, "import_seconds": IMPORT}))
+print(
+    json.dumps(
+        {"tasks": tasks, "steps": tasks * (2 * CALLS + 1), "seconds": seconds, "import_seconds": IMPORT}
+    )
+)

@@ -36,23 +36,53 @@ REPAIRS = [
 ]
 ADD_TRIP = "INSERT INTO trips (vehicle, driver, began, until, purpose, over) VALUES (?, ?, ?, ?, ?, ?)"
 ADD_REPAIR = "INSERT INTO repairs (vehicle, what, cost, state) VALUES (?, ?, ?, ?)"
-app = App("fleet", "The company's vehicles: who has which of them until when, how far they have gone, and what is being repaired.", TABLES, [
-    ("INSERT INTO vehicles (name, plate, mileage, status) VALUES (?, ?, ?, ?)", VEHICLES), (ADD_TRIP, TRIPS), (ADD_REPAIR, REPAIRS)])
+app = App(
+    "fleet",
+    "The company's vehicles: who has which of them until when, how far they have gone, and what is being repaired.",
+    TABLES,
+    [
+        ("INSERT INTO vehicles (name, plate, mileage, status) VALUES (?, ?, ?, ?)", VEHICLES),
+        (ADD_TRIP, TRIPS),
+        (ADD_REPAIR, REPAIRS),
+    ],
+)
 
-STATUS = text("available, in use (somebody is out with it) or in repair (it is in the workshop)", enum=["available", "in_use", "in_repair"])
+STATUS = text(
+    "available, in use (somebody is out with it) or in repair (it is in the workshop)",
+    enum=["available", "in_use", "in_repair"],
+)
 STATE = text("open or done", enum=["open", "done"])
 VEHICLE = record(
-    id=number("The vehicle's number", "integer"), name=text("What it is called"), plate=text("Its number plate, or nothing"),
-    mileage=number("What its odometer shows, in kilometres", "integer"), status=STATUS, driver=text("Who has it now, or nothing"),
-    until=text("When it is due back (YYYY-MM-DD), or nothing"))
+    id=number("The vehicle's number", "integer"),
+    name=text("What it is called"),
+    plate=text("Its number plate, or nothing"),
+    mileage=number("What its odometer shows, in kilometres", "integer"),
+    status=STATUS,
+    driver=text("Who has it now, or nothing"),
+    until=text("When it is due back (YYYY-MM-DD), or nothing"),
+)
 TRIP = record(
-    id=number("The trip's number", "integer"), driver=text("Who took the vehicle"), began=text("When the trip began (YYYY-MM-DD)"),
-    until=text("When the vehicle is due back (YYYY-MM-DD), or nothing"), purpose=text("What the trip is for, or nothing"))
+    id=number("The trip's number", "integer"),
+    driver=text("Who took the vehicle"),
+    began=text("When the trip began (YYYY-MM-DD)"),
+    until=text("When the vehicle is due back (YYYY-MM-DD), or nothing"),
+    purpose=text("What the trip is for, or nothing"),
+)
 REPAIR = record(
-    id=number("The repair's number", "integer"), what=text("What is to be repaired"), vehicle=text("The vehicle's name"),
-    cost=number("What it costs, 0 when not known"), state=STATE)
-WHICH = {"id": number("The vehicle's number", "integer", minimum=1), "name": text("What it is called, or words from it, when the number is not known")}
-WHICH_REPAIR = {"id": number("The repair's number", "integer", minimum=1), "what": text("What is repaired, or words from it, when the number is not known")}
+    id=number("The repair's number", "integer"),
+    what=text("What is to be repaired"),
+    vehicle=text("The vehicle's name"),
+    cost=number("What it costs, 0 when not known"),
+    state=STATE,
+)
+WHICH = {
+    "id": number("The vehicle's number", "integer", minimum=1),
+    "name": text("What it is called, or words from it, when the number is not known"),
+}
+WHICH_REPAIR = {
+    "id": number("The repair's number", "integer", minimum=1),
+    "what": text("What is repaired, or words from it, when the number is not known"),
+}
 MILEAGE = number("What the odometer shows, in kilometres", "integer", minimum=0)
 ALL = """SELECT vehicles.id, name, plate, mileage, status, coalesce(driver, '') AS driver, coalesce(until, '') AS until
     FROM vehicles LEFT JOIN trips ON vehicle = vehicles.id AND NOT over ORDER BY vehicles.id"""
@@ -75,45 +105,87 @@ def like(words, *values):
     return words is None or all(word in " ".join(values).casefold() for word in words.casefold().split())
 
 
-@app.tool("read", "Lists the vehicles of the fleet, optionally only those available, in use or in repair, with one driver, or above a mileage.", {
-    "status": STATUS, "driver": text("Only vehicles that this person has now"),
-    "min_mileage": number("Only vehicles with at least this mileage, in kilometres", "integer", minimum=0)}, many("vehicles", VEHICLE))
+@app.tool(
+    "read",
+    "Lists the vehicles of the fleet, optionally only those available, in use or in repair, with one driver, or above a mileage.",
+    {
+        "status": STATUS,
+        "driver": text("Only vehicles that this person has now"),
+        "min_mileage": number(
+            "Only vehicles with at least this mileage, in kilometres", "integer", minimum=0
+        ),
+    },
+    many("vehicles", VEHICLE),
+)
 def list_vehicles(status=None, driver=None, min_mileage=0):
     rows = [row for row in app.rows(ALL) if status in (None, row["status"]) and like(driver, row["driver"])]
     return several("vehicles", [row for row in rows if row["mileage"] >= min_mileage])
 
 
-@app.tool("read", "Searches the vehicles of the fleet for words in their names or for a number plate and gives all that match.", {
-    "query!": text("Words to look for in the names, or a number plate")}, many("vehicles", VEHICLE))
+@app.tool(
+    "read",
+    "Searches the vehicles of the fleet for words in their names or for a number plate and gives all that match.",
+    {"query!": text("Words to look for in the names, or a number plate")},
+    many("vehicles", VEHICLE),
+)
 def search_vehicles(query):
     return several("vehicles", [row for row in app.rows(ALL) if like(query, row["name"], row["plate"])])
 
 
-@app.tool("read", "Shows one vehicle with its plate, mileage and status, who has it until when, and its trips.", WHICH, record(
-    vehicle=VEHICLE, trips={"type": "array", "items": TRIP}))
+@app.tool(
+    "read",
+    "Shows one vehicle with its plate, mileage and status, who has it until when, and its trips.",
+    WHICH,
+    record(vehicle=VEHICLE, trips={"type": "array", "items": TRIP}),
+)
 def get_vehicle(id=None, name=None):
     vehicle = which(id, name)
-    trips = app.rows("SELECT id, driver, began, until, purpose FROM trips WHERE vehicle = ? ORDER BY began DESC, id DESC", vehicle["id"])
+    trips = app.rows(
+        "SELECT id, driver, began, until, purpose FROM trips WHERE vehicle = ? ORDER BY began DESC, id DESC",
+        vehicle["id"],
+    )
     return {"vehicle": vehicle, "trips": trips}
 
 
-@app.tool("add", "Adds a new vehicle to the fleet, with its number plate and its mileage.", {
-    "name!": text("What it is called"), "plate": text("Its number plate"), "mileage": MILEAGE}, VEHICLE)
+@app.tool(
+    "add",
+    "Adds a new vehicle to the fleet, with its number plate and its mileage.",
+    {"name!": text("What it is called"), "plate": text("Its number plate"), "mileage": MILEAGE},
+    VEHICLE,
+)
 def add_vehicle(name, plate="", mileage=0):
     if any(row["name"].casefold() == name.casefold() for row in app.rows(ALL)):
         raise ToolError("already_exists", f"vehicle {name!r}")
-    return which(app.db.execute("INSERT INTO vehicles (name, plate, mileage) VALUES (?, ?, ?)", (name, plate, mileage)).lastrowid)
+    return which(
+        app.db.execute(
+            "INSERT INTO vehicles (name, plate, mileage) VALUES (?, ?, ?)", (name, plate, mileage)
+        ).lastrowid
+    )
 
 
-@app.tool("delete", "Removes a vehicle from the fleet for good, with its trips and repairs, because it was sold or scrapped.", WHICH, record(removed=VEHICLE))
+@app.tool(
+    "delete",
+    "Removes a vehicle from the fleet for good, with its trips and repairs, because it was sold or scrapped.",
+    WHICH,
+    record(removed=VEHICLE),
+)
 def remove_vehicle(id=None, name=None):
     vehicle = which(id, name)
     app.db.execute("DELETE FROM vehicles WHERE id = ?", (vehicle["id"],))
     return {"removed": vehicle}
 
 
-@app.tool("set", "Checks a vehicle out: hands it to a driver, who takes it on a trip from today, optionally until a date and for a purpose.", {
-    **WHICH, "driver!": text("Who takes it"), "until": day("When it is due back, as YYYY-MM-DD"), "purpose": text("What the trip is for")}, VEHICLE)
+@app.tool(
+    "set",
+    "Checks a vehicle out: hands it to a driver, who takes it on a trip from today, optionally until a date and for a purpose.",
+    {
+        **WHICH,
+        "driver!": text("Who takes it"),
+        "until": day("When it is due back, as YYYY-MM-DD"),
+        "purpose": text("What the trip is for"),
+    },
+    VEHICLE,
+)
 def check_out_vehicle(driver, id=None, name=None, until="", purpose=""):
     vehicle = which(id, name)
     if vehicle["status"] != "available":
@@ -123,8 +195,12 @@ def check_out_vehicle(driver, id=None, name=None, until="", purpose=""):
     return which(vehicle["id"])
 
 
-@app.tool("set", "Checks a vehicle in: it is back from its trip and available again, optionally with the mileage it has now.", {
-    **WHICH, "mileage": MILEAGE}, VEHICLE)
+@app.tool(
+    "set",
+    "Checks a vehicle in: it is back from its trip and available again, optionally with the mileage it has now.",
+    {**WHICH, "mileage": MILEAGE},
+    VEHICLE,
+)
 def check_in_vehicle(id=None, name=None, mileage=None):
     vehicle = which(id, name)
     if vehicle["status"] != "in_use":
@@ -134,15 +210,28 @@ def check_in_vehicle(id=None, name=None, mileage=None):
     return which(vehicle["id"])
 
 
-@app.tool("set", "Records the mileage of a vehicle: how many kilometres its odometer shows.", {**WHICH, "mileage!": MILEAGE}, VEHICLE)
+@app.tool(
+    "set",
+    "Records the mileage of a vehicle: how many kilometres its odometer shows.",
+    {**WHICH, "mileage!": MILEAGE},
+    VEHICLE,
+)
 def record_mileage(mileage, id=None, name=None):
     vehicle = which(id, name)
     app.change("vehicles", vehicle["id"], mileage=mileage)
     return which(vehicle["id"])
 
 
-@app.tool("add", "Reports damage to a vehicle, or that something on it is broken, and opens a repair for it.", {
-    **WHICH, "what!": text("What is damaged or broken"), "cost": number("What the repair will cost, if known", minimum=0)}, REPAIR)
+@app.tool(
+    "add",
+    "Reports damage to a vehicle, or that something on it is broken, and opens a repair for it.",
+    {
+        **WHICH,
+        "what!": text("What is damaged or broken"),
+        "cost": number("What the repair will cost, if known", minimum=0),
+    },
+    REPAIR,
+)
 def report_damage(what, id=None, name=None, cost=0):
     vehicle = which(id, name)
     made = app.db.execute(ADD_REPAIR, (vehicle["id"], what, cost, "open")).lastrowid
@@ -151,19 +240,37 @@ def report_damage(what, id=None, name=None, cost=0):
     return which_repair(made)
 
 
-@app.tool("read", "Lists repairs with what they cost, optionally only open or done ones, or those of one vehicle.", {
-    "state": STATE, "vehicle": text("Only repairs of this vehicle: its name")}, many("repairs", REPAIR))
+@app.tool(
+    "read",
+    "Lists repairs with what they cost, optionally only open or done ones, or those of one vehicle.",
+    {"state": STATE, "vehicle": text("Only repairs of this vehicle: its name")},
+    many("repairs", REPAIR),
+)
 def list_repairs(state=None, vehicle=None):
-    return several("repairs", [row for row in app.rows(ALL_REPAIRS) if state in (None, row["state"]) and like(vehicle, row["vehicle"])])
+    return several(
+        "repairs",
+        [
+            row
+            for row in app.rows(ALL_REPAIRS)
+            if state in (None, row["state"]) and like(vehicle, row["vehicle"])
+        ],
+    )
 
 
-@app.tool("set", "Closes a repair: it is done, optionally with what it cost in the end. By its number or by words from what is repaired.", {
-    **WHICH_REPAIR, "cost": number("What it cost in the end", minimum=0)}, REPAIR)
+@app.tool(
+    "set",
+    "Closes a repair: it is done, optionally with what it cost in the end. By its number or by words from what is repaired.",
+    {**WHICH_REPAIR, "cost": number("What it cost in the end", minimum=0)},
+    REPAIR,
+)
 def close_repair(id=None, what=None, cost=None):
     repair = which_repair(id, what)
     app.change("repairs", repair["id"], state="done", cost=cost)
-    app.db.execute("""UPDATE vehicles SET status = 'available' WHERE status = 'in_repair' AND id = (SELECT vehicle FROM repairs WHERE id = ?)
-        AND NOT EXISTS (SELECT 1 FROM repairs WHERE vehicle = vehicles.id AND state = 'open')""", (repair["id"],))
+    app.db.execute(
+        """UPDATE vehicles SET status = 'available' WHERE status = 'in_repair' AND id = (SELECT vehicle FROM repairs WHERE id = ?)
+        AND NOT EXISTS (SELECT 1 FROM repairs WHERE vehicle = vehicles.id AND state = 'open')""",
+        (repair["id"],),
+    )
     return which_repair(repair["id"])
 
 

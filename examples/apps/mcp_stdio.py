@@ -17,7 +17,14 @@ import traceback
 GREETED = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 STATELESS = "2026-07-28"
 SPOKEN = "io.modelcontextprotocol/protocolVersion"
-KINDS = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
+KINDS = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 HINTS = {  # effect: changes nothing, takes something away, can be repeated
     "read": (True, False, True),
     "add": (False, False, False),
@@ -79,13 +86,25 @@ class Server:
 
         def offered(function):
             self.functions[function.__name__] = function
-            self.tools.append({
-                "name": function.__name__,
-                "description": description,
-                "inputSchema": {"type": "object", "properties": properties, "required": required, "additionalProperties": False},
-                "outputSchema": gives,
-                "annotations": {"readOnlyHint": reads, "destructiveHint": deletes, "idempotentHint": repeatable, "openWorldHint": False},
-            })
+            self.tools.append(
+                {
+                    "name": function.__name__,
+                    "description": description,
+                    "inputSchema": {
+                        "type": "object",
+                        "properties": properties,
+                        "required": required,
+                        "additionalProperties": False,
+                    },
+                    "outputSchema": gives,
+                    "annotations": {
+                        "readOnlyHint": reads,
+                        "destructiveHint": deletes,
+                        "idempotentHint": repeatable,
+                        "openWorldHint": False,
+                    },
+                }
+            )
             return function
 
         return offered
@@ -97,9 +116,19 @@ class Server:
         """Reads the command line."""
         parser = argparse.ArgumentParser(description=self.about)
         parser.add_argument("--today", type=datetime.date.fromisoformat, help="take this for today's date")
-        parser.add_argument("--delay", type=float, default=0, metavar="SECONDS", help="answer each call this much later")
-        parser.add_argument("--fail", action="append", default=[], metavar="RATE|TOOL", help="fail this share of all calls, or every call of a tool")
-        parser.add_argument("--hang", action="append", default=[], metavar="TOOL", help="never answer calls of this tool")
+        parser.add_argument(
+            "--delay", type=float, default=0, metavar="SECONDS", help="answer each call this much later"
+        )
+        parser.add_argument(
+            "--fail",
+            action="append",
+            default=[],
+            metavar="RATE|TOOL",
+            help="fail this share of all calls, or every call of a tool",
+        )
+        parser.add_argument(
+            "--hang", action="append", default=[], metavar="TOOL", help="never answer calls of this tool"
+        )
         parser.add_argument("--seed", type=int, default=0, help="which calls a rate lets fail")
         self.options(parser)
         self.set = parser.parse_args(arguments)
@@ -110,7 +139,9 @@ class Server:
 
     def call(self, name, arguments, key):
         """Checks a call and runs it."""
-        if name in self.set.fail or any(self.draw() < rate for rate in map(as_rate, self.set.fail) if rate is not None):
+        if name in self.set.fail or any(
+            self.draw() < rate for rate in map(as_rate, self.set.fail) if rate is not None
+        ):
             raise ToolError("unavailable", f"{name} was told to fail")
         tool = next(tool for tool in self.tools if tool["name"] == name)
         check(tool["inputSchema"], arguments)
@@ -126,15 +157,29 @@ class Server:
         meta = meta if isinstance(meta, dict) else {}
         spoken = meta.get(SPOKEN)
         if spoken is not None and spoken not in [*GREETED, STATELESS]:
-            raise RpcError(-32022, "this revision is not spoken here", {"supported": [*GREETED, STATELESS], "requested": spoken})
+            raise RpcError(
+                -32022,
+                "this revision is not spoken here",
+                {"supported": [*GREETED, STATELESS], "requested": spoken},
+            )
         info, able = {"name": self.name, "version": "1.0.0"}, {"tools": {}}
         if method == "initialize":
             asked = params.get("protocolVersion")
             version = asked if asked in GREETED else GREETED[-1]
-            return {"protocolVersion": version, "capabilities": able, "serverInfo": info, "instructions": self.about}
+            return {
+                "protocolVersion": version,
+                "capabilities": able,
+                "serverInfo": info,
+                "instructions": self.about,
+            }
         if method == "server/discover":
             named = {"io.modelcontextprotocol/serverInfo": info}
-            result = {"supportedVersions": [*GREETED, STATELESS], "capabilities": able, "instructions": self.about, "_meta": named}
+            result = {
+                "supportedVersions": [*GREETED, STATELESS],
+                "capabilities": able,
+                "instructions": self.about,
+                "_meta": named,
+            }
         elif method == "tools/list":
             if params.get("cursor") is not None:
                 raise RpcError(-32602, "there is one page only, and it needs no cursor")
@@ -142,7 +187,10 @@ class Server:
         elif method == "tools/call":
             try:
                 value = self.call(params["name"], params.get("arguments") or {}, meta.get("idempotency_key"))
-                result = {"content": [{"type": "text", "text": json.dumps(value, ensure_ascii=False)}], "structuredContent": value}
+                result = {
+                    "content": [{"type": "text", "text": json.dumps(value, ensure_ascii=False)}],
+                    "structuredContent": value,
+                }
             except ToolError as error:
                 result = {"content": [{"type": "text", "text": str(error)}], "isError": True}
         elif method == "ping":
@@ -164,7 +212,9 @@ class Server:
                 message = {"error": error.error}
             except Exception:
                 traceback.print_exc()
-                message = {"error": {"code": -32603, "message": "the application failed; its error output says how"}}
+                message = {
+                    "error": {"code": -32603, "message": "the application failed; its error output says how"}
+                }
             print(json.dumps({"jsonrpc": "2.0", "id": identity, **message}), flush=True)
 
     def receive(self, line):
@@ -181,10 +231,16 @@ class Server:
             if "method" not in message and ("result" in message or "error" in message):
                 return
             method, params = message.get("method"), message.get("params") or {}
-            if not isinstance(method, str) or not isinstance(params, dict) or not isinstance(identity, (str, int, type(None))):
+            if (
+                not isinstance(method, str)
+                or not isinstance(params, dict)
+                or not isinstance(identity, (str, int, type(None)))
+            ):
                 raise RpcError(-32600, "method must be a text, params an object, id a text or a whole number")
             if "id" not in message:
-                if method == "notifications/cancelled" and (timer := self.waiting.pop(params.get("requestId"), None)):
+                if method == "notifications/cancelled" and (
+                    timer := self.waiting.pop(params.get("requestId"), None)
+                ):
                     timer.cancel()
                 return
             if method == "tools/call":
@@ -230,7 +286,9 @@ def check(schema, arguments):
         rule = schema["properties"].get(name)
         if rule is None:
             raise ToolError("field_unknown", name)
-        if not isinstance(value, KINDS[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
+        if not isinstance(value, KINDS[rule["type"]]) or (
+            isinstance(value, bool) and rule["type"] != "boolean"
+        ):
             raise ToolError("field_invalid", f"{name} must be of type {rule['type']}")
         if value not in rule.get("enum", [value]):
             raise ToolError("field_invalid", f"{name} must be one of {', '.join(rule['enum'])}")

@@ -15,24 +15,53 @@ NOTES = [
     ("Gift ideas", "Mum: the ceramic bowl. Leo: a kite.", "2026-02-01"),
     ("Lisbon trip", "Tram 28, pastel de nata in Belem, day trip to Sintra.", "2026-02-20"),
     ("Wifi at the cabin", "The router is behind the bookshelf; reset it with a pin.", "2025-12-28"),
-    ("Book quotes", "\"We read to know we are not alone.\"", "2026-01-19"),
+    ("Book quotes", '"We read to know we are not alone."', "2026-01-19"),
     ("Garden plan", "Tomatoes along the south wall, beans by the fence.", "2026-02-22"),
     ("Standup 2 March", "Ana: release notes. Ben: flaky test. Me: quarterly report.", "2026-03-02"),
 ]
-TAGS = [(1, "work"), (1, "sales"), (2, "work"), (3, "recipes"), (4, "family"), (5, "travel"), (7, "books"), (8, "home"), (9, "work")]
-app = App("notes", "A notebook: notes with a title, a text and tags.", TABLES, [
-    ("INSERT INTO notes (title, body, changed) VALUES (?, ?, ?)", NOTES), ("INSERT INTO tags VALUES (?, ?)", TAGS)])
+TAGS = [
+    (1, "work"),
+    (1, "sales"),
+    (2, "work"),
+    (3, "recipes"),
+    (4, "family"),
+    (5, "travel"),
+    (7, "books"),
+    (8, "home"),
+    (9, "work"),
+]
+app = App(
+    "notes",
+    "A notebook: notes with a title, a text and tags.",
+    TABLES,
+    [
+        ("INSERT INTO notes (title, body, changed) VALUES (?, ?, ?)", NOTES),
+        ("INSERT INTO tags VALUES (?, ?)", TAGS),
+    ],
+)
 
 TAG_LIST = {"type": "array", "items": {"type": "string"}, "description": "Tags, like work or recipes"}
 NOTE = record(
-    id=number("The note's number", "integer"), title=text("Its title"), body=text("Its text"), tags=TAG_LIST,
-    changed=text("When it was last changed (YYYY-MM-DD)"))
-WHICH = {"id": number("The note's number", "integer", minimum=1), "title": text("Its title, or words from it, when the number is not known")}
+    id=number("The note's number", "integer"),
+    title=text("Its title"),
+    body=text("Its text"),
+    tags=TAG_LIST,
+    changed=text("When it was last changed (YYYY-MM-DD)"),
+)
+WHICH = {
+    "id": number("The note's number", "integer", minimum=1),
+    "title": text("Its title, or words from it, when the number is not known"),
+}
 ALL = "SELECT * FROM notes ORDER BY changed DESC, id"
 
 
 def tagged(note):
-    return {**note, "tags": [row["tag"] for row in app.rows("SELECT tag FROM tags WHERE note = ? ORDER BY tag", note["id"])]}
+    return {
+        **note,
+        "tags": [
+            row["tag"] for row in app.rows("SELECT tag FROM tags WHERE note = ? ORDER BY tag", note["id"])
+        ],
+    }
 
 
 def which(id, title):
@@ -47,16 +76,26 @@ def add_tags(note, tags):
     app.db.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(note, tag.lstrip("#")) for tag in tags])
 
 
-@app.tool("add", "Writes a new note into the notebook, with a title, a text and optional tags.", {
-    "title!": text("Its title"), "body": text("Its text"), "tags": TAG_LIST}, NOTE)
+@app.tool(
+    "add",
+    "Writes a new note into the notebook, with a title, a text and optional tags.",
+    {"title!": text("Its title"), "body": text("Its text"), "tags": TAG_LIST},
+    NOTE,
+)
 def create_note(title, body="", tags=()):
-    made = app.db.execute("INSERT INTO notes (title, body, changed) VALUES (?, ?, ?)", (title, body, str(app.today()))).lastrowid
+    made = app.db.execute(
+        "INSERT INTO notes (title, body, changed) VALUES (?, ?, ?)", (title, body, str(app.today()))
+    ).lastrowid
     add_tags(made, tags)
     return which(made, None)
 
 
-@app.tool("read", "Searches the notebook for words in titles, texts and tags of the notes and gives all that match.", {
-    "query!": text("Words to look for")}, many("notes", NOTE))
+@app.tool(
+    "read",
+    "Searches the notebook for words in titles, texts and tags of the notes and gives all that match.",
+    {"query!": text("Words to look for")},
+    many("notes", NOTE),
+)
 def search_notes(query):
     words = query.casefold().split()
 
@@ -67,26 +106,54 @@ def search_notes(query):
     return several([note for note in map(tagged, app.rows(ALL)) if has_all(note)])
 
 
-@app.tool("read", "Lists the notes of the notebook, newest first, optionally only those with one tag.", {
-    "tag": text("Only notes with this tag"), "limit": number("At most so many", "integer", minimum=1)}, many("notes", NOTE))
+@app.tool(
+    "read",
+    "Lists the notes of the notebook, newest first, optionally only those with one tag.",
+    {"tag": text("Only notes with this tag"), "limit": number("At most so many", "integer", minimum=1)},
+    many("notes", NOTE),
+)
 def list_notes(tag=None, limit=100):
-    return several(app.rows(
-        "SELECT * FROM notes WHERE ? IS NULL OR id IN (SELECT note FROM tags WHERE tag = ?) ORDER BY changed DESC, id LIMIT ?",
-        tag, tag and tag.lstrip("#"), limit))
+    return several(
+        app.rows(
+            "SELECT * FROM notes WHERE ? IS NULL OR id IN (SELECT note FROM tags WHERE tag = ?) ORDER BY changed DESC, id LIMIT ?",
+            tag,
+            tag and tag.lstrip("#"),
+            limit,
+        )
+    )
 
 
-@app.tool("read", "Lists all tags that are used in the notebook, with how many notes each has.", {}, record(
-    tags={"type": "array", "items": record(tag=text("The tag"), notes=number("How many notes have it", "integer"))}))
+@app.tool(
+    "read",
+    "Lists all tags that are used in the notebook, with how many notes each has.",
+    {},
+    record(
+        tags={
+            "type": "array",
+            "items": record(tag=text("The tag"), notes=number("How many notes have it", "integer")),
+        }
+    ),
+)
 def list_tags():
     return {"tags": app.rows("SELECT tag, count(*) AS notes FROM tags GROUP BY tag ORDER BY notes DESC, tag")}
 
 
-@app.tool("read", "Opens one note of the notebook and gives its whole text, by its number or by words from its title.", WHICH, NOTE)
+@app.tool(
+    "read",
+    "Opens one note of the notebook and gives its whole text, by its number or by words from its title.",
+    WHICH,
+    NOTE,
+)
 def get_note(id=None, title=None):
     return which(id, title)
 
 
-@app.tool("add", "Appends text to the end of a note that is already in the notebook.", {**WHICH, "text!": text("What is added")}, NOTE)
+@app.tool(
+    "add",
+    "Appends text to the end of a note that is already in the notebook.",
+    {**WHICH, "text!": text("What is added")},
+    NOTE,
+)
 def append_to_note(text, id=None, title=None):
     note = which(id, title)
     app.change("notes", note["id"], body=f"{note['body']}\n{text}".lstrip(), changed=str(app.today()))
@@ -100,16 +167,28 @@ def tag_note(tags, id=None, title=None):
     return which(note["id"], None)
 
 
-@app.tool("set", "Takes a tag off a note of the notebook; the note itself stays.", {**WHICH, "tag!": text("The tag that goes")}, NOTE)
+@app.tool(
+    "set",
+    "Takes a tag off a note of the notebook; the note itself stays.",
+    {**WHICH, "tag!": text("The tag that goes")},
+    NOTE,
+)
 def untag_note(tag, id=None, title=None):
     note = which(id, title)
-    gone = app.db.execute("DELETE FROM tags WHERE note = ? AND tag = ?", (note["id"], tag.lstrip("#"))).rowcount
+    gone = app.db.execute(
+        "DELETE FROM tags WHERE note = ? AND tag = ?", (note["id"], tag.lstrip("#"))
+    ).rowcount
     if not gone:
         raise ToolError("not_found", f"tag {tag!r} on note {note['id']}")
     return which(note["id"], None)
 
 
-@app.tool("delete", "Deletes a note from the notebook for good, by its number or by words from its title.", WHICH, record(deleted=NOTE))
+@app.tool(
+    "delete",
+    "Deletes a note from the notebook for good, by its number or by words from its title.",
+    WHICH,
+    record(deleted=NOTE),
+)
 def delete_note(id=None, title=None):
     note = which(id, title)
     app.db.execute("DELETE FROM notes WHERE id = ?", (note["id"],))

@@ -19,7 +19,11 @@ class App(Server):
         self.tables, self.samples = tables, samples
 
     def options(self, parser):
-        parser.add_argument("--db", default=":memory:", help="the SQLite file, made on first start; without it, nothing is kept")
+        parser.add_argument(
+            "--db",
+            default=":memory:",
+            help="the SQLite file, made on first start; without it, nothing is kept",
+        )
 
     def start(self, arguments=None):
         """Opens the database, and fills it when it is new."""
@@ -34,7 +38,9 @@ class App(Server):
         if not self.db.execute("SELECT 1 FROM sqlite_master").fetchone():
             for table in self.tables:
                 self.db.execute(table)
-            self.db.execute("CREATE TABLE done (key TEXT PRIMARY KEY, request TEXT NOT NULL, result TEXT NOT NULL)")
+            self.db.execute(
+                "CREATE TABLE done (key TEXT PRIMARY KEY, request TEXT NOT NULL, result TEXT NOT NULL)"
+            )
             for statement, rows in self.samples:
                 self.db.executemany(statement, rows)
         self.db.execute("COMMIT")
@@ -54,7 +60,9 @@ class App(Server):
             found = [row for row in rows if row[label].casefold() == said]
             found = found or [row for row in rows if said in row[label].casefold()]
         if not found:
-            raise ToolError("not_found", f"{kind} {id if id is not None else json.dumps(words, ensure_ascii=False)}")
+            raise ToolError(
+                "not_found", f"{kind} {id if id is not None else json.dumps(words, ensure_ascii=False)}"
+            )
         if len(found) > 1:
             names = ", ".join(f"{row['id']} {json.dumps(row[label], ensure_ascii=False)}" for row in found)
             raise ToolError("ambiguous", f"{kind} {json.dumps(words, ensure_ascii=False)} may be {names}")

@@ -17,10 +17,29 @@ sys.path.insert(0, str(HERE.parent / "apps"))
 from mcp_stdio import Server, ToolError, number, record, text  # noqa: E402
 
 PERSONAL = {"name", "email", "phone"}
-TABLE = {"columns": {"type": "array", "items": {"type": "string"}}, "rows": {"type": "array", "items": {"type": "array"}}}
-REPORT = record(title=text("What is shown"), answer=text("The first rows in words"), sql_query=text("How it was found"), **TABLE)
-STATE = record(status=text("EXECUTING_QUERY or COMPLETED"), conversation_id=text("The talk"), message_id=text("The question"))
-STATE["properties"].update({"title": text("What is shown"), "answer": text("The answer in words"), "sql_query": text("How it was found"), **TABLE})
+TABLE = {
+    "columns": {"type": "array", "items": {"type": "string"}},
+    "rows": {"type": "array", "items": {"type": "array"}},
+}
+REPORT = record(
+    title=text("What is shown"),
+    answer=text("The first rows in words"),
+    sql_query=text("How it was found"),
+    **TABLE,
+)
+STATE = record(
+    status=text("EXECUTING_QUERY or COMPLETED"),
+    conversation_id=text("The talk"),
+    message_id=text("The question"),
+)
+STATE["properties"].update(
+    {
+        "title": text("What is shown"),
+        "answer": text("The answer in words"),
+        "sql_query": text("How it was found"),
+        **TABLE,
+    }
+)
 
 
 class Space(Server):
@@ -33,10 +52,32 @@ class Space(Server):
         for table in tables:
             self.load(table)
         self.products = [row[0] for row in self.db.execute("SELECT product FROM products")]
-        question = {"query!": text("The question in plain words"), "conversation_id": text("Goes on with an earlier talk, so that `their` and `those` are understood")}
-        self.offer("read", f"query_space_{name}", f"Asks the {name} space a question in plain words. {about} The answer is fetched with poll_response_{name}.", question, STATE, self.query)
-        answer = {"conversation_id!": text("As query_space gave it"), "message_id!": text("As query_space gave it")}
-        self.offer("read", f"poll_response_{name}", f"Fetches the answer to a question that was handed to query_space_{name}, or says that it still runs.", answer, STATE, self.poll)
+        question = {
+            "query!": text("The question in plain words"),
+            "conversation_id": text(
+                "Goes on with an earlier talk, so that `their` and `those` are understood"
+            ),
+        }
+        self.offer(
+            "read",
+            f"query_space_{name}",
+            f"Asks the {name} space a question in plain words. {about} The answer is fetched with poll_response_{name}.",
+            question,
+            STATE,
+            self.query,
+        )
+        answer = {
+            "conversation_id!": text("As query_space gave it"),
+            "message_id!": text("As query_space gave it"),
+        }
+        self.offer(
+            "read",
+            f"poll_response_{name}",
+            f"Fetches the answer to a question that was handed to query_space_{name}, or says that it still runs.",
+            answer,
+            STATE,
+            self.poll,
+        )
 
     def offer(self, effect, name, description, takes, gives, function):
         def tool(**arguments):
@@ -46,7 +87,13 @@ class Space(Server):
         self.tool(effect, description, takes, gives)(tool)
 
     def options(self, parser):
-        parser.add_argument("--takes", type=float, default=0.3, metavar="SECONDS", help="how long a question runs before its answer is there")
+        parser.add_argument(
+            "--takes",
+            type=float,
+            default=0.3,
+            metavar="SECONDS",
+            help="how long a question runs before its answer is there",
+        )
 
     def load(self, table):
         with open(HERE / f"{table}.csv", newline="", encoding="utf-8") as file:
@@ -55,26 +102,42 @@ class Space(Server):
             # NUMERIC keeps texts as they are and makes numbers of what looks like one.
             self.db.execute(f"CREATE TABLE {table} ({', '.join(f'{column} NUMERIC' for column in columns)})")
             marks = ", ".join("?" for _ in columns)
-            self.db.executemany(f"INSERT INTO {table} VALUES ({marks})", ([line[column] or None for column in columns] for line in lines))
+            self.db.executemany(
+                f"INSERT INTO {table} VALUES ({marks})",
+                ([line[column] or None for column in columns] for line in lines),
+            )
 
     def report(self, words, description, by=()):
         """Offers a report under the name of its function, and to questions that have one of its words."""
-        takes = {"products": {"type": "array", "items": {"type": "string"}, "description": "Only these products"}, "limit": number("At most so many rows", "integer", minimum=1)}
+        takes = {
+            "products": {"type": "array", "items": {"type": "string"}, "description": "Only these products"},
+            "limit": number("At most so many rows", "integer", minimum=1),
+        }
         if by:
             takes["by"] = text(f"What it is split by; {by[0]} when nothing is said", enum=list(by))
 
         def offered(function):
             def run(products=(), limit=10, by=by[0] if by else None):
-                unknown = [name for name in products if name.casefold() not in map(str.casefold, self.products)]
+                unknown = [
+                    name for name in products if name.casefold() not in map(str.casefold, self.products)
+                ]
                 if unknown:
                     raise ToolError("not_found", f"product {unknown[0]!r}")
                 title, statement = function(by)
                 marks = ", ".join("?" for _ in products)
-                statement = statement.replace("{only}", f"product COLLATE NOCASE IN ({marks})" if products else "1").strip()
+                statement = statement.replace(
+                    "{only}", f"product COLLATE NOCASE IN ({marks})" if products else "1"
+                ).strip()
                 cursor = self.db.execute(f"{statement} LIMIT {limit}", list(products))
                 columns = [column[0] for column in cursor.description]
                 rows = [list(row) for row in cursor]
-                return {"title": title, "answer": told(title, columns, rows), "sql_query": re.sub(r"\s+", " ", statement), "columns": columns, "rows": rows}
+                return {
+                    "title": title,
+                    "answer": told(title, columns, rows),
+                    "sql_query": re.sub(r"\s+", " ", statement),
+                    "columns": columns,
+                    "rows": rows,
+                }
 
             self.reports.append((words.split(), by, run))
             self.offer("read", function.__name__, description, takes, REPORT, run)
@@ -127,5 +190,8 @@ def told(title, columns, rows):
     """The first five rows in words."""
     if not rows:
         return f"{title}: nothing."
-    shown = [f"{row[0]} ({', '.join(f'{column} {value}' for column, value in zip(columns[1:], row[1:]))})" for row in rows[:5]]
+    shown = [
+        f"{row[0]} ({', '.join(f'{column} {value}' for column, value in zip(columns[1:], row[1:]))})"
+        for row in rows[:5]
+    ]
     return f"{title}: {'; '.join(shown)}."

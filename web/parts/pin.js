@@ -9,7 +9,9 @@ import { say, sayProblem } from './toast.js';
 /** @param {{ task: string }} props */
 export function Pin({ task }) {
   const [open, setOpen] = useState(false);
-  return html`<button class="quiet-button" type="button" onClick=${() => setOpen(true)}><${Icon} name="board" size=${15} />Pin</button>
+  return html`<button class="quiet-button" type="button" onClick=${() => setOpen(true)}>
+      <${Icon} name="board" size=${15} />Pin
+    </button>
     ${open && html`<${PinDialog} task=${task} onClose=${() => setOpen(false)} />`}`;
 }
 
@@ -35,12 +37,24 @@ function PinDialog({ task, onClose }) {
       say('Pinned');
       location.hash = `#/boards/${id}`;
       onClose();
-    } catch (error) { sayProblem(error); setBusy(false); }
+    } catch (error) {
+      sayProblem(error);
+      setBusy(false);
+    }
   };
   return html`<${Dialog} title="Pin to a board" onClose=${onClose}><form onSubmit=${pin}>
     <p>The board keeps the question and its query, and reads the rows anew for whoever looks.</p>
-    ${boards && boards.length > 0 && html`<label class="field"><span>Board</span><select value=${chosen} onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>
-      ${boards.map((board) => html`<option value=${board.id}>${board.name}</option>`)}<option value="">A new board</option></select></label>`}
+    ${
+      boards &&
+      boards.length > 0 &&
+      html`<label class="field"
+        ><span>Board</span
+        ><select value=${chosen} onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>
+          ${boards.map(board => html`<option value=${board.id}>${board.name}</option>`)}
+          <option value="">A new board</option>
+        </select></label
+      >`
+    }
     ${!chosen && html`<label class="field"><span>Name of the new board</span><input required value=${name} onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></label>`}
     <div class="actions end"><button class="button primary" type="submit" disabled=${busy || !boards}>Pin</button></div></form></${Dialog}>`;
 }

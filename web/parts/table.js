@@ -14,21 +14,28 @@ const NAMING = /(^|[\s_.])(id|ids|year|zip|postcode|code|no|number|sku|isbn)$/i;
 
 /** What a column holds, by its values. @param {string} column @param {Cell[]} values @returns {Kind} */
 function kindOf(column, values) {
-  const there = values.filter((value) => value !== null && value !== '');
+  const there = values.filter(value => value !== null && value !== '');
   if (!there.length) return 'text';
-  if (there.every((value) => typeof value === 'number')) return NAMING.test(column) && !/^(number|count) of/i.test(column) ? 'name' : 'number';
-  if (there.every((value) => typeof value === 'string' && DATE.test(value))) return /month|quarter/i.test(column) && there.every((value) => String(value).slice(8, 10) === '01') ? 'month' : 'date';
-  if (there.every((value) => typeof value === 'string' && MOMENT.test(value))) return 'moment';
+  if (there.every(value => typeof value === 'number'))
+    return NAMING.test(column) && !/^(number|count) of/i.test(column) ? 'name' : 'number';
+  if (there.every(value => typeof value === 'string' && DATE.test(value)))
+    return /month|quarter/i.test(column) && there.every(value => String(value).slice(8, 10) === '01')
+      ? 'month'
+      : 'date';
+  if (there.every(value => typeof value === 'string' && MOMENT.test(value))) return 'moment';
   return 'text';
 }
 
 /** Whether numbers of a column show their decimals, so that they stand below each other. @param {Cell[]} values */
-const broken = (values) => values.some((value) => typeof value === 'number' && !Number.isInteger(value)) && values.every((value) => typeof value !== 'number' || value === 0 || Math.abs(value) >= 0.01);
+const broken = values =>
+  values.some(value => typeof value === 'number' && !Number.isInteger(value)) &&
+  values.every(value => typeof value !== 'number' || value === 0 || Math.abs(value) >= 0.01);
 
 /** @param {Cell | object} value @param {Kind} kind @param {boolean} [decimals] */
 export function cell(value, kind, decimals) {
   if (value === null || value === undefined || value === '') return '–';
-  if (typeof value === 'number') return kind === 'name' ? format.name(value) : decimals ? format.decimals(value) : format.number(value);
+  if (typeof value === 'number')
+    return kind === 'name' ? format.name(value) : decimals ? format.decimals(value) : format.number(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'object') return JSON.stringify(value);
   if (kind === 'month' || kind === 'date') return format.date(value, kind === 'month');
@@ -39,13 +46,18 @@ export function cell(value, kind, decimals) {
 /** @param {string[]} columns @param {Cell[][]} rows */
 export function toCsv(columns, rows) {
   /** @param {any} value */
-  const quoted = (value) => {
-    let text = value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const quoted = value => {
+    let text =
+      value === null || value === undefined
+        ? ''
+        : typeof value === 'object'
+          ? JSON.stringify(value)
+          : String(value);
     // A spreadsheet would run what begins like a formula.
     if (typeof value === 'string' && /^[=+@\t\r]|^-[^\d.]/.test(text)) text = `'${text}`;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [columns, ...rows].map((row) => row.map(quoted).join(',')).join('\r\n') + '\r\n';
+  return [columns, ...rows].map(row => row.map(quoted).join(',')).join('\r\n') + '\r\n';
 }
 
 /** @param {any} a @param {any} b */
@@ -62,40 +74,129 @@ function compare(a, b) {
  */
 export function Table({ title, columns, rows, truncated, note, file, marked, plain }) {
   const [sort, setSort] = useState(/** @type {{ at: number, down: boolean } | null} */ (null));
-  const [page, setPage] = useState(() => marked?.rows.length ? Math.floor(marked.rows[0] / PAGE) : 0);
-  const kinds = useMemo(() => columns.map((column, at) => kindOf(column, rows.map((row) => row[at]))), [columns, rows]);
-  const decimals = useMemo(() => columns.map((_, at) => broken(rows.map((row) => row[at]))), [columns, rows]);
+  const [page, setPage] = useState(() => (marked?.rows.length ? Math.floor(marked.rows[0] / PAGE) : 0));
+  const kinds = useMemo(
+    () =>
+      columns.map((column, at) =>
+        kindOf(
+          column,
+          rows.map(row => row[at]),
+        ),
+      ),
+    [columns, rows],
+  );
+  const decimals = useMemo(() => columns.map((_, at) => broken(rows.map(row => row[at]))), [columns, rows]);
   const order = useMemo(() => {
     const all = rows.map((_, at) => at);
     if (!sort) return all;
-    return all.sort((a, b) => compare(rows[a][sort.at], rows[b][sort.at]) * (sort.down && rows[a][sort.at] !== null && rows[b][sort.at] !== null ? -1 : 1));
+    return all.sort(
+      (a, b) =>
+        compare(rows[a][sort.at], rows[b][sort.at]) *
+        (sort.down && rows[a][sort.at] !== null && rows[b][sort.at] !== null ? -1 : 1),
+    );
   }, [rows, sort]);
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
   const shown = order.slice(page * PAGE, (page + 1) * PAGE);
   const turn = (/** @type {number} */ at) => {
-    setSort(sort?.at !== at ? { at, down: kinds[at] === 'number' } : sort.down === (kinds[at] === 'number') ? { at, down: !sort.down } : null);
+    setSort(
+      sort?.at !== at
+        ? { at, down: kinds[at] === 'number' }
+        : sort.down === (kinds[at] === 'number')
+          ? { at, down: !sort.down }
+          : null,
+    );
     setPage(0);
   };
   return html`<figure class="table">
-    ${!plain && html`<figcaption><span class="table-title">${title}</span><span class="muted small">
-      ${format.count(rows.length, 'row')}${truncated ? ', truncated' : ''}</span>
-      <button class="quiet-button" type="button" onClick=${() => save(`${(file || title || 'table').replace(/[^\p{L}\p{N}]+/gu, '_')}.csv`, toCsv(columns, rows), 'text/csv')}>
-        <${Icon} name="download" size=${15} />CSV</button></figcaption>`}
-    <div class="table-scroll" tabindex="0" role="region" aria-label=${title || 'Table'}><table>
-      <thead><tr>${columns.map((column, at) => html`<th key=${at} scope="col" class=${classes(kinds[at] === 'number' && 'right')} aria-sort=${sort?.at === at ? (sort.down ? 'descending' : 'ascending') : 'none'}>
-        <button type="button" onClick=${() => turn(at)}>${format.words(column)}<span class="sort" aria-hidden="true">
-          ${sort?.at === at ? (sort.down ? '↓' : '↑') : ''}</span></button></th>`)}</tr></thead>
-      <tbody>${shown.map((row) => html`<tr key=${row} class=${classes(marked?.rows.includes(row) && 'marked')}>
-        ${columns.map((column, at) => html`<td key=${at}
-        class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')} title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}>
-          ${cell(rows[row][at], kinds[at], decimals[at])}</td>`)}</tr>`)}
-      ${!rows.length && html`<tr><td colspan=${columns.length} class="muted">No rows.</td></tr>`}</tbody></table></div>
-    ${pages > 1 && html`<div class="pager">
-      <button class="icon-button" type="button" aria-label="Previous page" disabled=${page === 0} onClick=${() => setPage(page - 1)}>
-      <${Icon} name="left" size=${16} /></button>
-      <span class="small" aria-live="polite">
-        ${format.number(page * PAGE + 1)}–${format.number(Math.min(rows.length, (page + 1) * PAGE))} of ${format.number(rows.length)}</span>
-      <button class="icon-button" type="button" aria-label="Next page" disabled=${page >= pages - 1} onClick=${() => setPage(page + 1)}>
-        <${Icon} name="right" size=${16} /></button></div>`}
-    ${truncated || note ? html`<p class="small muted table-note">${note || 'The table has more rows than shown here.'}</p>` : null}</figure>`;
+    ${
+      !plain &&
+      html`<figcaption>
+        <span class="table-title">${title}</span
+        ><span class="muted small">
+          ${format.count(rows.length, 'row')}${truncated ? ', truncated' : ''}</span
+        >
+        <button
+          class="quiet-button"
+          type="button"
+          onClick=${() => save(`${(file || title || 'table').replace(/[^\p{L}\p{N}]+/gu, '_')}.csv`, toCsv(columns, rows), 'text/csv')}
+        >
+          <${Icon} name="download" size=${15} />CSV
+        </button>
+      </figcaption>`
+    }
+    <div class="table-scroll" tabindex="0" role="region" aria-label=${title || 'Table'}>
+      <table>
+        <thead>
+          <tr>
+            ${columns.map(
+              (column, at) =>
+                html`<th
+                  key=${at}
+                  scope="col"
+                  class=${classes(kinds[at] === 'number' && 'right')}
+                  aria-sort=${sort?.at === at ? (sort.down ? 'descending' : 'ascending') : 'none'}
+                >
+                  <button type="button" onClick=${() => turn(at)}>
+                    ${format.words(column)}<span class="sort" aria-hidden="true">
+                      ${sort?.at === at ? (sort.down ? '↓' : '↑') : ''}</span
+                    >
+                  </button>
+                </th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map(
+            row =>
+              html`<tr key=${row} class=${classes(marked?.rows.includes(row) && 'marked')}>
+                ${columns.map(
+                  (column, at) =>
+                    html`<td
+                      key=${at}
+                      class=${classes(kinds[at] === 'number' && 'right', marked?.rows.includes(row) && marked.column === column && 'marked-cell')}
+                      title=${typeof rows[row][at] === 'number' ? String(rows[row][at]) : null}
+                    >
+                      ${cell(rows[row][at], kinds[at], decimals[at])}
+                    </td>`,
+                )}
+              </tr>`,
+          )}
+          ${
+            !rows.length &&
+            html`<tr>
+              <td colspan=${columns.length} class="muted">No rows.</td>
+            </tr>`
+          }
+        </tbody>
+      </table>
+    </div>
+    ${
+      pages > 1 &&
+      html`<div class="pager">
+        <button
+          class="icon-button"
+          type="button"
+          aria-label="Previous page"
+          disabled=${page === 0}
+          onClick=${() => setPage(page - 1)}
+        >
+          <${Icon} name="left" size=${16} />
+        </button>
+        <span class="small" aria-live="polite">
+          ${format.number(page * PAGE + 1)}–${format.number(Math.min(rows.length, (page + 1) * PAGE))} of
+          ${format.number(rows.length)}</span
+        >
+        <button
+          class="icon-button"
+          type="button"
+          aria-label="Next page"
+          disabled=${page >= pages - 1}
+          onClick=${() => setPage(page + 1)}
+        >
+          <${Icon} name="right" size=${16} />
+        </button>
+      </div>`
+    }
+    ${truncated || note ? html`<p class="small muted table-note">${note || 'The table has more rows than shown here.'}</p>` : null}
+  </figure>`;
 }

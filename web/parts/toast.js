@@ -11,13 +11,17 @@ let last = 0;
 export function say(text, bad = false) {
   const id = ++last;
   notices.set([...notices.value.slice(-2), { id, text, bad }]);
-  setTimeout(() => notices.set(notices.value.filter((notice) => notice.id !== id)), bad ? 9000 : 4000);
+  setTimeout(() => notices.set(notices.value.filter(notice => notice.id !== id)), bad ? 9000 : 4000);
 }
 /** @param {any} error */
-export const sayProblem = (error) => { const problem = asProblem(error); say(problem.code ? `${problem.message} (${problem.code})` : problem.message, true); };
+export const sayProblem = error => {
+  const problem = asProblem(error);
+  say(problem.code ? `${problem.message} (${problem.code})` : problem.message, true);
+};
 
 export function Toasts() {
   const shown = useWatched(notices);
   return html`<div class="toasts" role="status" aria-live="polite">
-    ${shown.map((notice) => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`)}</div>`;
+    ${shown.map(notice => html`<div key=${notice.id} class="toast ${notice.bad ? 'bad' : ''}">${notice.text}</div>`)}
+  </div>`;
 }

@@ -10,20 +10,44 @@ export function SignIn({ onDone }) {
   const [problem, setProblem] = useState('');
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (!key.trim()) { setProblem('Enter your API key.'); return; }
+    if (!key.trim()) {
+      setProblem('Enter your API key.');
+      return;
+    }
     setBusy(true);
     setProblem('');
-    try { await signIn(key.trim()); onDone(); } catch (error) {
+    try {
+      await signIn(key.trim());
+      onDone();
+    } catch (error) {
       const { status, message } = asProblem(error);
       setProblem(status === 401 || status === 403 ? 'This API key is invalid or expired.' : message);
     }
     setBusy(false);
   };
-  return html`<main class="sign-in" id="main"><form onSubmit=${submit}><span class="mark"><${Icon} name="tick" size=${26} /></span>
-    <h1>Sign in to Steward</h1>
-    <label class="field"><span>API key</span>
-      <input type="password" name="key" autocomplete="current-password" value=${key} autofocus aria-invalid=${problem ? 'true' : null} aria-describedby="key-help" onInput=${(/** @type {any} */ event) => setKey(event.target.value)} /></label>
-    ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
-    <button class="button primary full" type="submit" disabled=${busy}>${busy ? 'Signing in…' : 'Sign in'}</button>
-    <p class="small muted" id="key-help">Ask an administrator for a key. The browser stores only a session cookie, not the key.</p></form></main>`;
+  return html`<main class="sign-in" id="main">
+    <form onSubmit=${submit}>
+      <span class="mark"><${Icon} name="tick" size=${26} /></span>
+      <h1>Sign in to Steward</h1>
+      <label class="field"
+        ><span>API key</span>
+        <input
+          type="password"
+          name="key"
+          autocomplete="current-password"
+          value=${key}
+          autofocus
+          aria-invalid=${problem ? 'true' : null}
+          aria-describedby="key-help"
+          onInput=${(/** @type {any} */ event) => setKey(event.target.value)}
+      /></label>
+      ${problem && html`<p class="bad-text" role="alert">${problem}</p>`}
+      <button class="button primary full" type="submit" disabled=${busy}>
+        ${busy ? 'Signing in…' : 'Sign in'}
+      </button>
+      <p class="small muted" id="key-help">
+        Ask an administrator for a key. The browser stores only a session cookie, not the key.
+      </p>
+    </form>
+  </main>`;
 }

@@ -15,7 +15,13 @@ from a2a.types import a2a_pb2 as pb
 
 
 def message(text, context="", task=""):
-    return pb.Message(message_id=str(uuid.uuid4()), role=pb.ROLE_USER, parts=[pb.Part(text=text)], context_id=context, task_id=task)
+    return pb.Message(
+        message_id=str(uuid.uuid4()),
+        role=pb.ROLE_USER,
+        parts=[pb.Part(text=text)],
+        context_id=context,
+        task_id=task,
+    )
 
 
 def words(message):
@@ -28,7 +34,9 @@ async def say(client, text, context="", task=""):
     async for event in client.send_message(pb.SendMessageRequest(message=message(text, context, task))):
         events.append(event)
         kind = event.WhichOneof("payload")
-        status = {"task": lambda: event.task.status, "status_update": lambda: event.status_update.status}.get(kind)
+        status = {"task": lambda: event.task.status, "status_update": lambda: event.status_update.status}.get(
+            kind
+        )
         if status:
             state = status().state
             told = words(status().message) or told
@@ -39,12 +47,23 @@ async def say(client, text, context="", task=""):
 
 async def letters(http, base):
     """What the revisions ask for to the letter: numbers and names of errors, roles, versions, kinds of parts, pages, tags."""
+
     def sent(method="SendMessage", params=None, id=1, **more):
-        said = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": "show my tasks"}]} | more
+        said = {
+            "messageId": str(uuid.uuid4()),
+            "role": "ROLE_USER",
+            "parts": [{"text": "show my tasks"}],
+        } | more
         return {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {"message": said}}
 
     async def post(body, path="/a2a", **headers):
-        return (await http.post(base + path, json=body, headers={name.replace("_", "-"): value for name, value in headers.items()})).json()
+        return (
+            await http.post(
+                base + path,
+                json=body,
+                headers={name.replace("_", "-"): value for name, value in headers.items()},
+            )
+        ).json()
 
     text = [{"text": "hello"}]
     for body, code, headers in [
@@ -72,25 +91,38 @@ async def letters(http, base):
     begun = [(await post(sent(contextId=context)))["result"]["task"]["id"] for _ in range(3)]
     first = (await post(sent("ListTasks", {"contextId": context, "pageSize": 2})))["result"]
     begun.append((await post(sent(contextId=context)))["result"]["task"]["id"])
-    second = (await post(sent("ListTasks", {"contextId": context, "pageSize": 2, "pageToken": first["nextPageToken"]})))["result"]
-    assert [task["id"] for page in (first, second) for task in page["tasks"]] == begun[2::-1], "what came between moved nothing"
+    second = (
+        await post(
+            sent("ListTasks", {"contextId": context, "pageSize": 2, "pageToken": first["nextPageToken"]})
+        )
+    )["result"]
+    assert [task["id"] for page in (first, second) for task in page["tasks"]] == begun[2::-1], (
+        "what came between moved nothing"
+    )
     bare = (await post(sent("GetTask", {"id": begun[0], "history_length": 0})))["result"]
     assert "history" not in bare, bare
     card = await http.get(f"{base}/.well-known/agent-card.json")
-    same = await http.get(f"{base}/.well-known/agent-card.json", headers={"If-None-Match": card.headers["etag"]})
+    same = await http.get(
+        f"{base}/.well-known/agent-card.json", headers={"If-None-Match": card.headers["etag"]}
+    )
     assert same.status_code == 304 and "max-age" in card.headers["cache-control"], same
     print("to the letter: errors, versions, roles, pages, tags")
 
 
 async def followed(http, base):
     """Whoever subscribes to a task that asks something hears its answer, and nothing of what was before."""
+
     def rpc(method, params):
         return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
     def said(text, **more):
-        return {"message": {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]} | more}
+        return {
+            "message": {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]} | more
+        }
 
-    task = (await http.post(f"{base}/a2a", json=rpc("SendMessage", said("delete the report task")))).json()["result"]["task"]
+    task = (await http.post(f"{base}/a2a", json=rpc("SendMessage", said("delete the report task")))).json()[
+        "result"
+    ]["task"]
     assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED", task
     states = []
     async with http.stream("POST", f"{base}/a2a", json=rpc("SubscribeToTask", {"id": task["id"]})) as stream:
@@ -101,9 +133,14 @@ async def followed(http, base):
             status = event.get("task", event.get("statusUpdate", {})).get("status")
             states += [status["state"]] if status else []
             if len(states) == 1:
-                await http.post(f"{base}/a2a", json=rpc("SendMessage", said("the quarterly one", taskId=task["id"])))
+                await http.post(
+                    f"{base}/a2a", json=rpc("SendMessage", said("the quarterly one", taskId=task["id"]))
+                )
                 await http.post(f"{base}/a2a", json=rpc("CancelTask", {"id": task["id"]}))
-    assert states[0] == "TASK_STATE_INPUT_REQUIRED" and states[-1] in ("TASK_STATE_COMPLETED", "TASK_STATE_CANCELED"), states
+    assert states[0] == "TASK_STATE_INPUT_REQUIRED" and states[-1] in (
+        "TASK_STATE_COMPLETED",
+        "TASK_STATE_CANCELED",
+    ), states
     print(f"subscribed: {' '.join(state.removeprefix('TASK_STATE_').lower() for state in states)}")
 
 
@@ -140,8 +177,19 @@ async def main(base):
                 raise SystemExit("a wrong request was taken")
             except Exception as refused:  # the client has an error class for each
                 print(f"refused: {type(refused).__name__}")
-        old = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {
-            "kind": "message", "messageId": "m1", "role": "user", "parts": [{"kind": "text", "text": "show my tasks"}]}}}
+        old = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "message/send",
+            "params": {
+                "message": {
+                    "kind": "message",
+                    "messageId": "m1",
+                    "role": "user",
+                    "parts": [{"kind": "text", "text": "show my tasks"}],
+                }
+            },
+        }
         answer = (await http.post(f"{base}/a2a", json=old)).json()["result"]
         assert answer["kind"] == "task" and answer["status"]["state"] == "completed", answer
         print("revision 0.3: completed")

@@ -21,7 +21,9 @@ def script(name, *words, **environment):
     """Runs one part in a process of its own; its output is the record."""
     program = [str(environment.pop("node"))] if name.endswith(".mjs") else [sys.executable, "-B"]
     line = [*program, str(HERE / name), *map(str, words)]
-    done = subprocess.run(line, cwd=ROOT, env=os.environ | {k: str(v) for k, v in environment.items()}, timeout=LIMIT)
+    done = subprocess.run(
+        line, cwd=ROOT, env=os.environ | {k: str(v) for k, v in environment.items()}, timeout=LIMIT
+    )
     if done.returncode:
         raise SystemExit(f"{name} failed with {done.returncode}")
 
@@ -45,7 +47,17 @@ def page(binary, arguments):
     with own, team:
         node = arguments.kit / "node/bin/node"
         csv = ROOT / "examples/retail/sales.csv"
-        script("e2e.mjs", own.base, team.base, key, csv, arguments.pictures, node=node, KIT=arguments.kit / "npm", CHROMIUM=arguments.chromium)
+        script(
+            "e2e.mjs",
+            own.base,
+            team.base,
+            key,
+            csv,
+            arguments.pictures,
+            node=node,
+            KIT=arguments.kit / "npm",
+            CHROMIUM=arguments.chromium,
+        )
 
 
 def main():
@@ -70,7 +82,16 @@ def main():
         "stop": lambda: script("stop.py", binary, arguments.beside),
         "witness": lambda: script("witness.py", binary),
         "fuzz": lambda: served(binary, "openapi_fuzz.py"),
-        "load": lambda: script("load.py", binary, "--seconds", arguments.seconds, "--beside", arguments.beside, "--drift", arguments.drift),
+        "load": lambda: script(
+            "load.py",
+            binary,
+            "--seconds",
+            arguments.seconds,
+            "--beside",
+            arguments.beside,
+            "--drift",
+            arguments.drift,
+        ),
     }
     with tempfile.TemporaryDirectory(prefix="steward-web-cache-") as cache:
         os.environ["STEWARD_WEB_CACHE"] = cache

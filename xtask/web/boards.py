@@ -14,7 +14,14 @@ import urllib.parse
 
 from harness import ROOT, Server, Tally, request
 
-TILES = ["total amount", "number of orders", "average discount by category", "total amount by month", "total amount by category", "total amount by state"]
+TILES = [
+    "total amount",
+    "number of orders",
+    "average discount by category",
+    "total amount by month",
+    "total amount by category",
+    "total amount by state",
+]
 DOMAINS = """domains:
   - name: shop
     display_name: Shop
@@ -43,12 +50,32 @@ def pin_all(server, keys):
     board = request(server.base, "POST", "/api/v1/boards", {"name": "Shop"}, key=keys["ada"]).json()["id"]
     for question in TILES:
         # Nobody names the data: the words lead to the domain that has it.
-        asked = request(server.base, "POST", "/api/v1/ask", {"message": f"{question} of the shop's sales"}, key=keys["ada"], timeout=300)
+        asked = request(
+            server.base,
+            "POST",
+            "/api/v1/ask",
+            {"message": f"{question} of the shop's sales"},
+            key=keys["ada"],
+            timeout=300,
+        )
         answer = asked.json()
         assert asked.status == 200 and answer.get("analyses"), asked
-        pinned = request(server.base, "POST", f"/api/v1/boards/{board}/tiles", {"task_id": answer["task_id"]}, key=keys["ada"], timeout=120)
+        pinned = request(
+            server.base,
+            "POST",
+            f"/api/v1/boards/{board}/tiles",
+            {"task_id": answer["task_id"]},
+            key=keys["ada"],
+            timeout=120,
+        )
         assert pinned.status == 201, pinned
-    request(server.base, "PATCH", f"/api/v1/boards/{board}", {"is_shared": True, "filters": [{"column": "state"}, {"column": "category"}]}, key=keys["ada"])
+    request(
+        server.base,
+        "PATCH",
+        f"/api/v1/boards/{board}",
+        {"is_shared": True, "filters": [{"column": "state"}, {"column": "category"}]},
+        key=keys["ada"],
+    )
     return board
 
 
@@ -69,7 +96,9 @@ def main():
         def view(user, filters=None, refresh=False):
             query = {"filters": json.dumps(filters)} if filters else {}
             query |= {"refresh": "true"} if refresh else {}
-            return request(server.base, "GET", f"{path}?{urllib.parse.urlencode(query)}", key=keys[user], timeout=120)
+            return request(
+                server.base, "GET", f"{path}?{urllib.parse.urlencode(query)}", key=keys[user], timeout=120
+            )
 
         def states(got):
             return {row[0] for row in got.json()["tiles"][5]["rows"]}
@@ -79,7 +108,10 @@ def main():
         check(states(some) == {"Arizona", "Texas"}, "who may read two sees two", states(some))
         told = {tile["status"] for tile in none.json()["tiles"]}
         check(told == {"refused"} and b"Arizona" not in none.body, "who may read none sees none", none)
-        check(everything.json()["filters"][0]["options"] != some.json()["filters"][0]["options"], "nor what can be chosen")
+        check(
+            everything.json()["filters"][0]["options"] != some.json()["filters"][0]["options"],
+            "nor what can be chosen",
+        )
         totals = [got.json()["tiles"][0]["rows"][0][0] for got in (everything, some)]
         check(totals[1] < totals[0], "totals are over what each may read", totals)
         chosen = view("sam", [{"column": "state", "values": ["California", "Texas"]}])
@@ -87,10 +119,18 @@ def main():
         filtered = [tile["filtered_by"] for tile in chosen.json()["tiles"]]
         check(all(one == ["state"] for one in filtered), "and reaches every tile", filtered)
         for user, told in [("sam", {"Arizona", "Texas"}), ("eve", states(everything))]:
-            page = request(server.base, "GET", f"/api/v1/boards/{board}/export", key=keys[user], timeout=120).body.decode()
+            page = request(
+                server.base, "GET", f"/api/v1/boards/{board}/export", key=keys[user], timeout=120
+            ).body.decode()
             named = {state for state in states(everything) if state in page}
             check(named == told, f"the export of {user} has the rows of {user}", named)
-            made = request(server.base, "POST", f"/api/v1/boards/{board}/links", {"hours": 1, "viewer": user}, key=keys["ada"])
+            made = request(
+                server.base,
+                "POST",
+                f"/api/v1/boards/{board}/links",
+                {"hours": 1, "viewer": user},
+                key=keys["ada"],
+            )
             check(made.status == 201, "a link is made", made)
             shown = request(server.base, "GET", made.json()["address"], timeout=120).body.decode()
             named = {state for state in states(everything) if state in shown}
@@ -129,7 +169,9 @@ def main():
         check(all(status == 200 for _, status in times), "everybody is answered")
         ordered = sorted(took for took, _ in times)
         middle, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99) - 1]
-        print(f"six tiles read anew {cold:.0f} ms; {arguments.viewers} viewers at once, 5 looks each: median {middle:.0f} ms, p99 {p99:.0f} ms")
+        print(
+            f"six tiles read anew {cold:.0f} ms; {arguments.viewers} viewers at once, 5 looks each: median {middle:.0f} ms, p99 {p99:.0f} ms"
+        )
         if arguments.p99:
             check(p99 <= arguments.p99, f"p99 stays below {arguments.p99} ms", p99)
     check.end("boards")

@@ -27,25 +27,50 @@ from pathlib import Path
 from harness import Server, Tally, request
 
 CANARIES = {"email": "qzcanary7f3a@leak.example", "ssn": "918-27-3645", "phone": "+1-202-555-0917"}
-SHOWN = "Ada Visible"  # The counterproof: a value that may be read is found, so the search can find something.
+SHOWN = (
+    "Ada Visible"  # The counterproof: a value that may be read is found, so the search can find something.
+)
 COLUMNS = "id INTEGER, name TEXT, state TEXT, email TEXT, ssn TEXT, phone TEXT"
-ROWS = [(1, SHOWN, "Arizona", *CANARIES.values()), (2, "Bob", "Texas", "q2" + CANARIES["email"], "918-27-3646", "+1-202-555-0918")]
+ROWS = [
+    (1, SHOWN, "Arizona", *CANARIES.values()),
+    (2, "Bob", "Texas", "q2" + CANARIES["email"], "918-27-3646", "+1-202-555-0918"),
+]
 
 STATEMENTS = [
-    "SELECT email FROM customers", "SELECT * FROM customers", 'SELECT "EMAIL" FROM customers', "SELECT c.ssn FROM customers c",
-    "SELECT id FROM customers ORDER BY email", "SELECT count(*) FROM customers WHERE email LIKE 'qz%'",
+    "SELECT email FROM customers",
+    "SELECT * FROM customers",
+    'SELECT "EMAIL" FROM customers',
+    "SELECT c.ssn FROM customers c",
+    "SELECT id FROM customers ORDER BY email",
+    "SELECT count(*) FROM customers WHERE email LIKE 'qz%'",
     'WITH "main.customers" AS (SELECT 1 AS email) SELECT c.email FROM main.customers c',
-    "SELECT (SELECT email FROM (SELECT 1 AS \"Email\") x) FROM customers", "SELECT max(phone) FROM customers",
-    "SELECT CAST(email AS INTEGER) FROM customers", "SELECT id FROM customers GROUP BY id, ssn",
-    "SELECT group_concat(email) FROM customers", "SELECT name FROM customers UNION SELECT email FROM customers",
-    "SELECT name FROM customers", "SELECT customers FROM customers", "SELECT 1/0 FROM customers WHERE email > ''",
-    "SELECT * FROM (SELECT * FROM customers) x", "SELECT substr(ssn, 1, 3) FROM customers", "PRAGMA table_info(customers)",
-    "SELECT id FROM customers WHERE ssn LIKE '918%' -- ", "SELECT json_object('e', email) FROM customers",
+    'SELECT (SELECT email FROM (SELECT 1 AS "Email") x) FROM customers',
+    "SELECT max(phone) FROM customers",
+    "SELECT CAST(email AS INTEGER) FROM customers",
+    "SELECT id FROM customers GROUP BY id, ssn",
+    "SELECT group_concat(email) FROM customers",
+    "SELECT name FROM customers UNION SELECT email FROM customers",
+    "SELECT name FROM customers",
+    "SELECT customers FROM customers",
+    "SELECT 1/0 FROM customers WHERE email > ''",
+    "SELECT * FROM (SELECT * FROM customers) x",
+    "SELECT substr(ssn, 1, 3) FROM customers",
+    "PRAGMA table_info(customers)",
+    "SELECT id FROM customers WHERE ssn LIKE '918%' -- ",
+    "SELECT json_object('e', email) FROM customers",
 ]
 QUESTIONS = [
-    "show customer emails", "what is the ssn of Ada Visible", "list all customers with phone", "how many customers by email",
-    "customers by state", "email of the customer in Arizona", "which emails end with example", "list the names of customers",
-    "how many customers have an ssn that starts with 9", "show everything about Ada Visible", "top 3 customers by phone",
+    "show customer emails",
+    "what is the ssn of Ada Visible",
+    "list all customers with phone",
+    "how many customers by email",
+    "customers by state",
+    "email of the customer in Arizona",
+    "which emails end with example",
+    "list the names of customers",
+    "how many customers have an ssn that starts with 9",
+    "show everything about Ada Visible",
+    "top 3 customers by phone",
 ]
 
 
@@ -55,7 +80,7 @@ def forms(canary):
     found = [raw, raw[::-1], raw.hex().encode()]
     for shift in range(3):
         coded = base64.b64encode(b"\0" * shift + raw)
-        found.append(coded[(shift * 8 + 5) // 6:len(raw) * 8 // 6].lower())
+        found.append(coded[(shift * 8 + 5) // 6 : len(raw) * 8 // 6].lower())
     return [one.lower() for one in found]
 
 
@@ -120,7 +145,11 @@ class Model(http.server.BaseHTTPRequestHandler):
         Model.prompts.append(body)
         Model.asked += 1
         sql = STATEMENTS[Model.asked % len(STATEMENTS)]
-        message = {"role": "assistant", "content": json.dumps({"sql": sql, "steps": [{"id": "a", "sql": sql}]}), "tool_calls": None}
+        message = {
+            "role": "assistant",
+            "content": json.dumps({"sql": sql, "steps": [{"id": "a", "sql": sql}]}),
+            "tool_calls": None,
+        }
         sent = json.loads(body)
         names = [tool["function"]["name"] for tool in sent.get("tools") or []]
         data = next((name for name in names if "ask" in name and "data" in name), None)
@@ -128,11 +157,24 @@ class Model(http.server.BaseHTTPRequestHandler):
         # It calls a tool first, and answers when it has read what came back.
         if wanted and sent["messages"][-1]["role"] != "tool":
             name = wanted[Model.asked % len(wanted)]
-            given = {"question": QUESTIONS[Model.asked % len(QUESTIONS)], "source": "shop"} if name == data else {"sql": sql, "data": [Model.source]}
+            given = (
+                {"question": QUESTIONS[Model.asked % len(QUESTIONS)], "source": "shop"}
+                if name == data
+                else {"sql": sql, "data": [Model.source]}
+            )
             call = {"name": name, "arguments": json.dumps(given)}
-            message = {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{Model.asked}", "type": "function", "function": call}]}
-        told = {"id": "x", "object": "chat.completion", "model": "m", "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+            message = {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{Model.asked}", "type": "function", "function": call}],
+            }
+        told = {
+            "id": "x",
+            "object": "chat.completion",
+            "model": "m",
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        }
         data = json.dumps(told).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -153,6 +195,7 @@ def data_in(folder):
 
 def attack(server, folder, said):
     """Everything that a person may send, and what came back: without a model, then with one."""
+
     def questions():
         for question in QUESTIONS:
             answer = ask("POST", "/api/v1/ask", {"message": question})
@@ -162,7 +205,9 @@ def attack(server, folder, said):
                     ask("GET", f"/api/v1/tasks/{told['task_id']}{path}")
 
     def command(*words):
-        done = subprocess.run([server.binary, *words], env=server.environment, capture_output=True, timeout=180)
+        done = subprocess.run(
+            [server.binary, *words], env=server.environment, capture_output=True, timeout=180
+        )
         said.append((" ".join(words), done.stdout + done.stderr))
 
     def ask(method, path, body=None):
@@ -175,7 +220,10 @@ def attack(server, folder, said):
         questions()
     base = f"http://127.0.0.1:{Model.port}/v1"
     settings = json.loads((server.home / "config/steward.yaml").read_text())
-    settings |= {"models": {"own": {"provider": "openai", "name": "own", "base_url": base}}, "use": {"default": "own"}}
+    settings |= {
+        "models": {"own": {"provider": "openai", "name": "own", "base_url": base}},
+        "use": {"default": "own"},
+    }
     (server.home / "config/steward.yaml").write_text(json.dumps(settings))
     with server:
         questions()
@@ -187,18 +235,45 @@ def rest(server, sources, ask, command):
     for sql in STATEMENTS:
         for source in sources:
             ask("POST", "/api/v1/tools/sql.run/calls", {"arguments": {"data": [source], "sql": sql}})
-    for path in ("/api/v1/conversations", "/api/v1/tasks", "/api/v1/recipes", "/api/v1/executions", "/api/v1/analytics?days=7"):
+    for path in (
+        "/api/v1/conversations",
+        "/api/v1/tasks",
+        "/api/v1/recipes",
+        "/api/v1/executions",
+        "/api/v1/analytics?days=7",
+    ):
         ask("GET", path)
     for source in sources:
         command("profile", source)
-        command("ask", "--data", source, "list all customers with their emails", "--out", str(server.home / "out"), "--deliver", "tables", "--deliver",
-                "reports", "--deliver", "workbook", "--deliver", "parquet")
+        command(
+            "ask",
+            "--data",
+            source,
+            "list all customers with their emails",
+            "--out",
+            str(server.home / "out"),
+            "--deliver",
+            "tables",
+            "--deliver",
+            "reports",
+            "--deliver",
+            "workbook",
+            "--deliver",
+            "parquet",
+        )
         command("ask", "--data", source, "SELECT id, name, email FROM customers", "--json")
         command("ask", "--data", source, "customers by state", "--json")
         command("ask", "--data", source, "list the names of customers", "--json")
         command("tools", "call", "sql.run", json.dumps({"data": [source], "sql": STATEMENTS[0]}))
         command("ask", "--data", source, "--planner", "model", "who has which phone")
-    for words in (["doctor"], ["task", "list"], ["conversation", "list"], ["audit", "verify"], ["config", "show"], ["recipes", "list"]):
+    for words in (
+        ["doctor"],
+        ["task", "list"],
+        ["conversation", "list"],
+        ["audit", "verify"],
+        ["config", "show"],
+        ["recipes", "list"],
+    ):
         command(*words)
     command("backup", str(server.home / "backup.tar.gz"))
 
@@ -216,8 +291,13 @@ def sweep(check, binary, address=None, programs=None, is_blocked=True):
         server = Server(binary, "--per-minute", "1000000", home=folder / "home", apps=False, store=address)
         settings = {} if is_blocked else {"analysis": {"blocked_patterns": ["nothing"]}}
         (server.home / "config/steward.yaml").write_text(json.dumps(settings))
-        domains = [{"name": name, "display_name": name, "description": about, "data_sources": [str(folder / file)]}
-                   for name, about, file in [("crm", "Customers and their states.", "customers.csv"), ("shop", "Customers of the shop.", "shop.sqlite")]]
+        domains = [
+            {"name": name, "display_name": name, "description": about, "data_sources": [str(folder / file)]}
+            for name, about, file in [
+                ("crm", "Customers and their states.", "customers.csv"),
+                ("shop", "Customers of the shop.", "shop.sqlite"),
+            ]
+        ]
         (server.home / "config/domains.yaml").write_text(json.dumps({"domains": domains}))
         attack(server, folder, said)
         files = [path for path in (folder / "home").rglob("*") if path.is_file()]
@@ -233,13 +313,27 @@ def sweep(check, binary, address=None, programs=None, is_blocked=True):
             check(not found, f"{kind}: {found} in {where}")
         if not is_blocked:
             for wanted in ("answer", "prompt", "file"):
-                check(any(found for sort, _, found in places if sort == wanted), f"the search finds what is in a{'n' * (wanted == 'answer')} {wanted}")
-            check(any(found and where.endswith("state.db") for _, where, found in places), "the search finds what is in the store")
+                check(
+                    any(found for sort, _, found in places if sort == wanted),
+                    f"the search finds what is in a{'n' * (wanted == 'answer')} {wanted}",
+                )
+            check(
+                any(found and where.endswith("state.db") for _, where, found in places),
+                "the search finds what is in the store",
+            )
         # The attack reached the data: what may be read was read, by a statement of the API, by a command, and by the model.
         for way in ("POST /api/v1/tools/sql.run", "POST /api/v1/ask", "ask --data"):
-            check(any(SHOWN.encode() in data for what, data in said if what.startswith(way)), f"{kind}: {way} reads what may be read")
-        check(any(SHOWN.encode() in body for body in Model.prompts), f"{kind}: the model reads what may be read")
-        print(f"{kind}: {len(said)} answers, {len(Model.prompts)} prompts, {len(files)} files searched", flush=True)
+            check(
+                any(SHOWN.encode() in data for what, data in said if what.startswith(way)),
+                f"{kind}: {way} reads what may be read",
+            )
+        check(
+            any(SHOWN.encode() in body for body in Model.prompts), f"{kind}: the model reads what may be read"
+        )
+        print(
+            f"{kind}: {len(said)} answers, {len(Model.prompts)} prompts, {len(files)} files searched",
+            flush=True,
+        )
     model.shutdown()
 
 
@@ -250,7 +344,11 @@ ROUNDS = 14
 def texts(value):
     """What an answer tells a person: its texts, without ids and times."""
     if isinstance(value, dict):
-        told = [texts(one) for key, one in sorted(value.items()) if key in ("answer", "detail", "error", "reply", "text", "rows", "code", "result")]
+        told = [
+            texts(one)
+            for key, one in sorted(value.items())
+            if key in ("answer", "detail", "error", "reply", "text", "rows", "code", "result")
+        ]
         return [one for part in told for one in part]
     if isinstance(value, list):
         return [one for part in value for one in texts(part)]
@@ -272,30 +370,50 @@ def membership(check, binary, is_blocked=True):
         server = Server(binary, "--per-minute", "1000000", home=folder / "home", apps=False)
         settings = {} if is_blocked else {"analysis": {"blocked_patterns": ["nothing"]}}
         (server.home / "config/steward.yaml").write_text(json.dumps(settings))
-        domain = {"name": "shop", "display_name": "shop", "description": "Customers of the shop.", "data_sources": [str(folder / "shop.sqlite")]}
+        domain = {
+            "name": "shop",
+            "display_name": "shop",
+            "description": "Customers of the shop.",
+            "data_sources": [str(folder / "shop.sqlite")],
+        }
         (server.home / "config/domains.yaml").write_text(json.dumps({"domains": [domain]}))
 
         def statement(value):
             sql = f"SELECT count(*) FROM customers WHERE email = '{value}'"
-            return "/api/v1/tools/sql.run/calls", {"arguments": {"data": [str(folder / "shop.sqlite")], "sql": sql}}
+            return "/api/v1/tools/sql.run/calls", {
+                "arguments": {"data": [str(folder / "shop.sqlite")], "sql": sql}
+            }
 
         ways = {
-            "a question": lambda value: ("/api/v1/ask", {"message": f"how many customers with email {value}"}),
+            "a question": lambda value: (
+                "/api/v1/ask",
+                {"message": f"how many customers with email {value}"},
+            ),
             "a search": lambda value: ("/api/v1/ask", {"message": f"show customers with {value}"}),
             "a statement": statement,
         }
         told_apart = 0
         with server:
             for way, body in ways.items():
+
                 def sample():
-                    took, told = {CANARIES["email"]: [], ABSENT: []}, {CANARIES["email"]: set(), ABSENT: set()}
+                    took, told = (
+                        {CANARIES["email"]: [], ABSENT: []},
+                        {CANARIES["email"]: set(), ABSENT: set()},
+                    )
                     for _ in range(ROUNDS):
                         for value in took:
                             began = time.perf_counter()
                             answer = request(server.base, "POST", *body(value))
                             took[value].append(time.perf_counter() - began)
-                            told[value].add((answer.status, json.dumps(texts(answer.json())).replace(value.split("@")[0], "V")))
+                            told[value].add(
+                                (
+                                    answer.status,
+                                    json.dumps(texts(answer.json())).replace(value.split("@")[0], "V"),
+                                )
+                            )
                     return separation(*took.values()), told
+
                 apart, told = sample()
                 same = told[CANARIES["email"]] == told[ABSENT]
                 told_apart += not same
@@ -303,7 +421,11 @@ def membership(check, binary, is_blocked=True):
                     check(same, f"{way} says the same whether a blocked value is there", told)
                     # A busy machine may slow one of them down by chance, hardly twice and the same one.
                     again = sample()[0] if abs(apart) > 3.5 else 0
-                    check(apart * again <= 0 or abs(again) <= 3.5, f"{way} takes as long whether a blocked value is there", (apart, again))
+                    check(
+                        apart * again <= 0 or abs(again) <= 3.5,
+                        f"{way} takes as long whether a blocked value is there",
+                        (apart, again),
+                    )
         if not is_blocked:
             check(told_apart, "where nothing is blocked, answers tell whether a value is there")
 
@@ -312,7 +434,9 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("binary")
     options.add_argument("--programs", default="", help="the folder of `pg_dump`")
-    options.add_argument("--postgres", help="the address of an empty database that is the store of a second round")
+    options.add_argument(
+        "--postgres", help="the address of an empty database that is the store of a second round"
+    )
     arguments = options.parse_args()
     check = Tally()
     sweep(check, arguments.binary, is_blocked=False)

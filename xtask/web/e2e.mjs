@@ -16,18 +16,29 @@ mkdirSync(pictures, { recursive: true });
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
 });
 const complaints = [];
 
 async function open(address, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, reducedMotion: 'reduce', ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 850 },
+    reducedMotion: 'reduce',
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
-  page.on('pageerror', (error) => complaints.push(`${address}: ${error.message}`));
-  page.on('console', (message) => {
+  page.on('pageerror', error => complaints.push(`${address}: ${error.message}`));
+  page.on('console', message => {
     // What the server refuses on purpose is told by the browser, too.
-    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) complaints.push(`${address}: ${message.text()}`);
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text()))
+      complaints.push(`${address}: ${message.text()}`);
   });
   await page.goto(address);
   return page;
@@ -41,8 +52,12 @@ async function shot(page, name) {
 async function accessible(page, where) {
   // The policy of the page lets no other script in: it is evaluated from outside.
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  const told = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.target).join(', ')})`);
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { resultTypes: ['violations'] }),
+  );
+  const told = violations.map(
+    one => `${one.id}: ${one.help} (${one.nodes.map(node => node.target).join(', ')})`,
+  );
   assert.deepEqual(told, [], `axe on ${where}`);
 }
 
@@ -54,7 +69,7 @@ async function ask(page, text) {
   return before;
 }
 
-const done = (what) => console.log(`e2e: ${what}`);
+const done = what => console.log(`e2e: ${what}`);
 
 // First load, each time in a browser that has seen nothing; the machine may be busy, so the quickest of a few counts.
 {
@@ -65,7 +80,9 @@ const done = (what) => console.log(`e2e: ${what}`);
     const session = await context.newCDPSession(page);
     await session.send('Network.enable');
     size = 0;
-    session.on('Network.loadingFinished', ({ encodedDataLength }) => { size += encodedDataLength; });
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      size += encodedDataLength;
+    });
     const began = Date.now();
     await page.goto(own);
     await page.locator('#question').waitFor();
@@ -85,14 +102,23 @@ await shot(page, 'ask-empty');
 
 // A file, a chart, the SQL behind it, a follow-up.
 await page.locator('input[type=file]').setInputFiles(csv);
-await page.getByText(/[\d.,]+ rows/).first().waitFor();
+await page
+  .getByText(/[\d.,]+ rows/)
+  .first()
+  .waitFor();
 await ask(page, 'total amount by month as a chart');
 await page.locator('.vega-embed canvas, .vega-embed svg').first().waitFor();
 await page.waitForTimeout(300);
 await shot(page, 'ask-chart');
 await accessible(page, 'ask with a chart');
-await page.getByText(/how this was answered/i).first().click();
-await page.getByText(/select/i).first().waitFor();
+await page
+  .getByText(/how this was answered/i)
+  .first()
+  .click();
+await page
+  .getByText(/select/i)
+  .first()
+  .waitFor();
 done('a chart of an uploaded file, with its SQL');
 await ask(page, 'and by region');
 assert.match(await page.locator('main').innerText(), /region/i);
@@ -116,8 +142,13 @@ await page.getByLabel('Category', { exact: true }).selectOption('Furniture');
 await page.waitForFunction(() => location.hash.includes('Furniture'));
 await page.getByText('Evidence').first().click();
 await page.getByText('What ran for you').waitFor();
-await page.getByRole('button', { name: /^Edit / }).first().click();
-await page.getByLabel('SQL', { exact: true }).fill('SELECT state, sum(amount) AS amount FROM sales GROUP BY state');
+await page
+  .getByRole('button', { name: /^Edit / })
+  .first()
+  .click();
+await page
+  .getByLabel('SQL', { exact: true })
+  .fill('SELECT state, sum(amount) AS amount FROM sales GROUP BY state');
 await page.getByLabel('Title', { exact: true }).fill('Amount by state');
 await page.getByRole('button', { name: 'Save and run' }).click();
 await page.getByRole('heading', { level: 2, name: 'Amount by state' }).waitFor();
@@ -126,13 +157,18 @@ await page.waitForTimeout(400);
 await shot(page, 'board');
 await accessible(page, 'a board');
 const address = page.url();
-for (const [name, options] of [['board-dark', { colorScheme: 'dark' }], ['board-phone', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]]) {
+for (const [name, options] of [
+  ['board-dark', { colorScheme: 'dark' }],
+  ['board-phone', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }],
+]) {
   const other = await open(address, options);
   await other.locator('.tile .vega-embed svg').first().waitFor();
   await other.waitForTimeout(400);
   await shot(other, name);
   await accessible(other, name);
-  const wider = await other.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  const wider = await other.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
   assert.ok(wider <= 0, `${name} is ${wider} px too wide`);
   await other.context().close();
 }
@@ -143,7 +179,11 @@ done('an answer pinned, filtered, edited in place, in the dark and on a phone');
 
 // A question back, as buttons.
 await page.goto(`${own}/#/`);
-await page.getByRole('link', { name: /new conversation/i }).or(page.getByRole('button', { name: /new conversation/i })).first().click();
+await page
+  .getByRole('link', { name: /new conversation/i })
+  .or(page.getByRole('button', { name: /new conversation/i }))
+  .first()
+  .click();
 // The page takes `?new=1` out of its address once the new conversation is there; a program types faster than that.
 await page.waitForFunction(() => location.hash === '#/');
 await ask(page, 'mark the report as done');
@@ -152,7 +192,10 @@ await choice.waitFor();
 await shot(page, 'clarification');
 await accessible(page, 'a question back');
 await choice.click();
-await page.getByText(/changed|done|completed/i).last().waitFor();
+await page
+  .getByText(/changed|done|completed/i)
+  .last()
+  .waitFor();
 await page.getByRole('button', { name: 'Send' }).waitFor({ timeout: 60_000 });
 assert.match(await page.locator('main').innerText(), /Write the quarterly report/);
 done('a clarification by a button');
@@ -161,7 +204,8 @@ done('a clarification by a button');
 const started = await page.evaluate(async () => {
   const me = await (await fetch('/api/v1/me')).json();
   const begun = await fetch('/api/v1/workflows/review/runs', {
-    method: 'POST', headers: { 'content-type': 'application/json', 'x-csrf-token': me.csrf },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-csrf-token': me.csrf },
     body: JSON.stringify({ input: { expression: '15% of 80' } }),
   });
   return begun.json();
@@ -169,7 +213,10 @@ const started = await page.evaluate(async () => {
 assert.ok(started.task_id, JSON.stringify(started));
 await page.goto(`${own}/#/tasks/${started.task_id}`);
 await page.getByText('look: waiting for a person').first().waitFor({ state: 'attached' });
-await page.getByText(/paused|waits/i).first().waitFor();
+await page
+  .getByText(/paused|waits/i)
+  .first()
+  .waitFor();
 await page.waitForTimeout(500);
 await shot(page, 'workflow');
 await accessible(page, 'a workflow');
@@ -180,17 +227,29 @@ await shot(page, 'approvals');
 await accessible(page, 'approvals');
 await card.getByRole('button', { name: /^approve/i }).click();
 await page.goto(`${own}/#/tasks/${started.task_id}`);
-await page.getByText(/completed|done/i).first().waitFor();
+await page
+  .getByText(/completed|done/i)
+  .first()
+  .waitFor();
 done('a workflow watched, approved and completed');
 
 // The audit: by the server, and in the browser.
 await page.goto(`${own}/#/audit`);
-await page.getByRole('button', { name: /verify/i }).first().click();
-await page.getByText(/the journal is valid/i).first().waitFor();
+await page
+  .getByRole('button', { name: /verify/i })
+  .first()
+  .click();
+await page
+  .getByText(/the journal is valid/i)
+  .first()
+  .waitFor();
 await shot(page, 'audit');
 await accessible(page, 'audit');
 await page.goto(`${own}/#/audit/${started.task_id}`);
-await page.getByRole('button', { name: /verify|check/i }).first().click();
+await page
+  .getByRole('button', { name: /verify|check/i })
+  .first()
+  .click();
 await page.getByText(/hash/i).first().waitFor();
 await page.waitForTimeout(1500);
 await shot(page, 'audit-chain');
@@ -217,7 +276,9 @@ await phone.locator('#question').waitFor();
 await accessible(phone, 'ask on a phone');
 await ask(phone, 'show my tasks');
 await shot(phone, 'phone');
-const wide = await phone.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+const wide = await phone.evaluate(
+  () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+);
 assert.ok(wide <= 0, `the page is ${wide} px wider than the phone`);
 done('dark and phone');
 
@@ -237,7 +298,8 @@ await ask(guest, 'list all deals in the pipeline');
 assert.doesNotMatch(await guest.locator('main').innerText(), /Nordwind rollout|negotiation/i);
 const refused = await guest.evaluate(async () => {
   const statuses = [];
-  for (const path of ['admin/keys', 'settings', 'approvals', 'workflows']) statuses.push((await fetch(`/api/v1/${path}`)).status);
+  for (const path of ['admin/keys', 'settings', 'approvals', 'workflows'])
+    statuses.push((await fetch(`/api/v1/${path}`)).status);
   return statuses;
 });
 assert.deepEqual(refused, [403, 403, 403, 403]);

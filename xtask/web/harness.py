@@ -173,7 +173,9 @@ class Server:
 
     def steward(self, *words):
         """A command of the program over this home; its output as JSON where it is."""
-        done = subprocess.run([self.binary, *words], cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [self.binary, *words], cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=120
+        )
         if done.returncode:
             raise SystemExit(f"steward {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
         try:
@@ -195,7 +197,9 @@ class Server:
         self.base = f"http://127.0.0.1:{port}"
         self.log = open(self.home / "serve.log", "ab")
         words = [self.binary, "serve", "--port", str(port), *self.options]
-        self.process = subprocess.Popen(words, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(
+            words, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log
+        )
         if not wait_for(self.is_ready, 60, 0.005):
             raise SystemExit(f"the server does not become ready:\n{self.told()}")
         self.took = time.monotonic() - began

@@ -33,7 +33,9 @@ class Link:
             self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
         data = json.dumps(body).encode() if body is not None else b""
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}:{self.port}", *headers]
-        lines += ["Content-Type: application/json", f"Content-Length: {len(data)}"] if body is not None else []
+        lines += (
+            ["Content-Type: application/json", f"Content-Length: {len(data)}"] if body is not None else []
+        )
         self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
         await self.writer.drain()
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -139,11 +141,15 @@ async def steady(server, given, check):
     run, link = Run(server.base, check), Link(server.base)
     runs = []
     for _ in range(min(10, given.streams)):
-        status, _, begun = await link.ask("POST", "/api/v1/workflows/human_review/runs", {"input": {"topic": "load"}})
+        status, _, begun = await link.ask(
+            "POST", "/api/v1/workflows/human_review/runs", {"input": {"topic": "load"}}
+        )
         check(status == 202, "a run to listen to", begun)
         runs.append(begun["events"])
     streams = [asyncio.create_task(run.stream(runs[number % len(runs)])) for number in range(given.streams)]
-    talks = [asyncio.create_task(run.conversation(number, given.pause)) for number in range(given.conversations)]
+    talks = [
+        asyncio.create_task(run.conversation(number, given.pause)) for number in range(given.conversations)
+    ]
     memory, began = [], time.monotonic()
     while time.monotonic() - began < given.seconds:
         await asyncio.sleep(min(1, given.seconds / 20))
@@ -156,14 +162,24 @@ async def steady(server, given, check):
     fifth = max(1, len(memory) // 5)
     early, late = statistics.median(memory[fifth : 2 * fifth] or memory), statistics.median(memory[-fifth:])
     drift = 100 * (late - early) / early
-    print(f"load: {run.turns} answers in {given.seconds} s, {given.conversations} conversations, {opened} of {given.streams} streams open to the end, {run.beats} pieces heard")
-    print(f"memory under load: {early / 2**20:.0f} MB early, {late / 2**20:.0f} MB late, drift {drift:+.1f} %; {resident / 2**20:.0f} MB with pages of the database")
-    print(f"time beside the work: median {percentile(run.beside, 0.5):.1f} ms, p99 {percentile(run.beside, 0.99):.1f} ms, worst {percentile(run.beside, 1):.1f} ms")
+    print(
+        f"load: {run.turns} answers in {given.seconds} s, {given.conversations} conversations, {opened} of {given.streams} streams open to the end, {run.beats} pieces heard"
+    )
+    print(
+        f"memory under load: {early / 2**20:.0f} MB early, {late / 2**20:.0f} MB late, drift {drift:+.1f} %; {resident / 2**20:.0f} MB with pages of the database"
+    )
+    print(
+        f"time beside the work: median {percentile(run.beside, 0.5):.1f} ms, p99 {percentile(run.beside, 0.99):.1f} ms, worst {percentile(run.beside, 1):.1f} ms"
+    )
     check(not run.errors, "no error under load", (len(run.errors), run.errors[:3]))
     check(opened == given.streams and not run.broken, "all streams stay open", (opened, run.broken[:3]))
     check(run.turns > given.conversations, "every conversation got answers", run.turns)
     check(drift < given.drift, f"memory drifts less than {given.drift} %", f"{drift:.1f} %")
-    check(percentile(run.beside, 0.99) < given.beside, f"p99 beside the work under {given.beside} ms", f"{percentile(run.beside, 0.99):.1f} ms")
+    check(
+        percentile(run.beside, 0.99) < given.beside,
+        f"p99 beside the work under {given.beside} ms",
+        f"{percentile(run.beside, 0.99):.1f} ms",
+    )
 
 
 async def overload(server, given, check):
@@ -179,14 +195,28 @@ async def overload(server, given, check):
 
     for path, body in [
         ("/api/v1/ask", {"message": "What is on my to-do list?"}),
-        ("/v1/chat/completions", {"model": "steward", "stream": True, "messages": [{"role": "user", "content": "What is on my to-do list?"}]}),
+        (
+            "/v1/chat/completions",
+            {
+                "model": "steward",
+                "stream": True,
+                "messages": [{"role": "user", "content": "What is on my to-do list?"}],
+            },
+        ),
     ]:
         got = await asyncio.gather(*(one(path, body) for _ in range(many)), return_exceptions=True)
         broken = [answer for answer in got if isinstance(answer, BaseException)]
-        counts = {status: sum(1 for answer in got if not isinstance(answer, BaseException) and answer[0] == status) for status in {answer[0] for answer in got if not isinstance(answer, BaseException)}}
+        counts = {
+            status: sum(1 for answer in got if not isinstance(answer, BaseException) and answer[0] == status)
+            for status in {answer[0] for answer in got if not isinstance(answer, BaseException)}
+        }
         busy = [answer for answer in got if not isinstance(answer, BaseException) and answer[0] == 429]
         print(f"{many} at once at {path} with {given.at_once} places: {counts}, {len(broken)} broken")
-        check(not broken and set(counts) <= {200, 429}, f"{path} with twice the capacity: answered or told to wait", (counts, broken[:2]))
+        check(
+            not broken and set(counts) <= {200, 429},
+            f"{path} with twice the capacity: answered or told to wait",
+            (counts, broken[:2]),
+        )
         check(busy, f"{path} with twice the capacity: some are told to wait", counts)
         check(all(int(answer[1].get("retry-after", 0)) >= 1 for answer in busy), f"{path}: with Retry-After")
         check(healthy(server.base), "the server is well after it")
@@ -204,7 +234,9 @@ async def stopped(server, given, check):
         while not stopping.is_set():
             word = f"load{uuid.uuid4().hex[:10]}"
             try:
-                status, _, told = await link.ask("POST", "/api/v1/turns", {"message": f"Add a task called {word}"})
+                status, _, told = await link.ask(
+                    "POST", "/api/v1/turns", {"message": f"Add a task called {word}"}
+                )
             except (OSError, asyncio.IncompleteReadError, TimeoutError):
                 break
             if status == 202:
@@ -224,16 +256,27 @@ async def stopped(server, given, check):
     code = await asyncio.to_thread(server.stop, signal.SIGTERM, 90)
     took = time.monotonic() - began
     await asyncio.gather(*talkers)
-    print(f"stopped under load: {len(taken)} taken, {refused} told to wait, ended with {code} after {took:.1f} s")
+    print(
+        f"stopped under load: {len(taken)} taken, {refused} told to wait, ended with {code} after {took:.1f} s"
+    )
     check(code == 0, "it ends well", (code, server.told()[-500:]))
     await asyncio.to_thread(server.start)
     lost, twice = [], []
-    tasks = request(server.base, "POST", "/api/v1/tools/todo.list_tasks/calls", {"arguments": {}}, timeout=120).json()
+    tasks = request(
+        server.base, "POST", "/api/v1/tools/todo.list_tasks/calls", {"arguments": {}}, timeout=120
+    ).json()
     there = json.dumps(tasks["output"])
     for word in taken:
         found = request(server.base, "GET", f"/api/v1/conversations?search={word}").json()["items"]
-        said = [request(server.base, "GET", f"/api/v1/conversations/{one['id']}").json()["messages"] for one in found]
-        if len(said) != 1 or [message["role"] for message in said[0]] != ["user", "agent"] or word not in there:
+        said = [
+            request(server.base, "GET", f"/api/v1/conversations/{one['id']}").json()["messages"]
+            for one in found
+        ]
+        if (
+            len(said) != 1
+            or [message["role"] for message in said[0]] != ["user", "agent"]
+            or word not in there
+        ):
             lost.append((word, [[message["content"][:80] for message in one] for one in said], word in there))
         count = tasks["output"].get("structured", {}).get("tasks", [])
         if sum(word in json.dumps(task) for task in count) > 1:
@@ -250,7 +293,9 @@ def main():
     arguments.add_argument("--seconds", type=int, default=300)
     arguments.add_argument("--conversations", type=int, default=100)
     arguments.add_argument("--streams", type=int, default=200)
-    arguments.add_argument("--pause", type=float, default=4, help="seconds that a conversation thinks between two questions")
+    arguments.add_argument(
+        "--pause", type=float, default=4, help="seconds that a conversation thinks between two questions"
+    )
     arguments.add_argument("--at-once", type=int, default=128)
     arguments.add_argument("--drift", type=float, default=5, help="per cent of memory")
     arguments.add_argument("--beside", type=float, default=25, help="milliseconds beside the work at p99")

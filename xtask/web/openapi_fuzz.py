@@ -31,16 +31,37 @@ def main():
     document = request(given.base, "GET", "/openapi.json").json()
     operations = sum(len(item) for item in document["paths"].values())
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "schemathesis.cli", "run", f"{given.base}/openapi.json", "--workers=1", f"--checks={','.join(CHECKS)}"]
-        words += ["--phases=examples,coverage,fuzzing", f"--max-examples={given.examples}", f"--seed={given.seed}", "--continue-on-failure"]
-        words += ["--request-timeout=30", f"--max-time={given.seconds}", "--suppress-health-check=all", "--no-shrink", "--warnings=off"]
+        words = [
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "run",
+            f"{given.base}/openapi.json",
+            "--workers=1",
+            f"--checks={','.join(CHECKS)}",
+        ]
+        words += [
+            "--phases=examples,coverage,fuzzing",
+            f"--max-examples={given.examples}",
+            f"--seed={given.seed}",
+            "--continue-on-failure",
+        ]
+        words += [
+            "--request-timeout=30",
+            f"--max-time={given.seconds}",
+            "--suppress-health-check=all",
+            "--no-shrink",
+            "--warnings=off",
+        ]
         words += ["--generation-database=none", "--no-color"]
         if given.key:
             words += ["--header", f"Authorization: Bearer {given.key}"]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=given.seconds + 120)
         print(done.stdout[-12000:], done.stderr[-2000:], sep="\n")
     alive = healthy(given.base)
-    print(f"schemathesis: {operations} operations, exit {done.returncode}, the server is {'well' if alive else 'NOT well'} after it")
+    print(
+        f"schemathesis: {operations} operations, exit {done.returncode}, the server is {'well' if alive else 'NOT well'} after it"
+    )
     sys.exit(0 if done.returncode == 0 and alive else 1)
 
 

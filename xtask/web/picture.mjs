@@ -7,10 +7,24 @@ const require = createRequire(`${process.env.KIT}/`);
 const { chromium } = require('playwright-core');
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
 });
-const options = { dark: { colorScheme: 'dark' }, phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } }[how] ?? {};
-const context = await browser.newContext({ viewport: { width: 1440, height: 1180 }, reducedMotion: 'reduce', ...options });
+const options =
+  {
+    dark: { colorScheme: 'dark' },
+    phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+  }[how] ?? {};
+const context = await browser.newContext({
+  viewport: { width: 1440, height: 1180 },
+  reducedMotion: 'reduce',
+  ...options,
+});
 const page = await context.newPage();
 const began = Date.now();
 await page.goto(address);

@@ -20,14 +20,22 @@ def main():
     options.add_argument("--how", default="light")
     arguments = options.parse_args()
     server = Server(arguments.binary, apps=False)
-    guide = (ROOT / "docs/boards.md").read_text().split("<!-- runs as a test -->\n```sh\n")[1].split("\n```")[0]
+    guide = (
+        (ROOT / "docs/boards.md").read_text().split("<!-- runs as a test -->\n```sh\n")[1].split("\n```")[0]
+    )
     # A picture is of the board before it was changed again.
     commands = guide.split("steward board show")[0]
     path = f"{Path(server.binary).parent}:{os.environ['PATH']}"
     subprocess.run(["bash", "-euc", commands], cwd=ROOT, env=server.environment | {"PATH": path}, check=True)
     board = server.steward("board", "list", "--json")[0]["id"]
     with server:
-        line = [arguments.kit / "node/bin/node", ROOT / "xtask/web/picture.mjs", f"{server.base}/#/boards/{board}", arguments.out, arguments.how]
+        line = [
+            arguments.kit / "node/bin/node",
+            ROOT / "xtask/web/picture.mjs",
+            f"{server.base}/#/boards/{board}",
+            arguments.out,
+            arguments.how,
+        ]
         kit = {"KIT": str(arguments.kit / "npm"), "CHROMIUM": arguments.chromium}
         subprocess.run(list(map(str, line)), env=os.environ | kit, check=True)
 

@@ -92,22 +92,38 @@ def parquet_bomb(rows=65_536, length=MB):
     data, data_head, data_size = page(0, indexes, (5, "struct", about))
     start = 4
     unpacked = len(head) + size + len(data_head) + data_size
-    column = struct_of([
-        (1, "i32", 6), (2, "list", list_of("i32", [zigzag(0), zigzag(3), zigzag(8)])),
-        (3, "list", list_of("text", [varint(4) + b"note"])), (4, "i32", 2), (5, "i64", rows), (6, "i64", unpacked),
-        (7, "i64", len(dictionary) + len(data)), (9, "i64", start + len(dictionary)), (11, "i64", start),
-    ])
-    group = struct_of([
-        (1, "list", list_of("struct", [struct_of([(2, "i64", start), (3, "struct", column)])])),
-        (2, "i64", unpacked), (3, "i64", rows),
-    ])
+    column = struct_of(
+        [
+            (1, "i32", 6),
+            (2, "list", list_of("i32", [zigzag(0), zigzag(3), zigzag(8)])),
+            (3, "list", list_of("text", [varint(4) + b"note"])),
+            (4, "i32", 2),
+            (5, "i64", rows),
+            (6, "i64", unpacked),
+            (7, "i64", len(dictionary) + len(data)),
+            (9, "i64", start + len(dictionary)),
+            (11, "i64", start),
+        ]
+    )
+    group = struct_of(
+        [
+            (1, "list", list_of("struct", [struct_of([(2, "i64", start), (3, "struct", column)])])),
+            (2, "i64", unpacked),
+            (3, "i64", rows),
+        ]
+    )
     schema = [
         struct_of([(4, "text", b"schema"), (5, "i32", 1)]),
         struct_of([(1, "i32", 6), (3, "i32", 0), (4, "text", b"note"), (6, "i32", 0)]),
     ]
-    footer = struct_of([
-        (1, "i32", 1), (2, "list", list_of("struct", schema)), (3, "i64", rows), (4, "list", list_of("struct", [group])),
-    ])
+    footer = struct_of(
+        [
+            (1, "i32", 1),
+            (2, "list", list_of("struct", schema)),
+            (3, "i64", rows),
+            (4, "list", list_of("struct", [group])),
+        ]
+    )
     return b"PAR1" + dictionary + data + footer + struct.pack("<I", len(footer)) + b"PAR1"
 
 
@@ -136,7 +152,9 @@ def memory(pid):
             lines = Path(f"/proc/{one}/status").read_text().splitlines()
         except OSError:
             continue
-        total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon:", "RssShmem:")))
+        total += sum(
+            int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon:", "RssShmem:"))
+        )
     return total
 
 
@@ -187,12 +205,15 @@ def main():
     server.steward("users", "add", "eve", "--role", "asker")
     _, key = server.key("eve")
     with server:
+
         def upload(name, data):
             path = f"/api/v1/uploads?name={urllib.parse.quote(name)}"
             return request(server.base, "POST", path, data, {"Content-Type": "application/octet-stream"}, key)
 
         def ask(message, data):
-            return request(server.base, "POST", "/api/v1/ask", {"message": message, "data": [f"upload:{data}"]}, key=key)
+            return request(
+                server.base, "POST", "/api/v1/ask", {"message": message, "data": [f"upload:{data}"]}, key=key
+            )
 
         rows = b"id,name\n" + b"".join(b"%d,%s\n" % (n, b"abcdefghij" * 5) for n in range(20_000))
         fine = upload("fine.csv", rows)
@@ -225,7 +246,10 @@ def main():
             answers = [upload("bomb.parquet", bomb)]
             if answers[0].status == 201:
                 id = answers[0].json()["id"]
-                answers += [ask("SELECT max(upper(note)) AS n FROM bomb", id), ask("SELECT note FROM bomb", id)]
+                answers += [
+                    ask("SELECT max(upper(note)) AS n FROM bomb", id),
+                    ask("SELECT note FROM bomb", id),
+                ]
             return answers
 
         attacks = {
@@ -243,12 +267,25 @@ def main():
             took = time.monotonic() - began
             for answer in answers:
                 told = answer.status in (200, 201) or answer.is_problem()
-                check(told and answer.status < 500 or answer.status in (503, 504), f"{name}: it is answered", answer)
-            said = "; ".join(f"{answer.status} {answer.body[:140].decode(errors='replace')}" for answer in answers)
+                check(
+                    told and answer.status < 500 or answer.status in (503, 504),
+                    f"{name}: it is answered",
+                    answer,
+                )
+            said = "; ".join(
+                f"{answer.status} {answer.body[:140].decode(errors='replace')}" for answer in answers
+            )
             peak, p99 = watch.peak / MB, watch.p99()
-            print(f"  {name}: {took:.1f} s, /health p99 {p99:.0f} ms of {len(watch.times)}, memory {peak:.0f} MB\n    {said[:400]}", flush=True)
+            print(
+                f"  {name}: {took:.1f} s, /health p99 {p99:.0f} ms of {len(watch.times)}, memory {peak:.0f} MB\n    {said[:400]}",
+                flush=True,
+            )
             check(p99 < health, f"{name}: /health p99 under {health:.0f} ms", p99)
-            check(watch.peak - watch.base < LIMIT * 1.2 * MB, f"{name}: memory within {LIMIT} MB plus 20 %", peak)
+            check(
+                watch.peak - watch.base < LIMIT * 1.2 * MB,
+                f"{name}: memory within {LIMIT} MB plus 20 %",
+                peak,
+            )
             check(server.process.poll() is None, f"{name}: the server lives")
             after = ask("SELECT count(*) AS n FROM fine", fine)
             check(after.status == 200 and b"20" in after.body, f"{name}: others are answered after it", after)
@@ -260,8 +297,16 @@ def main():
         began = time.monotonic()
         code = server.stop(signal.SIGTERM, DRAIN + 15)
         took = time.monotonic() - began
-        check(code == 0 and took < DRAIN + 10, "SIGTERM ends it within its deadline while a bomb is at work", (code, took))
-        check(wait_for(lambda: not any(lives(one) for one in processes), 5), "no process is left behind", [lives(one) for one in processes])
+        check(
+            code == 0 and took < DRAIN + 10,
+            "SIGTERM ends it within its deadline while a bomb is at work",
+            (code, took),
+        )
+        check(
+            wait_for(lambda: not any(lives(one) for one in processes), 5),
+            "no process is left behind",
+            [lives(one) for one in processes],
+        )
         print(f"  SIGTERM: {took:.1f} s, exit {code}")
     check.end("stop")
 

@@ -18,10 +18,14 @@ def main():
     key = witness.steward("audit", "head", "--witness-key").strip()
     (witness.home / "config/steward.yaml").write_text(f"witness:\n  logs: ['{log}']\n")
     with witness:
-        (watched.home / "config/steward.yaml").write_text(f"witness:\n  url: {witness.base}/witness\n  key: '{key}'\n")
+        (watched.home / "config/steward.yaml").write_text(
+            f"witness:\n  url: {witness.base}/witness\n  key: '{key}'\n"
+        )
 
         def said(*words):
-            done = subprocess.run([binary, *words], env=watched.environment, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                [binary, *words], env=watched.environment, capture_output=True, text=True, timeout=60
+            )
             return done.returncode, done.stdout + done.stderr
 
         def forget():
@@ -55,7 +59,9 @@ def main():
             ("another log", b"old 0\n\nother.log\n1\nAAAA\n\n\xe2\x80\x94 other.log AAAA\n", 404),
             ("a head without signature", f"old 0\n\n{log.split('+')[0]}\n1\n{'A' * 43}=\n\n".encode(), 403),
         ]:
-            got = request(witness.base, "POST", "/witness/add-checkpoint", body, {"Content-Type": "text/plain"})
+            got = request(
+                witness.base, "POST", "/witness/add-checkpoint", body, {"Content-Type": "text/plain"}
+            )
             check(got.status == status, f"{what}: {status}", got)
     shutil.rmtree(watched.folder, ignore_errors=True)
     check.end("witness")
