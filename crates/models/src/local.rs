@@ -139,14 +139,14 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// What stands in a question: named values, quoted texts, numbers.
-struct Found {
+struct QuestionParts {
     named: Vec<(String, String)>,
     quoted: Vec<String>,
     numbers: Vec<Value>,
 }
 
-fn find(question: &str) -> Found {
-    let mut found = Found { named: Vec::new(), quoted: Vec::new(), numbers: Vec::new() };
+fn find(question: &str) -> QuestionParts {
+    let mut found = QuestionParts { named: Vec::new(), quoted: Vec::new(), numbers: Vec::new() };
     let mut plain = String::new();
     // Quotes open after a space or a sign and not inside a word, so that it's is no quote.
     let mut rest = question;
@@ -212,7 +212,7 @@ fn fill(schema: &Value, question: &str) -> Result<Map<String, Value>, String> {
     Ok(filled)
 }
 
-fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut Found) -> Option<Value> {
+fn value(name: &str, about: &Value, must: bool, question: &str, found: &mut QuestionParts) -> Option<Value> {
     let kind = about.get("type").and_then(Value::as_str).unwrap_or("string");
     if let Some((_, value)) = found.named.iter().find(|(known, _)| *known == name.to_lowercase()) {
         return typed(kind, value);

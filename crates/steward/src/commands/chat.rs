@@ -101,7 +101,7 @@ pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: 
     } else {
         show(&said, explain);
     }
-    let Said { reply, .. } = said;
+    let PrintedReply { reply, .. } = said;
     match (reply.outcome, reply.missing.first()) {
         // Nothing at all came of it, and trying again may help.
         (Outcome::Failed, Some(missing)) => Err(Failure::of(
@@ -114,14 +114,14 @@ pub(super) async fn one(talker: &ChatService, turn: &Turn, json: bool, explain: 
 }
 
 /// A reply, and whether its words are on the terminal already.
-struct Said {
+struct PrintedReply {
     reply: Reply,
     streamed: bool,
 }
 
 /// Says one thing. The words of a model appear as they come; Ctrl-C ends the turn and not the
 /// program.
-async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, Failure> {
+async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<PrintedReply, Failure> {
     let terminal = std::io::stderr().is_terminal() && !json;
     let streams = std::io::stdout().is_terminal() && !json;
     let written = Mutex::new(String::new());
@@ -175,11 +175,11 @@ async fn say_it(talker: &ChatService, turn: &Turn, json: bool) -> Result<Said, F
     }
     let reply = reply?;
     let streamed = !written.is_empty() && written.trim() == reply.response.answer.trim();
-    Ok(Said { reply, streamed })
+    Ok(PrintedReply { reply, streamed })
 }
 
-fn show(said: &Said, explain: bool) {
-    let Said { reply, streamed } = said;
+fn show(said: &PrintedReply, explain: bool) {
+    let PrintedReply { reply, streamed } = said;
     reply.decisions.iter().for_each(|told| say(paint(Tone::Strong, told)));
     if *streamed {
         // It stands there already.

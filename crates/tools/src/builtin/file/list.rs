@@ -1,6 +1,6 @@
 //! `file.list`: what is in a granted folder, sorted and bounded.
 
-use super::beneath::{Folder, Found, Root, find};
+use super::beneath::{Folder, PathTarget, Root, find};
 use super::{CATEGORY, trouble};
 use crate::builtin::{Builtin, VERSION, arguments, blocking, example, misfit, schema};
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ impl Tool for ListFiles {
             let Some(path) = &asked.path else {
                 return Ok(shown("granted folders", &granted(&roots), false));
             };
-            let Found::Folder(folder) = find(&roots, path, false)? else {
+            let PathTarget::Folder(folder) = find(&roots, path, false)? else {
                 let detail = "it is not a folder; file.read reads a file".to_owned();
                 return Err(Error::File { path: path.clone(), detail });
             };

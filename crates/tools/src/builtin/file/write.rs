@@ -3,7 +3,7 @@
 //! Invariant: the new content stands in a file of its own, on the disk, before it takes the name.
 //! Whoever reads sees the old content or the new one, never a part, also after a crash.
 
-use super::beneath::{Folder, Found, Root, find, granted};
+use super::beneath::{Folder, PathTarget, Root, find, granted};
 use super::{CATEGORY, LARGEST, trouble};
 use crate::builtin::{Builtin, VERSION, arguments, blocking, example, misfit, schema, sha256};
 use crate::error::{Error, Result};
@@ -141,16 +141,16 @@ fn write(roots: &[Root], path: &str, bytes: &[u8], mode: Mode, making: &OsStr) -
     // Whether it may be written is asked of the root that holds it, so a read-only root is named as
     // such.
     let found = find(roots, path, true).map_err(|error| match find(roots, path, false) {
-        Ok(Found::File(..) | Found::Folder(_)) => Error::Path {
+        Ok(PathTarget::File(..) | PathTarget::Folder(_)) => Error::Path {
             path: path.to_owned(),
             rule: format!("it may be read, not written; {}", granted(roots)),
         },
         _ => error,
     })?;
     let (folder, name, old) = match found {
-        Found::File(folder, name, seen) => (folder, name, Some(seen)),
-        Found::Nothing(folder, name) => (folder, name, None),
-        Found::Folder(_) => return Err(told("it is a folder".to_owned())),
+        PathTarget::File(folder, name, seen) => (folder, name, Some(seen)),
+        PathTarget::Nothing(folder, name) => (folder, name, None),
+        PathTarget::Folder(_) => return Err(told("it is a folder".to_owned())),
     };
     if old.is_some() && mode == Mode::Create {
         return Err(told("it is there already; use the mode overwrite or append".to_owned()));
