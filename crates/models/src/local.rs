@@ -8,6 +8,7 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use steward_text::tokens::singular;
 
 use super::chat::{Answer, Arguments, Chat, Finish, OfferedTool, ToolCall, ToolChoice, Turn};
 use super::stream::Listener;
@@ -15,8 +16,8 @@ use super::traced::traced;
 use super::{Model, ModelError, Reply, Request, simple};
 
 /// Words that say nothing about a tool.
-const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do does me my you your i \
-    please what which who how can could would will into about use using given";
+const EMPTY_WORDS: &str = "a an the of to in on at is are and or for with by from it its this that as be do \
+    does me my you your i please what which who how can could would will into about use using given";
 
 /// The deterministic model.
 #[derive(Debug, Clone, Copy, Default)]
@@ -129,8 +130,7 @@ fn choose<'a>(chat: &'a Chat, question: &str) -> Option<&'a OfferedTool> {
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1) {
-        let word = word.to_lowercase();
-        let word = if word.len() > 3 { word.strip_suffix('s').unwrap_or(&word).to_owned() } else { word };
+        let word = singular(&word.to_lowercase());
         if !EMPTY_WORDS.split_whitespace().any(|empty| empty == word) && !words.contains(&word) {
             words.push(word);
         }

@@ -384,7 +384,8 @@ fn read_block(sheet: &Sheet, block: &Block) -> SheetTable {
     let rows = sheet_totals::leave_out(rows, &labels, &mut warnings);
     if sheet.uncomputed > 0 {
         warnings.push(format!(
-            "{} on the sheet {} no stored value and count as empty: open the file in a spreadsheet program and save it.",
+            "{} on the sheet {} no stored value and count as empty: open the file in a spreadsheet program \
+                and save it.",
             count(sheet.uncomputed, "formula"),
             if sheet.uncomputed == 1 { "has" } else { "have" }
         ));

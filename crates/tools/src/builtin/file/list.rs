@@ -17,9 +17,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 const NAME: &str = "file.list";
-const DESCRIPTION: &str = "List the files and folders in a granted folder: names, sizes and times of change, optionally with \
-    subfolders and filtered by a pattern such as *.csv. Use it to find out which files there are, to search for a file by \
-    name, or to browse a directory. Without a path it shows the granted folders.";
+const DESCRIPTION: &str = "List the files and folders in a granted folder: names, sizes and times of change, \
+    optionally with subfolders and filtered by a pattern such as *.csv. Use it to find out which files there \
+    are, to search \
+    for a file by name, or to browse a directory. Without a path it shows the granted folders.";
 /// The most entries that are looked at.
 const SCANNED: usize = 50_000;
 /// The deepest that is gone.
@@ -43,9 +44,11 @@ fn parameters() -> JsonObject {
     schema(
         json!({
             "path": { "type": "string", "minLength": 1, "maxLength": 4096,
-                "description": "The folder: absolute, or relative to a granted folder; without it the granted folders" },
+                "description": "The folder: absolute, or relative to a granted folder; without it the \
+                    granted folders" },
             "pattern": { "type": "string", "minLength": 1, "maxLength": 256,
-                "description": "Which names: * any characters, ? one character, ** any folders. With a / it fits the whole path" },
+                "description": "Which names: * any characters, ? one character, ** any folders. With a / it \
+                    fits the whole path" },
             "depth": { "type": "integer", "minimum": 1, "maximum": DEEPEST, "default": 1,
                 "description": "How many levels of folders are gone down" },
             "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "default": 200,

@@ -18,9 +18,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 const NAME: &str = "file.read";
-const DESCRIPTION: &str = "Read the contents of a file in a granted folder: open a text file, CSV, log, JSON, Markdown or \
-    source file and return its text, or the bytes of a binary file as base64. Can read only a part: from an offset, up to a \
-    number of bytes or lines, such as the first 20 lines of a log.";
+const DESCRIPTION: &str = "Read the contents of a file in a granted folder: open a text file, CSV, log, \
+    JSON, Markdown or source file and return its text, or the bytes of a binary file as base64. Can read \
+    only a part: from an \
+    offset, up to a number of bytes or lines, such as the first 20 lines of a log.";
 /// How far lines are counted into a file.
 const SCANNED: u64 = 256 * 1024 * 1024;
 /// What one read gives when nothing else is asked for.

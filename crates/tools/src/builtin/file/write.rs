@@ -23,9 +23,10 @@ use steward_policy::AdmittedCall;
 
 /// The tool's name.
 const NAME: &str = "file.write";
-const DESCRIPTION: &str = "Write text or bytes to a file in a granted folder: create a new file, overwrite an existing one, or \
-    append to its end. Use it to save a report, store notes, export results or add a line to a log. The change happens as a \
-    whole or not at all; it returns the number of bytes and the SHA-256 of the file.";
+const DESCRIPTION: &str = "Write text or bytes to a file in a granted folder: create a new file, overwrite \
+    an existing one, or append to its end. Use it to save a report, store notes, export results or add a \
+    line to a log. The \
+    change happens as a whole or not at all; it returns the number of bytes and the SHA-256 of the file.";
 /// What a file may grow to by appending.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
