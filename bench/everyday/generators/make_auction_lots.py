@@ -98,8 +98,8 @@ for s, d, loc in SALES:
             ]
         )
 head = (
-    "Sale No;Sale Date;Location;Lot;Lot Ref;Dept;Artist/Maker;Title;Period;Cond.;Est Low (GBP);Est High (GBP)"
-    ";Reserve;Outcome;Hammer (GBP);Buyers Prem (GBP);Bids;Consignor Type;Winning Channel"
+    "Sale No;Sale Date;Location;Lot;Lot Ref;Dept;Artist/Maker;Title;Period;Cond.;Est Low (GBP)"
+    ";Est High (GBP);Reserve;Outcome;Hammer (GBP);Buyers Prem (GBP);Bids;Consignor Type;Winning Channel"
 )
 with open(os.path.join(out, "auction_lots.csv"), "w", newline="", encoding="utf-8") as fh:
     w = csv.writer(fh)
