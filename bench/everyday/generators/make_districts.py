@@ -6,7 +6,8 @@ import json, os, random, sys
 out = sys.argv[1]
 os.makedirs(out, exist_ok=True)
 R = random.Random(7306)
-A = "Alder Bram Cold Dun East Fal Glen Hart Iron Kes Lang Mar North Oak Pen Quar Red Sand Thorn Ulver".split()
+A = "Alder Bram Cold Dun East Fal Glen Hart Iron Kes Lang Mar North Oak Pen Quar Red Sand Thorn Ulver"
+A = A.split()
 B = "bury field ford ham leigh mouth ness port stead ton wick worth".split()
 PROV = ["Highmark", "Lowlands", "Southreach", "Isle Coast", "Vale"]
 seen = set()
@@ -33,6 +34,7 @@ while len(seen) < 64:
         unem = max(1.8, unem + R.gauss(-0.15 if y != 2020 else 1.7, 0.3))
         births = int(pop * R.gauss(0.0094, 0.0008))
         deaths = int(pop * R.gauss(0.0096 if kind != "urban" else 0.0081, 0.0007))
+        cars = R.gauss({"urban": 0.41, "rural": 0.66, "mixed": 0.56}[kind], 0.02)
         rows.append(
             {
                 "dist_code": f"D{i:03d}",
@@ -48,7 +50,7 @@ while len(seen) < 64:
                 "Live births": births,
                 "Deaths": deaths,
                 "Hosp. beds": int(max(12, beds * (1 - 0.006 * (y - 2017)))) if R.random() > 0.03 else None,
-                "Cars registered": int(pop * R.gauss({"urban": 0.41, "rural": 0.66, "mixed": 0.56}[kind], 0.02)),
+                "Cars registered": int(pop * cars),
                 "New dwellings": max(0, int(R.gauss(pop * 0.0036, pop * 0.0011))),
                 "Avg rent/m2": round(R.gauss({"urban": 11.8, "rural": 6.4, "mixed": 8.1}[kind], 0.6), 2)
                 + round(0.31 * (y - 2017), 2)

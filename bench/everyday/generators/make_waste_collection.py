@@ -64,6 +64,7 @@ for wk in range(78):
             end = start + dur
             rel = cont is not None and cont > 20
             ok = stt != "Missed"
+            note = R.choices(["", "Road closed", "Breakdown"], [94, 4, 2])[0]
             rows.append(
                 [
                     f"WB{k}" if ok else "",
@@ -84,7 +85,7 @@ for wk in range(78):
                     fac if ok else "",
                     fee,
                     round(net * fee, 2) if ok else "",
-                    "Load rejected" if ok and rel else R.choices(["", "Road closed", "Breakdown"], [94, 4, 2])[0],
+                    "Load rejected" if ok and rel else note,
                 ]
             )
 rows.sort(key=lambda r: (r[1], r[2]))
