@@ -16,15 +16,15 @@ CREATE TABLE beers (beer_id INTEGER PRIMARY KEY, beer_name TEXT, style TEXT, tar
   list_price_per_l REAL, launched TEXT, seasonal TEXT);
 CREATE TABLE tanks (tank_no TEXT PRIMARY KEY, capacity_hl REAL, kind TEXT);
 CREATE TABLE batches (batch_no TEXT PRIMARY KEY, beer_id INTEGER REFERENCES beers(beer_id),
-  tank_no TEXT REFERENCES tanks(tank_no), brew_date TEXT, packaged_on TEXT, volume_l INTEGER, og REAL, fg REAL,
-  abv_measured REAL, loss_pct REAL, qc_result TEXT, brewer TEXT);
+  tank_no TEXT REFERENCES tanks(tank_no), brew_date TEXT, packaged_on TEXT, volume_l INTEGER, og REAL,
+  fg REAL, abv_measured REAL, loss_pct REAL, qc_result TEXT, brewer TEXT);
 CREATE TABLE customers (cust_id INTEGER PRIMARY KEY, cust_name TEXT, cust_type TEXT, town TEXT,
   discount_pct REAL, customer_since TEXT, credit_limit REAL);
 CREATE TABLE orders (order_no INTEGER PRIMARY KEY, cust_id INTEGER REFERENCES customers(cust_id),
   order_date TEXT, delivered_on TEXT, status TEXT, sales_rep TEXT);
 CREATE TABLE order_items (item_id INTEGER PRIMARY KEY, order_no INTEGER REFERENCES orders(order_no),
-  beer_id INTEGER REFERENCES beers(beer_id), package TEXT, litres_per_unit REAL, qty INTEGER, unit_price REAL,
-  line_total REAL);
+  beer_id INTEGER REFERENCES beers(beer_id), package TEXT, litres_per_unit REAL, qty INTEGER,
+  unit_price REAL, line_total REAL);
 """)
 BEERS = [
     ("Harbour Light", "Pale Ale", 4.2, 32, 3.9, "2018-03-01", "N", 22),

@@ -39,7 +39,13 @@ N2 = {
     "Hotel": ["Hotel", "Inn"],
     "Mall": ["Mall", "Arcade"],
 }
-MK = [("Schindra", 10, 1.0), ("Otello", 9, 0.85), ("Konex", 7, 1.1), ("Thyssa", 6, 1.35), ("Mitsuba", 3, 0.6)]
+MK = [
+    ("Schindra", 10, 1.0),
+    ("Otello", 9, 0.85),
+    ("Konex", 7, 1.1),
+    ("Thyssa", 6, 1.35),
+    ("Mitsuba", 3, 0.6),
+]
 seen = set()
 lifts = []
 b = 0
@@ -73,7 +79,8 @@ while b < 72:
         eid = f"L{b:03d}{'ABCDEF'[k]}"
         cap = R.choice([320, 450, 630, 1000, 1600])
         con.execute("INSERT INTO ELEVATOR VALUES (?,?,?,?,?,?,?,?)", (eid, b, m[0], drv, yr, cap, insp, res))
-        risk = m[2] * (1 + (2024 - yr) / 18) * R.uniform(0.3, 1.8) * (1.5 if u in ("Hospital", "Mall") else 1)
+        risk = m[2] * (1 + (2024 - yr) / 18) * R.uniform(0.3, 1.8)
+        risk *= 1.5 if u in ("Hospital", "Mall") else 1
         lifts.append((eid, 0 if R.random() < 0.07 else risk))
 for i, n in enumerate(names.people(R, 16)):
     dep = R.choice(["Rotterdam-Zuid", "Den Haag", "Utrecht-West"])
@@ -128,7 +135,8 @@ for i, t in enumerate(sorted(times)):
         for p in R.sample(PARTS[f], R.randint(1, min(2, len(PARTS[f])))):
             pid += 1
             con.execute(
-                "INSERT INTO PART_USED VALUES (?,?,?,?,?)", (pid, 40001 + i, p[0], R.choice([1, 1, 1, 2, 4]), p[1])
+                "INSERT INTO PART_USED VALUES (?,?,?,?,?)",
+                (pid, 40001 + i, p[0], R.choice([1, 1, 1, 2, 4]), p[1]),
             )
 con.commit()
 con.close()
