@@ -110,7 +110,7 @@ fn crates_depend_in_one_direction() {
     for (package, others) in workspace_dependencies() {
         let Some(name) = package.strip_prefix("steward-") else { continue };
         let dependencies =
-            allowed.get(name).unwrap_or_else(|| panic!("ARCHITECTURE.md has no room for {package}"));
+            allowed.get(name).unwrap_or_else(|| panic!("ARCHITECTURE.md does not list {package}"));
         for other in others.iter().filter_map(|other| other.strip_prefix("steward-")) {
             assert!(dependencies.contains(&other), "crates/{name} must not depend on {other}");
         }
@@ -146,8 +146,8 @@ fn workspace_dependencies() -> BTreeMap<String, Vec<String>> {
 
 /// Only these crates may carry the heavy parts.
 #[test]
-fn heavy_dependencies_stay_in_their_rooms() {
-    for (dependency, rooms) in [
+fn heavy_dependencies_stay_in_their_crates() {
+    for (dependency, crates) in [
         ("datafusion", &["analysis"][..]),
         ("adbc_", &["analysis"]),
         ("sqlx", &["store", "analysis"]),
@@ -156,14 +156,14 @@ fn heavy_dependencies_stay_in_their_rooms() {
     ] {
         for path in files("Cargo.toml") {
             let name = shown(&path);
-            let Some(room) = name.strip_prefix("crates/").and_then(|rest| rest.split('/').next()) else {
+            let Some(owner) = name.strip_prefix("crates/").and_then(|rest| rest.split('/').next()) else {
                 continue;
             };
             // What only its tests use is not part of the program.
             let text = std::fs::read_to_string(&path).unwrap();
             let uses = (text.lines().take_while(|line| *line != "[dev-dependencies]"))
                 .any(|line| line.starts_with(dependency));
-            assert!(!uses || rooms.contains(&room), "{name} must not use {dependency}");
+            assert!(!uses || crates.contains(&owner), "{name} must not use {dependency}");
         }
     }
 }
