@@ -43,7 +43,7 @@ impl ToolboxGateway {
         scope: &Scope,
         client: &Client,
     ) -> Result<Option<TaskState>, Failure> {
-        let store = &self.toolbox.house().store;
+        let store = &self.toolbox.app().store;
         let stored = |error: steward_store::Error| failed(error.into());
         let Some(task) = store.task(scope, id).await.map_err(stored)? else { return Ok(None) };
         let mut message = None;
