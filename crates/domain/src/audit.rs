@@ -114,7 +114,9 @@ events! {
     ApprovalRequested = "approval_requested",
     /// A person decided.
     ApprovalDecided = "approval_decided",
-    /// A sub-agent began.
+    /// A signal for a run arrived.
+    SignalReceived = "signal_received",
+    /// A sub-agent or a sub-workflow began.
     SubAgentStarted = "sub_agent_started",
     /// A sub-agent handed back its summary.
     SubAgentEnded = "sub_agent_ended",

@@ -80,6 +80,8 @@ ids! {
     AlertId;
     /// Something that is sent out.
     DeliveryId;
+    /// A signal for a run.
+    SignalId;
     /// A board.
     BoardId;
     /// A tile of a board.

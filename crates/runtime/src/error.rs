@@ -40,6 +40,10 @@ pub enum Error {
     Program(String),
     #[error("there is no workflow or agent {name}. There is: {known}")]
     NoDefinition { name: String, known: String },
+    #[error("the input does not fit the declared inputs: {0}")]
+    Input(String),
+    #[error("the signal was refused: {0}")]
+    Signal(String),
     #[error("there is no task {0}")]
     NoTask(String),
     #[error("the task {0} is no run of a workflow or an agent: it cannot be taken up")]
@@ -104,6 +108,8 @@ impl Coded for Error {
             Self::Definition { .. } => "RUN005",
             Self::Program(_) => "ENG001",
             Self::NoDefinition { .. } => "RUN006",
+            Self::Input(_) => "ENG021",
+            Self::Signal(_) => "ENG008",
             Self::NoTask(_) => "RUN007",
             Self::NotARun(_) => "RUN008",
             Self::Stored(_) => "RUN009",

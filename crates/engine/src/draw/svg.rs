@@ -170,7 +170,7 @@ fn colours(status: Option<NodeStatus>) -> (&'static str, &'static str) {
     match status {
         None | Some(NodeStatus::Idle) => ("#ffffff", "#475569"),
         Some(NodeStatus::Running) => ("#dbeafe", "#2563eb"),
-        Some(NodeStatus::Asking) => ("#fef3c7", "#d97706"),
+        Some(NodeStatus::Asking | NodeStatus::Waiting) => ("#fef3c7", "#d97706"),
         Some(NodeStatus::Done) => ("#dcfce7", "#16a34a"),
         Some(NodeStatus::Failed) => ("#fee2e2", "#dc2626"),
         Some(NodeStatus::Cancelled | NodeStatus::Skipped) => ("#f1f5f9", "#94a3b8"),

@@ -125,7 +125,7 @@ impl Step<'_> {
         let server = self.server_of(&call.target);
         let named = match call.target {
             Target::Tool(place) => self.state.tool(self.program, place).map(|tool| tool.name.clone()),
-            Target::Agent(..) => None,
+            Target::Agent(..) | Target::Workflow(..) => None,
         };
         let Some(tool) = call.resolved.clone().or(named) else { return };
         let judged = self.state.session(session).and_then(|running| {

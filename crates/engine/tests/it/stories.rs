@@ -76,7 +76,7 @@ fn a_supervisor_delegates_and_sees_only_summaries() {
     let at = run.now();
     let summary = Ok(sub.completed().as_str().unwrap().to_owned());
     let usage = Usage { input_tokens: 7, output_tokens: 3, cost_micros: 5 };
-    run.send(Event::SubEnded { effect: id, summary, usage, at }).unwrap();
+    run.send(Event::SubEnded { effect: id, summary, output: None, usage, at }).unwrap();
     let seen = serde_json::to_string(&run.state).unwrap();
     assert!(
         seen.contains("Tea is a drink.") && !seen.contains("secret"),

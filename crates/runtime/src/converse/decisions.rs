@@ -41,7 +41,10 @@ impl ChatService {
         let mut told = Vec::new();
         for task in open_calls(window.iter().map(|message| &**message)) {
             let Some(task) = store.task(&scope, task).await? else { continue };
-            if !matches!(task.status, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled) {
+            if !matches!(
+                task.status,
+                TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::Rejected
+            ) {
                 continue;
             }
             let entries = store.entries(&scope, ChainId::from(task.id), 0, 100).await?;

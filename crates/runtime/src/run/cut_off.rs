@@ -70,9 +70,10 @@ impl Ran {
             TaskStatus::Completed => RunStatus::Completed(task.result.clone().into()),
             TaskStatus::Failed => RunStatus::Failed(task.error.clone().unwrap_or_default()),
             TaskStatus::Cancelled => RunStatus::Cancelled(String::new()),
+            TaskStatus::Rejected => RunStatus::Rejected(task.error.clone().unwrap_or_default()),
             TaskStatus::Pending | TaskStatus::Running | TaskStatus::Paused => RunStatus::Waiting,
         };
-        Self { task: task.id, standing, steps: 0, parent: None }
+        Self { task: task.id, standing, steps: 0, parent: None, awaited: None, page: None }
     }
 }
 
@@ -107,7 +108,14 @@ impl Runner {
             Some(why) => RunStatus::Failed(why),
             None => RunStatus::Completed(answer.answer.into()),
         };
-        Ok(Ran { task: answer.response.request_id, standing, steps: 0, parent: None })
+        Ok(Ran {
+            task: answer.response.request_id,
+            standing,
+            steps: 0,
+            parent: None,
+            awaited: None,
+            page: None,
+        })
     }
 }
 
@@ -177,7 +185,7 @@ impl Taken<'_> {
                 RunStatus::Failed(CUT_OFF.to_owned())
             }
         };
-        Ok(Ran { task: id, standing, steps: 0, parent: None })
+        Ok(Ran { task: id, standing, steps: 0, parent: None, awaited: None, page: None })
     }
 }
 

@@ -15,7 +15,7 @@ use steward_domain::{
     AgentName, Check as _, Checkpoint, CheckpointId, EventType, Label, NodeName, State as Shown, Task,
     TaskId, TaskStatus, Timestamp, Valid,
 };
-use steward_engine::{Definition, Effect, Ended, Event, Program};
+use steward_engine::{Awaited, Definition, Effect, Ended, Event, Program};
 use steward_journal::Draft;
 use steward_store::{Change, Scope, Store};
 
@@ -180,10 +180,14 @@ impl Log {
             "effect": id, "tool": question.tool.as_ref().map_or_else(|| question.node.to_string(), ToString::to_string),
             "tools": question.tools, "arguments": question.arguments, "provenance": question.provenance, "reason": question.text,
             "digest": digest, "since": self.now(), "until": expires_at, "subject": question.subject,
-            "node": question.node, "safety": question.safety,
+            "node": question.node, "safety": question.safety, "approvers": question.approvers,
+            "escalation": question.escalation,
         });
         let row = self.row(shown.clone(), question.node.as_str(), true)?;
-        let data = json!({ "node": question.node, "digest": digest, "subject": question.subject, "until": expires_at });
+        let data = json!({
+            "node": question.node, "digest": digest, "subject": question.subject, "until": expires_at,
+            "approvers": question.approvers, "escalation": question.escalation,
+        });
         let mut personal = Map::new();
         personal.insert("shown".into(), shown);
         let mut changes = vec![Change::PutCheckpoint(row)];
@@ -195,6 +199,17 @@ impl Log {
     pub(super) fn sleep(&mut self, sub: TaskId, until: Option<Timestamp>) -> Result<()> {
         let changes = self.laid_aside(until)?;
         let data = json!({ "status": "paused", "waits_for": sub });
+        self.note(EventType::TaskChanged, data, Map::new(), changes)
+    }
+
+    /// Lays the task aside until a time, or until a signal arrives.
+    pub(super) fn rest(&mut self, until: Option<Timestamp>, awaited: Option<Awaited>) -> Result<()> {
+        let changes = self.laid_aside(until)?;
+        let signal = match awaited {
+            Some(Awaited::Signal(name)) => Some(name),
+            _ => None,
+        };
+        let data = json!({ "status": "paused", "until": until, "waits_for_signal": signal });
         self.note(EventType::TaskChanged, data, Map::new(), changes)
     }
 
@@ -231,6 +246,7 @@ impl Log {
         self.task = match ended {
             Ended::Completed(result) => task.complete(words(result), now)?,
             Ended::Failed(failure) => task.fail(failure.to_string(), now)?,
+            Ended::Rejected(failure) => task.reject(failure.message.clone(), now)?,
             Ended::Cancelled(_) => task.cancel(now)?,
         };
         let data = json!({ "status": self.task.status_name(), "error": self.task.error });

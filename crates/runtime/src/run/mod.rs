@@ -17,6 +17,7 @@ mod log;
 mod replay;
 mod scheduled;
 mod service;
+mod signal;
 mod take_over;
 mod traced;
 mod work;
@@ -31,6 +32,8 @@ pub(crate) use log::Log;
 pub(crate) use replay::read_back;
 pub use replay::{Divergence, Replayed, RunSnapshot, at};
 pub use service::{Service, ServiceOptions, TaskObserver};
+pub use signal::NewSignal;
+pub use steward_engine::Awaited;
 
 use crate::ask::AppContext;
 use crate::error::{Error, Result};
@@ -79,7 +82,9 @@ pub enum RunStatus {
     Failed(String),
     /// Called off, by somebody.
     Cancelled(String),
-    /// Waits for a person.
+    /// A person said no, for this reason.
+    Rejected(String),
+    /// Waits for a person, a time, a signal or another task.
     Waiting,
     /// This process ends; another takes it up.
     HandedOver,
@@ -96,6 +101,10 @@ pub struct Ran {
     pub steps: u64,
     /// The task above it that slept until this one ended.
     pub parent: Option<TaskId>,
+    /// What it waits for.
+    pub awaited: Option<Awaited>,
+    /// The error page of its failure.
+    pub page: Option<&'static str>,
 }
 
 /// Receives the progress of a run.
@@ -186,21 +195,25 @@ impl Runner {
     pub async fn program(&self, name: &str) -> Result<Program> {
         // Tools of servers that were never looked at are not known yet.
         let _a_tool_that_is_missing_is_told_by_the_program = self.toolbox.look_at_new().await;
+        let folder = std::path::Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
+        let near = folder.map(std::path::Path::to_path_buf);
         let beside =
             std::path::Path::new(name).parent().and_then(|folder| Some(folder.parent()?.join("agents")));
-        Definitions { home: &self.home, registry: self.toolbox.registry(), beside }.program(name)
+        Definitions { home: &self.home, registry: self.toolbox.registry(), beside, near }.program(name)
     }
 
     /// The names of the workflows and of the agents of the home, in the order of the alphabet.
     #[must_use]
     pub fn defined(&self) -> (Vec<String>, Vec<String>) {
-        let known = Definitions { home: &self.home, registry: self.toolbox.registry(), beside: None };
+        let known =
+            Definitions { home: &self.home, registry: self.toolbox.registry(), beside: None, near: None };
         (known.names("workflows"), known.names("agents"))
     }
 
     /// Runs a workflow or an agent until it ends or waits for a person.
     pub async fn start(&self, user: &UserId, name: &str, input: Json, watch: Option<Watch>) -> Result<Ran> {
         let program = self.program(name).await?;
+        program.check_input(&input).map_err(Error::Input)?;
         self.run(user, program, input, watch).await
     }
 
@@ -238,6 +251,7 @@ impl Runner {
     pub async fn submit(&self, user: &UserId, name: &str, input: &Json) -> Result<TaskId> {
         self.toolbox.callers().now(user)?;
         let program = self.program(name).await?;
+        program.check_input(input).map_err(Error::Input)?;
         let id = TaskId(self.app().random.uuid_v7(self.now())?);
         let title = Description::new(program.definition().root.title())?;
         let task = Task {
@@ -340,7 +354,8 @@ impl Runner {
         })
     }
 
-    /// Runs a sub-agent as a task of its own; one that was begun before a crash is taken up again.
+    /// Runs a sub-agent or a sub-workflow as a task of its own; one that was begun before a crash is
+    /// taken up again.
     fn sub(
         &self,
         sub: Sub,
@@ -348,21 +363,25 @@ impl Runner {
         watch: Option<Watch>,
     ) -> Pin<Box<dyn Future<Output = EffectOutcome> + Send + '_>> {
         Box::pin(async move {
-            let Sub { id, task, text, definition, child } = sub;
+            let Sub { id, task, input, gives_value, definition, child } = sub;
             let scope = Scope::User(user.clone());
             let known = self.app().store.task(&scope, task).await;
             let ran = match known {
                 Ok(Some(_)) => self.taken(&scope, task, ResumeRequest::sub(), watch).await,
                 Ok(None) => match Program::from_definition(definition) {
-                    Ok(program) => {
-                        self.begin(user, task, program.into(), Json::String(text), child, watch).await
-                    }
+                    Ok(program) => self.begin(user, task, program.into(), input, child, watch).await,
                     Err(problems) => Err(Error::Program(problems.to_string())),
                 },
                 Err(error) => Err(error.into()),
             };
+            let mut output = None;
             let summary = match ran {
-                Ok(Ran { standing: RunStatus::Completed(result), .. }) => Ok(log::words(&result)),
+                Ok(Ran { standing: RunStatus::Completed(result), .. }) => {
+                    let summary = log::words(&result);
+                    output = gives_value.then_some(result);
+                    Ok(summary)
+                }
+                Ok(Ran { standing: RunStatus::Rejected(why), .. }) => Err(why),
                 Ok(Ran { standing: RunStatus::Failed(why), .. }) => Err(why),
                 Ok(Ran { standing: RunStatus::Cancelled(by), .. }) => Err(format!("called off by {by}")),
                 Ok(Ran { standing: RunStatus::Waiting, task, .. }) => return EffectOutcome::Sleeps(task),
@@ -374,7 +393,7 @@ impl Runner {
                 Err(error) => Err(error.to_string()),
             };
             let usage = steward_engine::Usage::default();
-            EffectOutcome::Happened(Event::SubEnded { effect: id, summary, usage, at: self.now() })
+            EffectOutcome::Happened(Event::SubEnded { effect: id, summary, output, usage, at: self.now() })
         })
     }
 }
@@ -407,6 +426,8 @@ impl Ran {
             standing: RunStatus::of(&state),
             steps: state.events(),
             parent: stored.task.parent_task_id,
+            awaited: state.awaited(&stored.program),
+            page: page_of(&state),
         }
     }
 }
@@ -416,6 +437,7 @@ impl RunStatus {
         match state.ended() {
             Some(Ended::Completed(result)) => Self::Completed(result.clone()),
             Some(Ended::Failed(failure)) => Self::Failed(failure.to_string()),
+            Some(Ended::Rejected(failure)) => Self::Rejected(failure.message.clone()),
             Some(Ended::Cancelled(by)) => Self::Cancelled(by.clone()),
             None => Self::Waiting,
         }
@@ -424,7 +446,15 @@ impl RunStatus {
     /// Whether it has ended.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_))
+        matches!(self, Self::Completed(_) | Self::Failed(_) | Self::Cancelled(_) | Self::Rejected(_))
+    }
+}
+
+/// The error page of a failure.
+fn page_of(state: &State) -> Option<&'static str> {
+    match state.ended()? {
+        Ended::Failed(failure) | Ended::Rejected(failure) => Some(failure.code.page()),
+        Ended::Completed(_) | Ended::Cancelled(_) => None,
     }
 }
 
@@ -456,11 +486,13 @@ impl Child {
     }
 }
 
-/// A sub-agent's task.
+/// The task of a sub-agent or a sub-workflow.
 struct Sub {
     id: EffectId,
     task: TaskId,
-    text: String,
+    input: Json,
+    /// Whether its result is a value, and not only a summary.
+    gives_value: bool,
     definition: steward_engine::Definition,
     child: Child,
 }

@@ -80,6 +80,9 @@ impl Service {
         let runner = self.runner.clone().stopped_by(handing_over.clone());
         let mut runs = JoinSet::new();
         while !stop.is_cancelled() {
+            if let Err(error) = self.runner.round_of_signals().await {
+                tracing::warn!(code = error.code(), "signals were not looked at: {error}");
+            }
             let free = self.options.at_once.saturating_sub(u32::try_from(runs.len()).unwrap_or(u32::MAX));
             let claimed = if free > 0 { self.claim(free).await } else { Vec::new() };
             for lease in claimed {

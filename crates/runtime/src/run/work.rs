@@ -83,14 +83,19 @@ impl EffectHandler for TaskEffectHandler {
     }
 
     fn start_sub(&self, program: &Program, effect: Effect) -> Work {
-        let Effect::StartSub { id, task_id, agent, task: text, untrusted, depth, limits } = effect else {
-            return Box::pin(ready(EffectOutcome::Nothing));
+        let own = program.definition();
+        let (id, task, input, gives_value, definition, untrusted, depth) = match effect {
+            Effect::StartSub { id, task_id, agent, task, untrusted, depth, limits } => {
+                (id, task_id, Json::String(task), false, own.for_agent(&agent, limits), untrusted, depth)
+            }
+            Effect::StartWorkflow { id, task_id, workflow, input, untrusted, depth, limits, .. } => {
+                (id, task_id, input, true, own.for_workflow(&workflow, limits), untrusted, depth)
+            }
+            _ => return Box::pin(ready(EffectOutcome::Nothing)),
         };
-        let Some(definition) = program.definition().for_agent(&agent, limits) else {
-            return Box::pin(ready(EffectOutcome::Nothing));
-        };
+        let Some(definition) = definition else { return Box::pin(ready(EffectOutcome::Nothing)) };
         let child = Child { parent: Some(self.task), depth, untrusted, ..Child::default() };
-        let sub = Sub { id, task: task_id, text, definition, child };
+        let sub = Sub { id, task, input, gives_value, definition, child };
         let (runner, user, watch) = (self.runner.clone(), self.user.clone(), self.watch.clone());
         let journal_writer = self.journal_writer.clone();
         Box::pin(async move {

@@ -54,6 +54,14 @@ pub struct Waiting {
     pub since: Timestamp,
     /// Until when; afterwards it is rejected.
     pub until: Timestamp,
+    /// The roles that may decide; everybody who may approve when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<String>,
+    /// What the task is to do, for whom decides.
+    pub description: String,
+    /// The node of a workflow that asks.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub node: String,
 }
 
 impl Waiting {
@@ -100,6 +108,9 @@ pub struct Shown {
     pub digest: Sha256Hex,
 }
 
+/// Who refuses a call that a person approved.
+const POLICY: &str = "policy";
+
 /// A single call has one gate.
 const GATE: u64 = 0;
 
@@ -127,6 +138,9 @@ impl Approvals {
             until: Timestamp::from_micros(
                 now.micros() + i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX),
             ),
+            approvers: Vec::new(),
+            description: format!("Call {tool}"),
+            node: String::new(),
         };
         let description = Description::new(format!("Call {tool}"))?;
         let record = Task {
@@ -208,7 +222,7 @@ impl Approvals {
             }
             Err(error) if !release.is_released() => {
                 if error.class() != ErrorClass::Transient {
-                    let policy = Label::new("policy")?;
+                    let policy = Label::new(POLICY)?;
                     self.close(&waiting, checkpoint, &policy, Verdict::Rejected, &error.to_string()).await?;
                 }
             }
@@ -281,6 +295,9 @@ impl Approvals {
             digest: text("digest"),
             since,
             until,
+            approvers: strings("approvers"),
+            description: task.description.to_string(),
+            node: text("node"),
         };
         Ok(Some((waiting, checkpoint)))
     }
@@ -320,7 +337,13 @@ impl Approvals {
             .change(ended);
         let reason =
             if why.is_empty() { format!("rejected by {by}") } else { format!("rejected by {by}: {why}") };
-        let task = self.paused(waiting).await?.fail(reason, self.clock.now())?;
+        let paused = self.paused(waiting).await?;
+        // A person's no is an end of its own; a call that ran out of time or that policy refuses has
+        // failed.
+        let task = match verdict {
+            Verdict::Rejected if by.as_str() != POLICY => paused.reject(reason, self.clock.now())?,
+            _ => paused.fail(reason, self.clock.now())?,
+        };
         commit = commit.change(Change::PutTask(task));
         match JournalWriter::write_once(&*self.store, &scope, commit).await {
             Err(steward_store::Error::Decided { task }) => Err(Error::NotWaiting(task)),
