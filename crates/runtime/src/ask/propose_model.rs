@@ -16,7 +16,7 @@ use std::time::Duration;
 use steward_analysis::catalogue::Catalogue;
 use steward_analysis::frame::Frame;
 use steward_analysis::judge::{JudgedReading, ModelVerdict, ResultShape, weigh_model};
-use steward_analysis::model_planner::{self, ModelPlan};
+use steward_analysis::model_planner::{self, ModelPlan, PlanRequest, WrittenPlan};
 use steward_analysis::planner::Reading;
 use steward_analysis::query::Dialect;
 use steward_analysis::tools::Workbench;
@@ -94,33 +94,43 @@ pub(super) async fn propose(
     visible: &Catalogue,
     readings: &[Alternative],
 ) -> Result<ModelProposal, ModelError> {
-    let today = app.clock.now().to_chrono().date_naive();
-    let samples = app.samples_to_model;
-    let mut feedback: Option<(ModelPlan, String)> = None;
-    let mut last = None;
+    let tables = visible.tables.iter().map(|table| table.name.clone()).collect();
+    let wanted = PlanRequest {
+        question: &ask.question,
+        catalogue: visible,
+        dialect: bench.session.dialect(&tables),
+        samples: app.samples_to_model,
+        today: app.clock.now().to_chrono().date_naive(),
+    };
+    let mut feedback: Option<(WrittenPlan, String)> = None;
     for attempt in 1..=ATTEMPTS {
-        let before = feedback.as_ref().map(|(plan, problem)| (plan, problem.as_str()));
-        let asked = model_planner::plan(model, &ask.question, visible, None, samples, today, before).await;
-        let plan = match (asked, last.take()) {
-            (Ok(plan), _) => plan,
+        let before = feedback.as_ref().map(|(written, problem)| (written, problem.as_str()));
+        let mut written = match (model_planner::plan(model, &wanted, before).await, feedback.take()) {
+            (Ok(written), _) => written,
             // A model that does not answer again leaves what it wrote before.
-            (Err(_), Some(plan)) => return Ok(ModelProposal { plan, verdict: None }),
+            (Err(_), Some((written, _))) => return Ok(ModelProposal { plan: written.plan, verdict: None }),
             (Err(error), None) => return Err(error),
         };
-        match trial(bench, &plan, visible, attempt < ATTEMPTS).await {
+        let mut unknown = Vec::new();
+        for query in &mut written.plan.queries {
+            let spelled = model_planner::spell(&query.sql, visible);
+            query.sql = spelled.sql;
+            unknown.extend(spelled.unknown);
+        }
+        match trial(bench, &written.plan, visible, attempt < ATTEMPTS).await {
             Err(problem) => {
-                feedback = Some((plan.clone(), problem));
-                last = Some(plan);
+                let problem = if unknown.is_empty() { problem } else { unknown.join(". ") };
+                feedback = Some((written, problem));
             }
             Ok(frame) => {
                 let result = ResultShape::of(&frame.rows);
                 let judged = compare(bench, visible, readings, &result).await;
-                return Ok(ModelProposal { plan, verdict: Some(weigh_model(&judged)) });
+                return Ok(ModelProposal { plan: written.plan, verdict: Some(weigh_model(&judged)) });
             }
         }
     }
-    match last {
-        Some(plan) => Ok(ModelProposal { plan, verdict: None }),
+    match feedback {
+        Some((written, _)) => Ok(ModelProposal { plan: written.plan, verdict: None }),
         None => Err(ModelError::NotJson { detail: "the plan has no query".to_owned() }),
     }
 }

@@ -460,13 +460,13 @@ give them.";
 /// say. A plain yes or no, and a word or two of small talk, mean what they say.
 fn is_sure(understood: &Understood, said: &str) -> bool {
     let words = said.split_whitespace().count();
+    let is_short = words <= WORDS_PER_STEP * understood.steps.len().max(1);
     match (&understood.question, understood.kind) {
         _ if matches!(understood.answered, Answered::Completed | Answered::Declined) => true,
         _ if agrees(said).is_some() => true,
-        (Some(question), _) => matches!(question.why, QuestionKind::Entity | QuestionKind::Field),
-        (None, Kind::Act) => {
-            understood.confidence.get() >= SURE && words <= WORDS_PER_STEP * understood.steps.len().max(1)
-        }
+        // What a long message leaves open may stand in its other words, or be found out.
+        (Some(question), _) => matches!(question.why, QuestionKind::Entity | QuestionKind::Field) && is_short,
+        (None, Kind::Act) => understood.confidence.get() >= SURE && is_short,
         (None, Kind::Help) => true,
         (None, Kind::Chat) => words < 3,
         (None, Kind::OutOfScope) => false,
