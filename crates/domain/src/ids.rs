@@ -87,14 +87,14 @@ ids! {
     BoardLinkId;
 }
 
-/// The chain a journal entry belongs to: a task's, a conversation's, or the house's own
+/// The chain a journal entry belongs to: a task's, a conversation's, or the system's own
 /// ([`ChainId::SYSTEM`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ChainId(pub Uuid);
 
 impl ChainId {
-    /// Retention runs, erasures and key changes: what the house does by itself.
+    /// Retention runs, erasures and key changes: what the system does by itself.
     pub const SYSTEM: Self = Self(Uuid::nil());
 }
 

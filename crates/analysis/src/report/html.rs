@@ -4,7 +4,7 @@
 //! but shapes and text.
 
 use super::text::{Block, Piece, blocks, pieces};
-use super::{MOST_ROWS, ReportInput, cell_text, cut_note, dresses, duration, is_right};
+use super::{MOST_ROWS, ReportInput, cell_text, cut_note, duration, formats, is_right};
 use crate::frame::Frame;
 use std::fmt::Write as _;
 
@@ -220,12 +220,12 @@ pub(super) fn table(out: &mut String, frame: &Frame, title: &str, index: usize) 
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&field.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    let dresses = dresses(frame);
+    let formats = formats(frame);
     for row in 0..frame.rows.len().min(MOST_ROWS) {
         out.push_str("<tr>");
-        for (column, (field, dress)) in frame.fields.iter().zip(&dresses).enumerate() {
+        for (column, (field, format)) in frame.fields.iter().zip(&formats).enumerate() {
             let class = if is_right(field.kind) { " class=\"r\"" } else { " dir=\"auto\"" };
-            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *dress)));
+            let _ = write!(out, "<td{class}>{}</td>", escape(&cell_text(frame, row, column, *format)));
         }
         out.push_str("</tr>\n");
     }

@@ -139,7 +139,7 @@ fn reply_of(
     outcome: Outcome,
     answer: String,
 ) -> Reply {
-    let elapsed = service.house().clock.monotonic().saturating_sub(opened.began);
+    let elapsed = service.app().clock.monotonic().saturating_sub(opened.began);
     let (sources, made) = (run.sources(), run.made());
     let long = elapsed.as_secs() >= 60;
     Reply {
@@ -198,7 +198,7 @@ pub(super) fn answer_of(
     };
     let mut evidence = Evidence::default();
     evidence.add_said(&opened.turn.said);
-    evidence.add_said(&service.house().clock.now().day());
+    evidence.add_said(&service.app().clock.now().day());
     for message in earlier.iter().filter(|message| message.role == Role::User || !message.text.contains(MARK))
     {
         evidence.add_said(&message.text);

@@ -148,7 +148,7 @@ pub struct AnalysisRules {
 /// One of the analysis tools.
 pub(super) struct AnalysisTool {
     pub(super) name: &'static str,
-    pub(super) house: AppContext,
+    pub(super) app: AppContext,
     pub(super) grounds: Arc<Grounds>,
     pub(super) rules: AnalysisRules,
 }
@@ -174,7 +174,7 @@ impl Tool for AnalysisTool {
         let data: Vec<String> = sources(self.name, arguments.remove("data"))?;
         data.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let failed = |error: steward_analysis::Error| failed(self.name, &error);
-        let session = Session::open(&data, self.house.options).await.map_err(failed)?;
+        let session = Session::open(&data, self.app.options).await.map_err(failed)?;
         let access = Access {
             allowed_columns: self.rules.policy.allowed_columns.iter().cloned().collect(),
             blocked_patterns: self.rules.policy.blocked_patterns.clone(),
@@ -253,7 +253,7 @@ fn table(frame: &Frame) -> JsonObject {
 /// The analyst: a question in plain language, answered in a session of its own; what comes back is
 /// a summary.
 pub(super) struct Analyst {
-    pub(super) house: AppContext,
+    pub(super) app: AppContext,
     pub(super) grounds: Arc<Grounds>,
     pub(super) rules: AnalysisRules,
 }
@@ -309,7 +309,7 @@ impl Tool for Analyst {
             constraints: self.rules.constraints,
         };
         // What the conversation read before counts by the grants of now, as much as what is named.
-        let sources = self.house.sources_of(&ask).await.map_err(|error| unanswered(&name, &error))?;
+        let sources = self.app.sources_of(&ask).await.map_err(|error| unanswered(&name, &error))?;
         sources.iter().try_for_each(|source| self.grounds.admit(call.caller(), source))?;
         let report = context.progress.clone();
         let steps = Mutex::new(0.0);
@@ -323,7 +323,7 @@ impl Tool for Analyst {
                 report(Progress { done: *done, total: None, message: Some(what) });
             }
         };
-        let answer = self.house.ask(&ask, &tell).await.map_err(|error| unanswered(&name, &error))?;
+        let answer = self.app.ask(&ask, &tell).await.map_err(|error| unanswered(&name, &error))?;
         if let (Some(code), Some(class)) =
             (answer.error_code.filter(|code| *code != "ASK001"), answer.error_class)
         {

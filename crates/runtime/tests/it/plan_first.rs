@@ -58,7 +58,7 @@ async fn a_plan_is_written_carried_out_and_answered() {
     let office = office(&model).await;
     let told = std::sync::Mutex::new(Vec::new());
     let turn = crate::model_turns::turn(HARD, None);
-    let reply = office.talker.say(&turn, &|event| told.lock().unwrap().push(event)).await.unwrap();
+    let reply = office.chat.say(&turn, &|event| told.lock().unwrap().push(event)).await.unwrap();
     assert_eq!(reply.outcome, Outcome::Answered, "{reply:#?}");
     assert_eq!(reply.response.answer, "Task 2 is called Dentist is through now.");
     assert_eq!(office.task(2).await["title"], "Dentist is through");
@@ -81,7 +81,7 @@ async fn a_plan_is_written_carried_out_and_answered() {
     assert!(first.contains("todo.update_task(due?: date, id?: integer"), "{first}");
     assert!(!first.contains("Call the dentist"), "{first}");
     // The run can be read back from its journal.
-    let (_, events) = history(&*office.fixture.house.store, &Scope::User(user()), used.run).await.unwrap();
+    let (_, events) = history(&*office.fixture.app.store, &Scope::User(user()), used.run).await.unwrap();
     assert!(events.len() >= 5, "{events:?}");
 }
 

@@ -266,7 +266,7 @@ async fn a_models_success_becomes_a_recipe() {
         first.response.error
     );
     // From now on there is no model to ask.
-    fixture.house.model = None;
+    fixture.app.model = None;
     let second = fixture.ask(ask("how do the towns of Texas fare", &data)).await;
     assert_eq!(second.planner, "recipe");
     assert!(second.response.metrics.recipe_used);

@@ -128,7 +128,7 @@ impl ToolboxGateway {
                 Ok(Output::json(told(&ran)))
             }
             Ok(answer) if agreed(&answer) => {
-                let receipt = approvals.approve(self.toolbox.desk(), &scope, &shown, &by).await;
+                let receipt = approvals.approve(self.toolbox.gateway(), &scope, &shown, &by).await;
                 Ok(receipt.map_err(failed)?.output)
             }
             Ok(_) => Err(Failure::tool("TOL006", "the person said no; it still waits", ErrorClass::Denied)),

@@ -194,7 +194,7 @@ impl ToolboxGateway {
 
     async fn task_status(&self, task: TaskId, session: &Session) -> Result<Output, Failure> {
         let scope = Scope::User(self.caller(session.caller()).user);
-        let store = &self.toolbox.house().store;
+        let store = &self.toolbox.app().store;
         let found = store.task(&scope, task).await.map_err(|error| failed(error.into()))?;
         let found = found
             .ok_or_else(|| Failure::tool("RUN004", format!("there is no task {task}"), ErrorClass::User))?;
@@ -217,7 +217,7 @@ impl ToolboxGateway {
     }
 
     fn artifacts(&self) -> PathBuf {
-        self.toolbox.house().artifacts.clone()
+        self.toolbox.app().artifacts.clone()
     }
 
     /// `artifact://…` for a file under the artifacts folder.
@@ -230,7 +230,7 @@ impl ToolboxGateway {
 
     /// The files of somebody's own latest tasks.
     async fn own_artifacts(&self, caller: &Client) -> Result<Vec<(PathBuf, u64)>, Failure> {
-        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.house().store);
+        let (scope, store) = (Scope::User(self.caller(caller).user), &self.toolbox.app().store);
         let stored = |error: steward_store::Error| failed(error.into());
         let latest = steward_store::Page::first(LATEST);
         let mut files = Vec::new();
@@ -250,7 +250,7 @@ impl ToolboxGateway {
         let task = uri.split('/').nth(3).and_then(|task| task.split('.').next()?.parse().ok());
         let Some(task) = task.filter(|_| !uri.starts_with("artifact://results/")) else { return false };
         let scope = Scope::User(self.caller(session.caller()).user);
-        matches!(self.toolbox.house().store.task(&scope, task).await, Ok(Some(_)))
+        matches!(self.toolbox.app().store.task(&scope, task).await, Ok(Some(_)))
     }
 
     /// The file behind an address, which must lie beneath the artifacts folder.
@@ -280,7 +280,7 @@ impl Gateway for ToolboxGateway {
     }
 
     fn input_schema(&self, name: &str) -> Option<Arc<JsonObject>> {
-        // The house's own verbs take no headers.
+        // Steward's own verbs take no headers.
         let found = self.exposure.fits(name).then(|| name.parse().ok()).flatten()?;
         let tool = self.toolbox.registry().snapshot().get(&found, None)?.clone();
         Some(Arc::new(tool.definition.parameter_schema.clone()))

@@ -142,7 +142,7 @@ pub(super) async fn foreign_references_do_no_harm(store: Arc<dyn Store>) {
     assert!(store.commit(&scope(&user), Commit::new(user.clone(), task).entry(twice)).await.is_err());
 }
 
-/// Whoever writes a chain first owns it, so nobody but the house may begin the house's.
+/// Whoever writes a chain first owns it, so nobody but the system may begin the system's.
 pub(super) async fn the_houses_chain_is_the_houses(store: Arc<dyn Store>) {
     let user = user();
     let grab =

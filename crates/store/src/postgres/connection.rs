@@ -92,7 +92,7 @@ impl Database {
         Ok(database)
     }
 
-    /// A transaction in a role: the user's, which sees the rows of that user, or the house's, which
+    /// A transaction in a role: the user's, which sees the rows of that user, or the system's, which
     /// sees all. Both settings are local to the transaction, so nothing is left on the connection
     /// for the next.
     pub(super) async fn begin(&self, scope: &Scope) -> Result<Tx> {

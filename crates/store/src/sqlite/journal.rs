@@ -395,7 +395,7 @@ pub(super) fn head(connection: &Connection) -> Result<Option<Head>> {
         .transpose()
 }
 
-/// The user to compare with; nothing for the house.
+/// The user to compare with; nothing for the system.
 pub(super) fn user(scope: &Scope) -> Option<&str> {
     scope.user().map(|user| user.as_str())
 }

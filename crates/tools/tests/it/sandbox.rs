@@ -398,7 +398,7 @@ fn is_alive(id: i32) -> bool {
 }
 
 async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
-    // Free of files and network, so that only the keeper is tried.
+    // Free of files and network, so that only the reaper is tried.
     let own = Confinement {
         launcher: launcher(),
         read: vec!["/".into()],
@@ -420,7 +420,7 @@ async fn started_daemon(kept: bool) -> (steward_tools::process::Running, i32) {
 
 #[tokio::test]
 async fn a_daemon_ends_with_the_program_that_started_it() {
-    // Without a keeper it gets away: what is tried here can be done.
+    // Without a reaper it gets away: what is tried here can be done.
     let (running, free) = started_daemon(false).await;
     drop(running);
     assert!(is_alive(free), "this attempt does not work on this system");

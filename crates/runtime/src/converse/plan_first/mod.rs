@@ -220,7 +220,7 @@ impl ChatService {
                 self.plain_agent(model, name, uses, prompt.to_owned()).map_err(|error| error.to_string())?;
             Ok::<_, String>((agent.name.clone(), agent))
         };
-        let today = self.house().clock.now().day();
+        let today = self.app().clock.now().day();
         let (extractor, extracts) = agent(EXTRACTOR, &model.extractor, EXTRACT)?;
         let (writer, writes) = agent(WRITER, &model.name, &format!("{WRITE}\nToday is {today}."))?;
         let used = steps.iter().filter_map(|step| step.tool.as_ref());
@@ -286,7 +286,7 @@ impl ChatService {
     }
 
     fn planner_prompt(&self, opened: &Opened, tools: &BTreeMap<ToolName, PlannedTool>) -> String {
-        let today = self.house().clock.now().day();
+        let today = self.app().clock.now().day();
         let mut prompt = format!("{PLAN}\nToday is {today}.\n\nTools:\n");
         for tool in tools.values() {
             let _infallible = writeln!(prompt, "- {}", tool.signature);

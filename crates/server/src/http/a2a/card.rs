@@ -25,7 +25,7 @@ pub(super) async fn card(
     })];
     // What is set up here is for those who may use it.
     if let Ok(Authenticated(identity)) = who
-        && let Ok(reader) = site.talker.reader(&site.caller(&identity), &[]).await
+        && let Ok(reader) = site.chat.reader(&site.caller(&identity), &[]).await
     {
         skills.extend(reader.domains().map(|topic| {
             json!({ "id": topic.name, "name": topic.title, "description": if topic.description.is_empty() { &topic.title } else { &topic.description }, "tags": [topic.name] })

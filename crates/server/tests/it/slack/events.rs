@@ -100,7 +100,7 @@ async fn strangers_are_told_whom_to_ask_and_nothing_is_run() {
     assert_eq!(office.event(&office.envelope(event)).await, 200);
     office.slack.idle().await;
     assert_eq!(office.fake.posts().len(), 2);
-    let all = office.talker.toolbox().house().store.conversations(
+    let all = office.chat.toolbox().app().store.conversations(
         &Scope::System,
         ConversationFilter::default(),
         Page::first(10),
@@ -133,7 +133,7 @@ async fn when_slack_asks_to_wait_it_waits_and_not_for_ever() {
     office.slack.idle().await;
     assert_eq!(office.fake.calls("chat.postMessage").len(), 9);
     let scope = Scope::User(UserId::new("bob").unwrap());
-    let store = &office.talker.toolbox().house().store;
+    let store = &office.chat.toolbox().app().store;
     let begun = store.conversations(&scope, ConversationFilter::default(), Page::first(10)).await.unwrap();
     for conversation in begun {
         assert_eq!(conversation.status, ConversationStatus::Active);

@@ -1,4 +1,4 @@
-//! A desk with two tools, and a model behind a socket that says what it is told to say.
+//! A gateway with two tools, and a model behind a socket that says what it is told to say.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn tool(name: &str, number: u8, fails: bool) -> Registered {
 }
 
 /// `crm.find` repeats, `crm.break` fails.
-pub(crate) fn desk() -> ToolGateway {
+pub(crate) fn gateway() -> ToolGateway {
     let registry = Registry::new(vec![tool("crm.find", 1, false), tool("crm.break", 2, true)]);
     let (clock, random) = (Arc::new(SystemClock::default()), Arc::new(SystemRandom));
     ToolGateway::new(registry, Arc::new(Nowhere), Arc::new(Nowhere), clock, random)
