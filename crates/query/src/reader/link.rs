@@ -653,6 +653,9 @@ fn link_rest(marks: &mut [Mark], tokens: &[Token], schema: &Schema, meaning: &dy
         }
         mark.values = partial_values(token, schema);
         if mark.values.is_empty() {
+            mark.columns = schema.misspelled(&token.word);
+        }
+        if mark.values.is_empty() && mark.columns.is_empty() {
             link_by_meaning(mark, &token.word, schema, meaning);
         }
     }
