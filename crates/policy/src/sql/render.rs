@@ -70,7 +70,8 @@ impl<'a> Renderer<'a> {
         access: &'a Access,
         parameters: &'a Parameters,
     ) -> Self {
-        // Table names are reserved, so that a query's name never collides with a table.
+        // `taken` starts empty: a relation may have the name of its table. Further relations of
+        // that name get a suffix.
         Self { dialect, schema, access, parameters, reads: BTreeMap::new(), taken: BTreeSet::new(), grown: 0 }
     }
 
