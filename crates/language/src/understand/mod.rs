@@ -24,6 +24,7 @@ mod ground;
 mod kinds;
 mod lexicon;
 mod lexis;
+mod literal;
 mod namesake;
 mod notice;
 mod place;
