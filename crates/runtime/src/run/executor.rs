@@ -79,7 +79,7 @@ pub(crate) async fn carry_out_plan(
     watch: &(dyn Fn(ProgressEvent) + Sync),
 ) -> Result<()> {
     log.define(&program, &input)?;
-    let (clock, task) = (log.house.clock.clone(), log.task.id);
+    let (clock, task) = (log.app.clock.clone(), log.task.id);
     let started =
         Event::Started { task, input, depth: 0, untrusted: false, earlier: Vec::new(), at: clock.now() };
     let mut executor = Executor::new(effects, clock, program, task);
@@ -98,7 +98,7 @@ const STAYS_IN_MEMORY: i64 = 2_000_000;
 const LOOK_FOR_SIGNALS: Duration = Duration::from_secs(1);
 
 pub(super) struct Executor<'a> {
-    pub(super) hands: &'a dyn EffectHandler,
+    pub(super) effects: &'a dyn EffectHandler,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) program: Arc<Program>,
     pub(super) state: State,
@@ -127,13 +127,13 @@ pub(super) struct Executor<'a> {
 
 impl<'a> Executor<'a> {
     pub(super) fn new(
-        hands: &'a dyn EffectHandler,
+        effects: &'a dyn EffectHandler,
         clock: Arc<dyn Clock>,
         program: Arc<Program>,
         task: TaskId,
     ) -> Self {
         Self {
-            hands,
+            effects,
             clock,
             state: State::new(&program),
             program,
@@ -225,7 +225,7 @@ impl<'a> Executor<'a> {
         if let Some(log) = &mut self.log {
             log.event(&event)?;
             // Who watches stands outside: they see what is on disk.
-            if self.watch.is_some() || log.pen.is_full() {
+            if self.watch.is_some() || log.journal_writer.is_full() {
                 self.save().await?;
             }
         }
@@ -249,10 +249,10 @@ impl<'a> Executor<'a> {
             return;
         }
         let (id, work) = match effect {
-            Effect::CallTool { id, .. } => (id, self.hands.call_tool(effect)),
-            Effect::CallModel { id, .. } => (id, self.hands.ask_model(&self.program, &self.state, id)),
+            Effect::CallTool { id, .. } => (id, self.effects.call_tool(effect)),
+            Effect::CallModel { id, .. } => (id, self.effects.ask_model(&self.program, &self.state, id)),
             Effect::StartSub { id, .. } | Effect::StartWorkflow { id, .. } => {
-                (id, self.hands.start_sub(&self.program, effect))
+                (id, self.effects.start_sub(&self.program, effect))
             }
             Effect::StartTimer { id, at } => (id, self.timer(id, at)),
             Effect::AskHuman { id, .. } => {
@@ -359,7 +359,7 @@ impl<'a> Executor<'a> {
                 biased;
                 () = beat => {
                     self.renew().await?;
-                    if let Some(reason) = self.hands.refusal() {
+                    if let Some(reason) = self.effects.refusal() {
                         self.ready.push_back(EffectOutcome::Happened(Event::Refused { reason, at: self.clock.now() }));
                         return Ok(());
                     }
@@ -394,7 +394,9 @@ impl<'a> Executor<'a> {
 
     async fn renew(&self) -> Result<()> {
         match (&self.held, &self.log) {
-            (Some((holder, _)), Some(log)) => Ok(log.pen.renew(holder.until(self.clock.now())).await?),
+            (Some((holder, _)), Some(log)) => {
+                Ok(log.journal_writer.renew(holder.until(self.clock.now())).await?)
+            }
             _ => Ok(()),
         }
     }
@@ -419,8 +421,8 @@ impl<'a> Executor<'a> {
     /// Writes everything that was noted.
     async fn save(&self) -> Result<()> {
         match (&self.log, self.ending) {
-            (Some(log), TaskEnding::Here) => Ok(log.pen.flush().await?),
-            (Some(log), TaskEnding::Elsewhere) => Ok(log.pen.write().await?),
+            (Some(log), TaskEnding::Here) => Ok(log.journal_writer.flush().await?),
+            (Some(log), TaskEnding::Elsewhere) => Ok(log.journal_writer.write().await?),
             (None, _) => Ok(()),
         }
     }
@@ -431,8 +433,8 @@ impl<'a> Executor<'a> {
         if self.program.signals().is_empty() || self.state.status().is_final() {
             return Ok(false);
         }
-        let (house, user) = (log.house.clone(), log.task.user_id.clone());
-        let arrived = signal::arrived(&*house.store, self.task).await?;
+        let (app, user) = (log.app.clone(), log.task.user_id.clone());
+        let arrived = signal::arrived(&*app.store, self.task).await?;
         for signal in &arrived {
             let event = Event::Signalled {
                 name: signal.name.clone(),
@@ -451,7 +453,7 @@ impl<'a> Executor<'a> {
         self.save().await?;
         crash::here(CrashPoint::AfterSignalBeforeSettled);
         for signal in arrived {
-            signal::settle(&house, &user, signal).await;
+            signal::settle(&app, &user, signal).await;
         }
         Ok(true)
     }
@@ -459,10 +461,10 @@ impl<'a> Executor<'a> {
     /// A signal that arrived while the run was laid aside brings it back.
     async fn wake_for_signals(&self) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
-        if !self.state.awaits_signal() || signal::arrived(&*log.house.store, self.task).await?.is_empty() {
+        if !self.state.awaits_signal() || signal::arrived(&*log.app.store, self.task).await?.is_empty() {
             return Ok(());
         }
-        signal::wake(&log.house, &log.task.user_id, self.task).await
+        signal::wake(&log.app, &log.task.user_id, self.task).await
     }
 
     /// Whether a node waits for a signal, or for a time that is far enough away for the run to leave

@@ -46,7 +46,7 @@ impl Runner {
     /// Stores a signal for a run, which takes it as soon as it can. Says whether it is new: the same
     /// key again changes nothing.
     pub async fn signal(&self, scope: &Scope, new: NewSignal) -> Result<bool> {
-        let (store, now) = (&*self.house().store, self.now());
+        let (store, now) = (&*self.app().store, self.now());
         let id = new.task;
         let stored = log::load(store, scope, id).await?;
         let name = NodeName::new(new.name.clone())
@@ -58,7 +58,7 @@ impl Runner {
         let key = match new.key {
             Some(key) => Label::new(key.clone())
                 .map_err(|_| Error::Signal(format!("{key:?} cannot be a key: write 1 to 100 characters")))?,
-            None => Label::new(self.house().random.uuid_v7(now)?.to_string())?,
+            None => Label::new(self.app().random.uuid_v7(now)?.to_string())?,
         };
         let signal = Signal {
             id: signal_id(id, &key),
@@ -93,7 +93,7 @@ impl Runner {
         // Read after the signal is stored: a run that is laid aside later looks for it once more.
         let task = store.task(&system, id).await?;
         if task.is_some_and(|task| task.status == TaskStatus::Paused) {
-            wake(self.house(), &signal.user_id, id).await?;
+            wake(self.app(), &signal.user_id, id).await?;
         }
         Ok(true)
     }
@@ -101,13 +101,13 @@ impl Runner {
     /// Brings back runs that were laid aside before their signal was seen, and settles signals of
     /// runs that have ended.
     pub(super) async fn round_of_signals(&self) -> Result<()> {
-        let (house, now) = (self.house(), self.now());
-        for item in house.store.due_items(SavedKind::Signal, now, ROUND).await? {
+        let (app, now) = (self.app(), self.now());
+        for item in app.store.due_items(SavedKind::Signal, now, ROUND).await? {
             let Some(mut signal) = Signal::from_item(item.into_inner()) else { continue };
             let user = signal.user_id.clone();
-            let task = house.store.task(&Scope::System, signal.task_id).await?;
+            let task = app.store.task(&Scope::System, signal.task_id).await?;
             let Some(task) = task.filter(|task| !task.status.is_final()) else {
-                settle(house, &user, signal).await;
+                settle(app, &user, signal).await;
                 continue;
             };
             // Another replica may have seen it, too: the first one wakes.
@@ -119,7 +119,7 @@ impl Runner {
             if task.status == TaskStatus::Paused {
                 commit.changes.push(Change::Enqueue { task: task.id, ready_at: now });
             }
-            match JournalWriter::write_once(&*house.store, &Scope::User(user), commit).await {
+            match JournalWriter::write_once(&*app.store, &Scope::User(user), commit).await {
                 Ok(_) | Err(steward_store::Error::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -142,20 +142,20 @@ pub(super) async fn arrived(store: &dyn Store, task: TaskId) -> Result<Vec<Signa
 }
 
 /// Notes that a signal was taken. One that cannot be noted is taken again, which changes nothing.
-pub(super) async fn settle(house: &AppContext, user: &UserId, mut signal: Signal) {
+pub(super) async fn settle(app: &AppContext, user: &UserId, mut signal: Signal) {
     signal.next_at = None;
-    signal.updated_at = after(house.clock.now(), signal.updated_at);
+    signal.updated_at = after(app.clock.now(), signal.updated_at);
     let mut commit = Commit::new(user.clone(), signal.task_id);
     let Ok(change) = put_saved(signal, None) else { return };
     commit.changes.push(change);
-    let _taken_again = JournalWriter::write_once(&*house.store, &Scope::User(user.clone()), commit).await;
+    let _taken_again = JournalWriter::write_once(&*app.store, &Scope::User(user.clone()), commit).await;
 }
 
 /// Gives a run that was laid aside its turn.
-pub(super) async fn wake(house: &AppContext, user: &UserId, task: TaskId) -> Result<()> {
+pub(super) async fn wake(app: &AppContext, user: &UserId, task: TaskId) -> Result<()> {
     let mut commit = Commit::new(user.clone(), task);
-    commit.changes.push(Change::Enqueue { task, ready_at: house.clock.now() });
-    JournalWriter::write_once(&*house.store, &Scope::User(user.clone()), commit).await?;
+    commit.changes.push(Change::Enqueue { task, ready_at: app.clock.now() });
+    JournalWriter::write_once(&*app.store, &Scope::User(user.clone()), commit).await?;
     Ok(())
 }
 

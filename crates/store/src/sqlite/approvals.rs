@@ -37,7 +37,8 @@ pub(super) fn list(db: &Connection, scope: &Scope, page: Page) -> Result<Vec<(Us
 pub(super) fn decide(db: &Connection, owner: &UserId, decided: &GateDecision) -> Result<()> {
     let rows = db
         .prepare_cached(
-            "INSERT INTO approval_decision (user_id, task_id, gate, digest, decision, decided_by, decided_at, call_id)
+            "INSERT INTO approval_decision (user_id, task_id, gate, digest, decision, decided_by, \
+                decided_at, call_id)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (user_id, task_id, gate) DO UPDATE SET call_id = excluded.call_id
              WHERE approval_decision.decision = 'approved' AND excluded.decision = 'approved'
