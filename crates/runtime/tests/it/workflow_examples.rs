@@ -26,7 +26,7 @@ impl Office {
     async fn open() -> Self {
         let mut shop = Shop::open("").await;
         let clock = Arc::new(Ahead(SystemClock::default(), AtomicU64::new(0)));
-        shop.fixture.house.clock = clock.clone();
+        shop.fixture.app.clock = clock.clone();
         let outbox = shop.fixture.folder.path().join("outbox.jsonl");
         let script = examples().join("office.py");
         let servers = json!({ "servers": [{ "name": "office", "transport": "stdio", "config": {
@@ -109,7 +109,7 @@ async fn children_are_tasks_of_their_own_and_are_tried_again() {
     let office = Office::open().await;
     let ran = office.start("child_retry", json!({ "cities": ["Oslo", "Atlantis"] })).await;
     assert_eq!(ran.standing, RunStatus::Completed(json!(["Oslo"])), "the city that fails is left out");
-    let store = &*office.shop.fixture.house.store;
+    let store = &*office.shop.fixture.app.store;
     let lineage = steward_runtime::run::lineage(store, &Scope::System, ran.task).await.unwrap();
     assert_eq!(lineage.children.len(), 3, "one for Oslo, two attempts for Atlantis");
     let mut failed = 0;
@@ -164,7 +164,7 @@ async fn an_approval_goes_to_the_next_role_and_expires_at_last() {
     assert_eq!(office.status(ran.task).await, TaskStatus::Rejected);
     assert_eq!(done.page, Some("ENG016"));
     let history =
-        office.shop.fixture.house.store.decisions(&Scope::System, steward_store::Page::first(10)).await;
+        office.shop.fixture.app.store.decisions(&Scope::System, steward_store::Page::first(10)).await;
     assert_eq!(history.unwrap().len(), 2, "both decisions are in the history");
 }
 
