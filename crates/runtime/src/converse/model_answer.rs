@@ -187,6 +187,10 @@ pub(super) fn answer_of(
             let text = format!("This was not finished: {why}. {done} calls were made before that.");
             return reply_of(service, opened, record, run, Outcome::Failed, text);
         }
+        RunStatus::Rejected(why) => {
+            let text = format!("It was not done: {why}.");
+            return reply_of(service, opened, record, run, Outcome::Declined, text);
+        }
         RunStatus::Cancelled(by) => {
             let text = format!("It was called off by {by}.");
             return reply_of(service, opened, record, run, Outcome::Declined, text);

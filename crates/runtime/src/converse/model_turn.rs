@@ -434,6 +434,7 @@ impl ChatService {
         };
         let settings = Settings { retries: 1, ..Settings::default() };
         let mut definition = Definition {
+            workflows: std::collections::BTreeMap::new(),
             root: Root::Agent(agent),
             agents: Default::default(),
             tools: specs.into_iter().map(|spec| (spec.name.clone(), spec)).collect(),

@@ -174,6 +174,7 @@ impl ChatService {
     ) -> Result<Ran> {
         let agent = self.plain_agent(asked.model, PLANNER, &asked.model.name, asked.system.clone())?;
         let definition = Definition {
+            workflows: BTreeMap::new(),
             root: Root::Agent(agent),
             agents: BTreeMap::new(),
             tools: BTreeMap::new(),
@@ -242,6 +243,7 @@ impl ChatService {
             typed.map(|message| message.text.as_str()).chain([opened.turn.said.as_str()]).collect();
         let plan = StaticPlan { words: typed.join("\n"), steps, answer, extractor, writer };
         let definition = Definition {
+            workflows: BTreeMap::new(),
             agents: BTreeMap::from([(plan.extractor.clone(), extracts), (plan.writer.clone(), writes)]),
             root: Root::StaticPlan(plan),
             tools: specs,

@@ -341,7 +341,11 @@ impl AppState {
         let text = match ran.standing {
             RunStatus::Completed(Value::String(text)) => text,
             RunStatus::Completed(result) => steward_language::answer::plain(&result),
-            RunStatus::Failed(why) => return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, "ENG007", why)),
+            RunStatus::Failed(why) => {
+                let page = ran.page.unwrap_or("ENG007");
+                return Err(Problem::new(StatusCode::FAILED_DEPENDENCY, page, why));
+            }
+            RunStatus::Rejected(why) => format!("It was not done: {why}."),
             RunStatus::Cancelled(by) => format!("It was called off by {by}."),
             RunStatus::Waiting => format!("It waits for a person to decide: task {}.", ran.task),
             RunStatus::HandedOver => return Err(Problem::stopping()),
